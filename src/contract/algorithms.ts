@@ -1,0 +1,26 @@
+/**
+ * The values of a JWT key's `algorithm`, as a caller writes them. `RSA` means RS256; every other
+ * name is a JWS algorithm (RFC 7518, RFC 8037, RFC 9864, RFC 9964).
+ */
+export const algorithmNames = [
+  'RSA',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'ML-DSA-44',
+  'ML-DSA-65',
+  'ML-DSA-87',
+] as const
+
+export type Algorithm = (typeof algorithmNames)[number]
+
+/** A JWS `alg` header value: what the JWKS publishes and a token must carry. */
+export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>

@@ -1,0 +1,10 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.long.test.ts'],
+    pool: 'forks',
+    testTimeout: 900_000,
+    hookTimeout: 60_000,
+  },
+})
