@@ -1,11 +1,41 @@
 import { defineConfig } from 'vitest/config'
 
+/** What a test finds out about a store holds on both engines, so these run once for each. */
+const onBothEngines = [
+  'test/storage/**/*.test.ts',
+  'test/http/**/*.test.ts',
+  'test/core/*.test.ts',
+  'test/core/audit/audit.test.ts',
+  'test/faults/publishing.test.ts',
+]
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['test/**/*.long.test.ts'],
     pool: 'forks',
+    // Most of them wait for something most of the time.
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    globalSetup: 'test/support/postgres-setup.ts',
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'sqlite',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.long.test.ts'],
+          provide: { engine: 'sqlite' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'postgres',
+          include: onBothEngines,
+          exclude: ['test/**/*.long.test.ts'],
+          provide: { engine: 'postgres' },
+        },
+      },
+    ],
   },
 })

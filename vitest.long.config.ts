@@ -6,5 +6,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 900_000,
     hookTimeout: 60_000,
+    globalSetup: 'test/support/postgres-setup.ts',
+    provide: { engine: 'sqlite' },
   },
 })

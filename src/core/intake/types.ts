@@ -42,7 +42,10 @@ export interface PublicKey extends KeyDescription {
   materialSha256: string
 }
 
-/** A lossless repair of the text, by name; `pkcs1` and `compressed_point` are re-encodings. */
+/**
+ * A lossless repair of the text, by name; `pkcs1`, `compressed_point` and `pss_parameters` (written
+ * with their defaults left out) are re-encodings.
+ */
 export type Normalisation =
   | 'bom'
   | 'line_breaks'
@@ -52,6 +55,7 @@ export type Normalisation =
   | 'escaped_line_breaks'
   | 'pkcs1'
   | 'compressed_point'
+  | 'pss_parameters'
 
 export interface Accepted {
   ok: true
@@ -70,10 +74,13 @@ export interface Refused {
   /** Present once the SPKI could be read. */
   key?: KeyDescription
   /**
-   * Set where the text held a private key (`private_key_submitted`): the public half's hashes, as
-   * far as it could be derived. Nothing else of the text survives the call.
+   * Set where the text held a private key (`private_key_submitted`) whose public half could be
+   * derived: its hashes. Nothing else of the text survives the call.
    */
-  exposed?: { thumbprint?: string; materialSha256?: string }
+  exposed?: Exposed
 }
+
+/** The hashes of a public key whose private half was submitted, as in `PublicKey`. */
+export type Exposed = Pick<PublicKey, 'thumbprint' | 'materialSha256'>
 
 export type Verdict = Accepted | Refused

@@ -1,0 +1,84 @@
+/**
+ * What one replica does on PostgreSQL: changes per second on one project and on many, look-ups of
+ * revisions, and requests over HTTP for a list and for a key set, with 32 clients each. Without an
+ * address, on a PostgreSQL of its own with PostgreSQL's own settings (every commit waits for the disk).
+ *
+ *   node bench/postgres.ts [postgres://…]
+ */
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import process from 'node:process'
+import { newId } from '../src/core/ids.ts'
+import { openPostgresStore } from '../src/storage/postgres-store.ts'
+import { keyRecord } from '../test/support/key-records.ts'
+import { createPostgres } from '../test/support/postgres-server.ts'
+import { createKey as createKeyOver, createReplicas } from '../test/support/replicas.ts'
+import { createProject, limits, origin } from '../test/support/store.ts'
+
+const clients = 32
+const seconds = 5
+const print = (name: string, rate: number) =>
+  process.stdout.write(`${name.padEnd(48)} ${Math.round(rate).toString().padStart(7)}/s\n`)
+
+/** Calls per second of so many callers without pause. */
+async function rateOf(call: (client: number) => Promise<unknown>): Promise<number> {
+  const until = performance.now() + seconds * 1_000
+  let done = 0
+  const began = performance.now()
+  await Promise.all(
+    Array.from({ length: clients }, async (_, client) => {
+      for (; performance.now() < until; done += 1) await call(client)
+    }),
+  )
+  return (done / (performance.now() - began)) * 1_000
+}
+
+const given = process.argv[2]
+const own = given === undefined ? await createPostgres() : undefined
+await own?.start()
+await own?.run('create database pubring')
+const url = given ?? own?.url('pubring') ?? ''
+
+const store = await openPostgresStore({ url })
+const projects = await Promise.all(
+  Array.from({ length: clients }, () => createProject(store, `bench-${newId().slice(-12)}`)),
+)
+const kids = await Promise.all(
+  projects.map(async ({ id }) => {
+    const key = keyRecord(id)
+    return (await store.commit({ type: 'key.create', origin: origin(), key, limits })).id
+  }),
+)
+let label = 0
+const change = (place: number) => {
+  label += 1
+  return store.commit({
+    type: 'key.update',
+    origin: origin(),
+    projectId: projects[place]?.id ?? '',
+    kid: kids[place] ?? '',
+    patch: { label: `label ${label}` },
+    limits,
+  })
+}
+print('changes, all of one project', await rateOf(() => change(0)))
+print(`changes, of ${clients} projects`, await rateOf((client) => change(client)))
+print('look-ups of a revision', await rateOf(() => store.revisions([projects[0]?.id ?? ''])))
+await store.close()
+
+const replicas = createReplicas(url)
+const replica = await replicas.add({ PUBRING_LOG_LEVEL: 'fatal' })
+const project = projects[0]?.id ?? ''
+for (let more = 0; more < 4; more += 1) await createKeyOver(replica, project)
+const agent = new Agent({ keepAlive: true, maxSockets: clients })
+async function get(path: string): Promise<void> {
+  const sent = request(replica.url + path, { agent, headers: { 'X-Api-Key': replica.apiKey } })
+  sent.end()
+  const [response] = await once(sent, 'response')
+  response.resume()
+  await once(response, 'end')
+}
+print('GET a list of 5 keys', await rateOf(() => get(`/v1/projects/${project}/jwt-keys`)))
+print('GET its key set', await rateOf(() => get(`/v1/projects/${project}/.well-known/jwks.json`)))
+await replicas.close()
+await own?.remove()

@@ -1,0 +1,22 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig } from '../src/config.ts'
+import { openSqliteStore } from '../src/storage/sqlite-store.ts'
+import { openApiDocument } from './openapi-document.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+const store = await openSqliteStore({ file: join(folder, 'pubring.db') })
+try {
+  const document = await openApiDocument({
+    store,
+    clock: { now: Date.now, monotonic: () => performance.now() },
+    config: loadConfig({}, {}),
+    examine: () => Promise.reject(new Error('Nothing is examined here.')),
+  })
+  mkdirSync(new URL('../docs/', import.meta.url), { recursive: true })
+  writeFileSync(new URL('../docs/openapi.json', import.meta.url), document)
+} finally {
+  await store.close()
+  rmSync(folder, { recursive: true })
+}

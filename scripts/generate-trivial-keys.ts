@@ -1,0 +1,120 @@
+/**
+ * Writes `src/core/intake/trivial-keys.bin`: records of the public keys whose private key stands in
+ * a short list that anybody would try first.
+ *
+ *   node scripts/generate-trivial-keys.ts
+ *
+ * A record is the first 8 octets of SHA-256 over the minimal octets of x (EC) or the raw octets of
+ * the key (Ed25519, ML-DSA); the records are sorted.
+ */
+import { createECDH, createHash, createPrivateKey, createPublicKey } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { type Curve, p256, p384, p521, secp256k1 } from '../src/core/intake/curves.ts'
+import { encode, encodeInteger, tag } from '../src/core/intake/der.ts'
+import { add, basePoint, encodePoint } from '../src/core/intake/edwards.ts'
+import { mlDsaSets } from '../src/core/intake/ml-dsa-sets.ts'
+import { fixedOctets, minimalOctets, toNumber } from '../src/core/intake/octets.ts'
+import { oid } from '../src/core/intake/oids.ts'
+import { encodeOid } from '../src/core/intake/spki-writer.ts'
+
+const RECORD_OCTETS = 8
+const MULTIPLES = 1024
+const target = new URL('../src/core/intake/trivial-keys.bin', import.meta.url)
+
+const platformCurves: readonly { curve: Curve; name: string }[] = [
+  { curve: p256, name: 'prime256v1' },
+  { curve: p384, name: 'secp384r1' },
+  { curve: p521, name: 'secp521r1' },
+  { curve: secp256k1, name: 'secp256k1' },
+]
+
+/** Strings of octets that stand for secrets: one repeated octet, and counting up from 0 or 1. */
+function* patterns(length: number): Generator<Uint8Array> {
+  for (let octet = 0; octet < 256; octet += 1) yield new Uint8Array(length).fill(octet)
+  for (const first of [0, 1]) yield Uint8Array.from({ length }, (_, index) => first + index)
+}
+
+/** Scalars to try on a curve; the negative of each has the same x and is covered. */
+export function* trivialScalars(curve: Curve): Generator<bigint> {
+  for (let scalar = 1n; scalar <= MULTIPLES; scalar += 1n) yield scalar
+  for (const length of new Set([curve.size, 32, curve.size - 1])) {
+    for (const octets of patterns(length)) {
+      const scalar = toNumber(octets) % curve.n
+      if (scalar > 0n) yield scalar
+    }
+  }
+}
+
+/** The minimal octets of x of the public keys of trivial scalars. */
+export function* trivialEcMaterials(): Generator<Uint8Array> {
+  for (const { curve, name } of platformCurves) {
+    const pair = createECDH(name)
+    for (const scalar of trivialScalars(curve)) {
+      pair.setPrivateKey(Buffer.from(fixedOctets(scalar, curve.size)))
+      yield minimalOctets(toNumber(pair.getPublicKey().subarray(1, 1 + curve.size)))
+    }
+  }
+}
+
+/** The Ed25519 public keys of trivial seeds, and the small multiples of the base point. */
+export function* trivialEd25519Materials(): Generator<Uint8Array> {
+  for (const seed of trivialEd25519Seeds()) {
+    yield publicHalf(oid.ed25519, encode(tag.octetString, seed)).subarray(-32)
+  }
+  let point = basePoint
+  for (let multiple = 1; multiple <= MULTIPLES; multiple += 1) {
+    const octets = encodePoint(point)
+    yield octets
+    yield Uint8Array.from(octets, (octet, index) => (index === 31 ? octet ^ 0x80 : octet))
+    point = add(point, basePoint)
+  }
+}
+
+/** Patterns, and seeds whose one non-zero octet is the first or the last. */
+export function* trivialEd25519Seeds(): Generator<Uint8Array> {
+  yield* patterns(32)
+  for (let octet = 1; octet < 256; octet += 1) {
+    for (const place of [0, 31]) {
+      yield Uint8Array.from({ length: 32 }, (_, index) => (index === place ? octet : 0))
+    }
+  }
+}
+
+/** The ML-DSA public keys of trivial seeds, for every parameter set. */
+export function* trivialMlDsaMaterials(): Generator<Uint8Array> {
+  for (const set of mlDsaSets) {
+    for (const seed of patterns(32)) {
+      yield publicHalf(set.oid, encode(0x80, seed)).subarray(-set.length)
+    }
+  }
+}
+
+function publicHalf(dotted: string, key: Uint8Array): Uint8Array {
+  const algorithm = encode(tag.sequence, encodeOid(dotted))
+  const version = encodeInteger(new Uint8Array())
+  const der = encode(tag.sequence, version, algorithm, encode(tag.octetString, key))
+  const pair = createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' })
+  return createPublicKey(pair).export({ type: 'spki', format: 'der' })
+}
+
+export function recordOf(material: Uint8Array): string {
+  return createHash('sha256')
+    .update(material)
+    .digest('hex')
+    .slice(0, 2 * RECORD_OCTETS)
+}
+
+function writeTable(): void {
+  const records = new Set<string>()
+  for (const materials of [
+    trivialEcMaterials(),
+    trivialEd25519Materials(),
+    trivialMlDsaMaterials(),
+  ]) {
+    for (const material of materials) records.add(recordOf(material))
+  }
+  writeFileSync(target, Buffer.from([...records].sort().join(''), 'hex'))
+  process.stderr.write(`${records.size} records\n`)
+}
+
+if (import.meta.main) writeTable()

@@ -1,0 +1,72 @@
+import process from 'node:process'
+import picocolors from 'picocolors'
+import { loadConfig } from '../config.ts'
+import { parseProjectRef } from '../core/access.ts'
+import { systemLedgerId } from '../core/ledger.ts'
+import {
+  hasLedger,
+  type LedgerVerdict,
+  verifyLedger,
+  verifyLedgers,
+} from '../core/ledger-verify.ts'
+import type { LedgerReader } from '../storage/ledger-reads.ts'
+import { openLedgers } from '../storage/open.ts'
+
+/**
+ * Checks the hash chain of every ledger, or of one project's: a line per ledger on stdout, exit
+ * code 1 where one is broken. Reads the configured database itself, whether a server runs or not.
+ */
+export async function verify(flags: { project?: string; databaseUrl?: string }): Promise<void> {
+  const { project, databaseUrl } = flags
+  const config = loadConfig(process.env, { databaseUrl })
+  const ledgers = await openLedgers(config.databaseUrl)
+  try {
+    const verdicts =
+      project === undefined ? verifyLedgers(ledgers) : [await verifyOne(ledgers, project)]
+    const seen = { ledgers: 0, events: 0, broken: 0 }
+    for await (const verdict of verdicts) {
+      seen.ledgers += 1
+      seen.events += verdict.events
+      seen.broken += verdict.broken === undefined ? 0 : 1
+      process.stdout.write(line(verdict))
+    }
+    process.stderr.write(summary(seen))
+    if (seen.broken > 0) process.exitCode = 1
+  } finally {
+    await ledgers.close()
+  }
+}
+
+/** The ledger of a project, of a deleted one by its id. */
+async function verifyOne(ledgers: LedgerReader, idOrName: string): Promise<LedgerVerdict> {
+  const ref = parseProjectRef(idOrName)
+  const id = 'id' in ref ? ref.id : (await ledgers.findProject(ref))?.id
+  if (id === undefined || !(await hasLedger(ledgers, id))) {
+    throw new Error(
+      `There is no ledger of ${idOrName}; that of a deleted project has its id alone.`,
+    )
+  }
+  return verifyLedger(ledgers, id)
+}
+
+function line({ ledgerId, events, hash, broken }: LedgerVerdict): string {
+  const name = (ledgerId === systemLedgerId ? 'system' : ledgerId).padEnd(36)
+  if (broken === undefined) {
+    return `${picocolors.green('whole ')}  ${name}  revision ${events}  ${hash}\n`
+  }
+  return `${picocolors.red('BROKEN')}  ${name}  revision ${broken.revision}: ${broken.detail}\n`
+}
+
+function summary(seen: { ledgers: number; events: number; broken: number }): string {
+  const { ledgers, events, broken } = seen
+  const all = `${count(ledgers, 'ledger')}, ${count(events, 'event')}`
+  if (broken > 0) return `${all}: ${broken} broken.\n`
+  return `${all}: all whole.
+Who can write to the database can also recompute a chain: keep these hashes elsewhere, and compare
+them later with those of the events.
+`
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}

@@ -1,0 +1,22 @@
+import { Type } from 'typebox'
+
+/** A lower-case UUID (RFC 9562); ids made here are version 7. */
+export const Uuid = Type.String({
+  format: 'uuid',
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+})
+
+/** ISO 8601 in UTC with milliseconds: `2026-05-01T12:00:00.000Z`. */
+export const Time = Type.String({
+  format: 'date-time',
+  pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}Z$',
+  examples: ['2026-05-01T12:00:00.000Z'],
+})
+
+/** A moment as a caller may write it: RFC 3339 with any offset. */
+export const TimeInput = Type.String({
+  format: 'date-time',
+  maxLength: 64,
+  examples: ['2027-05-01T12:00:00Z'],
+})

@@ -1,0 +1,112 @@
+import { type Static, Type } from 'typebox'
+import { algorithmNames } from './algorithms.ts'
+import { Time, TimeInput, Uuid } from './common.ts'
+
+export const AlgorithmName = Type.Enum([...algorithmNames], {
+  description:
+    'What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key.',
+  examples: ['RSA'],
+})
+
+/** An example key that is nobody's: its private half was thrown away when it was made. */
+const examplePem = [
+  '-----BEGIN PUBLIC KEY-----',
+  'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAtN9ZLC5CFn2+WIzJIpMR',
+  'YtpB+1M/81MhwKeJocGir1faPwVsgFfZRVguvZbiwZt61wVq8TzlkgXk7TKAM6nM',
+  'HCfXzUMAVMoW5XFaOfMM34Q+TEqQiP1txtiZYeDfb1rRI6/YDe32Du4AKBRdSywg',
+  'IEtz1P0lvGLJl7/RVbexI/OlP6QO4AaVyk7qDJpZaDeX9hkG8x5dkuok6XrUvckR',
+  'rpeunl7qN0qo0kY+bPJZK9MNmkXFJUHTnSudpTsUfC360I8To7ojl5CsNJt5+N7h',
+  'LGamRm25/e8zpoIonl5DCQhkX9b2671AI4asYmfBqTxtUySuQWh5flMWB/zQ8c+4',
+  'RQIDAQAB',
+  '-----END PUBLIC KEY-----',
+  '',
+].join('\n')
+
+const keyMembers = {
+  id: Uuid,
+  projectId: Uuid,
+  label: Type.String({ examples: ['orders service, spring 2026'] }),
+  algorithm: AlgorithmName,
+  publicKeyPem: Type.String({
+    description: 'Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.',
+    examples: [examplePem],
+  }),
+  active: Type.Boolean({ description: 'Switched on and not expired.', examples: [true] }),
+  createTime: Time,
+  updateTime: Time,
+  expireTime: Type.Optional(Time),
+}
+
+export const JwtKey = Type.Object(keyMembers, {
+  $id: 'JwtKey',
+  description: 'A registered JWT public key.',
+})
+export type JwtKey = Static<typeof JwtKey>
+
+export const KeyDetails = Type.Object({
+  kty: Type.String({ examples: ['RSA'] }),
+  bits: Type.Optional(
+    Type.Integer({ description: 'RSA: length of the modulus.', examples: [2048] }),
+  ),
+  crv: Type.Optional(Type.String({ description: 'EC and OKP: the curve, such as `P-256`.' })),
+  jwsAlgorithm: Type.String({ examples: ['RS256'] }),
+  thumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url.' }),
+  spkiSha256: Type.String({ description: 'SHA-256 over the SPKI DER, lower-case hex.' }),
+  convergedTime: Type.Unsafe<string>({
+    ...Time,
+    description:
+      'From then on every verifier that honours the cache headers knows the present state: sign with a new key after it, delete an old one after it.',
+  }),
+})
+
+export const JwtKeyWithDetails = Type.Object(
+  { ...keyMembers, details: KeyDetails },
+  { $id: 'JwtKeyWithDetails', description: 'A JWT key with what is known of its material.' },
+)
+export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
+
+const label = (description: string) =>
+  Type.String({ description, examples: ['orders service, spring 2026'] })
+
+export const PublicKeyPemInput = Type.String({
+  description: 'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
+  examples: [examplePem],
+})
+
+export const JwtKeyCreate = Type.Object(
+  {
+    name: Type.Optional(
+      label('The label: 1 to 255 code points, free text. Required (as `name` or as `label`).'),
+    ),
+    label: Type.Optional(label('Another spelling of `name`.')),
+    algorithm: AlgorithmName,
+    publicKeyPem: PublicKeyPemInput,
+    active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
+    expireTime: Type.Optional(TimeInput),
+  },
+  {
+    $id: 'JwtKeyCreate',
+    additionalProperties: false,
+    anyOf: [{ required: ['name'] }, { required: ['label'] }],
+    examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
+  },
+)
+export type JwtKeyCreate = Static<typeof JwtKeyCreate>
+
+export const JwtKeyCreated = Type.Object(
+  { kid: Uuid },
+  { $id: 'JwtKeyCreated', description: 'Put `kid` into the header of every JWT you sign.' },
+)
+export type JwtKeyCreated = Static<typeof JwtKeyCreated>
+
+export const JwtKeyUpdate = Type.Object(
+  {
+    label: Type.Optional(label('1 to 255 code points, free text.')),
+    active: Type.Optional(Type.Boolean({ examples: [false] })),
+    expireTime: Type.Optional(
+      Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
+    ),
+  },
+  { $id: 'JwtKeyUpdate', additionalProperties: false, description: 'A merge patch (RFC 7396).' },
+)
+export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>

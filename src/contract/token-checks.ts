@@ -1,0 +1,136 @@
+import { type Static, Type } from 'typebox'
+import { Uuid } from './common.ts'
+
+/** The steps of a token check, in order; it ends with the first that fails. */
+export const tokenCheckSteps = [
+  'well_formed',
+  'kid_present',
+  'kid_known',
+  'key_active',
+  'algorithm',
+  'signature',
+  'exp',
+  'nbf',
+  'iss',
+  'aud',
+] as const
+export type TokenCheckStep = (typeof tokenCheckSteps)[number]
+
+/** What each step's failure is called. */
+export const tokenCheckReasons = {
+  well_formed: 'malformed_token',
+  kid_present: 'kid_missing',
+  kid_known: 'kid_unknown',
+  key_active: 'key_inactive',
+  algorithm: 'algorithm_mismatch',
+  signature: 'signature_invalid',
+  exp: 'token_expired',
+  nbf: 'token_not_yet_valid',
+  iss: 'issuer_mismatch',
+  aud: 'audience_mismatch',
+} as const satisfies Record<TokenCheckStep, string>
+
+/** Its signature is made up: no key ever verifies it. */
+const exampleToken =
+  'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
+
+export const TokenCheckRequest = Type.Object(
+  {
+    token: Type.String({
+      description: 'A JWT in compact form (RFC 7515 section 7.1). It is neither kept nor logged.',
+      examples: [exampleToken],
+    }),
+    audience: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The `aud` that the verifier wants; absent: not compared.',
+        examples: ['orders'],
+      }),
+    ),
+    issuer: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: 'The `iss` that the verifier wants; absent: not compared.',
+        examples: ['https://orders.example.com'],
+      }),
+    ),
+  },
+  {
+    $id: 'TokenCheckRequest',
+    additionalProperties: false,
+    examples: [{ token: exampleToken, audience: 'orders' }],
+  },
+)
+export type TokenCheckRequest = Static<typeof TokenCheckRequest>
+
+const JsonObject = (description: string) =>
+  Type.Record(Type.String(), Type.Unknown(), { description })
+
+export const TokenCheck = Type.Object(
+  {
+    valid: Type.Boolean({
+      description: 'Whether a verifier that allows no leeway for clocks would take the token now.',
+      examples: [false],
+    }),
+    reason: Type.Optional(
+      Type.Enum(Object.values(tokenCheckReasons), {
+        description: 'Why it would not: what the failure of the last step is called.',
+        examples: ['key_inactive'],
+      }),
+    ),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Enum([...tokenCheckSteps], { examples: ['key_active'] }),
+        ok: Type.Boolean({ examples: [false] }),
+        detail: Type.String({ examples: ['The key is switched off.'] }),
+      }),
+      { description: 'The steps in order, up to the first that failed.' },
+    ),
+    header: Type.Optional(
+      JsonObject('The header, where it could be read; nothing in it is proved.'),
+    ),
+    claims: Type.Optional(
+      JsonObject('The claims, where they could be read; proved only where `signature` is ok.'),
+    ),
+    key: Type.Optional(
+      Type.Object(
+        {
+          id: Uuid,
+          label: Type.String({ examples: ['orders service, spring 2026'] }),
+          jwsAlgorithm: Type.String({ examples: ['RS256'] }),
+          active: Type.Boolean({ examples: [false] }),
+        },
+        { description: 'The key of the project that the `kid` names.' },
+      ),
+    ),
+  },
+  {
+    $id: 'TokenCheck',
+    description: 'Why a token would or would not verify.',
+    examples: [
+      {
+        valid: false,
+        reason: 'key_inactive',
+        steps: [
+          { step: 'well_formed', ok: true, detail: 'A JWT of three parts.' },
+          { step: 'kid_present', ok: true, detail: 'The header names a key.' },
+          {
+            step: 'kid_known',
+            ok: true,
+            detail: 'The project has this key: “orders service, spring 2026”.',
+          },
+          { step: 'key_active', ok: false, detail: 'The key is switched off.' },
+        ],
+        header: { alg: 'RS256', kid: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71' },
+        claims: { sub: 'alice' },
+        key: {
+          id: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+          label: 'orders service, spring 2026',
+          jwsAlgorithm: 'RS256',
+          active: false,
+        },
+      },
+    ],
+  },
+)
+export type TokenCheck = Static<typeof TokenCheck>

@@ -1,0 +1,54 @@
+import type { KeyRecord } from './records.ts'
+import { isoTime, latest } from './times.ts'
+
+/** Seconds within which every replica serves a change: the contract's bound on the JWKS. */
+const propagationSeconds = 1
+
+/**
+ * The one rule of what is trusted: switched on, and not expired. The list, the JWKS and the token
+ * check all ask it. A key is no longer active at the very millisecond of its `expireTime`.
+ */
+export function isActive(key: KeyRecord, now: string): boolean {
+  return key.enabled && (key.expireTime === undefined || key.expireTime > now)
+}
+
+/**
+ * When the last verifier that honours the cache headers has the key's present state: the last
+ * change of it (an expiry that has passed is one) + propagation + the JWKS's max-age in seconds.
+ */
+export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number): string {
+  const expired = key.expireTime !== undefined && key.expireTime <= time
+  const changed = expired ? latest(key.publishTime, key.expireTime ?? '') : key.publishTime
+  return isoTime(Date.parse(changed) + (propagationSeconds + jwksMaxAge) * 1000)
+}
+
+/** The key's entry in the JWKS (RFC 7517): its own public members and nothing internal. */
+function jwksEntry(key: KeyRecord): Record<string, string> {
+  const { kty, ...members } = key.jwk
+  return { kty, use: 'sig', kid: key.id, ...members, alg: key.jwsAlgorithm }
+}
+
+/** The JWKS document as text: one entry per active key, in list order, the same on every process. */
+export function jwksText(keys: readonly KeyRecord[], now: string): string {
+  return JSON.stringify({ keys: keys.filter((key) => isActive(key, now)).map(jwksEntry) })
+}
+
+/** The issuer of a project's tokens: from configuration alone, by id, since names change. */
+export function issuerOf(publicUrl: string, projectId: string): string {
+  return `${publicUrl}/v1/projects/${projectId}`
+}
+
+/**
+ * The discovery document (OpenID Connect Discovery 1.0 section 3): what verifiers need to find the
+ * keys, and no endpoint that does not exist. RS256 is listed always, since that section demands it.
+ */
+export function discoveryText(issuer: string, keys: readonly KeyRecord[], now: string): string {
+  const present = keys.filter((key) => isActive(key, now)).map((key) => key.jwsAlgorithm)
+  return JSON.stringify({
+    issuer,
+    jwks_uri: `${issuer}/.well-known/jwks.json`,
+    response_types_supported: ['id_token'],
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...new Set(['RS256', ...present])].sort(),
+  })
+}

@@ -1,0 +1,84 @@
+import { projectNamePattern } from '../contract/projects.ts'
+import { invalidField } from '../errors.ts'
+import { foldName, type Principal } from './access.ts'
+import type { Origin } from './changes.ts'
+import type { Context } from './context.ts'
+import { newId, parseId } from './ids.ts'
+import { refusePrivateKeys } from './key-intake.ts'
+import type { ProjectRecord } from './records.ts'
+
+/** The name in its one spelling; throws `invalid_request`. */
+function parseProjectName(text: string): string {
+  const name = foldName(text)
+  if (!projectNamePattern.test(name)) {
+    throw invalidField(
+      '/name',
+      'name_invalid',
+      'A project name has 1 to 128 of the characters a-z, 0-9 and hyphen, and starts and ends with a letter or digit.',
+    )
+  }
+  if (parseId(name) !== undefined) {
+    throw invalidField(
+      '/name',
+      'name_invalid',
+      'A project name may not have the shape of a UUID: it would be taken for an id.',
+    )
+  }
+  return name
+}
+
+/** A private key can be spelt in the characters of a name, too. */
+export async function createProject(
+  context: Context,
+  origin: Origin,
+  body: { name: string },
+): Promise<ProjectRecord> {
+  await refusePrivateKeys(context, { origin }, { '/name': body.name })
+  const name = parseProjectName(body.name)
+  return context.store.commit({ type: 'project.create', origin, id: newId(), name })
+}
+
+/** A page of the projects that the caller may see, in order of creation. */
+export async function listProjects(
+  context: Context,
+  principal: Principal,
+  page: { after?: string; limit: number },
+): Promise<ProjectRecord[]> {
+  if (principal.projectId === undefined) return context.store.listProjects(page)
+  const own = await context.store.findProject({ id: principal.projectId })
+  const visible = own !== undefined && own.id > (page.after ?? '')
+  return visible ? [own] : []
+}
+
+export async function renameProject(
+  context: Context,
+  project: ProjectRecord,
+  origin: Origin,
+  body: { name?: string },
+  precondition: { ifMatch?: string } = {},
+): Promise<ProjectRecord> {
+  await refusePrivateKeys(context, { origin, projectId: project.id }, { '/name': body.name })
+  const name = body.name === undefined ? project.name : parseProjectName(body.name)
+  return context.store.commit({
+    type: 'project.rename',
+    origin,
+    projectId: project.id,
+    name,
+    ...precondition,
+  })
+}
+
+/** Refused with `project_not_empty` while the project has keys, active or not. */
+export async function deleteProject(
+  context: Context,
+  project: ProjectRecord,
+  origin: Origin,
+  precondition: { ifMatch?: string } = {},
+): Promise<void> {
+  await context.store.commit({
+    type: 'project.delete',
+    origin,
+    projectId: project.id,
+    ...precondition,
+  })
+}

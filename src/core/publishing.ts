@@ -1,0 +1,199 @@
+import { LRUCache } from 'lru-cache'
+import type { Context } from './context.ts'
+import { discoveryText, isActive, issuerOf, jwksText } from './jwks.ts'
+import { entityTag } from './preconditions.ts'
+import { publishedNowhere } from './published-names.ts'
+import type { KeySet } from './records.ts'
+import { inTime, isStorageAway } from './storage-faults.ts'
+import { isoTime } from './times.ts'
+
+/** Milliseconds for which a look at the revision holds: half of the second that is promised. */
+export const recheckInterval = 500
+
+/**
+ * Milliseconds after which the keys themselves are read again: a database that lost its last changes
+ * in a fail-over gives their revisions to other ones.
+ */
+const rereadInterval = 30_000
+
+/** Milliseconds that a caller waits for a look where there is something good to serve instead. */
+const patience = 400
+
+/** Bound of what a process keeps, in bytes; what falls out is read again when it is asked for. */
+const maxCachedBytes = 64 * 1024 * 1024
+
+/** A public document as it is sent: the same octets and tag on every process. */
+export interface PublishedDocument {
+  body: Buffer
+  /** Strong, a digest of the octets. */
+  etag: string
+  /** Seconds for which a cache may keep it: never past the next expiry of a key. */
+  maxAge: number
+}
+
+export interface PublishedProject {
+  projectId: string
+  revision: number
+  /** Epoch milliseconds of the next expiry of a key, when the documents become others. */
+  validUntil: number
+  /** Monotonic milliseconds at which the look at the store began that found it so. */
+  seen: number
+  jwks: PublishedDocument
+  discovery: PublishedDocument
+}
+
+/** What is kept of a project between requests. */
+interface Entry {
+  keySet: KeySet
+  /** Monotonic milliseconds at which the key set was read. */
+  read: number
+  jwks: Omit<PublishedDocument, 'maxAge'>
+  discovery: Omit<PublishedDocument, 'maxAge'>
+  validUntil: number
+  /** Monotonic milliseconds at which the last good look at the store began. */
+  seen: number
+  /** Monotonic milliseconds from which on it is not served without another look. */
+  recheckAt: number
+}
+
+/** A look at the store that is under way; one at a time per project. */
+interface Look {
+  /** A change came in between: what it finds may be old, and is not kept. */
+  overtaken: boolean
+  done: Promise<Entry>
+  /** The same, with an end to patience. */
+  soon?: Promise<Entry>
+}
+
+export interface Publisher {
+  /**
+   * The project's documents: with every change of this process, and at most 500 ms and a look-up
+   * behind those of others. While the store is away, the last good ones for `jwksStaleLimit`; then
+   * `storage_unavailable`. Never an empty set for a project that has keys.
+   */
+  published(projectId: string): Promise<PublishedProject>
+  /** The project was changed: no look that began before now serves it any more. */
+  changed(projectId: string): void
+}
+
+export function createPublisher(context: Context): Publisher {
+  const { clock, config } = context
+  const store = context.store.published ?? context.store
+  const entries = new LRUCache<string, Entry>({ maxSize: maxCachedBytes, sizeCalculation })
+  const looks = new Map<string, Look>()
+
+  function begin(projectId: string): Look {
+    const look: Look = {
+      overtaken: false,
+      done: Promise.resolve().then(() => read(projectId, look)),
+    }
+    const ended = () => {
+      if (looks.get(projectId) === look) looks.delete(projectId)
+    }
+    look.done.then(ended, ended)
+    looks.set(projectId, look)
+    return look
+  }
+  async function read(projectId: string, look: Look): Promise<Entry> {
+    const seen = clock.monotonic()
+    const known = entries.peek(projectId)
+    const kept = known !== undefined && seen - known.read < rereadInterval ? known : undefined
+    const revisions = kept && (await store.revisions([projectId]))
+    const same = kept !== undefined && revisions?.get(projectId) === kept.keySet.revision
+    const keySet = same ? kept.keySet : await store.keySet(projectId)
+    if (keySet === undefined) {
+      if (!look.overtaken) entries.delete(projectId)
+      throw publishedNowhere()
+    }
+    const entry = {
+      ...documentsOf(projectId, keySet, known),
+      read: same ? kept.read : seen,
+      seen,
+      recheckAt: seen + recheckInterval,
+    }
+    if (!look.overtaken) entries.set(projectId, entry)
+    return entry
+  }
+  /** What is known already where it still holds, else the documents as of now. */
+  function documentsOf(projectId: string, keySet: KeySet, known: Entry | undefined) {
+    const now = clock.now()
+    if (known?.keySet === keySet && now < known.validUntil) return known
+    return documents(context, projectId, keySet, now)
+  }
+  async function current(projectId: string): Promise<Entry> {
+    const known = entries.get(projectId)
+    const isFresh =
+      known !== undefined && clock.monotonic() < known.recheckAt && clock.now() < known.validUntil
+    if (isFresh) return known
+    const look = looks.get(projectId) ?? begin(projectId)
+    if (known === undefined) return look.done
+    try {
+      look.soon ??= inTime(look.done, patience)
+      return await look.soon
+    } catch (error) {
+      if (!isStorageAway(error)) throw error
+      return lastGood(projectId, look, error)
+    }
+  }
+  /** Serves what is known until the limit, and lets the store rest until the next look. */
+  function lastGood(projectId: string, look: Look, error: unknown): Entry {
+    const known = entries.peek(projectId)
+    const limit = (known?.seen ?? 0) + config.jwksStaleLimit * 1000
+    const time = clock.monotonic()
+    if (known === undefined || time >= limit) throw error
+    const recheckAt = Math.min(time + recheckInterval, limit)
+    const { read, seen } = known
+    const entry = { ...documentsOf(projectId, known.keySet, known), read, seen, recheckAt }
+    if (!look.overtaken) entries.set(projectId, entry)
+    return entry
+  }
+  function present(projectId: string, entry: Entry): PublishedProject {
+    const untilExpiry = Math.floor((entry.validUntil - clock.now()) / 1000)
+    const maxAge = Math.max(0, Math.min(config.jwksMaxAge, untilExpiry))
+    return {
+      projectId,
+      revision: entry.keySet.revision,
+      validUntil: entry.validUntil,
+      seen: entry.seen,
+      jwks: { ...entry.jwks, maxAge },
+      discovery: { ...entry.discovery, maxAge },
+    }
+  }
+
+  return {
+    published: async (projectId) => present(projectId, await current(projectId)),
+    changed(projectId) {
+      const running = looks.get(projectId)
+      if (running !== undefined) running.overtaken = true
+      looks.delete(projectId)
+      const known = entries.peek(projectId)
+      if (known !== undefined) known.recheckAt = Number.NEGATIVE_INFINITY
+    },
+  }
+}
+
+/** The documents of the key set as it is now, and how long they hold. */
+function documents(context: Context, projectId: string, keySet: KeySet, now: number) {
+  const time = isoTime(now)
+  const { keys } = keySet
+  const expiries = keys
+    .filter((key) => isActive(key, time) && key.expireTime !== undefined)
+    .map((key) => Date.parse(key.expireTime ?? ''))
+  const issuer = issuerOf(context.config.publicUrl, projectId)
+  return {
+    keySet,
+    jwks: document(jwksText(keys, time)),
+    discovery: document(discoveryText(issuer, keys, time)),
+    validUntil: Math.min(Number.POSITIVE_INFINITY, ...expiries),
+  }
+}
+
+function document(text: string): Omit<PublishedDocument, 'maxAge'> {
+  const body = Buffer.from(text)
+  return { body, etag: entityTag(body) }
+}
+
+/** Octets, roughly: a key's record weighs about as much as three times its JWKS entry. */
+function sizeCalculation(entry: Entry): number {
+  return 2_000 + 4 * entry.jwks.body.length + 1_000 * entry.keySet.keys.length
+}

@@ -1,0 +1,66 @@
+import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
+import type { Role } from '../contract/api-keys.ts'
+import type { Normalisation, PublicJwk } from './intake/types.ts'
+
+/** A project as the store keeps it. Times are ISO 8601 UTC with milliseconds, here and below. */
+export interface ProjectRecord {
+  id: string
+  name: string
+  revision: number
+  createTime: string
+  updateTime: string
+}
+
+/** A JWT key as the store keeps it. Whether it is *active* is for `isActive` to say. */
+export interface KeyRecord {
+  id: string
+  projectId: string
+  label: string
+  algorithm: Algorithm
+  publicKeyPem: string
+  enabled: boolean
+  expireTime?: string
+  createTime: string
+  updateTime: string
+  /** Of the last change to what is published: the creation, `active` or `expireTime`. */
+  publishTime: string
+  jwsAlgorithm: JwsAlgorithm
+  jwk: PublicJwk
+  bits?: number
+  thumbprint: string
+  spkiSha256: string
+  materialSha256: string
+  normalised: Normalisation[]
+}
+
+/** An API key as the store keeps it: the digest, never the secret. */
+export interface ApiKeyRecord {
+  id: string
+  name: string
+  role: Role
+  projectId?: string
+  prefix: string
+  /** SHA-256 over the secret, lower-case hex. */
+  digest: string
+  enabled: boolean
+  createTime: string
+  expireTime?: string
+  lastUseTime?: string
+}
+
+/** All keys of a project and the revision at which they were so, from one snapshot. */
+export interface KeySet {
+  revision: number
+  /** Oldest first: createTime, then id. */
+  keys: KeyRecord[]
+}
+
+/** Keys that have these in common. */
+export interface KeyCount {
+  algorithm: Algorithm
+  enabled: boolean
+  expired: boolean
+  count: number
+  /** The first of their times of expiry, where any has one. */
+  firstExpiry?: string
+}

@@ -1,0 +1,54 @@
+import { invalidField } from '../errors.ts'
+import type { Clock } from './context.ts'
+
+/** RFC 3339 section 5.6, with a time zone. */
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/
+
+/** The one spelling of times: ISO 8601, UTC, milliseconds. It sorts as text as it does in time. */
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString()
+}
+
+export function now(clock: Clock): string {
+  return isoTime(clock.now())
+}
+
+/** The later of two times: so that an `updateTime` never goes back when a clock does. */
+export function latest(a: string, b: string): string {
+  return a > b ? a : b
+}
+
+/** Reads a caller's moment, which must lie in the future; throws `invalid_request`. */
+export function parseExpireTime(text: string, clock: Clock): string {
+  const time = parseTime(text)
+  requireFuture(time, now(clock))
+  return time
+}
+
+/** Throws `invalid_request` unless the `expireTime` lies in the future. */
+export function requireFuture(expireTime: string, time: string): void {
+  if (expireTime > time) return
+  throw invalidField('/expireTime', 'time_past', 'expireTime must lie in the future.')
+}
+
+/** Reads a caller's moment, past or future; throws `invalid_request`. */
+export function parseTime(text: string): string {
+  const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
+  // Date.parse rolls 30 February over to March; the day that comes out must be the one asked for.
+  if (Number.isNaN(ms) || !isCalendarDay(text.slice(0, 10))) {
+    throw invalidField(
+      '/expireTime',
+      'time_invalid',
+      'expireTime must be an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z.',
+    )
+  }
+  if (ms >= 253402300800000) {
+    throw invalidField('/expireTime', 'time_invalid', 'expireTime must lie before the year 10000.')
+  }
+  return isoTime(ms)
+}
+
+function isCalendarDay(day: string): boolean {
+  const ms = Date.parse(`${day}T00:00:00Z`)
+  return !Number.isNaN(ms) && isoTime(ms).startsWith(day)
+}

@@ -1,0 +1,154 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Discovery, Jwks } from '../contract/published.ts'
+import { parseProjectRef } from '../core/access.ts'
+import type { Live } from '../core/live.ts'
+import type { Place } from '../core/live-jwks.ts'
+import { matchesTag } from '../core/preconditions.ts'
+import type { PublishedDocument, PublishedProject } from '../core/publishing.ts'
+import { PubringError } from '../errors.ts'
+import { prefers } from './accept.ts'
+import { openToAllOrigins, preflightRoute } from './cross-origin.ts'
+import type { App } from './options.ts'
+import { ProjectPath } from './paths.ts'
+import { preferredWait } from './prefer.ts'
+
+const tags = ['Key sets']
+
+const jwksUrl = '/v1/projects/:projectIdOrName/.well-known/jwks.json'
+const discoveryUrl = '/v1/projects/:projectIdOrName/.well-known/openid-configuration'
+
+/** RFC 7517 section 8.5.2; many gateways do not know it, so it is for those who ask. */
+const jwksMediaType = 'application/jwk-set+json'
+
+/** Seconds for which a request is held at most. */
+const longestWait = 60
+
+const JwksHeaders = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({ description: 'The `ETag` of the key set that you have.' }),
+  ),
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`wait=N` (RFC 7240), together with `If-None-Match`: answer when the key set is another one, or after N seconds (60 at most).',
+      examples: ['wait=30'],
+    }),
+  ),
+})
+
+/** What verifiers of every make read: no API key, no query, no cookie, no redirect. */
+export function publishedRoutes(app: App, live: Live): void {
+  jwksRoute(app, live)
+  discoveryRoute(app, live)
+  preflightRoute(app, jwksUrl)
+  preflightRoute(app, discoveryUrl)
+}
+
+function jwksRoute(app: App, live: Live): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: jwksUrl,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      errors: ['project_not_found', 'storage_unavailable'],
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin', 'Preference-Applied', 'Vary'],
+      mediaTypes: { [jwksMediaType]: Jwks },
+    },
+    schema: {
+      operationId: 'getJwks',
+      summary: 'The key set of a project',
+      description:
+        'The active keys (RFC 7517), for verifiers. A change is in it within a second; an expired key leaves it at its `expireTime`. While the database is away the last good key set is served for a while. With `If-None-Match` and `Prefer: wait=N` the request is held until the key set is another one; of each connection one at a time.',
+      tags,
+      params: ProjectPath,
+      headers: JwksHeaders,
+      response: { 200: Jwks },
+    },
+    handler: async (request, reply) => {
+      const projectId = await live.names.resolve(parseProjectRef(request.params.projectIdOrName))
+      const present = await live.publisher.published(projectId)
+      const { jwks, seen } = await awaitNews(live, present, request, reply)
+      request.lookAge = live.context.clock.monotonic() - seen
+      const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
+      // RFC 9110 section 12.5.5: of the usual type too, or a shared cache would give it to whoever asks for the other.
+      reply.header('vary', 'Accept')
+      return sendDocument(reply, jwks, specific ? jwksMediaType : 'application/json')
+    },
+  })
+}
+
+/** Holds the request where it asks for that and its key set is the present one. */
+async function awaitNews(
+  { keySets }: Live,
+  present: PublishedProject,
+  { headers, raw: { socket }, server }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<PublishedProject> {
+  const known = headers['if-none-match']
+  const preferred = preferredWait(headers.prefer)
+  if (known === undefined || preferred === undefined) return present
+  const wait = Math.min(preferred, longestWait)
+  const applied = () => reply.header('preference-applied', `wait=${wait}`)
+  if (!matchesTag(known, present.jwks.etag, 'weak')) {
+    applied()
+    return present
+  }
+  let place: Place | undefined
+  const waiting = wait === 0 ? undefined : server.connections.wait(socket, () => place?.leave())
+  if (waiting === undefined) return present
+  try {
+    place = keySets.hold(present, known, wait * 1000)
+    if (place === undefined) return present
+    applied()
+    return await place.answer
+  } finally {
+    waiting.over()
+  }
+}
+
+function discoveryRoute(app: App, live: Live): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: discoveryUrl,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      errors: ['project_not_found', 'route_not_found', 'storage_unavailable'],
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
+    },
+    schema: {
+      operationId: 'getDiscovery',
+      summary: 'The discovery document of a project',
+      description:
+        'OpenID Connect Discovery 1.0. It is there by the id of the project alone: an issuer must be the address that it was found at, and names change.',
+      tags,
+      params: ProjectPath,
+      response: { 200: Discovery },
+    },
+    handler: async (request, reply) => {
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      if ('name' in ref) throw byIdAlone()
+      const { discovery, seen } = await live.publisher.published(ref.id)
+      request.lookAge = live.context.clock.monotonic() - seen
+      return sendDocument(reply, discovery, 'application/json')
+    },
+  })
+}
+
+/** The octets as they are: what is sent is what the tag was made of. */
+function sendDocument(reply: FastifyReply, document: PublishedDocument, mediaType: string) {
+  return reply
+    .header('content-type', mediaType)
+    .header('cache-control', `public, max-age=${document.maxAge}`)
+    .header('etag', document.etag)
+    .send(document.body)
+}
+
+function byIdAlone(): PubringError {
+  return new PubringError(
+    'route_not_found',
+    'The discovery document exists by the id of the project alone, not by its name: use /v1/projects/{id}/.well-known/openid-configuration. The key set answers by name too.',
+  )
+}

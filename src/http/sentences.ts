@@ -1,0 +1,115 @@
+import { IsNull, IsUnion, type TObject, type TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import type { TLocalizedValidationError } from 'typebox/error'
+import { nearest } from './names.ts'
+
+/** A fault of one member; `path` is a JSON pointer from the object that holds it. */
+export interface MemberFault {
+  path: string
+  code: string
+  detail: string
+}
+
+/** Our codes for what a schema finds. */
+const codes: Record<string, string> = {
+  type: 'wrong_type',
+  enum: 'unknown_value',
+  minLength: 'too_short',
+  maxLength: 'too_long',
+  minimum: 'out_of_range',
+  maximum: 'out_of_range',
+}
+
+function codeOf(error: TLocalizedValidationError): string {
+  if (error.keyword === 'format' && error.params.format === 'date-time') return 'time_invalid'
+  return codes[error.keyword] ?? 'invalid'
+}
+
+const formats: Record<string, string> = {
+  'date-time': 'an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z',
+  uuid: 'a UUID',
+}
+
+/** What JSON calls the value, with its article. */
+export function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object') return 'an object'
+  return `a ${typeof value}`
+}
+
+/** The faults of one member of an object, in plain sentences that never repeat its value. */
+export function memberFaults(
+  schema: TObject,
+  name: string,
+): (value: Record<string, unknown>) => MemberFault[] {
+  const member: TSchema = schema.properties[name] ?? {}
+  const check = Compile(member)
+  const { value: valueSchema, nullable } = withoutNull(member)
+  const valueCheck = Compile(valueSchema)
+  const required = schema.required?.includes(name) === true
+  return (holder) => {
+    if (!Object.hasOwn(holder, name)) {
+      return required
+        ? [{ path: `/${name}`, code: 'required', detail: `${name} is required.` }]
+        : []
+    }
+    const value = holder[name]
+    if (check.Check(value)) return []
+    return valueCheck.Errors(value).map((error) => ({
+      path: `/${name}${error.instancePath}`,
+      code: codeOf(error),
+      detail: sentence(`${name}${error.instancePath}`, value, error, nullable),
+    }))
+  }
+}
+
+/** What a member is besides `null`: its faults are those of the value that was meant. */
+function withoutNull(schema: TSchema): { value: TSchema; nullable: boolean } {
+  if (!IsUnion(schema)) return { value: schema, nullable: false }
+  const [value, ...others] = schema.anyOf.filter((branch) => !IsNull(branch))
+  const nullable = value !== undefined && others.length === 0
+  return nullable ? { value, nullable } : { value: schema, nullable }
+}
+
+function sentence(
+  name: string,
+  value: unknown,
+  error: TLocalizedValidationError,
+  nullable: boolean,
+): string {
+  switch (error.keyword) {
+    case 'type':
+      return `${name} must be ${wanted(error.params.type)}${nullable ? ' or null' : ''}, not ${typeName(value)}.`
+    case 'enum':
+      return enumSentence(name, value, error.params.allowedValues.map(String))
+    case 'format':
+      return `${name} must be ${formats[error.params.format] ?? `a valid ${error.params.format}`}.`
+    case 'minLength':
+      return `${name} must have ${count(error.params.limit)} or more.`
+    case 'maxLength':
+      return `${name} may have no more than ${count(error.params.limit)}.`
+    case 'minimum':
+      return `${name} must be at least ${error.params.limit}.`
+    case 'maximum':
+      return `${name} may be at most ${error.params.limit}.`
+    default:
+      return `${name} is not valid: ${error.message}.`
+  }
+}
+
+function count(characters: number): string {
+  return characters === 1 ? '1 character' : `${characters} characters`
+}
+
+function wanted(types: string | string[]): string {
+  const article = (type: string) => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`)
+  return [types].flat().map(article).join(' or ')
+}
+
+function enumSentence(name: string, value: unknown, allowed: string[]): string {
+  const list = `${name} must be one of ${allowed.join(', ')}`
+  if (typeof value !== 'string') return `${list}; it is ${typeName(value)}.`
+  const meant = nearest(value, allowed)
+  return meant === undefined ? `${list}.` : `${list}. Did you mean "${meant}"?`
+}

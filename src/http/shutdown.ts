@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Set `shuttingDown` to take the process out of the balancer before it stops listening. */
+    readiness: { shuttingDown: boolean }
+  }
+}
+
+/**
+ * Once shutting down, each answer ends its connection, so that no client sends its next request
+ * into a closing one. Node closes the idle connections when the server closes.
+ */
+export function addShutdown(app: FastifyInstance): void {
+  app.decorate('readiness', { shuttingDown: false })
+  app.addHook('preClose', async () => {
+    app.readiness.shuttingDown = true
+  })
+  app.addHook('onSend', async (_request, reply, payload) => {
+    if (app.readiness.shuttingDown) reply.header('connection', 'close')
+    return payload
+  })
+}

@@ -1,0 +1,105 @@
+import type { Kysely } from 'kysely'
+import { LRUCache } from 'lru-cache'
+import type { ProjectRef } from '../core/context.ts'
+import type { KeySet, ProjectRecord } from '../core/records.ts'
+import { createLookup } from '../core/revision-lookup.ts'
+import { projectRecord, projects, type Reads } from './reads.ts'
+import type { Tables } from './schema.ts'
+
+/** Keys, roughly two kilobytes each, and projects that are kept. */
+const maxKeys = 20_000
+const maxProjects = 50_000
+
+/** Ledgers that one query asks for. */
+const maxParameters = 500
+
+/** What was read, and the hash of the ledger's last event at that time or from before. */
+interface Kept<Value> {
+  head: string
+  value: Value
+}
+
+type Cached = Pick<Reads, 'findProject' | 'keySet' | 'revisions'>
+
+interface Head {
+  revision: number
+  hash: string
+}
+
+/**
+ * Revisions by one query for everybody; projects and their keys from memory, each use after a look at the head of the project's ledger
+ * that began no earlier: whatever changes of a project changes its head. It is the hash that is
+ * compared and not the revision, since a fail-over that loses changes gives their revisions to
+ * others. One query at a time looks for everybody, so that a read costs the database next to
+ * nothing, and sees every change that was acknowledged before it, wherever that was made.
+ */
+export function createCachedReads(db: Kysely<Tables>, reads: Pick<Reads, 'keySet'>): Cached {
+  const heads = createLookup((ids) => readHeads(db, ids))
+  const keySets = new LRUCache<string, Kept<KeySet>>({
+    maxSize: maxKeys,
+    sizeCalculation: ({ value }) => 1 + value.keys.length,
+  })
+  const found = new LRUCache<string, Kept<ProjectRecord>>({ max: maxProjects })
+  const ids = new LRUCache<string, string>({ max: maxProjects })
+
+  /** The project that is kept, if it is still the same. */
+  async function unchanged(id: string | undefined): Promise<ProjectRecord | undefined> {
+    const kept = id === undefined ? undefined : found.get(id)
+    if (id === undefined || kept === undefined) return undefined
+    return kept.head === (await heads.current(id))?.hash ? kept.value : undefined
+  }
+  /** One query, whether there is such a project or not: how long it takes tells nothing. */
+  async function read(ref: ProjectRef): Promise<ProjectRecord | undefined> {
+    const all = projects(db).select('ledger.hash')
+    const query =
+      'id' in ref ? all.where('project.id', '=', ref.id) : all.where('project.name', '=', ref.name)
+    const row = await query.executeTakeFirst()
+    if (row === undefined) return undefined
+    const value = projectRecord(row)
+    found.set(value.id, { head: row.hash, value })
+    ids.set(value.name, value.id)
+    return value
+  }
+
+  return {
+    async revisions(ledgerIds) {
+      const found = await Promise.all(ledgerIds.map((id) => heads.current(id)))
+      return new Map(
+        ledgerIds.flatMap((id, index) => {
+          const head = found[index]
+          return head === undefined ? [] : [[id, head.revision] as const]
+        }),
+      )
+    },
+    async findProject(ref) {
+      // As long as a project keeps its name, no other has it.
+      const kept = await unchanged('id' in ref ? ref.id : ids.get(ref.name))
+      if (kept !== undefined && ('id' in ref || kept.name === ref.name)) return kept
+      return read(ref)
+    },
+    async keySet(projectId) {
+      const head = (await heads.current(projectId))?.hash
+      const kept = keySets.get(projectId)
+      if (kept !== undefined && kept.head === head) return kept.value
+      keySets.delete(projectId)
+      const keySet = head === undefined ? undefined : await reads.keySet(projectId)
+      if (keySet !== undefined && head !== undefined) {
+        keySets.set(projectId, { head, value: keySet })
+      }
+      return keySet
+    },
+  }
+}
+
+async function readHeads(db: Kysely<Tables>, ids: readonly string[]): Promise<Map<string, Head>> {
+  const heads = new Map<string, Head>()
+  for (let start = 0; start < ids.length; start += maxParameters) {
+    const rows = await db
+      .selectFrom('ledger')
+      .select(['project_id', 'revision', 'hash'])
+      .where('project_id', 'in', ids.slice(start, start + maxParameters))
+      .execute()
+    for (const { project_id, revision, hash } of rows) heads.set(project_id, { revision, hash })
+  }
+  return heads
+}

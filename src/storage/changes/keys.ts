@@ -1,0 +1,127 @@
+import type { Kysely } from 'kysely'
+import { projectNotFound } from '../../core/access.ts'
+import {
+  admitKey,
+  patchKey,
+  refuseActivationOfBlocked,
+  refuseActivationOfExpired,
+  refusePastExpiry,
+} from '../../core/admission.ts'
+import type { ChangeOf, KeyPrecondition, Origin } from '../../core/changes.ts'
+import { isActive } from '../../core/jwks.ts'
+import { keyChanges, keyRemains } from '../../core/key-events.ts'
+import { keyNotFound } from '../../core/keys.ts'
+import type { EventChanges, EventType } from '../../core/ledger.ts'
+import { keyEntityTag, requireMatch } from '../../core/preconditions.ts'
+import type { KeyRecord, KeySet } from '../../core/records.ts'
+import { PubringError } from '../../errors.ts'
+import type { Outcome } from '../apply.ts'
+import { holdUnblocked } from '../fingerprints.ts'
+import { appendEvent, type Head, lockLedger } from '../ledger.ts'
+import { readKeySet } from '../reads.ts'
+import { keyRow } from '../rows.ts'
+import type { Tables } from '../schema.ts'
+import { forgetAudit } from './audits.ts'
+
+type Db = Kysely<Tables>
+
+export async function createKey(
+  db: Db,
+  { key, limits, origin }: ChangeOf<'key.create'>,
+): Promise<Outcome<KeyRecord>> {
+  const { head, keySet } = await lockKeySet(db, key.projectId)
+  const blocked = await holdUnblocked(db, key, origin.time)
+  admitKey(keySet.keys, key, { limits, now: origin.time, blocked })
+  await db.insertInto('jwt_key').values(keyRow(key)).execute()
+  await appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key))
+  return { result: key, changed: true }
+}
+
+export async function updateKey(
+  db: Db,
+  { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
+): Promise<Outcome<KeyRecord>> {
+  const { head, keySet } = await lockKeySet(db, projectId)
+  const key = findKey(keySet, kid)
+  requirePrecondition(precondition, key, origin.time)
+  refusePastExpiry(key, patch, origin.time)
+  refuseActivationOfExpired(key, patch, origin.time)
+  const patched = patchKey(keySet.keys, key, patch, limits, origin.time)
+  if (patched === key) return { result: key, changed: false }
+  const { time } = origin
+  const isSwitchedOn = isActive(patched, time) && !isActive(key, time)
+  if (isSwitchedOn && (await holdUnblocked(db, key, time))) refuseActivationOfBlocked()
+  await db
+    .updateTable('jwt_key')
+    .set({
+      label: patched.label,
+      enabled: patched.enabled ? 1 : 0,
+      expire_time: patched.expireTime ?? null,
+      update_time: patched.updateTime,
+      publish_time: patched.publishTime,
+    })
+    .where('project_id', '=', projectId)
+    .where('id', '=', kid)
+    .execute()
+  await appendKeyEvent(db, head, origin, 'key.updated', key, keyChanges(key, patched))
+  return { result: patched, changed: true }
+}
+
+export async function deleteKey(
+  db: Db,
+  { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
+): Promise<Outcome<undefined>> {
+  const { head, keySet } = await lockKeySet(db, projectId)
+  const key = findKey(keySet, kid)
+  requirePrecondition(precondition, key, origin.time)
+  if (isActive(key, origin.time)) {
+    throw new PubringError(
+      'key_active',
+      'The key is active: verifiers may still need it. Deactivate it first (PATCH with "active": false), then delete it.',
+    )
+  }
+  await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', kid).execute()
+  await forgetAudit(db, projectId, kid)
+  await appendKeyEvent(db, head, origin, 'key.deleted', key, keyRemains(key))
+  return { result: undefined, changed: true }
+}
+
+function requirePrecondition(
+  precondition: KeyPrecondition | undefined,
+  key: KeyRecord,
+  time: string,
+): void {
+  if (precondition === undefined) return
+  const { ifMatch, jwksMaxAge } = precondition
+  requireMatch(ifMatch, keyEntityTag(key, time, jwksMaxAge), 'key')
+}
+
+/** The project's keys under its lock: nothing of them changes before this change is through. */
+export async function lockKeySet(
+  db: Db,
+  projectId: string,
+): Promise<{ head: Head; keySet: KeySet }> {
+  const head = await lockLedger(db, projectId)
+  const keySet = await readKeySet(db, projectId)
+  if (head === undefined || keySet === undefined) throw projectNotFound()
+  return { head, keySet }
+}
+
+export function findKey(keySet: KeySet, kid: string): KeyRecord {
+  const key = keySet.keys.find((candidate) => candidate.id === kid)
+  if (key === undefined) throw keyNotFound()
+  return key
+}
+
+export async function appendKeyEvent(
+  db: Db,
+  head: Head,
+  origin: Origin,
+  type: EventType,
+  key: KeyRecord,
+  changes: EventChanges,
+): Promise<void> {
+  const { time, actor, requestId } = origin
+  const subject = { type: 'key', id: key.id } as const
+  await appendEvent(db, head, { type, time, actor, subject, changes, requestId })
+}

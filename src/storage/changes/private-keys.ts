@@ -1,0 +1,57 @@
+import type { Kysely } from 'kysely'
+import { projectNotFound } from '../../core/access.ts'
+import type { ChangeOf, Origin } from '../../core/changes.ts'
+import { isRefusalNoted, refusalsLookedBack } from '../../core/incidents.ts'
+import { systemLedgerId } from '../../core/ledger.ts'
+import type { Outcome } from '../apply.ts'
+import { block } from '../fingerprints.ts'
+import { appendEvent, type Head, leaveLedger, lockLedger } from '../ledger.ts'
+import type { Tables } from '../schema.ts'
+
+type Db = Kysely<Tables>
+
+/**
+ * Blocks the public half of a private key that somebody submitted, and says so in the ledger, the
+ * first time and within bounds. All that is known and kept of the key are hashes of its public half.
+ */
+export async function refusePrivateKey(
+  db: Db,
+  { projectId, exposed, origin }: ChangeOf<'private_key.refuse'>,
+): Promise<Outcome<undefined>> {
+  const { time, actor, requestId } = origin
+  const ledgerId = projectId ?? systemLedgerId
+  const head = await lockLedger(db, ledgerId)
+  if (head === undefined) throw projectNotFound()
+  if (!(await block(db, exposed, time))) return { result: undefined, changed: false }
+  if (!isRefusalNoted(await earlierRefusals(db, head, actor), time)) {
+    await leaveLedger(db, head)
+    return { result: undefined, changed: true }
+  }
+  await appendEvent(db, head, {
+    type: 'private_key.refused',
+    time,
+    actor,
+    subject: { type: projectId === undefined ? 'registry' : 'project', id: ledgerId },
+    changes: { thumbprint: { to: exposed.thumbprint } },
+    requestId,
+  })
+  return { result: undefined, changed: true }
+}
+
+/** When the same API key was refused before, near the end of the ledger. */
+async function earlierRefusals(
+  db: Db,
+  { ledgerId, revision }: Head,
+  { apiKeyId }: Origin['actor'],
+): Promise<string[]> {
+  if (apiKeyId === undefined) return []
+  const rows = await db
+    .selectFrom('event')
+    .select('time')
+    .where('project_id', '=', ledgerId)
+    .where('revision', '>=', revision - refusalsLookedBack)
+    .where('type', '=', 'private_key.refused')
+    .where('actor_id', '=', apiKeyId)
+    .execute()
+  return rows.map(({ time }) => time)
+}

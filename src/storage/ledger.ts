@@ -1,0 +1,58 @@
+import type { Kysely } from 'kysely'
+import { type EventContent, eventHash, genesisHash } from '../core/ledger.ts'
+import { eventRow } from './rows.ts'
+import type { Tables } from './schema.ts'
+
+/** A ledger locked for one change: its new revision, and the hash that the event is chained to. */
+export interface Head {
+  ledgerId: string
+  revision: number
+  previousHash: string
+}
+
+/** Starts the ledger of a new project. */
+export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<Head> {
+  await db
+    .insertInto('ledger')
+    .values({ project_id: ledgerId, revision: 1, hash: genesisHash })
+    .execute()
+  return { ledgerId, revision: 1, previousHash: genesisHash }
+}
+
+/**
+ * Raises the revision, which locks the row until the transaction ends: changes of one project
+ * happen one after the other, and their events have no gap. Undefined for an unknown ledger.
+ */
+export async function lockLedger(db: Kysely<Tables>, ledgerId: string): Promise<Head | undefined> {
+  const row = await db
+    .updateTable('ledger')
+    .set((update) => ({ revision: update('revision', '+', 1) }))
+    .where('project_id', '=', ledgerId)
+    .returning(['revision', 'hash'])
+    .executeTakeFirst()
+  return row && { ledgerId, revision: row.revision, previousHash: row.hash }
+}
+
+/** Gives the revision back, which nobody has seen: for a change that is no event after all. */
+export async function leaveLedger(db: Kysely<Tables>, head: Head): Promise<void> {
+  await db
+    .updateTable('ledger')
+    .set({ revision: head.revision - 1 })
+    .where('project_id', '=', head.ledgerId)
+    .execute()
+}
+
+/** Writes the event of the change that holds the head, and moves the head to it. */
+export async function appendEvent(
+  db: Kysely<Tables>,
+  head: Head,
+  content: Omit<EventContent, 'ledgerId' | 'revision'>,
+): Promise<void> {
+  const event = { ledgerId: head.ledgerId, revision: head.revision, ...content }
+  const hash = eventHash(head.previousHash, event)
+  await db
+    .insertInto('event')
+    .values(eventRow({ ...event, hash }))
+    .execute()
+  await db.updateTable('ledger').set({ hash }).where('project_id', '=', head.ledgerId).execute()
+}

@@ -1,0 +1,66 @@
+import type { AuditStore } from '../core/audit/records.ts'
+import type { Store } from '../core/context.ts'
+import type { LedgerReader } from './ledger-reads.ts'
+import { openPostgresAudit, openPostgresLedgers } from './postgres-beside.ts'
+import { openPostgresStore } from './postgres-store.ts'
+import { openSqliteAudit } from './sqlite-audit.ts'
+import { openSqliteLedgers } from './sqlite-ledgers.ts'
+import { openSqliteStore } from './sqlite-store.ts'
+
+/**
+ * Opens the store that the address names: `sqlite:PATH` or `postgres://…`. `replicaUrl`: of servers
+ * that follow it.
+ */
+export async function openStore(
+  databaseUrl: string,
+  { replicaUrl }: { replicaUrl?: string | undefined } = {},
+): Promise<Store> {
+  if (isPostgres(databaseUrl)) {
+    return openPostgresStore({
+      url: databaseUrl,
+      ...(replicaUrl === undefined ? {} : { replicaUrl }),
+    })
+  }
+  return openSqliteStore({ file: fileOf(databaseUrl) })
+}
+
+/**
+ * The same where there is one already, in the schema of this release: a mistyped path must not
+ * become a new registry. A server may be running on it.
+ */
+export async function openExistingStore(
+  databaseUrl: string,
+  options: { replicaUrl?: string | undefined } = {},
+): Promise<Store> {
+  const ledgers = await openLedgers(databaseUrl)
+  await ledgers.close()
+  return openStore(databaseUrl, options)
+}
+
+/** Opens the store to read its ledgers and nothing else, beside a server that may be running. */
+export async function openLedgers(databaseUrl: string): Promise<LedgerReader> {
+  if (isPostgres(databaseUrl)) return openPostgresLedgers({ url: databaseUrl })
+  return openSqliteLedgers({ file: fileOf(databaseUrl) })
+}
+
+/** Opens the store to audit its keys, beside a server that may be running. */
+export async function openAudit(databaseUrl: string): Promise<AuditStore> {
+  if (isPostgres(databaseUrl)) return openPostgresAudit({ url: databaseUrl })
+  return openSqliteAudit({ file: fileOf(databaseUrl) })
+}
+
+/** The path of the SQLite file that the address names, for those who copy or replace it. */
+export function sqliteFile(databaseUrl: string): string {
+  if (isPostgres(databaseUrl)) {
+    throw new Error('This is for SQLite; PostgreSQL is backed up by its own tools, as pg_dump.')
+  }
+  return fileOf(databaseUrl)
+}
+
+function isPostgres(databaseUrl: string): boolean {
+  return /^postgres(ql)?:/.test(databaseUrl)
+}
+
+function fileOf(databaseUrl: string): string {
+  return databaseUrl.slice('sqlite:'.length)
+}

@@ -1,0 +1,30 @@
+import type { Store } from '../core/context.ts'
+import { isStorageAway } from '../core/storage-faults.ts'
+
+/**
+ * The same store, whose published key sets are read from a server that follows the primary. Which
+ * revision is the present one the primary alone says, in one cheap look for all projects, so that a
+ * follower that lags never serves a key that was revoked: where it is behind, or away, the primary
+ * is read instead. While the primary is away the follower serves what no process has read yet.
+ */
+export function publishedReads(store: Store, follower: Pick<Store, 'keySet'>): Store {
+  return {
+    ...store,
+    published: {
+      revisions: (ids) => store.revisions(ids),
+      async keySet(projectId) {
+        const present = await store.revisions([projectId]).catch(ifAway('unknown' as const))
+        const wanted = present === 'unknown' ? 0 : (present.get(projectId) ?? Infinity)
+        const found = await follower.keySet(projectId).catch(ifAway(undefined))
+        return found !== undefined && found.revision >= wanted ? found : store.keySet(projectId)
+      },
+    },
+  }
+}
+
+function ifAway<Substitute>(substitute: Substitute) {
+  return (error: unknown): Substitute => {
+    if (isStorageAway(error)) return substitute
+    throw error
+  }
+}

@@ -1,0 +1,176 @@
+import type { Insertable, Selectable } from 'kysely'
+import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
+import type { Role } from '../contract/api-keys.ts'
+import type { Normalisation, PublicJwk } from '../core/intake/types.ts'
+import type { EventChanges, EventType, LedgerEvent } from '../core/ledger.ts'
+import type { ApiKeyRecord, KeyCount, KeyRecord } from '../core/records.ts'
+import type { Tables } from './schema.ts'
+
+/** Names of the columns, since no query here says `*`. */
+export const keyColumns = [
+  'jwt_key.id',
+  'jwt_key.project_id',
+  'jwt_key.label',
+  'jwt_key.algorithm',
+  'jwt_key.public_key_pem',
+  'jwt_key.enabled',
+  'jwt_key.expire_time',
+  'jwt_key.create_time',
+  'jwt_key.update_time',
+  'jwt_key.publish_time',
+  'jwt_key.jws_algorithm',
+  'jwt_key.jwk',
+  'jwt_key.bits',
+  'jwt_key.thumbprint',
+  'jwt_key.spki_sha256',
+  'jwt_key.material_sha256',
+  'jwt_key.normalised',
+] as const
+
+export const apiKeyColumns = [
+  'id',
+  'name',
+  'role',
+  'project_id',
+  'prefix',
+  'digest',
+  'enabled',
+  'create_time',
+  'expire_time',
+  'last_use_time',
+] as const
+
+export const eventColumns = [
+  'project_id',
+  'revision',
+  'type',
+  'time',
+  'actor_id',
+  'actor_name',
+  'subject_type',
+  'subject_id',
+  'changes',
+  'request_id',
+  'hash',
+] as const
+
+/** Text columns that hold one of our own unions or JSON: written by us, so taken at their word. */
+export function keyRecord(row: Selectable<Tables['jwt_key']>): KeyRecord {
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    label: row.label,
+    algorithm: row.algorithm as Algorithm,
+    publicKeyPem: row.public_key_pem,
+    enabled: row.enabled === 1,
+    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
+    createTime: row.create_time,
+    updateTime: row.update_time,
+    publishTime: row.publish_time,
+    jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
+    jwk: JSON.parse(row.jwk) as PublicJwk,
+    ...(row.bits === null ? {} : { bits: row.bits }),
+    thumbprint: row.thumbprint,
+    spkiSha256: row.spki_sha256,
+    materialSha256: row.material_sha256,
+    normalised: JSON.parse(row.normalised) as Normalisation[],
+  }
+}
+
+export function keyCount(row: {
+  algorithm: string
+  enabled: number
+  expired: number
+  count: number | string
+  first_expiry: string | null
+}): KeyCount {
+  return {
+    algorithm: row.algorithm as Algorithm,
+    enabled: row.enabled === 1,
+    expired: row.expired === 1,
+    count: Number(row.count),
+    ...(row.first_expiry === null ? {} : { firstExpiry: row.first_expiry }),
+  }
+}
+
+export function keyRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
+  return {
+    id: key.id,
+    project_id: key.projectId,
+    label: key.label,
+    algorithm: key.algorithm,
+    public_key_pem: key.publicKeyPem,
+    enabled: key.enabled ? 1 : 0,
+    expire_time: key.expireTime ?? null,
+    create_time: key.createTime,
+    update_time: key.updateTime,
+    publish_time: key.publishTime,
+    jws_algorithm: key.jwsAlgorithm,
+    jwk: JSON.stringify(key.jwk),
+    bits: key.bits ?? null,
+    thumbprint: key.thumbprint,
+    spki_sha256: key.spkiSha256,
+    material_sha256: key.materialSha256,
+    normalised: JSON.stringify(key.normalised),
+  }
+}
+
+export function apiKeyRecord(row: Selectable<Tables['api_key']>): ApiKeyRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    role: row.role as Role,
+    ...(row.project_id === null ? {} : { projectId: row.project_id }),
+    prefix: row.prefix,
+    digest: row.digest,
+    enabled: row.enabled === 1,
+    createTime: row.create_time,
+    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
+    ...(row.last_use_time === null ? {} : { lastUseTime: row.last_use_time }),
+  }
+}
+
+export function apiKeyRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']> {
+  return {
+    id: apiKey.id,
+    name: apiKey.name,
+    role: apiKey.role,
+    project_id: apiKey.projectId ?? null,
+    prefix: apiKey.prefix,
+    digest: apiKey.digest,
+    enabled: apiKey.enabled ? 1 : 0,
+    create_time: apiKey.createTime,
+    expire_time: apiKey.expireTime ?? null,
+    last_use_time: apiKey.lastUseTime ?? null,
+  }
+}
+
+export function eventRow(event: LedgerEvent): Insertable<Tables['event']> {
+  return {
+    project_id: event.ledgerId,
+    revision: event.revision,
+    type: event.type,
+    time: event.time,
+    actor_id: event.actor.apiKeyId ?? null,
+    actor_name: event.actor.name,
+    subject_type: event.subject.type,
+    subject_id: event.subject.id,
+    changes: event.changes === undefined ? null : JSON.stringify(event.changes),
+    request_id: event.requestId,
+    hash: event.hash,
+  }
+}
+
+export function ledgerEvent(row: Selectable<Tables['event']>): LedgerEvent {
+  return {
+    ledgerId: row.project_id,
+    revision: row.revision,
+    type: row.type as EventType,
+    time: row.time,
+    actor: { ...(row.actor_id === null ? {} : { apiKeyId: row.actor_id }), name: row.actor_name },
+    subject: { type: row.subject_type as LedgerEvent['subject']['type'], id: row.subject_id },
+    ...(row.changes === null ? {} : { changes: JSON.parse(row.changes) as EventChanges }),
+    requestId: row.request_id,
+    hash: row.hash,
+  }
+}

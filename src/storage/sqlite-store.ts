@@ -1,0 +1,28 @@
+import type { Store } from '../core/context.ts'
+import { createReads } from './reads.ts'
+import { openSqlite } from './sqlite.ts'
+import { holdFile, isIntact } from './sqlite-file.ts'
+import { startWriterThread } from './sqlite-thread.ts'
+
+/**
+ * The store in one SQLite file: a thread of its own writes, this one reads over a second
+ * connection, which sees every commit that was acknowledged. Creates folder and file at need, with
+ * access for the owner alone; rejects where the file cannot be used.
+ */
+export async function openSqliteStore({ file }: { file: string }): Promise<Store> {
+  const descriptor = holdFile(file)
+  const writer = await startWriterThread({ file, descriptor })
+  const reader = openSqlite({ file, role: 'reader', descriptor })
+  return {
+    ...createReads(reader.db),
+    commit: (change) => writer.commit(change),
+    isWritable: () => writer.isWritable(),
+    async close() {
+      // The last connection to close empties the log into the file. Into one that is damaged it must
+      // not be: as long as the log is there, the file can be mended.
+      if (!isIntact(file, descriptor)) return
+      reader.close()
+      await writer.close()
+    },
+  }
+}

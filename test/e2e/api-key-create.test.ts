@@ -1,0 +1,112 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { rememberSecret } from '../support/secrets.ts'
+import {
+  type ServerProcess,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess
+let first: string
+
+beforeAll(async () => {
+  const started = await startServer(folder)
+  server = started
+  first = started.apiKey
+})
+afterAll(async () => {
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+/** `pubring …` in the folder of the server, as a shell would see it. */
+async function pubring(...args: string[]) {
+  const child = spawn(process.execPath, [main, ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+  })
+  const written = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].on('data', (text: Buffer) => {
+      written[stream] += text
+    })
+  }
+  const [code] = await once(child, 'close')
+  return { code, ...written }
+}
+
+const self = async (secret: string) => {
+  const answer = await fetch(`${server.url}/v1/api-keys/self`, { headers: { 'X-Api-Key': secret } })
+  return { status: answer.status, ...Object(await answer.json()) }
+}
+
+describe('pubring api-key create --admin', () => {
+  test('beside a running server: the secret alone on stdout, and it counts at once', async () => {
+    const { code, stdout, stderr } = await pubring('api-key', 'create', '--admin', '--name', 'me')
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/^pubring_[0-9A-Za-z]{49}\n$/),
+    })
+    const secret = rememberSecret('an API key', stdout.trim())
+    const { status, id, ...members } = await self(secret)
+    expect(members).toMatchObject({ name: 'me', role: 'admin', active: true })
+    expect(members).not.toHaveProperty('projectId')
+    expect(status).toBe(200)
+    expect(stderr).toContain(id)
+  })
+
+  test('where no server runs: it is there when one starts, and the ledger says who made it', async () => {
+    server.signal('SIGTERM')
+    await server.ended
+    const { stdout } = await pubring('api-key', 'create', '--admin')
+    const secret = rememberSecret('an API key', stdout.trim())
+    server = await spawnServer(folder)
+    await whenReady(server)
+    const made = await self(secret)
+    expect(made).toMatchObject({ status: 200, name: 'made at the database', role: 'admin' })
+    const events = await fetch(`${server.url}/v1/events`, { headers: { 'X-Api-Key': secret } })
+    const last = Object([...Object(await events.json())].at(-1))
+    expect(last).toMatchObject({
+      type: 'api_key.created',
+      actor: { name: 'pubring api-key create' },
+      subject: { type: 'api_key', id: made.id },
+    })
+    expect(last.actor).not.toHaveProperty('apiKeyId')
+    expect((await pubring('ledger', 'verify')).code).toBe(0)
+  })
+
+  test.each([
+    [['api-key', 'create'], /required option '--admin'/],
+    [['api-key', 'create', '--admin', '--name', ''], /name is empty/],
+    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], /no database at/],
+  ])('%j makes nothing: exit code 1', async (args, message) => {
+    const { code, stdout, stderr } = await pubring(...args)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(message)
+    expect(existsSync(join(folder, 'typo.db'))).toBe(false)
+  })
+
+  test('a secret in a command line is not quoted back', async () => {
+    const commands = [
+      ['serve', `--admin-api-key=${first}`],
+      [first],
+      ['ledger', 'verify', '--project', first],
+      ['serve', '--host', 'x', '--port', first],
+    ]
+    for (const args of commands) {
+      const { code, stdout, stderr } = await pubring(...args)
+      expect(code).toBe(1)
+      expect(stderr).not.toBe('')
+      expect(stdout + stderr).not.toContain(first.slice(8, 32))
+    }
+  })
+})

@@ -1,0 +1,199 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+import { openSqliteStore } from '../../src/storage/sqlite-store.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { createProject, origin } from '../support/store.ts'
+import { closeModulus, prime, rsaRecord } from '../support/weak-keys.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+const { folder, remove } = temporaryFolder()
+const file = join(folder, 'data/pubring.db')
+const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
+
+let server: ServerProcess & { apiKey: string }
+let store: Store
+beforeAll(async () => {
+  server = await startServer(folder)
+  store = await openSqliteStore({ file })
+})
+afterAll(async () => {
+  await store.close()
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+async function put(key: KeyRecord): Promise<KeyRecord> {
+  return store.commit({ type: 'key.create', origin: origin(), key, limits })
+}
+
+function startAudit(...args: string[]) {
+  const child = spawn(process.execPath, [main, 'audit', ...args], {
+    cwd: folder,
+    env: { PATH: process.env.PATH },
+  })
+  const written = { stdout: '', stderr: '' }
+  for (const stream of ['stdout', 'stderr'] as const) {
+    child[stream].on('data', (text: Buffer) => {
+      written[stream] += text
+    })
+  }
+  const ended = once(child, 'close').then(([code]) => ({ code, ...written }))
+  return { child, ended }
+}
+
+const audit = (...args: string[]) => startAudit(...args).ended
+
+describe('pubring audit, beside a server', () => {
+  let weak: KeyRecord
+  let shared: KeyRecord[]
+
+  test('finds nothing in a new registry, says so and exits with 0', async () => {
+    const { id } = await createProject(store, 'good')
+    await put(rsaRecord(id, prime() * prime()))
+    expect(await audit()).toEqual({
+      code: 0,
+      stdout: '1 key, 1 examined now, audited: nothing found.\n',
+      stderr: '',
+    })
+  })
+
+  test('writes a line for each finding and exits with 1', async () => {
+    const [one, two] = [await createProject(store, 'one'), await createProject(store, 'two')]
+    const p = prime()
+    weak = await put(rsaRecord(one.id, closeModulus(50_000n)))
+    shared = [await put(rsaRecord(one.id, p * prime())), await put(rsaRecord(two.id, p * prime()))]
+    const { code, stdout, stderr } = await audit()
+    const lines = stdout.trimEnd().split('\n')
+    expect(code).toBe(1)
+    expect(lines).toEqual([
+      expect.stringMatching(
+        `^rsa_shared_prime  one  ${shared[0]?.id}  new, active: .*${shared[1]?.id}`,
+      ),
+      expect.stringMatching(
+        `^rsa_shared_prime  two  ${shared[1]?.id}  new, active: .*${shared[0]?.id}`,
+      ),
+      expect.stringMatching(`^rsa_primes_too_close  one  ${weak.id}  new, active: .*50000 steps`),
+      '4 keys, 3 examined now, audited: 3 findings (3 new), 0 switched off.',
+    ])
+    expect(stderr).toBe('Weak keys are active. Switch them off with --deactivate, or one by one.\n')
+  })
+
+  test('--json is one document; --project narrows it', async () => {
+    const { code, stdout, stderr } = await audit('--json', '--project', 'TWO')
+    expect({ code, stderr: stderr.split('\n').length }).toEqual({ code: 1, stderr: 2 })
+    expect(JSON.parse(stdout)).toEqual({
+      rules: expect.stringMatching(/^\d+\.[0-9a-f]{16}$/),
+      keys: 1,
+      examined: 0,
+      complete: true,
+      findings: [
+        {
+          projectId: shared[1]?.projectId,
+          projectName: 'two',
+          kid: shared[1]?.id,
+          code: 'rsa_shared_prime',
+          detail: expect.any(String),
+          isNew: false,
+          active: true,
+          deactivated: false,
+        },
+      ],
+      failures: [],
+    })
+  })
+
+  test('--deactivate takes the keys out of the running server’s key sets within a second', async () => {
+    const jwks = `${server.url}/v1/projects/one/.well-known/jwks.json`
+    const published = async () => (await (await fetch(jwks)).text()).includes(weak.id)
+    expect(await published()).toBe(true)
+    const { code, stdout } = await audit('--deactivate')
+    expect(code).toBe(1)
+    expect(stdout.match(/known, switched off/g)).toHaveLength(3)
+    await vi.waitUntil(async () => !(await published()), { timeout: 1_000 })
+    const list = await fetch(`${server.url}/v1/projects/one/jwt-keys`, {
+      headers: { 'X-Api-Key': server.apiKey },
+    })
+    const keys = await jsonOf<{ active: boolean }[]>(list)
+    expect(keys.map(({ active }) => active)).toEqual([false, false])
+  })
+
+  test('the project’s events tell it, over HTTP, without the other project', async () => {
+    const response = await fetch(`${server.url}/v1/projects/two/events`, {
+      headers: { 'X-Api-Key': server.apiKey },
+    })
+    const events = await jsonOf<{ type: string; changes: object }[]>(response)
+    expect(events.map(({ type }) => type)).toEqual([
+      'project.created',
+      'key.created',
+      'key.weakness_found',
+      'key.updated',
+    ])
+    expect(events[2]?.changes).toEqual({ weaknesses: { to: 'rsa_shared_prime' } })
+  })
+})
+
+describe('an audit that ends early', () => {
+  const [projectCount, keysEach] = [32, 50]
+  beforeAll(async () => {
+    const records = Array.from({ length: keysEach }, () => keyRecord(''))
+    for (let index = 0; index < projectCount; index += 1) {
+      const { id } = await createProject(store, `many-${index}`)
+      await Promise.all(records.map((key) => put({ ...key, id: newId(), projectId: id })))
+    }
+  })
+
+  function passed(): number {
+    const database = new DatabaseSync(file, { readOnly: true })
+    const row = database.prepare('select count(*) n from key_audit where passed_rules is not null')
+    const { n } = row.get() ?? {}
+    database.close()
+    return Number(n)
+  }
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGKILL', null],
+  ] as const)('%s leaves what it has examined examined', async (signal, expected) => {
+    const before = passed()
+    const { child, ended } = startAudit()
+    await vi.waitUntil(() => passed() > before, { timeout: 20_000, interval: 5 })
+    child.kill(signal)
+    const { code, stdout, stderr } = await ended
+    expect(code).toBe(expected)
+    if (signal !== 'SIGTERM') return
+    expect(stdout).toMatch(/, audited in part: .*\n$/)
+    expect(stderr).toMatch(/^Interrupted: run it again to go on where it was\.$/m)
+    expect(passed()).toBeLessThan(projectCount * keysEach)
+  })
+
+  test('the next one examines the rest', async () => {
+    const before = passed()
+    const { stdout } = await audit('--json')
+    const { keys, examined, complete } = JSON.parse(stdout)
+    expect(complete).toBe(true)
+    expect(examined).toBe(keys - before)
+    // The key that is weak by itself never passes.
+    expect(passed()).toBe(keys - 1)
+    expect(JSON.parse((await audit('--json')).stdout)).toMatchObject({ examined: 1 })
+  })
+})
+
+describe('what cannot be audited', () => {
+  test.each([
+    [['--project', 'nobody'], /^pubring: There is no project nobody\.\n$/],
+    [['--database-url', 'sqlite:./none.db'], /^pubring: There is no database at \.\/none\.db\.\n$/],
+    [['--wrong'], /^error: unknown option '--wrong'/],
+  ])('%j: exit code 1', async (args, message) => {
+    const { code, stdout, stderr } = await audit(...args)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+})

@@ -1,0 +1,90 @@
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, test } from 'vitest'
+import { pubring, stop } from '../support/command.ts'
+import { clientOf, giveAway, roomy } from '../support/fault-client.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+async function place(name: string) {
+  const where = join(folder, name)
+  mkdirSync(where)
+  const server = await startServer(where, roomy)
+  return { where, server, client: clientOf(server, server.apiKey) }
+}
+
+describe('pubring restore', () => {
+  test('takes nothing that is damaged, altered, newer or no database, and leaves all as it was', async () => {
+    const { where, server, client } = await place('bad')
+    const kid = String(await client.create())
+    await stop(server)
+    await pubring(where, 'backup', 'good.db')
+    const alter = (name: string, sql: string): string => {
+      copyFileSync(join(where, 'good.db'), join(where, name))
+      const database = new DatabaseSync(join(where, name))
+      database.exec(sql)
+      database.close()
+      return name
+    }
+    writeFileSync(join(where, 'noise.db'), Buffer.alloc(9_000, 0x55))
+    const damaged = readFileSync(join(where, 'good.db'))
+    writeFileSync(join(where, 'damaged.db'), damaged.fill(0x55, 3 * 4_096 + 8, 6 * 4_096))
+    const bad: [string, RegExp][] = [
+      ['noise.db', /noise.db is not a database/],
+      ['none.db', /There is no file none.db/],
+      [alter('altered.db', "UPDATE event SET actor_name = 'nobody'"), /altered.db was altered/],
+      [alter('newer.db', "INSERT INTO kysely_migration VALUES ('9999-x', 'x')"), /newer Pubring/],
+      ['damaged.db', /damaged.db is damaged/],
+    ]
+    for (const [name, reason] of bad) {
+      expect(await pubring(where, 'restore', name)).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(reason),
+      })
+      const left = readdirSync(join(where, 'data'))
+      expect(left.filter((file) => /restoring|replaced/.test(file))).toEqual([])
+    }
+    expect((await pubring(where, 'check', 'altered.db')).code).toBe(1)
+    const again = await spawnServer(where, roomy)
+    await whenReady(again)
+    expect(await clientOf(again, server.apiKey).kids()).toEqual([kid])
+    await stop(again)
+  })
+
+  test('over a database that is noise wants --force, and over none at all needs nothing', async () => {
+    const { where, server, client } = await place('noise')
+    const kid = String(await client.create())
+    await pubring(where, 'backup', 'b.db')
+    await stop(server)
+    const file = join(where, 'data/pubring.db')
+    writeFileSync(file, Buffer.alloc(9_000, 0x55))
+    giveAway(file)
+    const owner = statSync(file).uid
+    expect(await pubring(where, 'restore', 'b.db')).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/--force/),
+    })
+    expect((await pubring(where, 'restore', '--force', 'b.db')).code).toBe(0)
+    expect((await pubring(where, 'check')).code).toBe(0)
+    expect(statSync(file).uid, 'what root restores is of the same owner').toBe(owner)
+    const elsewhere = join(where, 'new/place/pubring.db')
+    const url = `sqlite:${elsewhere}`
+    expect((await pubring(where, 'restore', 'b.db', '--database-url', url)).code).toBe(0)
+    expect(existsSync(elsewhere)).toBe(true)
+    const again = await spawnServer(where, { ...roomy, PUBRING_DATABASE_URL: url })
+    await whenReady(again)
+    expect(await clientOf(again, server.apiKey).kids()).toEqual([kid])
+    await stop(again)
+  })
+})

@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import {
+  type ServerProcess,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+const servers: ServerProcess[] = []
+afterEach(async () => {
+  for (const server of servers.splice(0)) {
+    server.signal('SIGKILL')
+    await server.ended
+  }
+})
+test.afterAll(remove)
+
+async function started(name: string, env: Record<string, string> = {}) {
+  const where = join(folder, name)
+  execFileSync('mkdir', ['-p', where])
+  const server = await startServer(where, env)
+  servers.push(server)
+  return server
+}
+
+test('the lines that the first start prints work as pasted into a shell', async () => {
+  const server = await started('pasted')
+  const lines = server
+    .output()
+    .split('\n')
+    .filter((line) => /^ {2}\S/.test(line))
+  expect(lines).toHaveLength(5)
+  const script = lines.join('\necho; echo ---\n')
+  const printed = execFileSync('sh', ['-e', '-c', script], {
+    cwd: server.folder,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const [, , , created = '', listed = ''] = printed.split('---\n')
+  const { kid } = JSON.parse(created)
+  expect(JSON.parse(listed)).toMatchObject([{ id: kid, label: 'my first key', active: true }])
+})
+
+test('the second start prints no secret and keeps the keys', async () => {
+  const first = await started('again')
+  first.signal('SIGTERM')
+  expect(await first.ended).toBe(0)
+  const second = await spawnServer(first.folder)
+  servers.push(second)
+  await whenReady(second)
+  expect(second.output()).not.toContain('pubring_')
+  const response = await fetch(`${second.url}/v1/projects/default/jwt-keys`, {
+    headers: { 'X-Api-Key': first.apiKey },
+  })
+  expect(response.status).toBe(200)
+})
+
+test('a given admin API key is registered, and nothing is printed in its place', async () => {
+  const secret = newApiKeySecret()
+  const server = await started('given', { PUBRING_ADMIN_API_KEY: secret })
+  expect(server.output()).not.toContain('pubring_')
+  const response = await fetch(`${server.url}/v1/api-keys/self`, {
+    headers: { 'X-Api-Key': secret },
+  })
+  expect(await response.json()).toMatchObject({ role: 'admin', name: 'PUBRING_ADMIN_API_KEY' })
+})
+
+test('the data folder is for its owner alone', async () => {
+  const server = await started('private')
+  expect(statSync(join(server.folder, 'data')).mode & 0o077).toBe(0)
+})
+
+test.each([
+  ['a port that is none', { PUBRING_PORT: '80x' }, /PUBRING_PORT must be a whole number/],
+  ['a variable that nobody knows', { PUBRING_PROT: '80' }, /PUBRING_PROT .* PUBRING_PORT\?/],
+  [
+    'an address of PostgreSQL with a mistake',
+    { PUBRING_DATABASE_URL: 'postgres://u:secret@h:port/d' },
+    /address of the database/,
+  ],
+  [
+    'an API key with a typing error',
+    { PUBRING_ADMIN_API_KEY: 'pubring_secret' },
+    /not copied whole/,
+  ],
+  ['a folder that is a file', { PUBRING_DATABASE_URL: 'sqlite:./file/x.db' }, /file/],
+])('%s stops the start with one clear line and no secret', async (_name, env, message) => {
+  writeFileSync(join(folder, 'file'), '')
+  const server = await spawnServer(folder, env)
+  expect(await server.ended).not.toBe(0)
+  expect(server.output().trim().split('\n')).toHaveLength(1)
+  expect(server.output()).toMatch(message)
+  expect(server.output()).not.toContain('secret')
+})

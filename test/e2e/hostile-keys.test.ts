@@ -1,0 +1,172 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { encode, tag } from '../../src/core/intake/der.ts'
+import { encodeOid } from '../../src/core/intake/spki-writer.ts'
+import { fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
+import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+beforeAll(async () => {
+  // Wide limits everywhere: what is refused is refused by the intake.
+  server = await startServer(folder, {
+    PUBRING_MAX_BODY_BYTES: '1048576',
+    PUBRING_INTAKE_QUEUE: '1000',
+    PUBRING_OVERLOAD_LAG: '0',
+  })
+})
+afterAll(async () => {
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+const curves = {
+  'P-256': '1.2.840.10045.3.1.7',
+  'P-384': '1.3.132.0.34',
+  'P-521': '1.3.132.0.35',
+} as const
+
+function atInfinity(curve: keyof typeof curves): string {
+  return pem(spki('1.2.840.10045.2.1', encodeOid(curves[curve]), Uint8Array.of(0)))
+}
+
+function nested(depth: number): Uint8Array {
+  let inner: Uint8Array = none
+  for (let level = 0; level < depth; level += 1) inner = encode(tag.sequence, inner)
+  return inner
+}
+
+/** Numbers of an RSA key, of any octets. */
+function rsa(n: Uint8Array, e: Uint8Array): string {
+  return pem(spki('1.2.840.113549.1.1.1', Uint8Array.of(5, 0), rsaNumbers(n, e)))
+}
+
+const repeated = (text: string, length: number) => text.repeat(Math.floor(length / text.length))
+const mebibyte = 1_048_576 - 200
+
+/** Each froze, ended or opened a service that hands what it gets to a lenient parser. */
+const hostile: Record<string, [code: string, text: string]> = {
+  'a public key that asks for a pass phrase': [
+    'pem_headers_unsupported',
+    fixture('keys/pem/proc-type-header.pem'),
+  ],
+  'the same under RSA PUBLIC KEY': [
+    'pem_headers_unsupported',
+    fixture('keys/pem/proc-type-header.pem').replaceAll('PUBLIC KEY', 'RSA PUBLIC KEY'),
+  ],
+  'an encrypted private key': [
+    'private_key_submitted',
+    fixture('material/private_pkcs8_encrypted.pem'),
+  ],
+  'the same with a label of a public key': [
+    'private_key_submitted',
+    fixture('material/private_pkcs8_encrypted.pem').replaceAll('ENCRYPTED PRIVATE', 'PUBLIC'),
+  ],
+  'the point at infinity of P-256': ['ec_point_invalid', atInfinity('P-256')],
+  'the point at infinity of P-384': ['ec_point_invalid', atInfinity('P-384')],
+  'the point at infinity of P-521': ['ec_point_invalid', atInfinity('P-521')],
+  'explicit curve parameters': [
+    'ec_explicit_parameters',
+    fixture('keys/ec/p256-explicit-generator-is-key.pem'),
+  ],
+  'the exponent 1': ['rsa_exponent_invalid', fixture('keys/rsa/e-1.pem')],
+  'the exponent 0': ['rsa_exponent_invalid', fixture('keys/rsa/e-0.pem')],
+  'a modulus of zero': ['rsa_modulus_not_positive', fixture('keys/rsa/zero-modulus.pem')],
+  'the identity of Ed25519': [
+    'okp_point_small_order',
+    pem(spki('1.3.101.112', none, Uint8Array.of(1, ...new Uint8Array(31)))),
+  ],
+  'ML-DSA that verifies everything (t1 = 0)': [
+    'akp_degenerate',
+    fixture('keys/akp/ml-dsa-65-t1-zero.pem'),
+  ],
+  'ML-DSA that verifies everything (t1 = -1)': [
+    'akp_degenerate',
+    fixture('keys/akp/ml-dsa-44-t1-all-ff.pem'),
+  ],
+  'a modulus of 65,536 bits': ['rsa_modulus_too_large', fixture('keys/rsa/bits-65536.pem')],
+  'an exponent of 90,000 bits': [
+    'rsa_modulus_too_small',
+    rsa(new Uint8Array(64).fill(0x7f), new Uint8Array(11_250).fill(0x55)),
+  ],
+  'a length of 2^32 - 1': [
+    'spki_der_invalid',
+    pem(Uint8Array.of(0x30, 0x84, 0xff, 0xff, 0xff, 0xff, 0x30, 0x00)),
+  ],
+  'a length of 2^64 - 1': [
+    'spki_der_invalid',
+    pem(Uint8Array.of(0x30, 0x88, ...new Uint8Array(8).fill(0xff))),
+  ],
+  'DER that is 3,000 deep': ['spki_der_invalid', pem(nested(3_000))],
+  'JSON that is 2,000 deep': ['jwk_submitted', `${'{"a":'.repeat(2_000)}1${'}'.repeat(2_000)}`],
+  '1 MiB of base64': ['key_too_large', repeated('A', mebibyte)],
+  '1 MiB of BEGIN lines': ['key_too_large', repeated('-----BEGIN PUBLIC KEY-----', mebibyte)],
+  '1 MiB of blanks': ['key_too_large', repeated(' ', mebibyte)],
+  '1 MiB in a PUBLIC KEY block': ['key_too_large', pem(new Uint8Array(700_000))],
+  'NUL and what follows it': ['key_encoding_invalid', fixture('keys/pem/nul-after.pem')],
+}
+
+async function check(publicKeyPem: string): Promise<Response> {
+  return fetch(`${server.url}/v1/key-checks`, {
+    method: 'POST',
+    headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ publicKeyPem }),
+  })
+}
+
+async function codeOf(text: string): Promise<string | undefined> {
+  const response = await check(text)
+  expect(response.status).toBe(200)
+  const report = await jsonOf<{ faults: { code: string }[] }>(response)
+  return report.faults[0]?.code
+}
+
+/** Does the work while another client asks for the health page; answers its slowest answer, in ms. */
+async function whileHealthy(work: () => Promise<void>): Promise<number> {
+  let working = true
+  const watch = async () => {
+    let slowest = 0
+    while (working) {
+      const start = performance.now()
+      expect((await fetch(`${server.url}/health/live`)).status).toBe(200)
+      slowest = Math.max(slowest, performance.now() - start)
+      await delay(2)
+    }
+    return slowest
+  }
+  const done = work().finally(() => {
+    working = false
+  })
+  const [slowest] = await Promise.all([watch(), done])
+  return slowest
+}
+
+/** Far more than any of them may take, far less than for ever. */
+const patience = 2_000
+
+describe('no key stops, blocks or ends the process', () => {
+  test.each(Object.entries(hostile))('%s', async (_name, [code, text]) => {
+    const slowest = await whileHealthy(async () => {
+      expect(await codeOf(text)).toBe(code)
+    })
+    expect(slowest).toBeLessThan(patience)
+  })
+
+  test('all of them at once, ten times', async () => {
+    const all = Object.values(hostile)
+    const asked = Array.from({ length: 10 }, () => all).flat()
+    const slowest = await whileHealthy(async () => {
+      const found = await Promise.all(asked.map(([, text]) => codeOf(text)))
+      expect(found).toEqual(asked.map(([code]) => code))
+    })
+    expect(slowest).toBeLessThan(patience)
+  })
+
+  test('it is still the same process, and ends as it should', async () => {
+    expect(await codeOf(fixture('keys/good/rsa4096.pem'))).toBeUndefined()
+    expect(server.output()).not.toMatch(/pass ?phrase|"level":[56]0/i)
+    server.signal('SIGTERM')
+    expect(await server.ended).toBe(0)
+  })
+})

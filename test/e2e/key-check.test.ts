@@ -1,0 +1,67 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const material = join(root, 'test/fixtures/material')
+
+function check(...given: string[]) {
+  return run('', ...given)
+}
+
+function run(input: string, ...given: string[]) {
+  const command = [join(root, 'src/main.ts'), 'key', 'check', ...given]
+  const { status, stdout, stderr } = spawnSync(process.execPath, command, {
+    input,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH },
+  })
+  return { status, stdout, stderr }
+}
+
+test('a good key is accepted, with what it is', () => {
+  const { status, stdout } = check(join(material, 'rsa2048.pem'))
+  expect(status).toBe(0)
+  expect(stdout).toMatch(/^accepted\n.*RSA 2048 bits\n.*RSA RS256.*thumbprint {2}[\w-]{43}\n/s)
+})
+
+test('a key from standard input, as JSON', () => {
+  const pem = readFileSync(join(material, 't_crlf.pem'), 'utf8')
+  const { status, stdout } = run(pem, '-', '--json')
+  expect(status).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({
+    accepted: true,
+    faults: [],
+    normalised: ['line_breaks'],
+    key: { kty: 'RSA', bits: 2048 },
+    publicKeyPem: readFileSync(join(material, 'rsa2048.pem'), 'utf8'),
+  })
+})
+
+test('a weak key is refused with its code and exit code 1', () => {
+  const { status, stdout } = check(join(material, 'rsa1024.pem'))
+  expect(status).toBe(1)
+  expect(stdout).toMatch(/^refused\n {2}rsa_modulus_too_small: .*1024.*2048/)
+})
+
+test('a private key is refused, and nothing of it is printed', () => {
+  const file = join(material, 'private_pkcs8.pem')
+  const { status, stdout, stderr } = check(file)
+  expect(status).toBe(1)
+  expect(stdout).toContain('private_key_submitted')
+  const [, body = ''] = readFileSync(file, 'utf8').split('\n')
+  expect(stdout + stderr).not.toContain(body.slice(0, 24))
+})
+
+test.each([
+  ['a file that is not there', ['none.pem'], /no file none\.pem/],
+  ['a folder', [material], /is a folder/],
+  ['an algorithm that nobody knows', ['-', '--algorithm', 'RS265'], /did you mean RS256\?/],
+])('%s is one line on stderr, without a stack', (_name, given, message) => {
+  const { status, stdout, stderr } = check(...given)
+  expect(status).not.toBe(0)
+  expect(stdout).toBe('')
+  expect(stderr.trim().split('\n')).toHaveLength(1)
+  expect(stderr).toMatch(message)
+})

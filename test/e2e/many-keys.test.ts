@@ -1,0 +1,57 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { afterAll, expect, test } from 'vitest'
+import { jsonOf, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+const keyCount = 2_000
+const atOnce = 32
+const projectCount = keyCount / 50
+
+test('2,000 keys created at 32 at once all succeed, and every list meanwhile is right', async () => {
+  const server = await startServer(folder)
+  const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
+  const post = (path: string, body: object) =>
+    fetch(`${server.url}/v1/projects${path}`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+  for (let index = 0; index < projectCount; index += 1) await post('', { name: `p${index}` })
+
+  const created = Array.from({ length: projectCount }, () => new Set<string>())
+  const statuses: number[] = []
+  let next = 0
+  async function create(): Promise<void> {
+    for (let index = next++; index < keyCount; index = next++) {
+      const project = index % projectCount
+      const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+      const publicKeyPem = publicKey.export({ format: 'pem', type: 'spki' })
+      const body = { name: `key ${index}`, algorithm: 'ES256', publicKeyPem }
+      const response = await post(`/p${project}/jwt-keys`, body)
+      statuses.push(response.status)
+      created[project]?.add((await jsonOf<{ kid: string }>(response)).kid)
+    }
+  }
+  /** What was acknowledged before the list was asked for must be in it, each kid once. */
+  async function compareLists(): Promise<void> {
+    for (let project = 0; next < keyCount; project = (project + 1) % projectCount) {
+      const acknowledged = [...(created[project] ?? [])]
+      const response = await fetch(`${server.url}/v1/projects/p${project}/jwt-keys`, { headers })
+      const listed = (await jsonOf<{ id: string }[]>(response)).map(({ id }) => id)
+      expect(listed).toEqual(expect.arrayContaining(acknowledged))
+      expect(new Set(listed).size).toBe(listed.length)
+    }
+  }
+  await Promise.all([...Array.from({ length: atOnce }, create), compareLists()])
+
+  expect(statuses).toEqual(Array(keyCount).fill(201))
+  for (const [project, kids] of created.entries()) {
+    const response = await fetch(`${server.url}/v1/projects/p${project}/jwt-keys`, { headers })
+    const listed = (await jsonOf<{ id: string }[]>(response)).map(({ id }) => id)
+    expect(listed.sort()).toEqual([...kids].sort())
+  }
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+})

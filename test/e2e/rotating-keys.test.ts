@@ -1,0 +1,98 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const page = readFileSync(new URL('../../docs/rotating-keys.md', import.meta.url), 'utf8')
+const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
+const { folder, remove } = temporaryFolder()
+
+let server: ServerProcess & { apiKey: string }
+/** What each block printed, and the kids that the page calls old, new and next. */
+let printed: string[]
+let kids: Record<'old' | 'new' | 'next', string>
+
+beforeAll(async () => {
+  server = await startServer(folder, { PUBRING_JWKS_MAX_AGE: '1' })
+  const script = [...blocks, 'echo "$old $new $next"\n'].join('echo "== next block"\n')
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
+    cwd: folder,
+    env: {
+      PATH: process.env.PATH,
+      PUBRING_URL: server.url,
+      PUBRING_API_KEY: server.apiKey,
+      TOKEN_LIFETIME: '2',
+    },
+  })
+  expect(stderr).toBe('')
+  printed = stdout.split('== next block\n')
+  const [old = '', fresh = '', next = ''] = printed.at(-1)?.trim().split(' ') ?? []
+  kids = { old, new: fresh, next }
+})
+afterAll(async () => {
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+/** The JSON that the block with this text in it printed, a line at a time. */
+function answersOf(text: string): unknown[] {
+  const index = blocks.findIndex((block) => block.includes(text))
+  expect(index, text).toBeGreaterThan(-1)
+  const lines = printed[index]?.trim().split('\n') ?? []
+  return lines.map((line): unknown => JSON.parse(line))
+}
+
+async function get(path: string): Promise<unknown> {
+  const headers = { 'X-Api-Key': server.apiKey }
+  return (await fetch(`${server.url}/v1/projects/default${path}`, { headers })).json()
+}
+
+test('every block of docs/rotating-keys.md runs in one shell, without an error', () => {
+  expect(blocks.length).toBeGreaterThan(10)
+  expect(printed).toHaveLength(blocks.length + 1)
+})
+
+test('the tokens that openssl signed verify before the rotation and after it', () => {
+  expect(answersOf('check "$(sign old.pem')).toMatchObject([{ valid: true, key: { id: kids.old } }])
+  expect(answersOf('token=$(sign new.pem')).toMatchObject([{ valid: true, key: { id: kids.new } }])
+})
+
+test('deactivating the old key answers the key as it is then', () => {
+  expect(answersOf('PATCH "$keys/$old"')).toMatchObject([{ id: kids.old, active: false }])
+})
+
+test('in the emergency the leaked key is refused and the next one is not', () => {
+  expect(answersOf('check "$leaked"')).toMatchObject([
+    { valid: false, reason: 'key_inactive', key: { id: kids.new } },
+    { valid: true, key: { id: kids.next } },
+  ])
+})
+
+test('the held request was answered with a set that has the next key alone', () => {
+  const live: unknown = JSON.parse(readFileSync(join(folder, 'live.json'), 'utf8'))
+  expect(live).toMatchObject({ keys: [{ kid: kids.next }] })
+})
+
+test('at the end the old key is gone, the leaked one is off, the next one is on', async () => {
+  expect(await get('/jwt-keys')).toMatchObject([
+    { id: kids.new, active: false },
+    { id: kids.next, active: true },
+  ])
+  expect(await get('/.well-known/jwks.json')).toMatchObject({ keys: [{ kid: kids.next }] })
+})
+
+test('the addresses inside the page lead somewhere', () => {
+  const titles = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title ?? '')
+  const anchors = titles.map((title) =>
+    title
+      .toLowerCase()
+      .replace(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+  const links = [...page.matchAll(/\]\(#([^)]*)\)/g)].map(([, anchor]) => anchor ?? '')
+  expect(links.length).toBeGreaterThan(4)
+  for (const link of links) expect(anchors).toContain(link)
+})

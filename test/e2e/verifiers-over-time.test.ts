@@ -1,0 +1,103 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { ecKey } from '../support/pem.ts'
+import {
+  type PublicServer,
+  published,
+  startPublicServer,
+  tokenOf,
+} from '../support/public-server.ts'
+import { objection, type VerifierName, verifierNames, verifiers } from '../support/verifiers.ts'
+
+let server: PublicServer
+beforeAll(async () => {
+  server = await startPublicServer()
+})
+afterAll(() => server.close())
+
+/** How each of them says that the set has no key with the kid. */
+const unknownKey = /no applicable key|unable to find a signing key|no matching jwk|not found/i
+
+/** The clocks of this process, which the libraries read; the server has its own. */
+const now = Date.now
+const { now: monotonic } = performance
+let passed = 0
+
+beforeEach(() => {
+  passed = 0
+  vi.spyOn(Date, 'now').mockImplementation(() => now() + passed * 1000)
+  vi.spyOn(performance, 'now').mockImplementation(() => monotonic.call(performance) + passed * 1000)
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+/** Seconds since the beginning of the test; some libraries look at the clock once a millisecond. */
+async function at(seconds: number): Promise<void> {
+  passed = seconds
+  await delay(3)
+}
+
+/** Two keys in a project of its own, and a verifier that has seen the first of them. */
+async function warm(name: VerifierName, project: string) {
+  const issuer = await server.issuer(project)
+  const key = await server.register(issuer, 'ES256', ecKey())
+  const other = await server.register(issuer, 'ES256', ecKey())
+  await published(key, other)
+  const verify = await verifiers[name](issuer)
+  expect(await objection(verify, tokenOf(key))).toBe('')
+  return { verify, key, other }
+}
+
+test.each([
+  ['jose', 600],
+  ['jwks-rsa with jsonwebtoken', 600],
+  ['openid-client', 300],
+] as const)(
+  '%s trusts a key that is switched off for %i s, and no longer',
+  async (name, seconds) => {
+    const { verify, key } = await warm(name, `off-${verifierNames.indexOf(name)}`)
+    await server.switchOff(key)
+    await at(seconds - 10)
+    expect(await objection(verify, tokenOf(key))).toBe('')
+    await at(seconds + 1)
+    expect(await objection(verify, tokenOf(key))).toMatch(unknownKey)
+  },
+)
+
+test('aws-jwt-verify trusts a key that is switched off until it meets an unknown kid', async () => {
+  const { verify, key, other } = await warm('aws-jwt-verify', 'off-aws')
+  await server.switchOff(key)
+  await at(30 * 86_400)
+  expect(await objection(verify, tokenOf(key))).toBe('')
+  expect(await objection(verify, tokenOf({ ...other, kid: 'unknown' }))).toMatch(/not found/)
+  expect(await objection(verify, tokenOf(key))).not.toBe('')
+})
+
+test('get-jwks trusts a key that is switched off at its next use, and while it is used', async () => {
+  const { verify, key } = await warm('get-jwks with jsonwebtoken', 'off-get-jwks')
+  await server.switchOff(key)
+  const token = tokenOf(key)
+  const month = 30 * 86_400
+  for (let seconds = month; seconds <= month + 3_600; seconds += 50) {
+    await at(seconds)
+    expect(await objection(verify, token), `after ${seconds} s`).toBe('')
+  }
+  await at(month + 3_600 + 61)
+  expect(await objection(verify, token)).toMatch(unknownKey)
+})
+
+test.each([
+  ['jose', 30],
+  ['jwks-rsa with jsonwebtoken', 0],
+  ['aws-jwt-verify', 0],
+  ['get-jwks with jsonwebtoken', 0],
+  ['openid-client', 60],
+] as const)('%s takes a new key %i s after it last read the set', async (name, seconds) => {
+  const { verify, key } = await warm(name, `new-${verifierNames.indexOf(name)}`)
+  const fresh = await server.register(key.issuer, 'ES256', ecKey())
+  await published(fresh)
+  if (seconds > 0) expect(await objection(verify, tokenOf(fresh))).toMatch(unknownKey)
+  await at(seconds)
+  expect(await objection(verify, tokenOf(fresh))).toBe('')
+})

@@ -1,0 +1,164 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDatabase } from '../support/database.ts'
+import { ecKey } from '../support/pem.ts'
+import {
+  type Answer,
+  createKey,
+  createProject,
+  createReplicas,
+  kidsOf,
+  publishedKids,
+  type Replica,
+  type Replicas,
+} from '../support/replicas.ts'
+
+const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort()
+const codes = (answers: Answer[]) =>
+  answers.filter(({ status }) => status !== 201).map(({ body }) => JSON.parse(body).code)
+
+describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%s)', (engine) => {
+  let replicas: Replicas
+  let one: Replica
+  let other: Replica
+  let dispose: () => Promise<void>
+  beforeAll(async () => {
+    const [url, remove] = await newDatabase(engine)
+    replicas = createReplicas(url)
+    dispose = async () => {
+      await replicas.close()
+      await remove()
+    }
+    one = await replicas.add()
+    other = await replicas.add()
+  }, 60_000)
+  afterAll(() => dispose())
+
+  /** Twenty at once, half of them by each process. */
+  const twenty = (call: (replica: Replica, index: number) => Promise<Answer>) =>
+    Promise.all(Array.from({ length: 20 }, (_, i) => call(i % 2 === 0 ? one : other, i)))
+
+  test('20 equal project names at once: one 201, 19 times 409', async () => {
+    const answers = await twenty((replica) =>
+      replica.call('POST', '/v1/projects', { name: 'contested' }),
+    )
+    expect(statuses(answers)).toEqual([201, ...Array(19).fill(409)])
+    expect(new Set(codes(answers))).toEqual(new Set(['project_name_taken']))
+  })
+
+  test('20 times one key at once: one 201, 19 times 409 with its kid', async () => {
+    await createProject(one, 'twins')
+    const { publicKeyPem } = ecKey()
+    const answers = await twenty((replica) => createKey(replica, 'twins', publicKeyPem))
+    expect(statuses(answers)).toEqual([201, ...Array(19).fill(409)])
+    expect(new Set(codes(answers))).toEqual(new Set(['duplicate_key']))
+    const [kid] = await kidsOf(other, 'twins')
+    for (const { body } of answers) expect(JSON.parse(body).kid).toBe(kid)
+  })
+
+  test('20 keys of one name at once are 20 keys', async () => {
+    await createProject(one, 'namesakes')
+    const answers = await twenty((replica) => createKey(replica, 'namesakes'))
+    expect(statuses(answers)).toEqual(Array(20).fill(201))
+    expect(new Set(await kidsOf(one, 'namesakes')).size).toBe(20)
+  })
+
+  test('a create that is repeated after its answer was lost is 409 with the kid of the first', async () => {
+    await createProject(one, 'repeated')
+    const { publicKeyPem } = ecKey()
+    const leaving = new AbortController()
+    const lost = fetch(`${one.url}/v1/projects/repeated/jwt-keys`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { 'X-Api-Key': one.apiKey, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem }),
+    }).catch(() => undefined)
+    setTimeout(() => leaving.abort(), 15)
+    await lost
+    const again = await createKey(other, 'repeated', publicKeyPem)
+    const third = await createKey(one, 'repeated', publicKeyPem)
+    const [kid, ...more] = await kidsOf(other, 'repeated')
+    expect(more).toEqual([])
+    expect([201, 409]).toContain(again.status)
+    expect([third.status, JSON.parse(third.body).kid]).toEqual([409, kid])
+    expect(JSON.parse(again.body).kid).toBe(kid)
+  })
+
+  test('200 times ON and OFF from both, and a new label meanwhile: every view agrees in the end', async () => {
+    await createProject(one, 'racing')
+    const { kid } = JSON.parse((await createKey(one, 'racing')).body)
+    const path = `/v1/projects/racing/jwt-keys/${kid}`
+    const times: string[] = []
+    const changes = Array.from({ length: 200 }, async (_, index) => {
+      const replica = index % 2 === 0 ? one : other
+      const patch = index === 100 ? { label: 'renamed' } : { active: index % 3 !== 0 }
+      const answer = await replica.call('PATCH', path, patch)
+      expect(answer.status, answer.body).toBe(200)
+    })
+    const watch = (async () => {
+      for (let looks = 0; looks < 30; looks += 1) {
+        const { body } = await one.call('GET', path)
+        times.push(String(JSON.parse(body).updateTime))
+      }
+    })()
+    await Promise.all([...changes, watch])
+    expect(times).toEqual(times.toSorted())
+    const [single, list, elsewhere] = await Promise.all([
+      one.call('GET', path),
+      one.call('GET', '/v1/projects/racing/jwt-keys'),
+      other.call('GET', path),
+    ])
+    const key = JSON.parse(single.body)
+    expect(key.label).toBe('renamed')
+    expect(JSON.parse(elsewhere.body)).toEqual(key)
+    expect(elsewhere.etag).toBe(single.etag)
+    const { details: _, ...members } = key
+    expect(JSON.parse(list.body)).toEqual([members])
+    await new Promise((resolve) => setTimeout(resolve, 1_000))
+    for (const replica of [one, other]) {
+      expect(await publishedKids(replica, 'racing')).toEqual(key.active ? [kid] : [])
+    }
+    const { body } = await one.call('GET', '/v1/projects/racing/events?limit=200')
+    const states = JSON.parse(body).flatMap(
+      ({ changes }: { changes: { active?: { to: boolean } } }) => changes?.active?.to ?? [],
+    )
+    expect(states.at(-1)).toBe(key.active)
+  })
+
+  test('a project deleted while keys arrive: each is 201 before or 404 after, 100 times', async () => {
+    const outcomes = new Set<string>()
+    for (let round = 0; round < 100; round += 1) {
+      const id = await createProject(one, 'short-lived')
+      const [created, deleted] = await Promise.all([
+        createKey(round % 2 === 0 ? one : other, 'short-lived'),
+        other.call('DELETE', `/v1/projects/${id}`),
+      ])
+      outcomes.add(`${created.status} ${deleted.status}`)
+      if (created.status === 201) {
+        expect(deleted.status).toBe(409)
+        const { kid } = JSON.parse(created.body)
+        const path = `/v1/projects/${id}/jwt-keys/${kid}`
+        expect((await one.call('PATCH', path, { active: false })).status).toBe(200)
+        expect((await one.call('DELETE', path)).status).toBe(204)
+        expect((await one.call('DELETE', `/v1/projects/${id}`)).status).toBe(204)
+      } else expect([created.status, deleted.status]).toEqual([404, 204])
+      expect((await one.call('GET', `/v1/projects/${id}/jwt-keys`)).status).toBe(404)
+    }
+    const id = await createProject(other, 'short-lived')
+    expect(await kidsOf(one, 'short-lived')).toEqual([])
+    expect(await publishedKids(one, id)).toEqual([])
+  }, 60_000)
+})
+
+async function newDatabase(
+  engine: 'sqlite' | 'postgres',
+): Promise<[url: string, remove: () => Promise<void>]> {
+  if (engine === 'postgres') {
+    const database = await createDatabase('postgres')
+    return [database.url, () => database.remove()]
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+  return [`sqlite:${join(folder, 'pubring.db')}`, async () => rmSync(folder, { recursive: true })]
+}

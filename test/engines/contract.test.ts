@@ -1,0 +1,265 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { createDatabase } from '../support/database.ts'
+import { fixture } from '../support/intake.ts'
+
+/** Two registries that differ in their database alone. */
+let apps: { sqlite: TestApp; postgres: TestApp }
+beforeAll(async () => {
+  const [sqlite, postgres] = await Promise.all([start('sqlite'), start('postgres')])
+  apps = { sqlite, postgres }
+})
+afterAll(async () => {
+  for (const app of Object.values(apps)) {
+    await app.close()
+    await app.database.remove()
+  }
+})
+
+async function start(engine: 'sqlite' | 'postgres') {
+  return startApp({ database: await createDatabase(engine), config: { maxKeysPerProject: 12 } })
+}
+
+interface Step {
+  method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
+  /** `{name}` stands for what an earlier answer was remembered as. */
+  url: string
+  body?: unknown
+  headers?: Record<string, string>
+  /** Remembers members of the answer: `{ kid: 'first' }` makes `{first}` the kid. */
+  keep?: Record<string, string>
+}
+
+const key = (file: string) => fixture(`keys/${file}`)
+const get = (url: string, headers?: Record<string, string>): Step => ({
+  method: 'GET',
+  url,
+  ...(headers === undefined ? {} : { headers }),
+})
+const post = (url: string, body: unknown, keep?: Record<string, string>): Step => ({
+  method: 'POST',
+  url,
+  body,
+  ...(keep === undefined ? {} : { keep }),
+})
+const patch = (url: string, body: unknown): Step => ({ method: 'PATCH', url, body })
+const remove = (url: string): Step => ({ method: 'DELETE', url })
+
+const keys = '/v1/projects/payments/jwt-keys'
+const create = (file: string, algorithm: string, more: object = {}, keep?: string): Step =>
+  post(
+    keys,
+    { name: file, algorithm, publicKeyPem: key(file), ...more },
+    keep === undefined ? undefined : { kid: keep },
+  )
+
+const projectSteps: Step[] = [
+  get('/v1/projects'),
+  ...[
+    'Prod',
+    'prod',
+    'ÄB',
+    'äb',
+    'straße',
+    'STRASSE',
+    'a\u0000b',
+    '',
+    'a b',
+    '-a',
+    'x'.repeat(129),
+  ].map((name) => post('/v1/projects', { name })),
+  post('/v1/projects', { name: 'b-2' }, { id: 'b' }),
+  post('/v1/projects', { name: 'a1' }),
+  post('/v1/projects', { name: 'ab' }),
+  get('/v1/projects?limit=2'),
+  get('/v1/projects?limit=2&after={b}'),
+  get('/v1/projects?limit=0'),
+  ...['Prod', 'PROD', '%C3%84B', 'stra%C3%9Fe', 'a%00b', 'not-there', '{b}', 'B-2'].map((name) =>
+    get(`/v1/projects/${name}`),
+  ),
+  patch('/v1/projects/b-2', { name: 'prod' }),
+  patch('/v1/projects/b-2', { name: 'B-3' }),
+  patch('/v1/projects/b-3', { name: 'b-3' }),
+  patch('/v1/projects/b-3', {}),
+  get('/v1/projects/{b}'),
+  remove('/v1/projects/{b}'),
+  remove('/v1/projects/{b}'),
+  get('/v1/projects/{b}/events'),
+  get('/v1/projects/b-3/jwt-keys'),
+]
+
+const keySteps: Step[] = [
+  get(keys),
+  create('good/rsa2048.pem', 'RSA', {}, 'rsa'),
+  create('good/rsa2048.pem', 'RS256'),
+  create('good/ec-p256.pem', 'ES256', { active: false }, 'ec'),
+  create('good/ed25519.pem', 'EdDSA', { expireTime: '2199-01-01T01:00:00+01:00' }, 'ed'),
+  create('good/ml-dsa-44.pem', 'ML-DSA-44', { name: 'ключ 🔑 "quoted" \\ 長'.repeat(5) }, 'mldsa'),
+  create('good/rsa-pss-sha256.pem', 'PS256'),
+  create('good/ec-p384.pem', 'ES256'),
+  create('good/ec-p521.pem', 'HS256'),
+  create('rsa/shared-prime-a.pem', 'RSA'),
+  create('rsa/shared-prime-b.pem', 'RSA'),
+  create('rsa/same-modulus-other-e.pem', 'RSA'),
+  create('rsa/roca-2048.pem', 'RSA'),
+  create('pem/crlf.pem', 'RSA'),
+  create('pem/nul-after.pem', 'RSA'),
+  create('private/pkcs8-ed25519.pem', 'EdDSA'),
+  create('good/ec-p521.pem', 'ES512', { name: 'a\u0000b' }),
+  create('good/ec-p521.pem', 'ES512', { name: '\ud800' }),
+  create('good/ec-p521.pem', 'ES512', { nmae: 'x' }),
+  create('good/ec-p521.pem', 'ES512', { expireTime: '2001-01-01T00:00:00Z' }),
+  get(keys),
+  get(`${keys}?active=true`),
+  get(`${keys}?active=maybe`),
+  get(`${keys}/{rsa}`),
+  ...[
+    'not-a-uuid',
+    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b7',
+    '{rsa}'.toUpperCase(),
+    '%7B019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71%7D',
+    '00000000-0000-0000-0000-000000000000',
+    'x'.repeat(5_000),
+    'a%00b',
+  ].flatMap((kid) => [
+    get(`${keys}/${kid}`),
+    patch(`${keys}/${kid}`, { active: false }),
+    remove(`${keys}/${kid}`),
+  ]),
+  patch(`${keys}/{ec}`, { active: true, label: ' woken ' }),
+  patch(`${keys}/{ec}`, { active: true }),
+  patch(`${keys}/{ec}`, { label: 'a\u0000b' }),
+  patch(`${keys}/{ed}`, { expireTime: null }),
+  patch(`${keys}/{ed}`, { active: 'no' }),
+  { method: 'PATCH', url: `${keys}/{ed}`, body: { active: false }, headers: { 'if-match': '"x"' } },
+  remove(`${keys}/{rsa}`),
+  patch(`${keys}/{rsa}`, { active: false }),
+  remove(`${keys}/{rsa}`),
+  get(`${keys}/{rsa}`),
+  remove('/v1/projects/payments'),
+]
+
+const publishedSteps: Step[] = [
+  get('/v1/projects/payments/.well-known/jwks.json'),
+  { method: 'HEAD', url: '/v1/projects/payments/.well-known/jwks.json' },
+  get('/v1/projects/payments/.well-known/jwks.json?x=1', { 'if-none-match': '*' }),
+  get('/v1/projects/{payments}/.well-known/openid-configuration'),
+  get('/v1/projects/payments/.well-known/openid-configuration'),
+  get('/v1/projects/a%00b/.well-known/jwks.json'),
+  get('/v1/projects/none/.well-known/jwks.json'),
+]
+
+const ledgerSteps: Step[] = [
+  get('/v1/projects/payments/events'),
+  get('/v1/projects/payments/events?after=3&limit=2'),
+  get('/v1/projects/payments/events?after=-1'),
+  get('/v1/projects/payments/events?after=9007199254740991'),
+  get('/v1/projects/payments/events?after=99999999999999999999'),
+  get('/v1/events'),
+  get('/v1/events?limit=3'),
+]
+
+const apiKeySteps: Step[] = [
+  post(
+    '/v1/api-keys',
+    { name: 'ci', role: 'writer', project: 'payments' },
+    { id: 'ci', apiKey: 'secret' },
+  ),
+  post('/v1/api-keys', { name: 'x', role: 'root' }),
+  post('/v1/api-keys', { name: 'x', role: 'reader', project: 'none' }),
+  get('/v1/api-keys'),
+  get('/v1/api-keys/{ci}'),
+  get('/v1/api-keys/self', { 'x-api-key': '{secret}' }),
+  get('/v1/projects', { 'x-api-key': '{secret}' }),
+  get('/v1/projects/prod/jwt-keys', { 'x-api-key': '{secret}' }),
+  get('/v1/events', { 'x-api-key': '{secret}' }),
+  patch('/v1/api-keys/{ci}', { role: 'reader', name: 'ci 2' }),
+  patch('/v1/api-keys/{ci}', { active: false }),
+  get('/v1/api-keys/self', { 'x-api-key': '{secret}' }),
+  remove('/v1/api-keys/{ci}'),
+  remove('/v1/api-keys/{ci}'),
+  get('/v1/api-keys/not-a-uuid'),
+  get('/v1/api-keys/self', { 'x-api-key': '' }),
+  get('/v1/api-keys/self', { 'x-api-key': 'pubring_nonsense' }),
+]
+
+const otherSteps: Step[] = [
+  post('/v1/key-checks', { publicKeyPem: key('good/ec-p256.pem'), algorithm: 'ES256' }),
+  post('/v1/key-checks', { publicKeyPem: key('rsa/e-3.pem') }),
+  post('/v1/projects/payments/token-checks', { token: 'a.b.c' }),
+  post('/v1/projects/payments/token-checks', {
+    token: `${Buffer.from('{"alg":"ES256"}').toString('base64url')}.e30.AA`,
+  }),
+  { method: 'PUT', url: keys, body: {} },
+  get('/v1/nothing'),
+  get('/health/ready'),
+  get('/health/live'),
+]
+
+/** One registry's answers, with a name for each id, time, secret and digest. */
+function createTranscript(app: TestApp) {
+  const kept = new Map([
+    ['payments', app.project.id],
+    ['RSA', '019AC8F2-6C1E-7D53-A1B0-5F0E4C9D2B71'],
+  ])
+  const names = new Map<string, string>()
+  const nameOf = (kind: string) => (text: string) => {
+    if (!names.has(text)) names.set(text, `<${kind} ${names.size}>`)
+    return names.get(text) ?? ''
+  }
+  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => kept.get(name) ?? '')
+  const plain = (text: string) =>
+    text
+      .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, nameOf('id'))
+      .replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => (time < '2100' ? '<time>' : time))
+      .replace(/pubring_[0-9A-Za-z]{4,}/g, nameOf('secret'))
+      .replace(/"hash":"[0-9a-f]{64}"/g, nameOf('hash'))
+      .replace(/\\"[\w-]{20,}\\"/g, nameOf('tag'))
+
+  return async (step: Step) => {
+    const answer = await app.send(step.method, fill(step.url), {
+      ...(step.body === undefined ? {} : { body: step.body }),
+      headers: Object.fromEntries(
+        Object.entries(step.headers ?? {}).map(([name, value]) => [name, fill(value)]),
+      ),
+    })
+    for (const [member, name] of Object.entries(step.keep ?? {})) {
+      kept.set(name, String(answer.json()[member]))
+    }
+    const { date: _, ...headers } = answer.headers
+    return plain(`${answer.statusCode} ${JSON.stringify(headers)} ${answer.body}`)
+  }
+}
+
+test('every operation answers the same, octet by octet, whichever database is behind it', async () => {
+  const sqlite = createTranscript(apps.sqlite)
+  const postgres = createTranscript(apps.postgres)
+  const steps = [
+    projectSteps,
+    keySteps,
+    publishedSteps,
+    apiKeySteps,
+    otherSteps,
+    ledgerSteps,
+  ].flat()
+  const statuses = new Set<string>()
+  for (const step of steps) {
+    const expected = await sqlite(step)
+    expect(await postgres(step), `${step.method} ${step.url}`).toBe(expected)
+    expect(expected, `${step.method} ${step.url}`).not.toMatch(/^5/)
+    statuses.add(expected.slice(0, 3))
+  }
+  expect([...statuses].sort()).toEqual([
+    '200',
+    '201',
+    '204',
+    '304',
+    '400',
+    '401',
+    '403',
+    '404',
+    '405',
+    '409',
+    '412',
+  ])
+})

@@ -1,0 +1,153 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { fixture } from '../support/intake.ts'
+import { ecKey, privatePem } from '../support/pem.ts'
+import { fetchJwks } from '../support/publishing.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+
+/** `pubring copy`; its output on stderr, and nothing on stdout. */
+function copy(from: string, to: string): Promise<{ code: number; stderr: string }> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env.PATH }
+    execFile(
+      process.execPath,
+      [main, 'copy', '--from', from, '--to', to],
+      { env },
+      (error, stdout, stderr) => {
+        expect(stdout).toBe('')
+        resolve({ code: error === null ? 0 : Number(error.code), stderr })
+      },
+    )
+  })
+}
+
+const databases: TestDatabase[] = []
+async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
+  const host = await createDatabase(engine)
+  databases.push(host)
+  return host.blank()
+}
+afterAll(async () => {
+  for (const database of databases) await database.remove()
+})
+
+/** Everything that the API tells of the registry; times and tags included. */
+async function told(app: TestApp, apiKey: string): Promise<string[]> {
+  const headers = { 'x-api-key': apiKey }
+  const projects = (await app.send('GET', '/v1/projects', { headers })).json()
+  const answers: string[] = [JSON.stringify(projects)]
+  for (const { id } of projects) {
+    for (const path of ['jwt-keys', 'events?limit=200']) {
+      answers.push((await app.send('GET', `/v1/projects/${id}/${path}`, { headers })).body)
+    }
+    for (const document of ['jwks.json', 'openid-configuration']) {
+      const answer = await fetchJwks(app, {}, `/v1/projects/${id}/.well-known/${document}`)
+      answers.push(`${answer.headers.etag} ${answer.body}`)
+    }
+  }
+  return answers
+}
+
+/** Rows that no operation shows. */
+async function hidden(database: TestDatabase) {
+  const tables = ['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger']
+  return Promise.all(
+    tables.map(async (table) => {
+      const rows = await database.sql(`select * from ${table}`)
+      return rows
+        .map((row) =>
+          JSON.stringify(row, (_, v) => (typeof v === 'string' && /^\d+$/.test(v) ? Number(v) : v)),
+        )
+        .sort()
+    }),
+  )
+}
+
+describe('a copy from SQLite to PostgreSQL, and back', () => {
+  let source: TestDatabase
+  let apiKey: string
+  let before: string[]
+  beforeAll(async () => {
+    source = await blank('sqlite')
+    const app = await startApp({ database: source })
+    apiKey = app.admin
+    for (let index = 0; index < 30; index += 1) {
+      await app.send('POST', '/v1/projects', { body: { name: `project-${index}` } })
+    }
+    const post = (file: string, algorithm: string, more = {}) =>
+      app.send('POST', '/v1/projects/payments/jwt-keys', {
+        body: {
+          name: `ключ 🔑 ${file}`,
+          algorithm,
+          publicKeyPem: fixture(`keys/${file}`),
+          ...more,
+        },
+      })
+    await post('good/rsa2048.pem', 'RSA')
+    await post('good/ec-p256.pem', 'ES256', { active: false })
+    await post('good/ml-dsa-44.pem', 'ML-DSA-44', { expireTime: '2199-01-01T00:00:00Z' })
+    await app.send('POST', '/v1/projects/payments/jwt-keys', {
+      body: { name: 'x', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) },
+    })
+    for (let index = 0; index < 150; index += 1) {
+      await app.send('PATCH', '/v1/projects/project-1', {
+        body: { name: `project-${1000 + index}` },
+      })
+      await app.send('PATCH', `/v1/projects/project-${1000 + index}`, {
+        body: { name: 'project-1' },
+      })
+    }
+    await app.send('DELETE', '/v1/projects/project-2')
+    before = await told(app, apiKey)
+    await app.close()
+  })
+
+  test('moves everything, and can be repeated', async () => {
+    const [there, back] = [await blank('postgres'), await blank('sqlite')]
+    const first = await copy(source.url, there.url)
+    expect(first).toMatchObject({ code: 0 })
+    expect(first.stderr).toMatch(/copying +event +\d+\/\d+\n/)
+    expect(first.stderr).toMatch(
+      /Both hold the same: \d+ rows, 32 whole ledgers, 30 equal key sets\.\n$/,
+    )
+    const again = await copy(source.url, there.url)
+    expect(again.code).toBe(0)
+    expect(again.stderr).toContain('Nothing was written')
+    expect((await copy(there.url, back.url)).code).toBe(0)
+    expect(await hidden(there)).toEqual(await hidden(source))
+    expect(await hidden(back)).toEqual(await hidden(source))
+
+    const app = await startApp({ database: there })
+    expect(await told(app, apiKey)).toEqual(before)
+    await app.close()
+  }, 60_000)
+
+  test('is refused where the target holds something else, and nothing is written', async () => {
+    const other = await blank('postgres')
+    const app = await startApp({ database: other })
+    await app.close()
+    const kept = await hidden(other)
+    const { code, stderr } = await copy(source.url, other.url)
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^pubring: The target is not empty, .* use an empty database\.\n$/m)
+    expect(await hidden(other)).toEqual(kept)
+  })
+
+  test('from a database that is not there is refused, without a word of a password', async () => {
+    const there = await blank('postgres')
+    const { code, stderr } = await copy('sqlite:/nowhere/x.db', there.url)
+    expect(code).toBe(1)
+    expect(stderr).toBe('pubring: There is no database at /nowhere/x.db.\n')
+    const missing = there.url
+      .replace('postgres@', 'postgres:geheim@')
+      .replace(/\/t_\w+/, '/nowhere')
+    const failed = await copy(missing, source.url)
+    expect(failed.code).toBe(1)
+    expect(failed.stderr).toMatch(/no database of this name/)
+    expect(failed.stderr).not.toContain('geheim')
+  })
+})

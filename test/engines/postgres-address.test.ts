@@ -1,0 +1,128 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config.ts'
+import { parsePostgresAddress } from '../../src/storage/postgres-address.ts'
+import { temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+const pem = join(folder, 'root.pem')
+writeFileSync(pem, '-----BEGIN CERTIFICATE-----\n')
+afterAll(remove)
+
+describe('an address', () => {
+  test('names hosts, ports, user, password and database', () => {
+    expect(
+      parsePostgresAddress('postgresql://me:p%40ss%3A@db1:5433,db2,[::1]:5434/keys?pool_size=4'),
+    ).toMatchObject({
+      hosts: [
+        { host: 'db1', port: 5433 },
+        { host: 'db2', port: 5432 },
+        { host: '::1', port: 5434 },
+      ],
+      user: 'me',
+      password: 'p@ss:',
+      database: 'keys',
+      poolSize: 4,
+      prepared: false,
+      connectTimeout: 2_000,
+      statementTimeout: 2_000,
+    })
+  })
+
+  test('may name a Unix socket, as libpq has it', () => {
+    const { hosts, database } = parsePostgresAddress('postgres://me@/keys?host=/run/pg&port=5433')
+    expect(hosts).toEqual([{ host: '/run/pg', port: 5433 }])
+    expect(database).toBe('keys')
+  })
+
+  test('without a database means the one of the user’s name', () => {
+    expect(parsePostgresAddress('postgres://me@db').database).toBe('me')
+  })
+
+  test.each([
+    ['disable', undefined],
+    ['require', { rejectUnauthorized: false, servername: 'db' }],
+    ['verify-full', { rejectUnauthorized: true, servername: 'db' }],
+  ])('with sslmode=%s', (mode, expected) => {
+    const { tls, plainAllowed } = parsePostgresAddress(`postgres://me@db/k?sslmode=${mode}`)
+    expect(tls('db')).toEqual(expected)
+    expect(plainAllowed).toBe(false)
+  })
+
+  test('with sslmode=prefer, or none, takes a server without TLS too', () => {
+    expect(parsePostgresAddress('postgres://me@db/k').plainAllowed).toBe(true)
+  })
+
+  test('with verify-ca checks the certificate, not the name', () => {
+    const { tls } = parsePostgresAddress(`postgres://me@db/k?sslmode=verify-ca&sslrootcert=${pem}`)
+    const options = tls('db')
+    expect(options).toMatchObject({ rejectUnauthorized: true, ca: expect.any(String) })
+    expect(options?.checkServerIdentity).toBeTypeOf('function')
+  })
+
+  test('with require and a root certificate checks it, as libpq does', () => {
+    const { tls } = parsePostgresAddress(`postgres://me@db/k?sslmode=require&sslrootcert=${pem}`)
+    expect(tls('db')?.rejectUnauthorized).toBe(true)
+  })
+
+  test.each([
+    'postgres://me:geheim@db:x/k',
+    'postgres://me:geheim@db:99999/k',
+    'postgres://me:geh@eim@db/k',
+    'postgres://me:geheim%@db/k',
+    'postgres://me:geheim@db/k?sslmode=on',
+    'postgres://me:geheim@db/k?sslmod=require',
+    'postgres://me:geheim@db/k?pool_size=0',
+    'postgres://me:geheim@db/k?prepared=yes',
+    'postgres://me:geheim@db/k?sslrootcert=/nowhere.pem',
+    'postgres://me:geheim@/k',
+    'postgres://me:geheim@db/k/l',
+  ])('%s is refused in one line that does not repeat it', (url) => {
+    expect(() => parsePostgresAddress(url)).toThrow(/^The address of the database [^\n]*\.$/)
+    expect(() => parsePostgresAddress(url)).not.toThrow(/geh|eim/)
+  })
+})
+
+describe('the password', () => {
+  const url = 'postgres://me@db/keys'
+  const passwordOf = (env: Record<string, string>) =>
+    parsePostgresAddress(loadConfig({ PUBRING_DATABASE_URL: url, ...env }).databaseUrl).password
+  const file = join(folder, 'password')
+  writeFileSync(file, 'from file@:/%\n')
+
+  test('comes from the environment, a file, or PGPASSWORD', () => {
+    expect(passwordOf({ PUBRING_DATABASE_PASSWORD: 'a b@:/?#%' })).toBe('a b@:/?#%')
+    expect(passwordOf({ PUBRING_DATABASE_PASSWORD_FILE: file })).toBe('from file@:/%')
+    expect(passwordOf({ PGPASSWORD: 'x' })).toBe('x')
+    expect(passwordOf({ PGPASSWORD: 'x', PUBRING_DATABASE_PASSWORD: 'y' })).toBe('y')
+    expect(passwordOf({})).toBeUndefined()
+  })
+
+  test('of the address itself goes before all', () => {
+    const own = { PUBRING_DATABASE_URL: 'postgres://me:own@db/keys' }
+    expect(passwordOf({ ...own, PUBRING_DATABASE_PASSWORD: 'other' })).toBe('own')
+  })
+
+  test('counts for the replicas too', () => {
+    const { databaseReplicaUrl = '' } = loadConfig({
+      PUBRING_DATABASE_URL: url,
+      PUBRING_DATABASE_REPLICA_URL: 'postgres://me@replica/keys',
+      PUBRING_DATABASE_PASSWORD: 'p',
+    })
+    expect(parsePostgresAddress(databaseReplicaUrl).password).toBe('p')
+  })
+
+  test('in a file that is not there or empty is refused in one line', () => {
+    writeFileSync(join(folder, 'empty'), '\n')
+    for (const name of ['nowhere', 'empty']) {
+      const env = { PUBRING_DATABASE_PASSWORD_FILE: join(folder, name) }
+      expect(() => loadConfig(env)).toThrow(/^PUBRING_DATABASE_PASSWORD_FILE names a file/)
+    }
+  })
+
+  test('does not touch SQLite', () => {
+    const env = { PUBRING_DATABASE_URL: 'sqlite:./x.db', PUBRING_DATABASE_PASSWORD: 'p' }
+    expect(loadConfig(env).databaseUrl).toBe('sqlite:./x.db')
+  })
+})

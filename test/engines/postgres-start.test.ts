@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { freePort, spawnServer, temporaryFolder, whenReady } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await createPostgres()
+  await postgres.start()
+  await postgres.run("create role keeper login password 'geheim'")
+  await postgres.run('create database latin encoding latin1 template template0')
+  const access = 'host all keeper 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n'
+  postgres.allow(access)
+  await postgres.run('select pg_reload_conf()')
+})
+afterAll(async () => {
+  await postgres.remove()
+  remove()
+})
+
+/** All that a server that does not start says, in one line. */
+async function refusal(url: string): Promise<string> {
+  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
+  expect(await server.ended).toBe(1)
+  const lines = server.output().trim().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(server.output()).not.toContain('geheim')
+  return lines[0] ?? ''
+}
+
+describe('a start ends with one clear line and no password where', () => {
+  test.each([
+    ['the password is wrong', 'keeper:geheim2@', 'postgres', /does not take this user with this/],
+    ['there is no password', 'keeper@', 'postgres', /does not take this user with this/],
+    ['the database is missing', 'postgres:geheim@', 'nowhere', /no database of this name/],
+    ['the encoding cannot hold every name', 'postgres@', 'latin', /must be UTF8, not LATIN1/],
+    [
+      'TLS is asked for and there is none',
+      'postgres:geheim@',
+      'postgres?sslmode=require',
+      /no TLS/,
+    ],
+    ['the user may make nothing', 'keeper:geheim@', 'postgres', /may not do what is needed/],
+    ['the address has a mistake', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
+  ])('%s', async (_name, user, database, message) => {
+    const line = await refusal(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)
+    expect(line).toMatch(message)
+  })
+
+  test('no host answers, after it has waited for one', async () => {
+    const port = await freePort()
+    const line = await refusal(`postgres://keeper:geheim@127.0.0.1:${port},localhost:1/x`)
+    expect(line).toMatch(/None of its hosts answered/)
+  }, 60_000)
+
+  test('the schema is that of a newer release', async () => {
+    const database = await createDatabase('postgres')
+    await database.sql("insert into kysely_migration values ('9999-later', '2030-01-01')")
+    expect(await refusal(database.url)).toMatch(/written by a newer Pubring/)
+    await database.remove()
+  })
+})
+
+test('a database that comes up meanwhile is waited for', async () => {
+  await postgres.stop()
+  const url = postgres.url()
+  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
+  await delay(1_500)
+  await postgres.start()
+  await whenReady(server)
+  server.signal('SIGKILL')
+  await server.ended
+}, 60_000)
+
+test('another application’s tables in the same database are left alone, in another schema too', async () => {
+  const database: TestDatabase = await (await createDatabase('postgres')).blank()
+  await database.sql('create schema other')
+  await database.sql('create table other.kysely_migration (name text)')
+  await database.sql("insert into other.kysely_migration values ('0001-theirs')")
+  const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
+  await whenReady(server)
+  server.signal('SIGKILL')
+  await server.ended
+  await database.remove()
+})
+
+describe('while it runs', () => {
+  test('a table that is missing, or a server that is gone, is unready within 10 s, and says no more', async () => {
+    const database = await createDatabase('postgres')
+    const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
+    await whenReady(server)
+    const health = async (kind: string) => {
+      const answer = await fetch(`${server.url}/health/${kind}`)
+      return `${answer.status} ${await answer.text()}`
+    }
+    await database.sql('alter table event rename to gone')
+    expect(await health('ready')).toBe('503 {"status":"unavailable","reason":"storage"}')
+    await database.sql('alter table gone rename to event')
+    expect(await health('ready')).toMatch(/^200/)
+    const fault = await database.destroy()
+    const began = performance.now()
+    expect(await health('ready')).toBe('503 {"status":"unavailable","reason":"storage"}')
+    expect(performance.now() - began).toBeLessThan(10_000)
+    expect(await health('live')).toBe('200 {"status":"ok"}')
+    await fault.restore()
+    server.signal('SIGKILL')
+    await server.ended
+    await database.remove()
+  }, 60_000)
+})

@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import { openPostgresStore } from '../../src/storage/postgres-store.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, origin } from '../support/store.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
+
+let database: TestDatabase
+const opened: Store[] = []
+beforeAll(async () => {
+  database = await createDatabase('postgres')
+})
+afterAll(async () => {
+  for (const store of opened) await store.close()
+  await database.remove()
+})
+
+async function open(parameters = '', url = database.url): Promise<Store> {
+  const store = await openPostgresStore({ url: `${url}${parameters}` })
+  opened.push(store)
+  return store
+}
+
+const name = () => `n-${newId().slice(-12)}`
+
+test('text columns compare byte by byte, whatever the collation of the database is', async () => {
+  const columns = await database.sql(
+    "select table_name, column_name from information_schema.columns where table_schema = 'public' and table_name not like 'kysely%' and data_type = 'text' and collation_name is distinct from 'C'",
+  )
+  expect(columns).toEqual([])
+  const [row] = await database.sql(
+    'select datlocprovider::text as provider from pg_database where datname = current_database()',
+  )
+  expect(row).toEqual({ provider: 'i' })
+})
+
+test('prepared statements give the same, over and over', async () => {
+  const store = await open('?prepared=on&pool_size=2')
+  const project = await createProject(store, name())
+  for (let index = 0; index < 20; index += 1) {
+    const key = keyRecord(project.id)
+    await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  }
+  expect((await store.keySet(project.id))?.keys).toHaveLength(20)
+  const ids = Array.from({ length: 700 }, () => newId())
+  expect(await store.revisions([...ids, project.id])).toEqual(new Map([[project.id, 21]]))
+})
+
+test('a change that takes nothing back leaves no trace, and no connection is lost to it', async () => {
+  const store = await open('?pool_size=2')
+  const project = await createProject(store, name())
+  const rename = { type: 'project.rename', origin: origin(), projectId: project.id } as const
+  for (let index = 0; index < 10; index += 1) {
+    expect(await store.commit({ ...rename, name: project.name })).toEqual(project)
+    await expect(
+      store.commit({ type: 'project.rename', origin: origin(), projectId: newId(), name: 'x' }),
+    ).rejects.toMatchObject({ code: 'project_not_found' })
+  }
+  expect(await store.revisions([project.id])).toEqual(new Map([[project.id, 1]]))
+})
+
+test('a commit waits for the disk even where the server would not ask for it', async () => {
+  await database.sql(
+    `alter database ${new URL(database.url).pathname.slice(1)} set synchronous_commit = off`,
+  )
+  const seen: string[] = []
+  const proxy = await startTcpProxy(Number(new URL(database.url).port))
+  proxy.watch((chunk) => seen.push(chunk.toString('latin1')))
+  const { port } = new URL(database.url)
+  const store = await open('', database.url.replace(port, String(proxy.port)))
+  await createProject(store, name())
+  expect(seen.join('')).toContain('set local synchronous_commit = on')
+  await store.close()
+  opened.pop()
+  await proxy.close()
+})
+
+test('sessions carry time-outs, and without them a transaction does', async () => {
+  const store = await open('?statement_timeout=700')
+  await createProject(store, name())
+  const lock = await database.lockWrites()
+  const began = performance.now()
+  await expect(
+    store.commit({ type: 'api_key.touch', uses: [{ id: newId(), time: origin().time }] }),
+  ).resolves.toBeUndefined()
+  await expect(createProject(store, name())).rejects.toMatchObject({ code: 'storage_unavailable' })
+  expect(performance.now() - began).toBeLessThan(3_000)
+  await lock.release()
+  await createProject(store, name())
+})
+
+describe('published reads on a server that follows the primary', () => {
+  let follower: TestDatabase
+  beforeAll(async () => {
+    follower = await (await createDatabase('postgres')).copy()
+  })
+
+  async function openWithReplica(replicaUrl: string): Promise<Store> {
+    const store = await openPostgresStore({ url: database.url, replicaUrl })
+    opened.push(store)
+    return store
+  }
+
+  test('are never below what the primary has, whoever wrote it', async () => {
+    // A follower that is for ever behind: it never learns of anything.
+    const store = await openWithReplica(follower.url)
+    const other = await openPostgresStore({ url: database.url })
+    opened.push(other)
+    const { published } = store
+    const project = await createProject(other, name())
+    const key = keyRecord(project.id)
+    await other.commit({ type: 'key.create', origin: origin(), key, limits })
+    expect(await published?.revisions([project.id])).toEqual(new Map([[project.id, 2]]))
+    expect(await published?.keySet(project.id)).toEqual({ revision: 2, keys: [key] })
+    expect(await published?.keySet(newId())).toBeUndefined()
+  })
+
+  test('come from there where it is as far', async () => {
+    const store = await openWithReplica(follower.url)
+    const other = await openPostgresStore({ url: follower.url })
+    opened.push(other)
+    const projectId = newId()
+    const create = { type: 'project.create', id: projectId, name: name() } as const
+    for (const each of [store, other]) await each.commit({ ...create, origin: origin() })
+    const key = keyRecord(projectId)
+    await other.commit({ type: 'key.create', origin: origin(), key, limits })
+    await store.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
+    expect(await store.published?.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+    expect((await store.keySet(projectId))?.keys).toEqual([])
+  })
+
+  test('come from the primary where it is away', async () => {
+    const gone = follower.url.replace(/:\d+\//, ':1/')
+    const store = await openWithReplica(gone)
+    const project = await createProject(store, name())
+    expect(await store.published?.keySet(project.id)).toEqual({ revision: 1, keys: [] })
+    expect(await store.published?.revisions([project.id])).toEqual(new Map([[project.id, 1]]))
+  })
+})

@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { apiKeyRecord } from '../../src/core/api-keys.ts'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import { systemLedgerId } from '../../src/core/ledger.ts'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { openPostgresStore } from '../../src/storage/postgres-store.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, origin } from '../support/store.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+let database: TestDatabase
+let proxy: TcpProxy
+let store: Store
+beforeAll(async () => {
+  database = await createDatabase('postgres')
+  const { port } = new URL(database.url)
+  proxy = await startTcpProxy(Number(port))
+  store = await openPostgresStore({ url: database.url.replace(port, String(proxy.port)) })
+})
+afterAll(async () => {
+  await store.close()
+  await proxy.close()
+  await database.remove()
+})
+
+/** As it goes over the line; "read committed" is something else. */
+const commit = 'commit\0'
+
+let projectId: string
+beforeEach(async () => {
+  projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
+})
+
+const revisionOf = async (ledgerId: string) => (await store.revisions([ledgerId])).get(ledgerId)
+
+describe.each(['before', 'after'] as const)(
+  'where the line breaks %s the server has the commit',
+  (when) => {
+    test('a key is created once, and its event written once', async () => {
+      const key = keyRecord(projectId)
+      proxy.cutAt(commit, when)
+      const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      expect(made).toEqual(key)
+      expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+    })
+
+    test('a project is created once, and not refused for its own name', async () => {
+      const name = `n-${newId().slice(-12)}`
+      const before = await revisionOf(systemLedgerId)
+      proxy.cutAt(commit, when)
+      const { id, revision } = await createProject(store, name)
+      expect(revision).toBe(1)
+      expect(await store.findProject({ name })).toMatchObject({ id, revision: 1 })
+      expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
+    })
+
+    test('a change is made once', async () => {
+      const key = keyRecord(projectId)
+      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      proxy.cutAt(commit, when)
+      const patch = { active: false }
+      const change = { origin: origin(), projectId, kid: key.id, patch, limits }
+      expect((await store.commit({ type: 'key.update', ...change })).enabled).toBe(false)
+      expect(await revisionOf(projectId)).toBe(3)
+    })
+
+    test('a deletion is a success, not "not found"', async () => {
+      const key = keyRecord(projectId, { enabled: false })
+      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      proxy.cutAt(commit, when)
+      const kid = key.id
+      await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+      expect(await store.keySet(projectId)).toEqual({ revision: 3, keys: [] })
+      proxy.cutAt(commit, when)
+      await store.commit({ type: 'project.delete', origin: origin(), projectId })
+      expect(await store.findProject({ id: projectId })).toBeUndefined()
+      expect(await revisionOf(projectId)).toBe(4)
+    })
+
+    test('an API key is created once', async () => {
+      const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: 'ci', role: 'reader' })
+      const before = await revisionOf(systemLedgerId)
+      proxy.cutAt(commit, when)
+      await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+      expect(await store.findApiKeyByDigest(apiKey.digest)).toEqual(apiKey)
+      expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
+    })
+
+    test('a submitted private key is told of once', async () => {
+      const { thumbprint, materialSha256 } = keyRecord(projectId)
+      const exposed = { thumbprint, materialSha256 }
+      proxy.cutAt(commit, when)
+      await store.commit({ type: 'private_key.refuse', origin: origin(), projectId, exposed })
+      expect(await store.isBlocked(exposed)).toBe(true)
+      expect(await revisionOf(projectId)).toBe(2)
+    })
+  },
+)
+
+test('where the line breaks in the middle of a change, the change is made once', async () => {
+  const key = keyRecord(projectId)
+  proxy.cutAt('insert into "jwt_key"', 'after')
+  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+})
+
+test('where nobody can tell, the answer says so, and what happened is whole', async () => {
+  const key = keyRecord(projectId)
+  proxy.cutAt(commit, 'after', () => proxy.block())
+  const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await expect(creating).rejects.toMatchObject({
+    code: 'storage_unavailable',
+    message: expect.stringContaining('Check whether it took place'),
+  })
+  proxy.restore()
+  const rows = await database.sql('select id from jwt_key where project_id = ?', projectId)
+  const events = await database.sql('select revision from event where project_id = ?', projectId)
+  expect(rows).toEqual([{ id: key.id }])
+  expect(events).toHaveLength(2)
+})

@@ -1,0 +1,68 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { clientOf, freshPem, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { meddling } from '../support/meddling.ts'
+import { startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+const hour = 3_600_000
+const keys = '/v1/projects/default/jwt-keys'
+
+test('a clock that steps forth and back by an hour: keys expire by it, nothing else is upset', async () => {
+  const { env, launch, set } = meddling(folder)
+  const server = await startServer(folder, { ...roomy, ...env }, launch)
+  const client = clientOf(server, server.apiKey)
+  const acknowledged: string[] = []
+  const expireTime = new Date(Date.now() + hour / 2).toISOString()
+  const body = { name: 'brief', algorithm: 'ES256', publicKeyPem: freshPem(), expireTime }
+  const brief = JSON.parse((await client.send('POST', keys, body))?.text ?? '').kid
+  acknowledged.push(brief)
+  const apiKey = { name: 'brief', role: 'reader', expireTime }
+  const { apiKey: secret } = JSON.parse(
+    (await client.send('POST', '/v1/api-keys', apiKey))?.text ?? '',
+  )
+  const reader = clientOf(server, secret)
+
+  /** All that must hold at any time, with or without the key that has expired in between. */
+  async function expectSound(isExpired: boolean): Promise<void> {
+    for (let count = 0; count < 5; count += 1) acknowledged.push(String(await client.create()))
+    await delay(1_000)
+    expect((await client.kids()).toSorted()).toEqual(acknowledged.toSorted())
+    const published = (await client.jwks())?.text ?? ''
+    expect(published.includes(brief)).toBe(!isExpired)
+    for (const kid of acknowledged.slice(1)) expect(published).toContain(kid)
+    expect((await client.health('ready'))?.status).toBe(200)
+    expect((await reader.send('GET', keys))?.status).toBe(isExpired ? 401 : 200)
+    const switched = `${keys}/${acknowledged.at(-1)}`
+    for (const active of [false, true]) {
+      expect((await client.send('PATCH', switched, { active }))?.status).toBe(200)
+    }
+  }
+  await expectSound(false)
+  await set({ shift: hour })
+  await expectSound(true)
+  await set({ shift: -hour })
+  await expectSound(false)
+  await set({ shift: 0 })
+  await expectSound(false)
+
+  const events = await client.send('GET', '/v1/projects/default/events?limit=200')
+  const revisions = JSON.parse(events?.text ?? '').map(
+    ({ revision }: { revision: number }) => revision,
+  )
+  expect(revisions).toEqual(revisions.map((_: number, index: number) => index + 1))
+  const kids = await client.kids()
+  expect(new Set(acknowledged).size).toBe(acknowledged.length)
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  recordFault({
+    fault: 'The clock steps by an hour, forth and back',
+    done: 'Date of the process put to +1 h, -1 h and back, with a key and an API key that expire in half an hour',
+    seen: 'the two are out while their time is past and in again after; everything else serves on; revisions without a gap',
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, kids),
+  })
+})

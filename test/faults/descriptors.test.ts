@@ -1,0 +1,51 @@
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test, vi } from 'vitest'
+import { clientOf, giveAway, ordinaryUser, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+test('more connections than descriptors: the process and its database go on, and so do clients once there is room', async () => {
+  giveAway(folder)
+  const uid = ordinaryUser()
+  const wrapper = ['sh', '-c', 'ulimit -n 120; exec "$@"', 'sh']
+  const server = await startServer(folder, roomy, {
+    wrapper,
+    ...(uid === undefined ? {} : { uid }),
+  })
+  const client = clientOf(server, server.apiKey)
+  const acknowledged = [String(await client.create())]
+  const { hostname, port } = new URL(server.url)
+  const sockets = Array.from({ length: 400 }, (): Socket => {
+    return connect(Number(port), hostname).on('error', () => {})
+  })
+  await delay(1_500)
+  const open = () => sockets.filter(({ readyState }) => readyState === 'open').length
+  const held = open()
+  expect(held).toBeLessThan(120)
+  // The connection that the client has kept is served all the while, and changes are durable.
+  for (let count = 0; count < 10; count += 1) {
+    const kid = await client.create()
+    if (kid !== undefined) acknowledged.push(kid)
+  }
+  for (const socket of sockets) socket.destroy()
+  await vi.waitUntil(
+    async () => (await client.create().then((kid) => kid && acknowledged.push(kid))) !== undefined,
+    { timeout: 10_000, interval: 100 },
+  )
+  const kids = await client.kids()
+  expect(lostOf(acknowledged, kids)).toBe(0)
+  expect((await client.health('ready'))?.status).toBe(200)
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  recordFault({
+    fault: 'File descriptors exhausted, and freed again',
+    done: '400 connections to a process that may have 120 open files, as an ordinary user',
+    seen: `${held} connections kept and the others closed at once; changes went on being written; new clients served as soon as there was room; same process`,
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, kids),
+  })
+})

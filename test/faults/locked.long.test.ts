@@ -1,0 +1,120 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { lockDatabase } from '../support/database-faults.ts'
+import {
+  type Answer,
+  clientOf,
+  codeOf,
+  freshPem,
+  giveAway,
+  ordinaryUser,
+  roomy,
+} from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+function place(name: string): string {
+  const where = join(folder, name)
+  mkdirSync(where)
+  return where
+}
+
+test('locked from outside for 20 s: writes are 503 with Retry-After and leave nothing, reads go on', async () => {
+  const where = place('20 s')
+  const server = await startServer(where, roomy)
+  const client = clientOf(server, server.apiKey)
+  const first = (await client.create()) ?? ''
+  const lock = lockDatabase(join(where, 'data/pubring.db'))
+  const writes: Promise<Answer | undefined>[] = []
+  const health: number[] = []
+  const until = performance.now() + 20_000
+  while (performance.now() < until) {
+    const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
+    writes.push(client.send('POST', '/v1/projects/default/jwt-keys', body))
+    writes.push(client.send('PATCH', `/v1/projects/default/jwt-keys/${first}`, { active: false }))
+    const live = await client.health('live')
+    health.push(live?.took ?? Number.POSITIVE_INFINITY)
+    expect((await client.jwks())?.text).toContain(first)
+    expect(await client.kids()).toEqual([first])
+    await delay(200)
+  }
+  const refused = await Promise.all(writes.slice(0, writes.length - 60))
+  const ready = await client.health('ready')
+  expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'ok', writes: 'failing' })
+  lock.release()
+  for (const answer of refused) {
+    expect(answer?.status).toBe(503)
+    expect(codeOf(answer)).toBe('storage_unavailable')
+    expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(answer?.took).toBeLessThan(12_000)
+  }
+  const all = await Promise.all(writes)
+  const made = all
+    .filter((answer) => answer?.status === 201)
+    .map((a) => JSON.parse(a?.text ?? '').kid)
+  const acknowledged = [first, ...made, String(await client.create())]
+  const kids = await client.kids()
+  expect(kids.toSorted()).toEqual(acknowledged.toSorted())
+  expect(Math.max(...health)).toBeLessThan(1_000)
+  expect(JSON.parse((await client.health('ready'))?.text ?? '')).toEqual({ status: 'ok' })
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  recordFault({
+    fault: 'SQLite locked by another process, 20 s',
+    done: 'the same for longer than a change waits, with creates and switches five times a second',
+    seen: `changes 503 with Retry-After after 5 s, none half-written; key sets and lists 200; health in ${Math.round(Math.max(...health))} ms at most; changes 201 again once free`,
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, kids),
+  })
+})
+
+test('locked from outside for 3 s: writes are late, everything else is as ever; SIGTERM meanwhile ends with 0', async () => {
+  giveAway(folder)
+  const where = place('3 s')
+  giveAway(where)
+  const uid = ordinaryUser()
+  const server = await startServer(where, roomy, uid === undefined ? {} : { uid })
+  const client = clientOf(server, server.apiKey)
+  const first = (await client.create()) ?? ''
+  const lock = lockDatabase(join(where, 'data/pubring.db'))
+  const creating = [client.create(), client.create()]
+  const waits: number[] = []
+  const until = performance.now() + 3_000
+  while (performance.now() < until) {
+    for (const answer of await Promise.all([client.jwks(), client.health('ready')])) {
+      expect(answer?.status).toBe(200)
+      waits.push(answer?.took ?? 0)
+    }
+    expect(await client.kids()).toEqual([first])
+    await delay(100)
+  }
+  lock.release()
+  const late = await Promise.all(creating)
+  expect(late).not.toContain(undefined)
+  const acknowledged = [first, ...late.map(String)]
+  const lost = lostOf(acknowledged, await client.kids())
+  expect(lost).toBe(0)
+  expect(Math.max(...waits)).toBeLessThan(1_000)
+
+  const again = lockDatabase(join(where, 'data/pubring.db'))
+  const pending = client.create()
+  await delay(200)
+  const began = performance.now()
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  expect(performance.now() - began).toBeLessThan(10_000)
+  expect(await pending).toBeUndefined()
+  again.release()
+  recordFault({
+    fault: 'SQLite locked by another process, 3 s',
+    done: 'BEGIN EXCLUSIVE from another process while keys are created, listed and fetched',
+    seen: `creates waited and succeeded; lists, key sets and health 200, the slowest in ${Math.round(Math.max(...waits))} ms`,
+    acknowledged: acknowledged.length,
+    lost,
+  })
+})

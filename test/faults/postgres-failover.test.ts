@@ -1,0 +1,73 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { addSynchronousStandby, primarySettings } from '../support/postgres-standby.ts'
+import {
+  createKey,
+  createProject,
+  createReplicas,
+  kidsOf,
+  type Replicas,
+} from '../support/replicas.ts'
+
+let primary: PostgresServer
+let standby: PostgresServer
+let replicas: Replicas
+beforeAll(async () => {
+  primary = await createPostgres(primarySettings)
+  await primary.start()
+  await primary.run('create database pubring')
+  standby = await addSynchronousStandby(primary)
+  const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
+  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
+}, 60_000)
+afterAll(async () => {
+  await replicas.close()
+  await primary.remove()
+  await standby.remove()
+})
+
+test('the primary dies with 200 creates in flight: the standby takes over, no acknowledged key is lost and none is there twice', async () => {
+  const [one, other] = [await replicas.add(), await replicas.add()]
+  const projects = Array.from({ length: 10 }, (_, index) => `p-${index}`)
+  for (const project of projects) await createProject(one, project)
+  await Promise.all(projects.map((project) => createKey(other, project)))
+
+  let answered = 0
+  const creates = Array.from({ length: 200 }, async (_, index) => {
+    const project = projects[index % 10] ?? ''
+    const answer = await createKey(index % 2 === 0 ? one : other, project)
+    answered += 1
+    return { project, answer }
+  })
+  while (answered < 20) await delay(1)
+  await primary.stop('SIGKILL')
+  expect(answered).toBeLessThan(150)
+  const died = performance.now()
+  await standby.run('select pg_promote(true)')
+  const writes: number[] = []
+  for (const replica of [one, other]) {
+    while ((await createKey(replica, 'p-0')).status !== 201) await delay(50)
+    writes.push(performance.now() - died)
+  }
+  expect(Math.max(...writes)).toBeLessThan(15_000)
+
+  const outcomes = await Promise.all(creates)
+  for (const { answer } of outcomes) {
+    expect([201, 503], answer.body).toContain(answer.status)
+    expect(answer.ms).toBeLessThan(15_000)
+  }
+  const acknowledged = outcomes.filter(({ answer }) => answer.status === 201)
+  expect(acknowledged.length).toBeGreaterThan(0)
+  for (const project of projects) {
+    const kids = await kidsOf(other, project)
+    expect(new Set(kids).size).toBe(kids.length)
+    const mine = acknowledged.filter((each) => each.project === project)
+    expect(kids).toEqual(
+      expect.arrayContaining(mine.map(({ answer }) => JSON.parse(answer.body).kid)),
+    )
+    // One event for each key, and for the project itself.
+    const { body } = await one.call('GET', `/v1/projects/${project}/events?limit=200`)
+    expect(JSON.parse(body)).toHaveLength(kids.length + 1)
+  }
+}, 90_000)

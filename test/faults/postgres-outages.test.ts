@@ -1,0 +1,207 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import {
+  type Answer,
+  createKey,
+  createProject,
+  createReplicas,
+  kidsOf,
+  type Replica,
+  type Replicas,
+} from '../support/replicas.ts'
+
+/** Whatever happens to the database, a call has its answer within this many milliseconds. */
+const bound = 15_000
+
+let postgres: PostgresServer
+let replicas: Replicas
+let replica: Replica
+let project: string
+let number = 0
+beforeAll(async () => {
+  postgres = await createPostgres('max_connections = 60')
+  await postgres.start()
+  await postgres.run('create database pubring')
+  replicas = createReplicas(postgres.url('pubring'))
+  replica = await replicas.add()
+})
+beforeEach(async () => {
+  number += 1
+  project = `p-${number}`
+  await createProject(replica, project)
+})
+afterAll(async () => {
+  await replicas.close()
+  await postgres.remove()
+})
+
+/** Calls without a pause, from so many clients, until it is told to stop. */
+function load(clients: number, call: () => Promise<Answer>) {
+  const answers: Answer[] = []
+  let over = false
+  const running = Array.from({ length: clients }, async () => {
+    while (!over) {
+      answers.push(await call())
+      await delay(5)
+    }
+  })
+  return async () => {
+    over = true
+    await Promise.all(running)
+    return answers
+  }
+}
+
+/** Creates under way while something happens; then what was acknowledged is there, once. */
+async function whileCreating(happens: () => Promise<void>): Promise<Answer[]> {
+  const stop = load(8, () => createKey(replica, project))
+  await delay(300)
+  await happens()
+  await working()
+  await delay(300)
+  const answers = await stop()
+  for (const { status, body, ms } of answers) {
+    expect([201, 503], body).toContain(status)
+    expect(ms).toBeLessThan(bound)
+  }
+  const kids = await kidsOf(replica, project)
+  const acknowledged = answers.filter(({ status }) => status === 201)
+  expect(acknowledged.length).toBeGreaterThan(0)
+  expect(kids).toEqual(expect.arrayContaining(acknowledged.map(({ body }) => JSON.parse(body).kid)))
+  expect(new Set(kids).size).toBe(kids.length)
+  return answers
+}
+
+/** Resolves when reading and writing succeed again, which takes seconds. */
+async function working(): Promise<void> {
+  const deadline = performance.now() + bound
+  for (;;) {
+    const read = await replica.call('GET', `/v1/projects/${project}/jwt-keys`)
+    const written = await createKey(replica, project)
+    if (read.status === 200 && written.status === 201) return
+    expect(performance.now(), `${read.body} ${written.body}`).toBeLessThan(deadline)
+    await delay(50)
+  }
+}
+
+test.each(['SIGINT', 'SIGQUIT'] as const)(
+  'a restart of the database (%s) costs the calls that meet it, and nothing else',
+  async (signal) => {
+    await whileCreating(async () => {
+      await postgres.stop(signal)
+      await delay(500)
+      await postgres.start()
+    })
+  },
+  60_000,
+)
+
+test('all sessions terminated, while idle and while writing: the same process goes on', async () => {
+  const terminate = () =>
+    postgres.run("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'pubring'")
+  await delay(100)
+  await terminate()
+  await delay(100)
+  expect((await createKey(replica, project)).status).toBe(201)
+  await whileCreating(async () => {
+    for (let times = 0; times < 5; times += 1) {
+      await terminate()
+      await delay(100)
+    }
+  })
+}, 60_000)
+
+test('frozen: every call is answered, the key sets from memory, and all is well when it thaws', async () => {
+  const jwks = `/v1/projects/${project}/.well-known/jwks.json`
+  await createKey(replica, project)
+  const good = await replica.call('GET', jwks)
+  await whileCreating(async () => {
+    const fresh = await replica.call('GET', jwks)
+    expect(fresh.status).toBe(200)
+    postgres.signal('SIGSTOP')
+    const until = performance.now() + 5_000
+    while (performance.now() < until) {
+      const [served, live, ready] = await Promise.all([
+        replica.call('GET', jwks),
+        replica.call('GET', '/health/live'),
+        replica.call('GET', '/health/ready'),
+      ])
+      expect(served.status).toBe(200)
+      expect(served.ms).toBeLessThan(2_000)
+      expect(live.status).toBe(200)
+      expect(live.ms).toBeLessThan(1_000)
+      expect(ready.ms).toBeLessThan(5_000)
+      await delay(200)
+    }
+    expect((await replica.call('GET', '/health/ready')).status).toBe(503)
+    postgres.signal('SIGCONT')
+  })
+  expect(good.status).toBe(200)
+}, 60_000)
+
+test('read-only and back, without a session being ended: reads go on, writes are 503 and then succeed', async () => {
+  const readOnly = async (state: 'on' | 'off') => {
+    await postgres.run(`alter system set default_transaction_read_only = ${state}`)
+    await postgres.run('select pg_reload_conf()')
+    await delay(300)
+  }
+  await createKey(replica, project)
+  await readOnly('on')
+  try {
+    for (let times = 0; times < 3; times += 1) {
+      const refused = await createKey(replica, project)
+      expect(refused.status).toBe(503)
+      expect(JSON.parse(refused.body).code).toBe('storage_unavailable')
+      await delay(200)
+      expect((await replica.call('GET', `/v1/projects/${project}/jwt-keys`)).status).toBe(200)
+    }
+    expect(await kidsOf(replica, project)).toHaveLength(1)
+  } finally {
+    await readOnly('off')
+  }
+  await working()
+}, 60_000)
+
+describe('starved by a lock of somebody else', () => {
+  test('each call is 503 in time, health answers, and full speed is back when it is released', async () => {
+    await createKey(replica, project)
+    const lock = await holdLock()
+    const began = performance.now()
+    const calls = await Promise.all([
+      ...Array.from({ length: 100 }, () => replica.call('GET', `/v1/projects/${project}/jwt-keys`)),
+      ...Array.from({ length: 10 }, () => createKey(replica, project)),
+    ])
+    for (const { status, ms } of calls) {
+      expect(status).toBe(503)
+      expect(ms).toBeLessThan(bound)
+    }
+    const live = await replica.call('GET', '/health/live')
+    expect([live.status, live.ms < 1_000]).toEqual([200, true])
+    expect((await replica.call('GET', '/health/ready')).ms).toBeLessThan(5_000)
+    expect(performance.now() - began).toBeLessThan(bound)
+    expect(await sessions()).toBeLessThan(20)
+    await lock.release()
+    await working()
+    const speed = await Promise.all(
+      Array.from({ length: 50 }, () => replica.call('GET', `/v1/projects/${project}/jwt-keys`)),
+    )
+    for (const { status, ms } of speed) expect([status, ms < 2_000]).toEqual([200, true])
+    expect(await sessions()).toBeLessThanOrEqual(10)
+  }, 60_000)
+
+  async function sessions(): Promise<number> {
+    const rows = await postgres.run(
+      "select pid from pg_stat_activity where datname = 'pubring' and application_name = 'pubring'",
+    )
+    return rows.length
+  }
+
+  async function holdLock() {
+    const { Client } = (await import('pg')).default
+    const client = new Client(postgres.url('pubring'))
+    await client.connect()
+    await client.query('begin; lock table jwt_key, ledger, api_key in access exclusive mode')
+    return { release: () => client.end() }
+  }
+})

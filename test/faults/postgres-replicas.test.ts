@@ -1,0 +1,157 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import {
+  createKey,
+  createProject,
+  createReplicas,
+  kidsOf,
+  publishedKids,
+  type Replica,
+  type Replicas,
+} from '../support/replicas.ts'
+import { spawnServer, temporaryFolder, whenReady } from '../support/server.ts'
+import { startTcpProxy } from '../support/tcp-proxy.ts'
+
+describe('three replicas that start at once on an empty database', () => {
+  let database: TestDatabase
+  const { folder, remove } = temporaryFolder()
+  beforeAll(async () => {
+    database = await (await createDatabase('postgres')).blank()
+  })
+  afterAll(async () => {
+    await database.remove()
+    remove()
+  })
+
+  test('make one schema, one first project and one admin API key, which is printed once', async () => {
+    const env = { PUBRING_DATABASE_URL: database.url }
+    const servers = await Promise.all([1, 2, 3].map(() => spawnServer(folder, env)))
+    try {
+      await Promise.all(servers.map(whenReady))
+      await delay(300)
+      const printed = servers.flatMap((server) => server.output().match(/pubring_\w{49}/g) ?? [])
+      expect(printed).toHaveLength(1)
+      const headers = { 'X-Api-Key': printed[0] ?? '' }
+      for (const { url } of servers) {
+        const projects = await (await fetch(`${url}/v1/projects`, { headers })).json()
+        expect(projects).toMatchObject([{ name: 'default', revision: 1 }])
+      }
+      expect(await database.sql('select name from kysely_migration')).not.toHaveLength(0)
+      expect(await database.sql('select id from api_key')).toHaveLength(1)
+      const system = await database.sql("select type from event where subject_type = 'api_key'")
+      expect(system).toHaveLength(1)
+    } finally {
+      for (const server of servers) {
+        server.signal('SIGKILL')
+        await server.ended
+      }
+    }
+  }, 60_000)
+})
+
+describe('two replicas', () => {
+  let postgres: PostgresServer
+  let replicas: Replicas
+  let one: Replica
+  let other: Replica
+  beforeAll(async () => {
+    postgres = await createPostgres()
+    await postgres.start()
+    await postgres.run('create database pubring')
+    replicas = createReplicas(postgres.url('pubring'))
+    one = await replicas.add()
+    other = await replicas.add()
+  }, 60_000)
+  afterAll(async () => {
+    await replicas.close()
+    await postgres.remove()
+  })
+
+  /** Registers, sees it at the other one, deactivates; answers how long the other one published it. */
+  async function revoke(project: string): Promise<number> {
+    const { kid } = JSON.parse((await createKey(one, project)).body)
+    while (!(await publishedKids(other, project)).includes(kid)) await delay(10)
+    const path = `/v1/projects/${project}/jwt-keys/${kid}`
+    const answer = await one.call('PATCH', path, { active: false })
+    expect(answer.status, answer.body).toBe(200)
+    const began = performance.now()
+    // What carries an API key sees it at once, everywhere.
+    expect(JSON.parse((await other.call('GET', path)).body).active).toBe(false)
+    while ((await publishedKids(other, project)).includes(kid)) await delay(10)
+    return performance.now() - began
+  }
+
+  test('a deactivation on one is gone from the key set of the other within a second, 100 times of 100', async () => {
+    const projects = Array.from({ length: 20 }, (_, index) => `r-${index}`)
+    for (const project of projects) await createProject(one, project)
+    const times: number[] = []
+    for (let round = 0; round < 5; round += 1) {
+      times.push(...(await Promise.all(projects.map(revoke))))
+    }
+    expect(times).toHaveLength(100)
+    expect(Math.max(...times)).toBeLessThan(1_000)
+  }, 120_000)
+
+  test('and right after a restart of the database', async () => {
+    await createProject(one, 'restarted')
+    await postgres.stop()
+    await postgres.start()
+    const ready = async (replica: Replica) => {
+      while ((await replica.call('GET', '/health/ready')).status !== 200) await delay(20)
+    }
+    await Promise.all([ready(one), ready(other)])
+    for (let round = 0; round < 5; round += 1) {
+      expect(await revoke('restarted')).toBeLessThan(1_000)
+    }
+  }, 60_000)
+})
+
+describe('a replica that is cut off from the database', () => {
+  const started: { close(): Promise<void> }[] = []
+  afterEach(async () => {
+    for (const each of started.splice(0).reverse()) await each.close()
+  })
+
+  test.each(['cut', 'block'] as const)(
+    '(%s) serves its key sets for the limit and 503 for the rest, and recovers by itself',
+    async (how) => {
+      const database = await createDatabase('postgres')
+      started.push({ close: () => database.remove() })
+      const { port } = new URL(database.url)
+      const proxy = await startTcpProxy(Number(port))
+      started.push(proxy)
+      const replicas = createReplicas(database.url.replace(port, String(proxy.port)))
+      started.push(replicas)
+      const replica = await replicas.add({ PUBRING_JWKS_STALE_LIMIT: '4s' })
+      const kid = JSON.parse((await createKey(replica, 'default')).body).kid
+      const jwks = '/v1/projects/default/.well-known/jwks.json'
+      expect(await publishedKids(replica, 'default')).toEqual([kid])
+
+      proxy[how]()
+      const away = performance.now()
+      while (performance.now() - away < 2_500) {
+        const served = await replica.call('GET', jwks)
+        expect([served.status, served.ms < 2_000]).toEqual([200, true])
+        const refused = await replica.call('GET', '/v1/projects/default/jwt-keys')
+        expect([refused.status, refused.ms < 15_000]).toEqual([503, true])
+        expect((await replica.call('GET', '/health/live')).status).toBe(200)
+        await delay(100)
+      }
+      await delay(Math.max(0, away + 5_500 - performance.now()))
+      const late = await replica.call('GET', jwks)
+      expect([late.status, JSON.parse(late.body).code]).toEqual([503, 'storage_unavailable'])
+      expect((await replica.call('GET', '/health/ready')).status).toBe(503)
+
+      proxy.restore()
+      const back = performance.now()
+      while ((await replica.call('GET', '/health/ready')).status !== 200) await delay(50)
+      expect(performance.now() - back).toBeLessThan(5_000)
+      expect(await kidsOf(replica, 'default')).toEqual([kid])
+      expect(await publishedKids(replica, 'default')).toEqual([kid])
+      expect((await createKey(replica, 'default')).status).toBe(201)
+    },
+    60_000,
+  )
+})

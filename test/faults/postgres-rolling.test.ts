@@ -1,0 +1,78 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import {
+  type Answer,
+  createKey,
+  createReplicas,
+  type Replica,
+  type Replicas,
+} from '../support/replicas.ts'
+
+let database: TestDatabase
+let replicas: Replicas
+beforeAll(async () => {
+  database = await createDatabase('postgres')
+  replicas = createReplicas(database.url)
+})
+afterAll(async () => {
+  await replicas.close()
+  await database.remove()
+})
+
+/** Sends each request to a replica that was ready a moment ago, as a load balancer does. */
+function createBalancer(serving: Replica[]) {
+  const ready = new Set<Replica>(serving)
+  let turn = 0
+  const probe = setInterval(() => {
+    for (const replica of serving) {
+      void replica.call('GET', '/health/ready').then(({ status }) => {
+        if (status === 200) ready.add(replica)
+        else ready.delete(replica)
+      })
+    }
+  }, 50)
+  return {
+    next(): Replica {
+      const all = [...ready]
+      turn += 1
+      const chosen = all[turn % all.length]
+      if (chosen === undefined) throw new Error('no replica is ready')
+      return chosen
+    },
+    close: () => clearInterval(probe),
+  }
+}
+
+test('a rolling restart under load fails no request of a client that honours readiness', async () => {
+  const serving = [await replicas.add(), await replicas.add()]
+  const balancer = createBalancer(serving)
+  const answers: Answer[] = []
+  let over = false
+  const clients = Array.from({ length: 6 }, async (_, index) => {
+    while (!over) {
+      const replica = balancer.next()
+      const write = index === 0 && answers.length % 5 === 0
+      answers.push(
+        write
+          ? await createKey(replica, 'default')
+          : await replica.call('GET', '/v1/projects/default/jwt-keys?active=true'),
+      )
+      await delay(5)
+    }
+  })
+  for (let place = 0; place < 2; place += 1) {
+    const old = serving[place]
+    serving.push(await replicas.add())
+    await delay(200)
+    old?.signal('SIGTERM')
+    expect(await old?.ended).toBe(0)
+    await delay(200)
+  }
+  over = true
+  await Promise.all(clients)
+  balancer.close()
+  const failed = answers.filter(({ status }) => status !== 200 && status !== 201)
+  expect(failed).toEqual([])
+  expect(answers.length).toBeGreaterThan(200)
+}, 60_000)

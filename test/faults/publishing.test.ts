@@ -1,0 +1,187 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { testClock } from '../support/clock.ts'
+import { readEvents } from '../support/event-source.ts'
+import {
+  change,
+  fetchJwks,
+  jwksUrl,
+  keysUrl,
+  kidsOf,
+  maxAgeOf,
+  register,
+} from '../support/publishing.ts'
+
+const clock = testClock()
+let server: TestApp
+let base: string
+let kid: string
+let discoveryUrl: string
+beforeAll(async () => {
+  server = await startApp({ clock, config: { jwksStaleLimit: 600 } })
+  base = await server.listen()
+  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
+})
+afterAll(() => server.close())
+/** Each test begins with one key, and that active. */
+beforeEach(async () => {
+  for (const { id } of (await server.send('GET', keysUrl)).json()) {
+    await change(server, id, { active: false })
+    await server.send('DELETE', `${keysUrl}/${id}`)
+  }
+  kid = await register(server)
+})
+
+const publicUrls = () => [
+  jwksUrl,
+  `/v1/projects/${server.project.id}/.well-known/jwks.json`,
+  discoveryUrl,
+]
+/** It is looked for with pauses of up to two seconds. */
+const whenBack = (app = server) =>
+  vi.waitUntil(async () => (await app.send('GET', keysUrl)).statusCode === 200, {
+    timeout: 5_000,
+  })
+const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
+
+describe('while the database is away', () => {
+  test('the last good documents are served until the limit, then 503, and again when it is back', async () => {
+    const good = await Promise.all(publicUrls().map((url) => get(url)))
+    const fault = await server.database.destroy()
+    for (const passed of [0, 1_000, 60_000, 520_000]) {
+      clock.advance(passed)
+      for (const [index, url] of publicUrls().entries()) {
+        const answer = await get(url)
+        expect(answer.statusCode).toBe(200)
+        expect(answer.body).toBe(good[index]?.body)
+        expect(answer.headers.etag).toBe(good[index]?.headers.etag)
+        expect(maxAgeOf(answer.headers)).toBe(60)
+        const known = await get(url, { 'if-none-match': String(answer.headers.etag) })
+        expect(known.statusCode).toBe(304)
+      }
+    }
+    clock.advance(19_000)
+    for (const url of publicUrls()) {
+      const answer = await get(url)
+      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(answer.headers['cache-control']).toBe('no-store')
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
+      expect(answer.headers).not.toHaveProperty('etag')
+    }
+    await fault.restore()
+    await whenBack()
+    for (const [index, url] of publicUrls().entries()) {
+      expect((await get(url)).body).toBe(good[index]?.body)
+    }
+    await change(server, kid, { active: false })
+    expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
+  })
+
+  test('everything else is 503 at once, with Retry-After, and never an empty list', async () => {
+    const fault = await server.database.destroy()
+    for (const [method, url, body] of [
+      ['GET', keysUrl, undefined],
+      ['GET', `${keysUrl}/${kid}`, undefined],
+      ['PATCH', `${keysUrl}/${kid}`, { active: false }],
+      ['DELETE', `${keysUrl}/${kid}`, undefined],
+      ['GET', '/v1/projects/payments/events', undefined],
+      ['GET', '/v1/events', undefined],
+    ] as const) {
+      const began = performance.now()
+      const answer = await server.send(method, url, { body })
+      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(answer.headers['cache-control']).toBe('no-store')
+      expect(performance.now() - began).toBeLessThan(1_000)
+    }
+    await fault.restore()
+    await whenBack()
+    expect((await server.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(true)
+  })
+
+  test('a project that nobody asked for before is 503, neither 404 nor an empty set', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'unseen' } })
+    const fault = await server.database.destroy()
+    for (const name of ['unseen', 'nope', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71']) {
+      const answer = await get(`/v1/projects/${name}/.well-known/jwks.json`)
+      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(answer.headers['cache-control']).toBe('no-store')
+    }
+    await fault.restore()
+    await whenBack()
+  })
+
+  test('a key still leaves the documents at its expireTime', async () => {
+    const expireTime = new Date(clock.now() + 30_000).toISOString()
+    const brief = await register(server, { expireTime })
+    expect(kidsOf((await get(jwksUrl)).body)).toEqual([kid, brief])
+    const fault = await server.database.destroy()
+    clock.advance(10_000)
+    expect(maxAgeOf((await get(jwksUrl)).headers)).toBeLessThanOrEqual(20)
+    clock.advance(20_000)
+    expect(kidsOf((await get(jwksUrl)).body)).toEqual([kid])
+    await fault.restore()
+    await whenBack()
+  })
+
+  test('held requests go on waiting, and hear of what changed when it is back', async () => {
+    const headers = { 'if-none-match': String((await get(jwksUrl)).headers.etag) }
+    const held = fetch(base + jwksUrl, { headers: { ...headers, prefer: 'wait=60' } })
+    await delay(100)
+    const fault = await server.database.destroy()
+    const timed = await fetch(base + jwksUrl, { headers: { ...headers, prefer: 'wait=1' } })
+    expect(timed.status).toBe(304)
+    expect(await Promise.race([held, delay(500)])).toBeUndefined()
+    await fault.restore()
+    await whenBack()
+    await change(server, kid, { active: false })
+    expect(await (await held).text()).toBe('{"keys":[]}')
+  })
+
+  test('event streams stay open, and miss nothing when it is back', async () => {
+    const headers = { 'x-api-key': server.admin }
+    const reader = await readEvents(`${base}/v1/projects/payments/events`, headers)
+    const { length } = (await server.send('GET', '/v1/projects/payments/events')).json()
+    await reader.until(length)
+    const fault = await server.database.destroy()
+    await delay(800)
+    await fault.restore()
+    await whenBack()
+    await change(server, kid, { active: false })
+    const events = await reader.until(length + 1)
+    expect(events.map(({ id }) => Number(id))).toEqual(events.map((_, i) => i + 1))
+    reader.leave()
+    await reader.ended
+  })
+
+  test('a limit of 0 serves nothing that is not sure', async () => {
+    const strict = await startApp({ clock, config: { jwksStaleLimit: 0 } })
+    await register(strict)
+    expect((await fetchJwks(strict)).statusCode).toBe(200)
+    const fault = await strict.database.destroy()
+    clock.advance(500)
+    expect((await fetchJwks(strict)).statusCode).toBe(503)
+    await fault.restore()
+    await whenBack(strict)
+    expect((await fetchJwks(strict)).statusCode).toBe(200)
+    await strict.close()
+  })
+})
+
+test('while another process holds the strongest lock, reading goes on as ever and writing waits for it', async () => {
+  const good = await get(jwksUrl)
+  const lock = await server.database.lockWrites()
+  clock.advance(1_000)
+  const list = await server.send('GET', `${keysUrl}?active=true`)
+  expect(list.json().map(({ id }: { id: string }) => id)).toEqual([kid])
+  expect((await get(jwksUrl)).body).toBe(good.body)
+  const fresh = await server.send('GET', '/v1/projects/payments/events')
+  expect(fresh.statusCode).toBe(200)
+  const writing = server.send('PATCH', `${keysUrl}/${kid}`, { body: { active: false } })
+  await delay(300)
+  expect((await get(jwksUrl)).body).toBe(good.body)
+  await lock.release()
+  expect((await writing).statusCode).toBe(200)
+  expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
+})

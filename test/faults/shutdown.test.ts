@@ -1,0 +1,124 @@
+import { mkdirSync } from 'node:fs'
+import { Agent, get } from 'node:http'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test } from 'vitest'
+import { clientOf, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { lines, rawConnection } from '../support/raw.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+function place(name: string): string {
+  const where = join(folder, name)
+  mkdirSync(where)
+  return where
+}
+
+/** A client that asks again as soon as it has an answer, on a connection that it keeps if it may. */
+async function busy(url: string): Promise<{ answered: number; broken: number; refused: boolean }> {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const seen = { answered: 0, broken: 0, refused: false }
+  while (!seen.refused) {
+    await new Promise<void>((resolve) => {
+      const request = get(url, { agent }, (response) => {
+        response.resume().once('end', () => {
+          seen.answered += 1
+          resolve()
+        })
+      })
+      request.once('error', (error) => {
+        if ('code' in error && error.code === 'ECONNREFUSED') seen.refused = true
+        else seen.broken += 1
+        resolve()
+      })
+    })
+  }
+  agent.destroy()
+  return seen
+}
+
+test('SIGTERM with creates in flight, idle sockets and clients that never pause: all accepted is answered, exit 0', async () => {
+  const where = place('busy')
+  const server = await startServer(where, roomy)
+  const client = clientOf(server, server.apiKey)
+  const idle = Array.from({ length: 20 }, () => rawConnection(server.url))
+  for (const { socket, until } of idle) {
+    socket.write(lines('GET /health/live HTTP/1.1', 'Host: x'))
+    await until(/"status":"ok"/)
+  }
+  const jwks = `${server.url}/v1/projects/default/.well-known/jwks.json`
+  const clients = Array.from({ length: 8 }, () => busy(jwks))
+  const held = fetch(jwks, {
+    headers: {
+      prefer: 'wait=60',
+      'if-none-match': String((await fetch(jwks)).headers.get('etag')),
+    },
+  })
+  const creates = Array.from({ length: 50 }, () => client.create())
+  await Promise.race(creates)
+  const began = performance.now()
+  server.signal('SIGTERM')
+  await delay(100)
+  expect((await client.health('ready'))?.status).toBe(503)
+  const acknowledged = (await Promise.all(creates)).map(String)
+  expect(acknowledged).not.toContain('undefined')
+  expect([200, 304]).toContain((await held).status)
+  expect(await server.ended).toBe(0)
+  const took = performance.now() - began
+  expect(took).toBeLessThan(10_000)
+  await Promise.all(idle.map(({ closed }) => closed))
+  const seen = await Promise.all(clients)
+  const sum = (of: 'answered' | 'broken') => seen.reduce((all, one) => all + one[of], 0)
+  expect(sum('answered')).toBeGreaterThan(100)
+  // Only who connects anew in the very moment in which the listening ends can meet a closed door.
+  expect(sum('broken')).toBeLessThanOrEqual(clients.length)
+
+  const again = await spawnServer(where, roomy)
+  await whenReady(again)
+  const kids = await clientOf(again, server.apiKey).kids()
+  expect(kids.toSorted()).toEqual(acknowledged.toSorted())
+  again.signal('SIGKILL')
+  await again.ended
+  recordFault({
+    fault: 'SIGTERM under load',
+    done: '50 creates in flight, 20 idle connections, a held request and 8 clients that never pause; then SIGTERM',
+    seen: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, which came on a new connection as the listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, kids),
+  })
+})
+
+test('a request that never ends does not keep the process beyond its grace', async () => {
+  const server = await startServer(place('endless'), { ...roomy, PUBRING_SHUTDOWN_GRACE: '2s' })
+  const slow = rawConnection(server.url)
+  const head = ['POST /v1/projects/default/jwt-keys HTTP/1.1', 'Host: x', 'Content-Length: 1000']
+  slow.socket.write(lines(...head, `X-Api-Key: ${server.apiKey}`, 'Content-Type: application/json'))
+  await delay(200)
+  const began = performance.now()
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  const took = performance.now() - began
+  expect(took).toBeGreaterThan(1_000)
+  expect(took).toBeLessThan(2_500)
+})
+
+test('a second SIGTERM ends the process at once', async () => {
+  const server = await startServer(place('twice'), roomy)
+  server.signal('SIGTERM')
+  await delay(100)
+  const began = performance.now()
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(1)
+  const took = performance.now() - began
+  expect(took).toBeLessThan(350)
+  recordFault({
+    fault: 'A second SIGTERM',
+    done: 'SIGTERM twice, 100 ms apart',
+    seen: `exit code 1, ${Math.round(took)} ms after the second`,
+    acknowledged: 0,
+    lost: 0,
+  })
+})

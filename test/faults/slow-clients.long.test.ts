@@ -1,0 +1,94 @@
+import { readFileSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, expect, test, vi } from 'vitest'
+import { clientOf, freshPem, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+const each = 334
+const wait = { timeout: 20_000, interval: 200 }
+
+function memory(pid: number): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) / 1_024
+}
+
+test('1,000 connections that send headers or bodies by the octet, or do not read: others are served as ever, and the slow ones end', async () => {
+  const server = await startServer(folder, roomy)
+  const client = clientOf(server, server.apiKey)
+  const acknowledged: string[] = []
+  for (let count = 0; count < 100; count += 1) acknowledged.push(String(await client.create()))
+  const before = memory(server.pid)
+  const { hostname, port } = new URL(server.url)
+  const ended = { headers: 0, bodies: 0, readers: 0 }
+  const open = (kind: keyof typeof ended): Socket => {
+    const socket = connect(Number(port), hostname)
+    return socket
+      .on('error', () => {})
+      .on('close', () => {
+        ended[kind] += 1
+      })
+  }
+  const auth = `X-Api-Key: ${server.apiKey}\r\n`
+  const readers = Array.from({ length: each }, () => open('readers').pause())
+  const list = `GET /v1/projects/default/jwt-keys HTTP/1.1\r\nHost: x\r\n${auth}\r\n`
+  // Some hundred kilobytes of lists each, of which they read nothing.
+  for (const socket of readers) {
+    socket.write(list.repeat(8))
+    await delay(25)
+  }
+  const headers = Array.from({ length: each }, () => open('headers'))
+  for (const socket of headers) socket.write('GET /v1/projects HTTP/1.1\r\nHost: x\r\nX-Slow: ')
+  const bodies = Array.from({ length: each }, () => open('bodies'))
+  for (const socket of bodies) {
+    const head = 'POST /v1/projects HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+    socket.write(`${head}${auth}Content-Length: 60000\r\n\r\n{"name":"`)
+  }
+  const drip = setInterval(() => {
+    for (const socket of [...headers, ...bodies]) if (socket.writable) socket.write('a')
+  }, 2_000)
+
+  await vi.waitUntil(async () => (await client.create()) !== undefined, wait)
+  acknowledged.push(...(await client.kids()).slice(acknowledged.length))
+
+  const took: number[] = []
+  let most = 0
+  const until = performance.now() + 40_000
+  while (performance.now() < until) {
+    const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
+    const creating = client.send('POST', '/v1/projects/default/jwt-keys', body)
+    const [created, ...reads] = await Promise.all([creating, client.jwks(), client.health('live')])
+    expect(created?.status, created?.text).toBe(201)
+    acknowledged.push(JSON.parse(created?.text ?? '').kid)
+    for (const answer of reads) {
+      expect(answer?.status, answer?.text).toBe(200)
+      took.push(answer?.took ?? Number.POSITIVE_INFINITY)
+    }
+    most = Math.max(most, memory(server.pid))
+    await delay(50)
+  }
+  clearInterval(drip)
+  expect(ended.headers).toBe(each)
+  expect(ended.bodies).toBe(each)
+  for (const socket of readers) socket.destroy()
+  took.sort((a, b) => a - b)
+  const p99 = took[Math.floor(took.length * 0.99)] ?? 0
+  expect(took.at(-1)).toBeLessThan(10_000)
+  expect(p99).toBeLessThan(2_000)
+  expect(most - before).toBeLessThan(400)
+  const lost = lostOf(acknowledged, await client.kids())
+  expect(lost).toBe(0)
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  recordFault({
+    fault: 'Slow headers, slow bodies, slow readers',
+    done: `${3 * each} connections for 40 s: a third sends headers and a third bodies an octet at a time, a third asks for lists and reads nothing`,
+    seen: `the first two thirds were closed when their 20 and 30 s were over; others: 99 % of key sets within ${Math.round(p99)} ms, every create 201; ${Math.round(most - before)} MB more memory`,
+    acknowledged: acknowledged.length,
+    lost,
+  })
+})

@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { clientOf, roomy } from '../support/fault-client.ts'
+import { recordFault } from '../support/fault-results.ts'
+import { rawConnection } from '../support/raw.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+
+beforeAll(async () => {
+  server = await startServer(folder, roomy)
+})
+afterAll(async () => {
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+/** What a proxy that reads the request otherwise would pass on as the body of the first one. */
+const smuggled = 'GET /v1/projects HTTP/1.1\r\nHost: x\r\n\r\n'
+
+const head = 'POST /v1/projects HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+
+/** RFC 9112 sections 2.2, 5.1, 5.2, 6.1, 6.3 and 7.1: what must not be taken for one request or two. */
+const forms: [string, string][] = [
+  [
+    'Content-Length and Transfer-Encoding',
+    `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  [
+    'Transfer-Encoding and Content-Length',
+    `${head}Transfer-Encoding: chunked\r\nContent-Length: 44\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  ['two lengths', `${head}Content-Length: 0\r\nContent-Length: 40\r\n\r\n${smuggled}`],
+  ['a list of lengths', `${head}Content-Length: 0, 40\r\n\r\n${smuggled}`],
+  ['a length with a sign', `${head}Content-Length: +40\r\n\r\n${smuggled}`],
+  ['a length in hexadecimal', `${head}Content-Length: 0x28\r\n\r\n${smuggled}`],
+  [
+    'chunked that is not the last coding',
+    `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  ['an unknown coding', `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
+  ['a blank before the colon', `${head}Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n${smuggled}`],
+  ['a folded header', `${head}Transfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n${smuggled}`],
+  [
+    'a control character in the coding',
+    `${head}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  [
+    'a chunk size that is no number',
+    `${head}Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n${smuggled}`,
+  ],
+  ['a chunk size with a sign', `${head}Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n${smuggled}`],
+  [
+    'a chunk size that overflows',
+    `${head}Transfer-Encoding: chunked\r\n\r\n10000000000000000\r\n${smuggled}`,
+  ],
+  [
+    'a chunk longer than its size',
+    `${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}GET / HTTP/1.1\r\n\r\n`,
+  ],
+  [
+    'a chunk that ends in LF alone',
+    `${head}Transfer-Encoding: chunked\r\n\r\n2\n{}\n0\n\n${smuggled}`,
+  ],
+  [
+    'a header line that ends in CR alone',
+    `${head}X: a\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
+  ],
+  [
+    'header lines that end in LF alone',
+    `${head.replaceAll('\r', '')}Content-Length: 0\n\n${smuggled}`,
+  ],
+  ['a NUL in a header', `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n${smuggled}`],
+  ['a header without a colon', `${head}Content-Length 0\r\n\r\n${smuggled}`],
+  ['a version that nobody knows', `GET /health/live HTTP/1.9\r\nHost: x\r\n\r\n${smuggled}`],
+]
+
+test.each(forms)(
+  '%s: one refusal, the connection is closed, nothing is passed on',
+  async (_form, text) => {
+    const connection = rawConnection(server.url)
+    connection.socket.write(Buffer.from(text, 'latin1'))
+    const answer = await connection.closed
+    const statuses = [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status)
+    expect(statuses, answer).toHaveLength(1)
+    expect(['400', '401']).toContain(statuses[0])
+    expect(answer.toLowerCase()).toContain('connection: close')
+  },
+)
+
+test('and the next client is served as ever', async () => {
+  expect((await clientOf(server, server.apiKey).health('ready'))?.status).toBe(200)
+  recordFault({
+    fault: 'Request smuggling',
+    done: `${forms.length} requests whose end two readers could see in two places, each with a second one behind it`,
+    seen: 'one refusal each, then the connection is closed; the second request is never looked at',
+    acknowledged: 0,
+    lost: 0,
+  })
+})

@@ -1,0 +1,90 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, expect, test } from 'vitest'
+import { clientOf, giveAway, ordinaryUser, roomy } from '../support/fault-client.ts'
+import { recordFault } from '../support/fault-results.ts'
+import { spawnServer, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+giveAway(folder)
+const uid = ordinaryUser()
+const launch = uid === undefined ? {} : { uid }
+
+/** A folder that belongs to an ordinary user, as whom the server starts in it. */
+function place(name: string): string {
+  const where = join(folder, name)
+  mkdirSync(join(where, 'data'), { recursive: true })
+  giveAway(where)
+  giveAway(join(where, 'data'))
+  return where
+}
+
+/** The one line with which the start fails; nothing is served, and the exit code says so. */
+async function failure(where: string, env = {}): Promise<string> {
+  const server = await spawnServer(where, { ...roomy, ...env }, launch)
+  expect(await server.ended).toBe(1)
+  const lines = server.output().trim().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toMatch(/^pubring: /)
+  return lines[0] ?? ''
+}
+
+/** A database that a server has made and left. */
+async function used(name: string): Promise<{ where: string; file: string }> {
+  const where = place(name)
+  const server = await startServer(where, roomy, launch)
+  await clientOf(server, server.apiKey).create()
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  return { where, file: join(where, 'data/pubring.db') }
+}
+
+test('a data folder that cannot be written stops the start, and a file that cannot', async () => {
+  const where = place('read-only')
+  chmodSync(join(where, 'data'), 0o500)
+  expect(await failure(where)).toMatch(/cannot be opened for writing by this user \(EACCES\)/)
+  expect(await failure(where, { PUBRING_WORKERS: '2' })).toMatch(/EACCES/)
+  const { where: other, file } = await used('read-only-file')
+  chmodSync(file, 0o400)
+  expect(await failure(other)).toMatch(/EACCES/)
+  chmodSync(join(where, 'data'), 0o700)
+  recordFault({
+    fault: 'Data folder not writable at the start',
+    done: 'start as an ordinary user in a folder with mode 0500, and on a file with mode 0400',
+    seen: 'exit code 1 and one line that names the file; nothing is served from anywhere else',
+    acknowledged: 0,
+    lost: 0,
+  })
+})
+
+test('garbage, a newer schema, and a log without its database stop the start and are left as they are', async () => {
+  const garbage = place('garbage')
+  const junk = Buffer.alloc(8_192, 0x55)
+  writeFileSync(join(garbage, 'data/pubring.db'), junk)
+  if (uid !== undefined) giveAway(join(garbage, 'data/pubring.db'))
+  expect(await failure(garbage)).toMatch(/not a database/)
+  expect(readFileSync(join(garbage, 'data/pubring.db')).equals(junk)).toBe(true)
+
+  const { where, file } = await used('newer')
+  expect(existsSync(`${file}-wal`), 'a stopped server leaves one file').toBe(false)
+  const database = new DatabaseSync(file)
+  database.exec("INSERT INTO kysely_migration VALUES ('9999-future', '2030-01-01T00:00:00.000Z')")
+  database.close()
+  expect(await failure(where)).toMatch(/written by a newer Pubring.*9999-future/)
+  expect(await failure(where, { PUBRING_WORKERS: '2' })).toMatch(/written by a newer Pubring/)
+
+  rmSync(file)
+  writeFileSync(`${file}-wal`, 'x')
+  expect(await failure(where)).toMatch(/is gone, but .*-wal is there/)
+  expect(existsSync(file)).toBe(false)
+  recordFault({
+    fault: 'Start on garbage, on a newer schema, on a log without its database',
+    done: 'start on a file of noise; on one with a schema step of the future; on a lone pubring.db-wal',
+    seen: 'exit code 1 and one line that says what to do; no file is changed or created',
+    acknowledged: 0,
+    lost: 0,
+  })
+})

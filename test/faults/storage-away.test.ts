@@ -1,0 +1,159 @@
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { type Client, clientOf, codeOf, freshPem, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+const file = join(folder, 'data/pubring.db')
+let server: ServerProcess & { apiKey: string }
+let client: Client
+const acknowledged: string[] = []
+
+beforeAll(async () => {
+  mkdirSync(join(folder, 'data'))
+  server = await startServer(folder, roomy)
+  client = clientOf(server, server.apiKey)
+})
+afterAll(async () => {
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  remove()
+})
+
+const wait = { timeout: 10_000, interval: 50 }
+
+/** As a whole: the list, the key set, a change and the two health pages. */
+async function expectAway(): Promise<void> {
+  await vi.waitUntil(async () => (await client.health('ready'))?.status === 503, wait)
+  const ready = await client.health('ready')
+  expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'unavailable', reason: 'storage' })
+  expect((await client.health('live'))?.status).toBe(200)
+  const jwks = await client.jwks()
+  expect(jwks?.status).toBe(200)
+  for (const kid of acknowledged) expect(jwks?.text).toContain(kid)
+  const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
+  const keys = '/v1/projects/default/jwt-keys'
+  for (const answer of [await client.send('GET', keys), await client.send('POST', keys, body)]) {
+    expect(answer?.status).toBe(503)
+    expect(codeOf(answer)).toBe('storage_unavailable')
+  }
+}
+
+async function expectBack(): Promise<void> {
+  await vi.waitUntil(async () => (await client.health('ready'))?.status === 200, wait)
+  expect(lostOf(acknowledged, await client.kids())).toBe(0)
+  acknowledged.push(String(await client.create()))
+  expect(await client.kids()).toEqual(acknowledged)
+}
+
+/** What each does to the database, and how it is undone. */
+const faults: [string, string, () => () => void][] = [
+  [
+    'Database file overwritten with garbage',
+    'every octet of pubring.db replaced under the running server; then the old content again',
+    () => {
+      const content = readFileSync(file)
+      writeFileSync(file, Buffer.alloc(content.length, 0x55))
+      return () => writeFileSync(file, content)
+    },
+  ],
+  [
+    'Database file emptied',
+    'pubring.db cut to no octets under the running server; then the old content again',
+    () => {
+      const content = readFileSync(file)
+      writeFileSync(file, '')
+      return () => writeFileSync(file, content)
+    },
+  ],
+  [
+    'Database file gone',
+    'pubring.db moved away under the running server; then moved back',
+    () => {
+      renameSync(file, `${file}.away`)
+      return () => renameSync(`${file}.away`, file)
+    },
+  ],
+  [
+    'Another file in its place',
+    'a copy put in the place of pubring.db; then the old file moved back',
+    () => {
+      renameSync(file, `${file}.away`)
+      writeFileSync(file, readFileSync(`${file}.away`))
+      return () => renameSync(`${file}.away`, file)
+    },
+  ],
+  [
+    'A table dropped',
+    'ALTER TABLE jwt_key RENAME TO gone by another process; then back',
+    () => {
+      const other = new DatabaseSync(file)
+      other.exec('ALTER TABLE jwt_key RENAME TO gone')
+      return () => {
+        other.exec('ALTER TABLE gone RENAME TO jwt_key')
+        other.close()
+      }
+    },
+  ],
+]
+
+test.each(faults)(
+  '%s: not ready, the key set goes on, and all is back without a restart',
+  async (fault, done, begin) => {
+    acknowledged.push(String(await client.create()))
+    await vi.waitUntil(
+      async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''),
+      wait,
+    )
+    const undo = begin()
+    await expectAway()
+    undo()
+    await expectBack()
+    recordFault({
+      fault,
+      done,
+      seen: 'readiness 503 and liveness 200; key sets 200 from memory; lists and changes 503; all 200 again without a restart',
+      acknowledged: acknowledged.length,
+      lost: lostOf(acknowledged, await client.kids()),
+    })
+  },
+)
+
+test('a ledger write that fails: the change is not made, and the revision does not move', async () => {
+  const revision = async () =>
+    JSON.parse((await client.send('GET', '/v1/projects/default'))?.text ?? '').revision
+  const before = { revision: await revision(), kids: await client.kids() }
+  const other = new DatabaseSync(file)
+  other.exec(
+    "CREATE TRIGGER refuse BEFORE INSERT ON event BEGIN SELECT RAISE(ABORT, 'no ledger today'); END",
+  )
+  const keys = '/v1/projects/default/jwt-keys'
+  const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
+  const [kid] = before.kids
+  const answers = [
+    await client.send('POST', keys, body),
+    await client.send('PATCH', `${keys}/${kid}`, { active: false }),
+    await client.send('POST', '/v1/projects', { name: 'unwritten' }),
+  ]
+  for (const answer of answers) {
+    expect(answer?.status).toBe(500)
+    expect(answer?.text).not.toContain('no ledger today')
+  }
+  other.exec('DROP TRIGGER refuse')
+  other.close()
+  expect({ revision: await revision(), kids: await client.kids() }).toEqual(before)
+  expect((await client.send('GET', '/v1/projects/unwritten'))?.status).toBe(404)
+  expect((await client.jwks())?.text).toContain(kid)
+  acknowledged.push(String(await client.create()))
+  expect(await revision()).toBe(before.revision + 1)
+  recordFault({
+    fault: 'A ledger write that fails',
+    done: 'a trigger that refuses every INSERT into the ledger, while keys and projects are created and switched',
+    seen: '500 each; no key, no project, no revision and no event of it is there',
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, await client.kids()),
+  })
+})

@@ -1,0 +1,119 @@
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { workersOf } from '../support/command.ts'
+import { type Client, clientOf, roomy } from '../support/fault-client.ts'
+import { lostOf, recordFault } from '../support/fault-results.ts'
+import { freePort, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+let client: Client
+let metrics: string
+const acknowledged: string[] = []
+
+beforeAll(async () => {
+  const port = await freePort()
+  metrics = `http://127.0.0.1:${port}/metrics`
+  const env = { PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
+  server = await startServer(folder, { ...roomy, ...env })
+  client = clientOf(server, server.apiKey)
+})
+afterAll(remove)
+
+const wait = { timeout: 20_000, interval: 100 }
+
+/** The same on connections of their own, so that every worker gets its share. */
+function ask(path: string, apiKey = server.apiKey): Promise<Response> {
+  return fetch(server.url + path, { headers: { 'X-Api-Key': apiKey, Connection: 'close' } })
+}
+
+async function metric(name: string): Promise<number> {
+  const text = await (await fetch(metrics)).text()
+  const found = text.split('\n').filter((line) => line.startsWith(name))
+  return found.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
+}
+
+test('kill -9 of workers under load: others go on, each is replaced, nothing acknowledged is lost, no count falls', async () => {
+  let ending = false
+  const unknown: number[] = []
+  const load = Array.from({ length: 4 }, async () => {
+    while (!ending) {
+      const kid = await client.create()
+      if (kid === undefined) unknown.push(performance.now())
+      else acknowledged.push(kid)
+    }
+  })
+  const counts: number[] = []
+  for (let round = 0; round < 2; round += 1) {
+    await delay(600)
+    counts.push(await metric('pubring_http_requests_total'))
+    const [victim = 0] = workersOf(server)
+    process.kill(victim, 'SIGKILL')
+    await vi.waitUntil(
+      () => workersOf(server).length === 2 && !workersOf(server).includes(victim),
+      wait,
+    )
+    await vi.waitUntil(async () => (await metric('pubring_workers_ended_total')) > round, wait)
+  }
+  await delay(1_200)
+  ending = true
+  await Promise.all(load)
+  counts.push(await metric('pubring_http_requests_total'))
+  expect(counts).toEqual(counts.toSorted((a, b) => a - b))
+  const kids = await client.kids()
+  expect(lostOf(acknowledged, kids)).toBe(0)
+  expect(server.output().match(/ended \(SIGKILL\); starting another/g)).toHaveLength(2)
+  recordFault({
+    fault: 'A worker process dies (PUBRING_WORKERS=2)',
+    done: 'kill -9 of two workers, one after the other, while four clients create keys',
+    seen: `each replaced; the other served meanwhile; ${unknown.length} requests cut off without an answer; metrics never fall`,
+    acknowledged: acknowledged.length,
+    lost: lostOf(acknowledged, kids),
+  })
+})
+
+test('a second SIGTERM to the parent ends all at once; SIGTERM drains all', async () => {
+  const creating = Array.from({ length: 20 }, () => client.create())
+  await Promise.race(creating)
+  const pids = workersOf(server)
+  server.signal('SIGTERM')
+  const kids = await Promise.all(creating)
+  expect(kids).not.toContain(undefined)
+  expect(await server.ended).toBe(0)
+  for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow()
+
+  const again = await startServer(folder, { ...roomy, PUBRING_WORKERS: '2' })
+  expect(again.apiKey).toBe('')
+  again.signal('SIGTERM')
+  await delay(150)
+  const began = performance.now()
+  again.signal('SIGTERM')
+  expect(await again.ended).toBe(1)
+  expect(performance.now() - began).toBeLessThan(350)
+})
+
+test('workers that cannot start: the others go on; where none is left the parent gives up', async () => {
+  const env = { ...roomy, PUBRING_WORKERS: '2', PUBRING_LOG_LEVEL: 'info' }
+  server = await startServer(folder, env)
+  await vi.waitUntil(() => server.output().match(/Server listening/g)?.length === 2, wait)
+  const file = join(folder, 'data/pubring.db')
+  expect((await ask('/v1/projects/default/.well-known/jwks.json')).status).toBe(200)
+  renameSync(file, `${file}.away`)
+  const [victim = 0] = workersOf(server)
+  process.kill(victim, 'SIGKILL')
+  await vi.waitUntil(() => /exit code 1\); starting another/.test(server.output()), wait)
+  expect((await ask('/health/live')).status).toBe(200)
+  for (const pid of workersOf(server)) process.kill(pid, 'SIGKILL')
+  expect(await server.ended).toBe(1)
+  expect(server.output()).toMatch(/as those before it did, right after its start: giving up\.\n$/)
+  renameSync(`${file}.away`, file)
+  recordFault({
+    fault: 'Workers that cannot start',
+    done: 'pubring.db moved away, then one worker killed, then all',
+    seen: 'while one serves, the parent tries again every 5 s at most; with none left it gives up after five failures, with one line and exit code 1',
+    acknowledged: 0,
+    lost: 0,
+  })
+})

@@ -1,0 +1,66 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { stop, workersOf } from '../support/command.ts'
+import { type Client, clientOf, roomy } from '../support/fault-client.ts'
+import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+let client: Client
+const acknowledged: string[] = []
+const keys = '/v1/projects/default/jwt-keys'
+
+beforeAll(async () => {
+  server = await startServer(folder, { ...roomy, PUBRING_WORKERS: '2' })
+  client = clientOf(server, server.apiKey)
+})
+afterAll(async () => {
+  await stop(server)
+  remove()
+})
+
+const wait = { timeout: 20_000, interval: 100 }
+
+/** The same on connections of their own, so that every worker gets its share. */
+function ask(path: string, apiKey = server.apiKey): Promise<Response> {
+  return fetch(server.url + path, { headers: { 'X-Api-Key': apiKey, Connection: 'close' } })
+}
+
+test('the first start happens once: one project, one API key, one greeting', async () => {
+  await vi.waitUntil(() => workersOf(server).length === 2, wait)
+  expect(server.output().match(/PUBRING_API_KEY=/g)).toHaveLength(1)
+  const projects = await client.send('GET', '/v1/projects')
+  expect(JSON.parse(projects?.text ?? '')).toMatchObject([{ name: 'default' }])
+  expect(JSON.parse((await client.send('GET', '/v1/api-keys'))?.text ?? '')).toHaveLength(1)
+})
+
+test('what one worker acknowledged, every one shows at once; a revoked API key is refused by all', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    acknowledged.push(String(await client.create()))
+    const lists = await Promise.all(Array.from({ length: 6 }, () => ask(keys)))
+    for (const list of lists) {
+      const kids = await jsonOf<{ id: string }[]>(list)
+      expect(kids.map(({ id }) => id)).toEqual(acknowledged)
+    }
+  }
+  const body = { name: 'brief', role: 'reader' }
+  const made = JSON.parse((await client.send('POST', '/v1/api-keys', body))?.text ?? '')
+  for (let round = 0; round < 6; round += 1) expect((await ask(keys, made.apiKey)).status).toBe(200)
+  await client.send('DELETE', `/v1/api-keys/${made.id}`)
+  await delay(1_000)
+  for (let round = 0; round < 6; round += 1) expect((await ask(keys, made.apiKey)).status).toBe(401)
+})
+
+test('within a second every worker has the same octets and ETag of the key set, without the key that is off', async () => {
+  const [kid = ''] = acknowledged
+  const jwks = '/v1/projects/default/.well-known/jwks.json'
+  for (let round = 0; round < 6; round += 1) await ask(jwks)
+  await client.send('PATCH', `${keys}/${kid}`, { active: false })
+  await delay(1_000)
+  const answers = await Promise.all(Array.from({ length: 8 }, () => ask(jwks)))
+  const seen = await Promise.all(
+    answers.map(async (answer) => `${answer.headers.get('etag')} ${await answer.text()}`),
+  )
+  expect(new Set(seen).size).toBe(1)
+  expect(seen[0]).not.toContain(kid)
+})

@@ -1,0 +1,48 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** What each layer may import besides itself; whatever is not named here is forbidden. */
+const below: Record<string, string[]> = {
+  'errors.ts': [],
+  contract: [],
+  core: ['contract', 'errors.ts'],
+  'config-values.ts': ['core'],
+  'config.ts': ['core', 'config-values.ts'],
+  storage: ['core', 'contract', 'errors.ts'],
+  http: ['core', 'contract', 'errors.ts'],
+  cli: ['http', 'storage', 'core', 'contract', 'errors.ts', 'config.ts'],
+  'main.ts': ['cli', 'config.ts'],
+}
+
+/** Packages that belong to one layer alone. */
+const owners: [RegExp, RegExp][] = [
+  [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^http$/],
+  [/^prom-client$/, /^http$/],
+  [/^(kysely.*|node:sqlite|pg)$/, /^storage$/],
+  [/^(commander|picocolors|cli-progress)$/, /^(cli|main\.ts)$/],
+  [/^typebox/, /^(contract|http)$/],
+  [/^node:process$/, /^(cli|main\.ts|config\.ts)$/],
+]
+
+const layerOf = (file: string) => file.split('/')[1] ?? ''
+const files = globSync('src/**/*.ts')
+
+test.each(files)('%s imports from its own layer and those below alone', (file) => {
+  const layer = layerOf(file)
+  const source = readFileSync(file, 'utf8')
+  const imports = [...source.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
+    ([, name]) => name ?? '',
+  )
+  for (const name of imports) {
+    if (name.startsWith('.')) {
+      const target = layerOf(normalize(join(dirname(file), name)))
+      expect([layer, ...(below[layer] ?? [])], `${name} from ${layer}`).toContain(target)
+    }
+    for (const [owned, owner] of owners) {
+      if (owned.test(name)) expect(layer, `${name} belongs elsewhere`).toMatch(owner)
+    }
+  }
+  const readsEnvironment = /process\.env/.test(source) && !/^(cli|config\.ts|main\.ts)$/.test(layer)
+  expect(readsEnvironment, 'reads the environment').toBe(false)
+})

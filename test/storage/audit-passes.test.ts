@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+
+let opened: TestStore
+beforeAll(async () => {
+  opened = await openTestStore()
+})
+afterAll(() => opened.dispose())
+
+async function projectWithKey(name: string) {
+  const { id: projectId } = await createProject(opened.store, name)
+  const key = keyRecord(projectId, { enabled: false })
+  await opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  return { projectId, kid: key.id }
+}
+
+const pass = (projectId: string, kids: string[]) =>
+  opened.store.commit({
+    type: 'key.pass_audit',
+    projectId,
+    kids,
+    rules: 'today',
+    time: origin().time,
+  })
+const remove = (projectId: string, kid: string) =>
+  opened.store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+
+test('a pass is no event: revision and ledger stay, and the next event has no gap', async () => {
+  const { projectId, kid } = await projectWithKey('passed')
+  const before = await opened.store.findProject({ id: projectId })
+  await pass(projectId, [kid])
+  expect(await opened.store.findProject({ id: projectId })).toEqual(before)
+  await remove(projectId, kid)
+  const events = await opened.store.events(projectId, { after: 0, limit: 10 })
+  expect(events.map(({ revision }) => revision)).toEqual([1, 2, 3])
+})
+
+test('keys that are deleted while they pass leave no trace of it', async () => {
+  const projects = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => projectWithKey(`leaving-${index}`)),
+  )
+  for (const { projectId, kid } of projects) {
+    await Promise.all([remove(projectId, kid), pass(projectId, [kid])])
+  }
+  const orphans = await opened.database.sql(
+    'select key_id from key_audit where key_id not in (select id from jwt_key)',
+  )
+  expect(orphans).toEqual([])
+})
+
+test('nothing is kept of a pass in a project that was never there', async () => {
+  await pass('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72'])
+  expect(
+    await opened.database.sql("select * from key_audit where project_id like '019ac8f2%'"),
+  ).toEqual([])
+})

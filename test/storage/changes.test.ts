@@ -1,0 +1,245 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { apiKeyRecord } from '../../src/core/api-keys.ts'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+
+let opened: TestStore
+let store: Store
+beforeAll(async () => {
+  opened = await openTestStore()
+  store = opened.store
+})
+afterAll(() => opened.dispose())
+
+const refusal = (code: string) => expect.objectContaining({ name: 'PubringError', code })
+
+test('a created project is found by id and by name, at revision 1', async () => {
+  const project = await createProject(store, 'found')
+  expect(await store.findProject({ id: project.id })).toEqual(project)
+  expect(await store.findProject({ name: 'found' })).toEqual(project)
+  expect(project.revision).toBe(1)
+})
+
+test('of 20 creations of one name at once, one wins and 19 hear that it is taken', async () => {
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, () => createProject(store, 'contested')),
+  )
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  for (const result of results) {
+    if (result.status === 'rejected') expect(result.reason).toEqual(refusal('project_name_taken'))
+  }
+})
+
+test('a rename keeps the id, raises the revision and frees the old name', async () => {
+  const { id } = await createProject(store, 'before')
+  const later = origin('2026-02-01T00:00:00.000Z')
+  const renamed = await store.commit({
+    type: 'project.rename',
+    origin: later,
+    projectId: id,
+    name: 'after',
+  })
+  expect(renamed).toMatchObject({ id, name: 'after', revision: 2, updateTime: later.time })
+  expect(await store.findProject({ name: 'before' })).toBeUndefined()
+})
+
+test('a rename to its own name changes nothing, revision and updateTime included', async () => {
+  const project = await createProject(store, 'same')
+  const later = origin('2026-02-01T00:00:00.000Z')
+  const { id } = project
+  const same = await store.commit({
+    type: 'project.rename',
+    origin: later,
+    projectId: id,
+    name: 'same',
+  })
+  expect(same).toEqual(project)
+  expect(await store.findProject({ id })).toEqual(project)
+})
+
+test('a rename to a taken name is refused and leaves the revision alone', async () => {
+  await createProject(store, 'occupied')
+  const project = await createProject(store, 'wanderer')
+  const rename = store.commit({
+    type: 'project.rename',
+    origin: origin(),
+    projectId: project.id,
+    name: 'occupied',
+  })
+  await expect(rename).rejects.toEqual(refusal('project_name_taken'))
+  expect(await store.findProject({ id: project.id })).toEqual(project)
+})
+
+test('an id comes back only as itself: a project with keys cannot be deleted', async () => {
+  const { id: projectId } = await createProject(store, 'full')
+  const key = keyRecord(projectId)
+  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  const remove = () => store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await expect(remove()).rejects.toEqual(refusal('project_not_empty'))
+  const kid = key.id
+  await store.commit({
+    type: 'key.update',
+    origin: origin(),
+    projectId,
+    kid,
+    patch: { active: false },
+    limits,
+  })
+  await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+  await remove()
+  expect(await store.findProject({ id: projectId })).toBeUndefined()
+  expect(await store.keySet(projectId)).toBeUndefined()
+  await expect(remove()).rejects.toEqual(refusal('project_not_found'))
+})
+
+test('a key reads back as it was written, with the revision of its creation', async () => {
+  const { id: projectId } = await createProject(store, 'round-trip')
+  const key = keyRecord(projectId, {
+    label: 'ключ 🔑 "quoted"',
+    expireTime: '2027-01-01T00:00:00.000Z',
+    normalised: ['bom', 'line_breaks'],
+  })
+  await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+})
+
+test('keys come oldest first, and by id within a millisecond', async () => {
+  const { id: projectId } = await createProject(store, 'ordered')
+  const late = keyRecord(projectId, { createTime: '2026-01-02T03:04:05.679Z' })
+  const second = keyRecord(projectId, { id: '019ac8f2-0000-7000-8000-000000000002' })
+  const first = keyRecord(projectId, { id: '019ac8f2-0000-7000-8000-000000000001' })
+  for (const key of [late, second, first]) {
+    await store.commit({ type: 'key.create', origin: origin(), key, limits })
+  }
+  const { keys = [] } = (await store.keySet(projectId)) ?? {}
+  expect(keys.map(({ id }) => id)).toEqual([first.id, second.id, late.id])
+})
+
+test('two equal creates at once: one is taken, one is duplicate_key naming the twin', async () => {
+  const { id: projectId } = await createProject(store, 'twins')
+  const key = keyRecord(projectId)
+  const create = (id: string) =>
+    store.commit({ type: 'key.create', origin: origin(), key: { ...key, id }, limits })
+  const [one, other] = await Promise.allSettled([create(newId()), create(newId())])
+  expect(one?.status).toBe('fulfilled')
+  const kid = one?.status === 'fulfilled' ? one.value.id : ''
+  expect(other).toMatchObject({
+    status: 'rejected',
+    reason: { code: 'duplicate_key', extras: { kid } },
+  })
+})
+
+test('20 creates at once at the limit: exactly as many as fit are taken', async () => {
+  const { id: projectId } = await createProject(store, 'limited')
+  const results = await Promise.allSettled(
+    Array.from({ length: 20 }, () =>
+      store.commit({
+        type: 'key.create',
+        origin: origin(),
+        key: keyRecord(projectId),
+        limits: { ...limits, maxKeys: 7 },
+      }),
+    ),
+  )
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(7)
+  expect((await store.keySet(projectId))?.keys).toHaveLength(7)
+  for (const result of results) {
+    if (result.status === 'rejected') {
+      expect(result.reason).toMatchObject({ code: 'key_limit_reached', extras: { limit: 7 } })
+    }
+  }
+})
+
+test('a key set may not outgrow what verifiers read; inactive keys do not count', async () => {
+  const { id: projectId } = await createProject(store, 'large')
+  const small = { ...limits, maxJwksBytes: 500 }
+  const create = (members: { enabled: boolean }) =>
+    store.commit({
+      type: 'key.create',
+      origin: origin(),
+      key: keyRecord(projectId, members),
+      limits: small,
+    })
+  await create({ enabled: true })
+  await create({ enabled: true })
+  await expect(create({ enabled: true })).rejects.toEqual(refusal('jwks_too_large'))
+  const sleeping = await create({ enabled: false })
+  const wake = store.commit({
+    type: 'key.update',
+    origin: origin(),
+    projectId,
+    kid: sleeping.id,
+    patch: { active: true },
+    limits: small,
+  })
+  await expect(wake).rejects.toEqual(refusal('jwks_too_large'))
+})
+
+test('an API key is found by its digest; the same secret again is the same API key', async () => {
+  const secret = newApiKeySecret()
+  const apiKey = apiKeyRecord(secret, origin().time, { name: 'ci', role: 'writer' })
+  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  expect(await store.findApiKeyByDigest(apiKey.digest)).toEqual(apiKey)
+  const again = apiKeyRecord(secret, origin().time, { name: 'other', role: 'reader' })
+  expect(await store.commit({ type: 'api_key.create', origin: origin(), apiKey: again })).toEqual(
+    apiKey,
+  )
+})
+
+test('an API key for a project that was deleted meanwhile is refused', async () => {
+  const { id: projectId } = await createProject(store, 'leaving')
+  await store.commit({ type: 'project.delete', origin: origin(), projectId })
+  const members = { name: 'late', role: 'writer', projectId } as const
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, members)
+  const create = store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  await expect(create).rejects.toEqual(refusal('project_not_found'))
+  expect(await store.findApiKey(apiKey.id)).toBeUndefined()
+})
+
+test('the public half of a submitted private key is blocked by either hash', async () => {
+  const { id: projectId } = await createProject(store, 'incident')
+  const { thumbprint, materialSha256 } = keyRecord(projectId)
+  expect(await store.isBlocked({ thumbprint, materialSha256 })).toBe(false)
+  const exposed = { thumbprint, materialSha256 }
+  const refuse = { type: 'private_key.refuse', origin: origin(), projectId, exposed } as const
+  await store.commit(refuse)
+  expect(await store.isBlocked({ thumbprint, materialSha256: 'none' })).toBe(true)
+  expect(await store.isBlocked({ thumbprint: 'none', materialSha256 })).toBe(true)
+  expect((await store.findProject({ id: projectId }))?.revision).toBe(2)
+})
+
+test('what is blocked already is no second event, in no ledger', async () => {
+  const { id: projectId } = await createProject(store, 'again')
+  const { id: other } = await createProject(store, 'again-elsewhere')
+  const { thumbprint, materialSha256 } = keyRecord(projectId)
+  const exposed = { thumbprint, materialSha256 }
+  for (const ledger of [projectId, projectId, other]) {
+    await store.commit({ type: 'private_key.refuse', origin: origin(), projectId: ledger, exposed })
+  }
+  expect((await store.findProject({ id: projectId }))?.revision).toBe(2)
+  expect((await store.findProject({ id: other }))?.revision).toBe(1)
+})
+
+test('of 25 private keys by one API key within a minute, 10 are events and all are blocked', async () => {
+  const { id: projectId } = await createProject(store, 'flooded')
+  const refuse = async (name: string, time: string) => {
+    const { thumbprint, materialSha256 } = keyRecord(projectId)
+    const exposed = { thumbprint, materialSha256 }
+    const actor = { apiKeyId: name, name }
+    const refusal = { type: 'private_key.refuse', projectId, exposed } as const
+    await store.commit({ ...refusal, origin: { ...origin(time), actor } })
+    expect(await store.isBlocked(exposed)).toBe(true)
+  }
+  const revision = async () => (await store.findProject({ id: projectId }))?.revision
+  for (let i = 0; i < 25; i += 1) await refuse('one', '2026-01-02T03:04:05.678Z')
+  expect(await revision()).toBe(11)
+  await refuse('other', '2026-01-02T03:04:05.678Z')
+  expect(await revision()).toBe(12)
+  await refuse('one', '2026-01-02T03:05:05.678Z')
+  expect(await revision()).toBe(13)
+  const ledger = await store.events(projectId, { after: 0, limit: 100 })
+  expect(ledger.map((event) => event.revision)).toEqual(ledger.map((_, index) => index + 1))
+})

@@ -1,0 +1,95 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { systemLedgerId } from '../../src/core/ledger.ts'
+import { type LedgerVerdict, verifyLedger, verifyLedgers } from '../../src/core/ledger-verify.ts'
+import { openLedgers } from '../../src/storage/open.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+
+let store: TestStore
+let projectId: string
+
+beforeEach(async () => {
+  store = await openTestStore()
+  projectId = (await createProject(store.store, 'payments')).id
+  for (const label of ['a', 'b', 'c', 'd', 'e']) await addKey(label)
+})
+afterEach(() => store.dispose())
+
+function addKey(label: string) {
+  const key = keyRecord(projectId, { label })
+  return store.store.commit({ type: 'key.create', origin: origin(), key, limits })
+}
+
+async function verdicts(): Promise<LedgerVerdict[]> {
+  const ledgers = await openLedgers(store.database.url)
+  try {
+    return await Array.fromAsync(verifyLedgers(ledgers))
+  } finally {
+    await ledgers.close()
+  }
+}
+
+describe('whole ledgers', () => {
+  test('the system’s comes first, then every project’s, with the hash of its last event', async () => {
+    const [last] = await store.store.events(projectId, { after: 5, limit: 1 })
+    expect(await verdicts()).toEqual([
+      { ledgerId: systemLedgerId, events: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
+      { ledgerId: projectId, events: 6, hash: last?.hash },
+    ])
+  })
+
+  test('a deleted project’s ledger is still walked', async () => {
+    const { id } = await createProject(store.store, 'short-lived')
+    await store.store.commit({ type: 'project.delete', origin: origin(), projectId: id })
+    expect(await verdicts()).toContainEqual(expect.objectContaining({ ledgerId: id, events: 2 }))
+  })
+
+  test('more ledgers and events than a page holds', async () => {
+    const names = Array.from({ length: 600 }, (_, number) => `project-${number}`)
+    await Promise.all(names.map((name) => createProject(store.store, name)))
+    const all = await verdicts()
+    expect(all).toHaveLength(602)
+    expect(all[0]).toMatchObject({ events: 601 })
+    expect(new Set(all.map(({ ledgerId }) => ledgerId)).size).toBe(602)
+    expect(all.filter(({ broken }) => broken !== undefined)).toEqual([])
+  })
+
+  test('a ledger that grows meanwhile is not taken for a broken one', async () => {
+    const ledgers = await openLedgers(store.database.url)
+    const writing = Array.from({ length: 40 }, (_, number) => addKey(`key ${number}`))
+    const found = await Promise.all(
+      Array.from({ length: 40 }, async () => verifyLedger(ledgers, projectId)),
+    )
+    await Promise.all(writing)
+    await ledgers.close()
+    expect(found.filter(({ broken }) => broken !== undefined)).toEqual([])
+  })
+})
+
+describe('the database', () => {
+  test('is not written to: neither is it created where it is not', async () => {
+    const missing = store.database.url.replace('pubring.db', 'not.db').replace('/t_', '/not_')
+    await expect(openLedgers(missing)).rejects.toThrow(/no database (at|of this name)/)
+    const ledgers = await openLedgers(store.database.url)
+    expect(Object.keys(ledgers).sort()).toEqual([
+      'close',
+      'findProject',
+      'headlessLedgerIds',
+      'ledgerEntries',
+      'ledgerHead',
+      'ledgerIds',
+    ])
+    await ledgers.close()
+  })
+
+  test('of something else is refused', async () => {
+    const other = await store.database.blank()
+    await other.sql('create table event (id integer)')
+    await expect(openLedgers(other.url)).rejects.toThrow('not one of Pubring')
+  })
+
+  test('of a newer release is refused', async () => {
+    await store.database.sql("insert into kysely_migration values ('9999-later', '2030-01-01')")
+    await expect(openLedgers(store.database.url)).rejects.toThrow('a newer Pubring')
+  })
+})

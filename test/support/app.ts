@@ -1,0 +1,183 @@
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { Role } from '../../src/contract/api-keys.ts'
+import { apiKeyRecord } from '../../src/core/api-keys.ts'
+import type { Clock, Context, CoreConfig, Store } from '../../src/core/context.ts'
+import { examineKey } from '../../src/core/intake/index.ts'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { now } from '../../src/core/times.ts'
+import { buildApp } from '../../src/http/app.ts'
+import type { HttpOptions } from '../../src/http/options.ts'
+import type { TestDatabase } from './database.ts'
+import { emptyBlocklist } from './intake.ts'
+import { expectNoSecret, rememberSecret } from './secrets.ts'
+import { createProject, openTestStore, origin } from './store.ts'
+
+export const publicUrl = 'https://keys.example.com/base'
+
+export interface TestApp {
+  app: FastifyInstance
+  database: TestDatabase
+  context: Context
+  /** The secret of an admin API key for all projects. */
+  admin: string
+  project: { id: string; name: string }
+  /** A new API key's secret. */
+  apiKey(role: Role, projectId?: string, expireTime?: string): Promise<string>
+  /** With the admin API key, unless the headers say otherwise. */
+  send(method: Method, url: string, request?: Sent): Promise<LightMyRequestResponse>
+  /** Listens on a free port; the address has no final slash. */
+  listen(): Promise<string>
+  close(): Promise<void>
+}
+
+type Method = NonNullable<InjectOptions['method']>
+
+interface Sent {
+  /** An object is sent as JSON, text and octets as they are. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+
+interface TestOptions {
+  http?: Partial<HttpOptions>
+  config?: Partial<CoreConfig>
+  examine?: Context['examine']
+  clock?: Clock
+  /** Otherwise one of the engine that the run is about. */
+  database?: TestDatabase
+}
+
+/** The whole application on a store of its own, with one project. */
+export async function startApp(options: TestOptions = {}): Promise<TestApp> {
+  const { store, database, dispose } = await openTestStore(options.database)
+  const context = testContext(store, options)
+  const name = 'payments'
+  const project = (await store.findProject({ name })) ?? (await createProject(store, name))
+  const apiKey = (role: Role, projectId?: string, expireTime?: string) =>
+    registerApiKey(context, role, { projectId, expireTime })
+  const admin = await apiKey('admin')
+  const log: string[] = []
+  const logStream = {
+    write(line: string) {
+      log.push(line)
+      options.http?.logStream?.write(line)
+    },
+  }
+  const app = await buildApp(context, {
+    publicUrl,
+    trustProxy: false,
+    bodyLimit: 64 * 1024,
+    logLevel: 'trace',
+    logPretty: false,
+    ...options.http,
+    logStream,
+  })
+  const undescribed = watchStatuses(app)
+  const answers = watchAnswers(app)
+  return {
+    app,
+    database,
+    context,
+    admin,
+    project,
+    apiKey,
+    send: (method, url, request = {}) => send(app, admin, { method, url, ...request }),
+    listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
+    async close() {
+      await app.close()
+      const stored = await database.content()
+      await dispose()
+      expectNoSecret({ log: log.join(''), answers: answers.join('\n'), database: stored })
+      if (undescribed.size > 0) {
+        throw new Error(`/openapi.json does not describe: ${[...undescribed].join('; ')}`)
+      }
+    },
+  }
+}
+
+function testContext(store: Store, options: TestOptions): Context {
+  return {
+    store,
+    clock: options.clock ?? { now: Date.now, monotonic: () => performance.now() },
+    config: {
+      maxKeysPerProject: 50,
+      maxJwksBytes: 51_200,
+      jwksMaxAge: 60,
+      jwksStaleLimit: 600,
+      maxHeldRequests: 10_000,
+      maxEventStreams: 1_000,
+      publicUrl,
+      ...options.config,
+    },
+    examine: options.examine ?? (async (text, name) => examineKey(text, name, emptyBlocklist)),
+  }
+}
+
+/** All that was answered, but new API keys: their secret is remembered, to be found elsewhere. */
+function watchAnswers(app: FastifyInstance): string[] {
+  const answers: string[] = []
+  app.addHook('onSend', async (request, reply, payload) => {
+    const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : ''
+    const [, secret] = reply.statusCode === 201 ? (/"apiKey":"(\w+)"/.exec(text) ?? []) : []
+    if (secret !== undefined && request.routeOptions.url === '/v1/api-keys') {
+      rememberSecret('an API key', secret)
+      return payload
+    }
+    // The documentation is the same for everybody, and large.
+    if (request.routeOptions.schema?.hide !== true) answers.push(text)
+    answers.push(JSON.stringify(reply.getHeaders()))
+    return payload
+  })
+  return answers
+}
+
+/** Every answer of every operation must be one that the API's description has. */
+function watchStatuses(app: FastifyInstance): Set<string> {
+  const undescribed = new Set<string>()
+  let paths: Record<string, Record<string, { responses?: object }>> | undefined
+  app.addHook('onResponse', async (request, reply) => {
+    if (request.is404 || reply.statusCode === 405 || request.routeOptions.schema?.hide) return
+    const path = (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}')
+    const method = request.method === 'HEAD' ? 'get' : request.method.toLowerCase()
+    paths ??= Object(JSON.parse(JSON.stringify(app.swagger().paths)))
+    const responses = Object.keys(paths?.[path]?.[method]?.responses ?? {})
+    if (!responses.includes(String(reply.statusCode))) {
+      undescribed.add(`${method} ${path} ${reply.statusCode}`)
+    }
+  })
+  return undescribed
+}
+
+async function registerApiKey(
+  context: Context,
+  role: Role,
+  { projectId, expireTime }: { projectId: string | undefined; expireTime: string | undefined },
+): Promise<string> {
+  const secret = rememberSecret('an API key', newApiKeySecret())
+  const record = apiKeyRecord(secret, now(context.clock), {
+    name: `a ${role}`,
+    role,
+    ...(projectId === undefined ? {} : { projectId }),
+    ...(expireTime === undefined ? {} : { expireTime }),
+  })
+  await context.store.commit({ type: 'api_key.create', origin: origin(), apiKey: record })
+  return secret
+}
+
+function send(
+  app: FastifyInstance,
+  admin: string,
+  { method, url, body, headers }: Sent & { method: Method; url: string },
+): Promise<LightMyRequestResponse> {
+  const raw = typeof body === 'string' || Buffer.isBuffer(body)
+  return app.inject({
+    method,
+    url,
+    headers: {
+      'x-api-key': admin,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { payload: raw ? body : JSON.stringify(body) }),
+  })
+}

@@ -1,0 +1,33 @@
+import { execFile, execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect } from 'vitest'
+import type { ServerProcess } from './server.ts'
+
+const main = join(import.meta.dirname, '../../src/main.ts')
+
+export interface Ran {
+  code: number
+  stdout: string
+  stderr: string
+}
+
+/** `pubring …` in the folder, as a shell would see it. */
+export async function pubring(where: string, ...args: string[]): Promise<Ran> {
+  const env = { PATH: process.env.PATH }
+  return promisify(execFile)(process.execPath, [main, ...args], { cwd: where, env }).then(
+    ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
+    ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
+  )
+}
+
+export async function stop(server: ServerProcess): Promise<void> {
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+}
+
+/** The process ids of a server's workers. */
+export function workersOf({ pid }: ServerProcess): number[] {
+  const printed = execFileSync('ps', ['--ppid', String(pid), '-o', 'pid=']).toString()
+  return printed.trim().split(/\s+/).map(Number)
+}

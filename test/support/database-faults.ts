@@ -1,0 +1,40 @@
+import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+
+/**
+ * Takes the database away from whoever has it open, as a broken disk or an overwritten file does:
+ * every octet of the file is replaced. Answers how to bring it back as it was.
+ */
+export function destroyDatabase(file: string): { restore(): void } {
+  const other = new DatabaseSync(file)
+  // A change by another connection: what the server's connections have cached is old now.
+  other.exec('CREATE TABLE fault_mark (a INTEGER)')
+  other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  const content = readFileSync(file)
+  overwrite(file, Buffer.alloc(content.length, 0x55))
+  return {
+    restore() {
+      overwrite(file, content)
+      other.exec('DROP TABLE fault_mark')
+      other.close()
+    },
+  }
+}
+
+/** Holds SQLite's strongest lock on the file, as a backup or another process can. */
+export function lockDatabase(file: string): { release(): void } {
+  const other = new DatabaseSync(file)
+  other.exec('BEGIN EXCLUSIVE')
+  return {
+    release() {
+      other.exec('ROLLBACK')
+      other.close()
+    },
+  }
+}
+
+function overwrite(file: string, content: Buffer): void {
+  const descriptor = openSync(file, 'r+')
+  writeSync(descriptor, content, 0, content.length, 0)
+  closeSync(descriptor)
+}

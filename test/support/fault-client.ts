@@ -1,0 +1,89 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { chownSync } from 'node:fs'
+import { expect } from 'vitest'
+import type { ServerProcess } from './server.ts'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  text: string
+  /** Milliseconds. */
+  took: number
+}
+
+/** What a test asks of a server process, with one API key. */
+export interface Client {
+  /** Undefined where the connection failed: nobody knows what became of the request. */
+  send(method: string, path: string, body?: object): Promise<Answer | undefined>
+  /** Registers a new key; the kid where it was acknowledged. */
+  create(project?: string): Promise<string | undefined>
+  kids(project?: string): Promise<string[]>
+  jwks(project?: string): Promise<Answer | undefined>
+  health(which: 'live' | 'ready'): Promise<Answer | undefined>
+}
+
+const keysOf = (project: string) => `/v1/projects/${project}/jwt-keys`
+
+export function clientOf(server: Pick<ServerProcess, 'url'>, apiKey: string): Client {
+  async function send(method: string, path: string, body?: object): Promise<Answer | undefined> {
+    const began = performance.now()
+    try {
+      const response = await fetch(server.url + path, {
+        method,
+        headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      })
+      const text = await response.text()
+      const { status, headers } = response
+      return { status, headers, text, took: performance.now() - began }
+    } catch {
+      return undefined
+    }
+  }
+  return {
+    send,
+    async create(project = 'default') {
+      const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
+      const answer = await send('POST', keysOf(project), body)
+      return answer?.status === 201 ? JSON.parse(answer.text).kid : undefined
+    },
+    async kids(project = 'default') {
+      const answer = await send('GET', keysOf(project))
+      expect(answer?.status, answer?.text).toBe(200)
+      return JSON.parse(answer?.text ?? '').map(({ id }: { id: string }) => id)
+    },
+    jwks: (project = 'default') => send('GET', `/v1/projects/${project}/.well-known/jwks.json`),
+    health: (which) => send('GET', `/health/${which}`),
+  }
+}
+
+export function freshPem(): string {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  return publicKey.export({ format: 'pem', type: 'spki' }).toString()
+}
+
+/** Limits that are no matter here. */
+export const roomy = {
+  PUBRING_MAX_KEYS_PER_PROJECT: '10000',
+  PUBRING_MAX_JWKS_BYTES: '16777216',
+  PUBRING_LOG_LEVEL: 'warn',
+}
+
+/**
+ * A user who is not root: for root no file is forbidden. Undefined where the tests run as such a one
+ * already.
+ */
+export function ordinaryUser(): number | undefined {
+  return process.getuid?.() === 0 ? 65_534 : undefined
+}
+
+/** Gives the folder to the ordinary user. */
+export function giveAway(folder: string): void {
+  const uid = ordinaryUser()
+  if (uid !== undefined) chownSync(folder, uid, uid)
+}
+
+/** The code of the problem that the answer is. */
+export function codeOf(answer: Answer | undefined): string {
+  return JSON.parse(answer?.text ?? '{}').code
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import type { Algorithm } from '../../src/contract/algorithms.ts'
+import type { Blocklist } from '../../src/core/intake/blocklist.ts'
+import { encode, encodeBitString, encodeInteger, tag } from '../../src/core/intake/der.ts'
+import { examineKey } from '../../src/core/intake/index.ts'
+import { encodeOid } from '../../src/core/intake/spki-writer.ts'
+import type { Accepted, Refused, Verdict } from '../../src/core/intake/types.ts'
+
+const fixtures = new URL('../fixtures/', import.meta.url)
+
+/** A block list without records. */
+export const emptyBlocklist: Blocklist = { has: () => false }
+
+export function fixture(path: string): string {
+  return readFileSync(new URL(path, fixtures), 'utf8')
+}
+
+export function examine(text: string, algorithm?: Algorithm): Verdict {
+  return examineKey(text, algorithm, emptyBlocklist)
+}
+
+/** The verdict's deciding code: `ok` or that of the first fault. */
+export function codeOf(text: string, algorithm?: Algorithm): string {
+  const verdict = examine(text, algorithm)
+  return verdict.ok ? 'ok' : verdict.faults[0].code
+}
+
+export function accepted(text: string, algorithm?: Algorithm): Accepted {
+  const verdict = examine(text, algorithm)
+  if (!verdict.ok) throw new Error(`refused: ${JSON.stringify(verdict.faults)}`)
+  return verdict
+}
+
+export function refused(text: string, algorithm?: Algorithm): Refused {
+  const verdict = examine(text, algorithm)
+  if (verdict.ok) throw new Error('accepted')
+  return verdict
+}
+
+/** A PEM block in the usual layout. */
+export function pem(der: Uint8Array, label = 'PUBLIC KEY'): string {
+  const lines =
+    Buffer.from(der)
+      .toString('base64')
+      .match(/.{1,64}/g) ?? []
+  return [`-----BEGIN ${label}-----`, ...lines, `-----END ${label}-----`, ''].join('\n')
+}
+
+/** The DER of a PEM block. */
+export function derOf(text: string): Buffer {
+  return Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
+}
+
+/** An SPKI of any algorithm, parameters and key octets. */
+export function spki(oid: string, parameters: Uint8Array, key: Uint8Array): Uint8Array {
+  const algorithm = encode(tag.sequence, encodeOid(oid), parameters)
+  return encode(tag.sequence, algorithm, encodeBitString(key))
+}
+
+/** A PKCS#1 RSAPublicKey. */
+export function rsaNumbers(n: Uint8Array, e: Uint8Array): Uint8Array {
+  return encode(tag.sequence, encodeInteger(n), encodeInteger(e))
+}
+
+export const none = new Uint8Array()

@@ -1,0 +1,30 @@
+import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import { newId } from '../../src/core/ids.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+
+/** A record of a fresh P-256 key, worked out by node:crypto alone. */
+export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+  const spki = createPublicKey(publicKey.export({ format: 'pem', type: 'spki' }))
+  const digest = (data: string | Uint8Array) => createHash('sha256').update(data)
+  const time = '2026-01-02T03:04:05.678Z'
+  return {
+    id: newId(),
+    projectId,
+    label: 'signer',
+    algorithm: 'ES256',
+    publicKeyPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
+    enabled: true,
+    createTime: time,
+    updateTime: time,
+    publishTime: time,
+    jwsAlgorithm: 'ES256',
+    jwk: { kty: 'EC', crv: 'P-256', x, y },
+    thumbprint: digest(`{"crv":"P-256","kty":"EC","x":"${x}","y":"${y}"}`).digest('base64url'),
+    spkiSha256: digest(spki.export({ format: 'der', type: 'spki' })).digest('hex'),
+    materialSha256: digest(Buffer.from(x, 'base64url')).digest('hex'),
+    normalised: [],
+    ...members,
+  }
+}

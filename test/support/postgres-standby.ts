@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { giveToServer, type PostgresServer, serverIn } from './postgres-server.ts'
+
+/** What a primary with a standby needs; the rest of its settings are PostgreSQL's own. */
+export const primarySettings = `wal_level = replica
+max_wal_senders = 4
+wal_keep_size = 64MB
+max_connections = 100
+shared_buffers = 32MB`
+
+/**
+ * A running standby of the running primary, copied from its files between `pg_backup_start` and
+ * `pg_backup_stop` (PostgreSQL manual, section 25.3). From then on a commit waits for it.
+ */
+export async function addSynchronousStandby(primary: PostgresServer): Promise<PostgresServer> {
+  const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
+  const folder = join(parent, 'data')
+  chmodSync(parent, 0o711)
+  const label = await backup(primary, () => execFileSync('cp', ['-a', primary.folder, folder]))
+  writeFileSync(join(folder, 'backup_label'), label)
+  giveToServer(join(folder, 'backup_label'))
+  rmSync(join(folder, 'postmaster.pid'), { force: true })
+  writeFileSync(join(folder, 'standby.signal'), '')
+  giveToServer(join(folder, 'standby.signal'))
+  const origin = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`
+  const standby = await serverIn(folder, `primary_conninfo = '${origin}'\nhot_standby = on`)
+  await standby.start()
+  await primary.run("alter system set synchronous_standby_names = 'standby'")
+  await primary.run('select pg_reload_conf()')
+  await streaming(primary)
+  return standby
+}
+
+async function backup(primary: PostgresServer, copy: () => void): Promise<string> {
+  const client = new pg.Client(primary.url())
+  await client.connect()
+  try {
+    await client.query("select pg_backup_start('standby', true)")
+    copy()
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)')
+    return String(rows[0]?.labelfile)
+  } finally {
+    await client.end()
+  }
+}
+
+async function streaming(primary: PostgresServer): Promise<void> {
+  for (let tries = 0; tries < 200; tries += 1) {
+    const [row] = await primary.run('select sync_state from pg_stat_replication')
+    if (row?.sync_state === 'sync') return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  throw new Error(`the standby does not follow:\n${primary.log()}`)
+}

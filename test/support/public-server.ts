@@ -1,0 +1,85 @@
+import { expect, vi } from 'vitest'
+import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
+import type { TestKey } from './pem.ts'
+import { startServer, temporaryFolder } from './server.ts'
+import { startTlsProxy } from './tls.ts'
+import { jwsAlgorithm, signToken } from './tokens.ts'
+import { audience, nonce } from './verifiers.ts'
+
+export interface RegisteredKey extends TestKey {
+  algorithm: Algorithm
+  kid: string
+  issuer: string
+}
+
+export interface PublicServer {
+  /** Makes a project and answers its issuer, as its discovery document says. */
+  issuer(project: string): Promise<string>
+  register(issuer: string, algorithm: Algorithm, key: TestKey): Promise<RegisteredKey>
+  /** Resolves when the key is no longer in the published set. */
+  switchOff(key: RegisteredKey): Promise<void>
+  close(): Promise<void>
+}
+
+/** A server process at its defaults behind TLS: what verifiers meet in the field. */
+export async function startPublicServer(): Promise<PublicServer> {
+  const { folder, remove } = temporaryFolder()
+  const proxy = await startTlsProxy()
+  const server = await startServer(folder, { PUBRING_PUBLIC_URL: proxy.url })
+  proxy.passOnTo(server.url)
+  async function api(method: string, path: string, body: unknown) {
+    const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
+    const request = { method, headers, body: JSON.stringify(body) }
+    const response = await fetch(`${server.url}/v1/projects${path}`, request)
+    expect(response.ok, `${method} ${path}`).toBe(true)
+    return json(response)
+  }
+  return {
+    async issuer(project) {
+      const { id } = await api('POST', '', { name: project })
+      const address = `${server.url}/v1/projects/${id}/.well-known/openid-configuration`
+      return String((await json(await fetch(address))).issuer)
+    },
+    async register(issuer, algorithm, key) {
+      const body = { name: algorithm, algorithm, publicKeyPem: key.publicKeyPem }
+      const { kid } = await api('POST', `/${projectOf(issuer)}/jwt-keys`, body)
+      return { ...key, algorithm, kid: String(kid), issuer }
+    },
+    async switchOff(key) {
+      await api('PATCH', `/${projectOf(key.issuer)}/jwt-keys/${key.kid}`, { active: false })
+      await vi.waitUntil(async () => !(await isPublished(key)), { timeout: 5_000 })
+    },
+    async close() {
+      server.signal('SIGKILL')
+      await server.ended
+      await proxy.close()
+      remove()
+    },
+  }
+}
+
+function projectOf(issuer: string): string {
+  return issuer.slice(issuer.lastIndexOf('/') + 1)
+}
+
+async function json(response: Response): Promise<Record<string, unknown>> {
+  const body: unknown = await response.json()
+  if (typeof body !== 'object' || body === null) throw new Error('no JSON object')
+  return { ...body }
+}
+
+async function isPublished({ issuer, kid }: RegisteredKey): Promise<boolean> {
+  return (await (await fetch(`${issuer}/.well-known/jwks.json`)).text()).includes(kid)
+}
+
+/** Resolves when all of the keys are in the published set. */
+export async function published(...keys: RegisteredKey[]): Promise<void> {
+  for (const key of keys) await vi.waitUntil(() => isPublished(key), { timeout: 5_000 })
+}
+
+/** A token that is good for a year, signed by the key as its algorithm (or another one) says. */
+export function tokenOf(key: RegisteredKey, alg: JwsAlgorithm = jwsAlgorithm(key.algorithm)) {
+  const iat = Math.floor(Date.now() / 1000) - 1
+  const claims = { iss: key.issuer, aud: audience, sub: 'alice', nonce, iat, exp: iat + 31_536_000 }
+  return signToken(key.privateKey, { alg, kid: key.kid }, claims)
+}

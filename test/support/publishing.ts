@@ -1,0 +1,86 @@
+import { expect } from 'vitest'
+import type { TestApp } from './app.ts'
+import { ecKey } from './pem.ts'
+
+export const keysUrl = '/v1/projects/payments/jwt-keys'
+export const jwksUrl = '/v1/projects/payments/.well-known/jwks.json'
+
+interface KeyMembers {
+  name?: string
+  algorithm?: string
+  publicKeyPem?: string
+  active?: boolean
+  expireTime?: string
+}
+
+/** Registers a fresh P-256 key, or the one given; answers its kid. */
+export async function register(
+  server: TestApp,
+  members: KeyMembers = {},
+  url = keysUrl,
+): Promise<string> {
+  const { publicKeyPem } = members.publicKeyPem === undefined ? ecKey() : { publicKeyPem: '' }
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem, ...members }
+  const answer = await server.send('POST', url, { body })
+  expect(answer.statusCode, answer.body).toBe(201)
+  return answer.json().kid
+}
+
+export async function change(
+  server: TestApp,
+  kid: string,
+  patch: object,
+  url = keysUrl,
+): Promise<void> {
+  const answer = await server.send('PATCH', `${url}/${kid}`, { body: patch })
+  expect(answer.statusCode, answer.body).toBe(200)
+}
+
+export interface TestProject {
+  id: string
+  name: string
+  keys: string
+  jwks: string
+}
+
+/** A project of its own, so that tests can share a server. */
+export async function newProject(server: TestApp, name: string): Promise<TestProject> {
+  const answer = await server.send('POST', '/v1/projects', { body: { name } })
+  expect(answer.statusCode, answer.body).toBe(201)
+  const base = `/v1/projects/${name}`
+  const { id } = answer.json()
+  return { id, name, keys: `${base}/jwt-keys`, jwks: `${base}/.well-known/jwks.json` }
+}
+
+/** What another process does to the key: straight to the store, past the copies of this one. */
+export async function changeElsewhere(
+  server: TestApp,
+  projectId: string,
+  kid: string,
+  patch: { active?: boolean; label?: string },
+): Promise<void> {
+  await server.context.store.commit({
+    type: 'key.update',
+    origin: { actor: { name: 'other' }, requestId: 'x', time: new Date().toISOString() },
+    projectId,
+    kid,
+    patch,
+    limits: { maxKeys: 50, maxJwksBytes: 51_200 },
+  })
+}
+
+/** The kids of a JWKS document. */
+export function kidsOf(jwks: string): string[] {
+  return JSON.parse(jwks).keys.map(({ kid }: { kid: string }) => kid)
+}
+
+/** What an anonymous verifier gets. */
+export function fetchJwks(server: TestApp, headers: Record<string, string> = {}, url = jwksUrl) {
+  return server.app.inject({ method: 'GET', url, headers })
+}
+
+/** The seconds of `Cache-Control: public, max-age=N`. */
+export function maxAgeOf(headers: Record<string, unknown>): number {
+  const [, seconds] = /^public, max-age=(\d+)$/.exec(String(headers['cache-control'])) ?? []
+  return Number(seconds)
+}

@@ -1,0 +1,121 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { ecKey } from './pem.ts'
+import { jsonOf, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './server.ts'
+
+/** What one request came to; status 0: no answer. */
+export interface Answer {
+  status: number
+  body: string
+  ms: number
+  etag: string
+}
+
+export interface Replica extends ServerProcess {
+  apiKey: string
+  /** With the admin API key. */
+  call(method: string, path: string, body?: unknown): Promise<Answer>
+}
+
+/** Server processes on one database. */
+export interface Replicas {
+  /** Starts one more, and resolves when it is ready. */
+  add(env?: Record<string, string>): Promise<Replica>
+  /** Starts one more, and does not wait for it. */
+  spawn(env?: Record<string, string>): Promise<Replica>
+  /** Kills all, and deletes their folders. */
+  close(): Promise<void>
+}
+
+const roomy = {
+  PUBRING_MAX_KEYS_PER_PROJECT: '10000',
+  PUBRING_MAX_JWKS_BYTES: '16777216',
+  PUBRING_LOG_LEVEL: 'warn',
+}
+
+export function createReplicas(databaseUrl: string): Replicas {
+  const { folder, remove } = temporaryFolder()
+  const apiKey = newApiKeySecret()
+  const all: Replica[] = []
+
+  async function spawn(env: Record<string, string> = {}): Promise<Replica> {
+    const where = join(folder, String(all.length))
+    mkdirSync(where)
+    const server = await spawnServer(where, {
+      ...roomy,
+      PUBRING_DATABASE_URL: databaseUrl,
+      PUBRING_ADMIN_API_KEY: apiKey,
+      ...env,
+    })
+    const replica = { ...server, apiKey, call: caller(server.url, apiKey) }
+    all.push(replica)
+    return replica
+  }
+  return {
+    spawn,
+    async add(env) {
+      const replica = await spawn(env)
+      await whenReady(replica)
+      return replica
+    },
+    async close() {
+      for (const replica of all) {
+        replica.signal('SIGCONT')
+        replica.signal('SIGKILL')
+        await replica.ended
+      }
+      remove()
+    },
+  }
+}
+
+function caller(url: string, apiKey: string): Replica['call'] {
+  return async (method, path, body) => {
+    const began = performance.now()
+    const request = {
+      method,
+      headers: {
+        'X-Api-Key': apiKey,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    }
+    try {
+      const response = await fetch(url + path, request)
+      const text = await response.text()
+      const etag = response.headers.get('etag') ?? ''
+      return { status: response.status, body: text, ms: performance.now() - began, etag }
+    } catch {
+      return { status: 0, body: '', ms: performance.now() - began, etag: '' }
+    }
+  }
+}
+
+/** Registers a fresh key; whoever wants to repeat it passes the PEM. */
+export function createKey(
+  replica: Replica,
+  project: string,
+  publicKeyPem = ecKey().publicKeyPem,
+): Promise<Answer> {
+  const body = { name: 'k', algorithm: 'ES256', publicKeyPem }
+  return replica.call('POST', `/v1/projects/${project}/jwt-keys`, body)
+}
+
+export async function createProject(replica: Replica, name: string): Promise<string> {
+  const answer = await replica.call('POST', '/v1/projects', { name })
+  if (answer.status !== 201) throw new Error(`no project: ${answer.status} ${answer.body}`)
+  return String(JSON.parse(answer.body).id)
+}
+
+export async function kidsOf(replica: Replica, project: string): Promise<string[]> {
+  const { status, body } = await replica.call('GET', `/v1/projects/${project}/jwt-keys`)
+  if (status !== 200) throw new Error(`no list: ${status} ${body}`)
+  return JSON.parse(body).map(({ id }: { id: string }) => id)
+}
+
+export async function publishedKids(replica: Replica, project: string): Promise<string[]> {
+  const response = await fetch(`${replica.url}/v1/projects/${project}/.well-known/jwks.json`)
+  const { keys } = await jsonOf<{ keys: { kid: string }[] }>(response)
+  return keys.map(({ kid }) => kid)
+}

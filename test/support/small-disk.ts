@@ -1,0 +1,34 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Launch } from './server.ts'
+
+/**
+ * Starts the server in a mount namespace of its own where `data` is a file system in memory of so
+ * many megabytes. Linux: root may do that, and others where the system lets them have user
+ * namespaces.
+ */
+export function smallDisk(megabytes: number): Launch {
+  const isRoot = process.getuid?.() === 0
+  const user = isRoot ? [] : ['--user', '--map-root-user']
+  const options = `size=${megabytes}m,mode=700`
+  const script = `mkdir -p data && mount -t tmpfs -o ${options} tmpfs data && exec "$@"`
+  return { wrapper: ['unshare', '--mount', ...user, 'sh', '-ec', script, 'sh'] }
+}
+
+/** The data folder as the process sees it. */
+export function seenBy(pid: number, folder: string): string {
+  return join(`/proc/${pid}/root`, folder, 'data')
+}
+
+/** Writes to a file until nothing more fits; answers how to free that again. */
+export function fillDisk(folder: string): () => void {
+  const file = join(folder, 'filler')
+  for (const size of [1 << 20, 1 << 12, 1]) {
+    try {
+      for (;;) writeFileSync(file, Buffer.alloc(size), { flag: 'a' })
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+    }
+  }
+  return () => rmSync(file)
+}

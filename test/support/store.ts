@@ -1,0 +1,36 @@
+import type { Origin } from '../../src/core/changes.ts'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { createDatabase, type TestDatabase } from './database.ts'
+
+export interface TestStore {
+  store: Store
+  database: TestDatabase
+  /** Closes the store, and deletes its database unless that was given. */
+  dispose(): Promise<void>
+}
+
+/** A store over a database of its own, or the one that is given. */
+export async function openTestStore(given?: TestDatabase): Promise<TestStore> {
+  const database = given ?? (await createDatabase())
+  const store = await openStore(database.url)
+  return {
+    store,
+    database,
+    async dispose() {
+      await store.close()
+      if (given === undefined) await database.remove()
+    },
+  }
+}
+
+export const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
+
+export function origin(time = '2026-01-02T03:04:05.678Z'): Origin {
+  return { actor: { name: 'test' }, requestId: newId(), time }
+}
+
+export async function createProject(store: Store, name: string) {
+  return store.commit({ type: 'project.create', origin: origin(), id: newId(), name })
+}

@@ -1,0 +1,60 @@
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { request } from 'node:http'
+import { createServer } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+
+export interface TlsProxy {
+  /** `https://localhost:PORT`, trusted by everything in this process. */
+  url: string
+  /** Where what arrives is passed on to: `http://127.0.0.1:PORT`. */
+  passOnTo(origin: string): void
+  close(): Promise<void>
+}
+
+/** What stands before a Pubring in the field: a proxy that speaks TLS, with a certificate of its own. */
+export async function startTlsProxy(): Promise<TlsProxy> {
+  const { cert, key } = makeCertificate()
+  setDefaultCACertificates([...getCACertificates('default'), cert])
+  let target = ''
+  const server = createServer({ cert, key }, (incoming, outgoing) => {
+    const { method, headers, url } = incoming
+    const passed = request(`${target}${url}`, { method, headers }, (answer) => {
+      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
+      answer.pipe(outgoing)
+    })
+    passed.on('error', () => outgoing.destroy())
+    incoming.pipe(passed)
+  })
+  server.listen(0, 'localhost')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  return {
+    url: `https://localhost:${address.port}`,
+    passOnTo(origin) {
+      target = origin
+    },
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+function makeCertificate(): { cert: string; key: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+  try {
+    const make =
+      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -keyout key.pem -out cert.pem -subj /CN=localhost -addext subjectAltName=DNS:localhost'
+    execFileSync('openssl', make.split(' '), { cwd: folder, stdio: 'pipe' })
+    const read = (name: string) => readFileSync(join(folder, name), 'utf8')
+    return { cert: read('cert.pem'), key: read('key.pem') }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,83 @@
+import { expect } from 'vitest'
+import { type Algorithm, algorithmNames } from '../../src/contract/algorithms.ts'
+import {
+  type TokenCheck,
+  type TokenCheckStep,
+  tokenCheckSteps,
+} from '../../src/contract/token-checks.ts'
+import type { HttpOptions } from '../../src/http/options.ts'
+import { startApp, type TestApp } from './app.ts'
+import type { TestKey } from './pem.ts'
+import { register } from './publishing.ts'
+import { jwsAlgorithm, keyFor, signToken } from './tokens.ts'
+
+/** When the checks take place: far enough ahead that nothing made in this run is younger. */
+export const noon = Date.parse('2040-05-01T12:00:00.000Z')
+export const checksUrl = '/v1/projects/payments/token-checks'
+
+interface Request {
+  token: string
+  audience?: string
+  issuer?: string
+}
+
+export interface TokenChecks extends TestApp {
+  /** Epoch milliseconds; `noon` until it is set. */
+  setClock(ms: number): void
+  /** The key of the project that is registered for the algorithm. */
+  keyOf(algorithm: Algorithm): TestKey & { kid: string }
+  /** A token of that key, with claims and more members of the header. */
+  token(algorithm: Algorithm, claims?: object, header?: object): string
+  check(request: Request): Promise<TokenCheck>
+  /** The report of a failure: every step before the last is there and passed, none is after it. */
+  failure(request: Request): Promise<TokenCheck & { step: TokenCheckStep; detail: string }>
+}
+
+/** The application with a key for every algorithm, asked by a reader of the one project. */
+export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise<TokenChecks> {
+  let time = noon
+  const clock = { now: () => time, monotonic: () => performance.now() }
+  const server = await startApp({ http, clock })
+  const reader = await server.apiKey('reader', server.project.id)
+  const keys = new Map<Algorithm, TestKey & { kid: string }>()
+  for (const algorithm of algorithmNames) {
+    const key = keyFor(algorithm)
+    const { publicKeyPem } = key
+    const name = `a key for ${algorithm}`
+    keys.set(algorithm, { ...key, kid: await register(server, { name, algorithm, publicKeyPem }) })
+  }
+  function keyOf(algorithm: Algorithm) {
+    const key = keys.get(algorithm)
+    if (key === undefined) throw new Error(`no key for ${algorithm}`)
+    return key
+  }
+  async function check(body: Request): Promise<TokenCheck> {
+    const answer = await server.send('POST', checksUrl, { body, headers: { 'x-api-key': reader } })
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(answer.headers['cache-control']).toBe('no-store')
+    return answer.json()
+  }
+  return {
+    ...server,
+    setClock(ms) {
+      time = ms
+    },
+    keyOf,
+    token(algorithm, claims = {}, header = {}) {
+      const { privateKey, kid } = keyOf(algorithm)
+      return signToken(privateKey, { alg: jwsAlgorithm(algorithm), kid, ...header }, { ...claims })
+    },
+    check,
+    failure: async (body) => withLastStep(await check(body)),
+  }
+}
+
+function withLastStep(report: TokenCheck) {
+  const names = report.steps.map(({ step }) => step)
+  expect(names).toEqual(tokenCheckSteps.slice(0, names.length))
+  expect(report.steps.map(({ ok }) => ok)).toEqual([...names.slice(1).map(() => true), false])
+  expect(report.valid).toBe(false)
+  const last = report.steps.at(-1)
+  if (last === undefined) throw new Error('no step')
+  return { ...report, step: last.step, detail: last.detail }
+}

@@ -1,0 +1,70 @@
+import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
+import { ecKey, edKey, rsaKey, type TestKey } from './pem.ts'
+import { rememberSecret } from './secrets.ts'
+
+/** The JWS algorithm behind a registered one. */
+export function jwsAlgorithm(algorithm: Algorithm): JwsAlgorithm {
+  return algorithm === 'RSA' ? 'RS256' : algorithm
+}
+
+/** A fresh key pair that fits the algorithm. */
+export function keyFor(algorithm: Algorithm): TestKey {
+  switch (algorithm) {
+    case 'ES256':
+      return ecKey('P-256')
+    case 'ES384':
+      return ecKey('P-384')
+    case 'ES512':
+      return ecKey('P-521')
+    case 'EdDSA':
+    case 'Ed25519':
+      return edKey()
+    case 'ML-DSA-44':
+      return exported(generateKeyPairSync('ml-dsa-44'))
+    case 'ML-DSA-65':
+      return exported(generateKeyPairSync('ml-dsa-65'))
+    case 'ML-DSA-87':
+      return exported(generateKeyPairSync('ml-dsa-87'))
+    default:
+      return rsaKey()
+  }
+}
+
+function exported(pair: { publicKey: KeyObject; privateKey: KeyObject }): TestKey {
+  const publicKeyPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
+  return { publicKeyPem, privateKey: pair.privateKey }
+}
+
+export function base64url(content: unknown): string {
+  return Buffer.from(JSON.stringify(content)).toString('base64url')
+}
+
+/** A JWT signed by node:crypto as the header's `alg` says, with the header as given. */
+export function signToken(
+  key: KeyObject,
+  header: { alg: JwsAlgorithm; [name: string]: unknown },
+  claims: Record<string, unknown> = {},
+): string {
+  const input = `${base64url(header)}.${base64url(claims)}`
+  const signed = signature(header.alg, key, Buffer.from(input)).toString('base64url')
+  return rememberSecret('a token', `${input}.${signed}`)
+}
+
+function signature(alg: JwsAlgorithm, key: KeyObject, input: Buffer): Buffer {
+  const digest = `sha${alg.slice(2)}`
+  switch (alg.slice(0, 2)) {
+    case 'RS':
+      return sign(digest, input, key)
+    case 'PS':
+      return sign(digest, input, {
+        key,
+        padding: constants.RSA_PKCS1_PSS_PADDING,
+        saltLength: constants.RSA_PSS_SALTLEN_DIGEST,
+      })
+    case 'ES':
+      return sign(digest, input, { key, dsaEncoding: 'ieee-p1363' })
+    default:
+      return sign(null, input, key)
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash, createPublicKey } from 'node:crypto'
+import { minimalOctets, toNumber } from '../../src/core/intake/octets.ts'
+import { isqrt } from '../../src/core/intake/rsa/numbers.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+import { nextPrime, seeded } from '../core/intake/rsa/seeded.ts'
+import { keyRecord } from './key-records.ts'
+
+const random = seeded('audited keys')
+const base64url = (value: bigint) => Buffer.from(minimalOctets(value)).toString('base64url')
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data)
+
+/** The record of an RSA key of any numbers, strong or weak, as an earlier release left it. */
+export function rsaRecord(
+  projectId: string,
+  n: bigint,
+  e = 65537n,
+  members: Partial<KeyRecord> = {},
+): KeyRecord {
+  const numbers = { n: base64url(n), e: base64url(e) }
+  const key = createPublicKey({ key: { kty: 'RSA', ...numbers }, format: 'jwk' })
+  return keyRecord(projectId, {
+    algorithm: 'RS256',
+    jwsAlgorithm: 'RS256',
+    publicKeyPem: key.export({ format: 'pem', type: 'spki' }).toString(),
+    jwk: { kty: 'RSA', ...numbers },
+    bits: n.toString(2).length,
+    thumbprint: sha256(`{"e":"${numbers.e}","kty":"RSA","n":"${numbers.n}"}`).digest('base64url'),
+    spkiSha256: sha256(key.export({ format: 'der', type: 'spki' })).digest('hex'),
+    materialSha256: sha256(minimalOctets(n)).digest('hex'),
+    ...members,
+  })
+}
+
+/** The modulus of an RSA public key. */
+export function modulusOf(publicKeyPem: string): bigint {
+  const { n = '' } = createPublicKey(publicKeyPem).export({ format: 'jwk' })
+  return toNumber(Buffer.from(n, 'base64url'))
+}
+
+export function prime(): bigint {
+  return random.prime(1024)
+}
+
+/** A modulus that Fermat's method splits after the given number of rounds, roughly. */
+export function closeModulus(rounds: bigint): bigint {
+  const p = prime()
+  return p * nextPrime(p + 2n * (isqrt(8n * rounds * p) / 2n))
+}
