@@ -1,7 +1,8 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { LedgerEntry, LedgerReads } from '../core/ledger-verify.ts'
-import { eventColumns, ledgerEvent } from './rows.ts'
+import { readEventRows } from './reads.ts'
+import { ledgerEvent } from './rows.ts'
 import type { Tables } from './schema.ts'
 
 /** The ledgers as they stand in a database, and what finds one by its project's name. */
@@ -48,16 +49,8 @@ export function createLedgerReads(db: Kysely<Tables>): LedgerReads {
         .executeTakeFirst()
       return row && { revision: row.revision, hash: row.hash, events: Number(row.events) }
     },
-    async ledgerEntries(ledgerId, { after, limit }) {
-      const rows = await db
-        .selectFrom('event')
-        .select(eventColumns)
-        .where('project_id', '=', ledgerId)
-        .where('revision', '>', after)
-        .orderBy('revision')
-        .limit(limit)
-        .execute()
-      return rows.map(entryOf)
+    async ledgerEntries(ledgerId, page) {
+      return (await readEventRows(db, ledgerId, page)).map(entryOf)
     },
   }
 }

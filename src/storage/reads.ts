@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { KeySet, ProjectRecord } from '../core/records.ts'
 import {
@@ -48,16 +48,8 @@ export function createReads(db: Kysely<Tables>): Reads {
       }
       return revisions
     },
-    async events(ledgerId, { after, limit }) {
-      const rows = await db
-        .selectFrom('event')
-        .select(eventColumns)
-        .where('project_id', '=', ledgerId)
-        .where('revision', '>', after)
-        .orderBy('revision')
-        .limit(limit)
-        .execute()
-      return rows.map(ledgerEvent)
+    async events(ledgerId, page) {
+      return (await readEventRows(db, ledgerId, page)).map(ledgerEvent)
     },
     keySet: (projectId) => readKeySet(db, projectId),
     async findApiKeyByDigest(digest) {
@@ -184,4 +176,20 @@ export async function readKeySet(
 /** A left join yields one row of nulls for a project without keys. */
 function hasKey<Row extends { id: string | null }>(row: Row): row is Row & Tables['jwt_key'] {
   return row.id !== null
+}
+
+/** A page of a ledger as it is stored, in order. */
+export function readEventRows(
+  db: Kysely<Tables>,
+  ledgerId: string,
+  { after, limit }: { after: number; limit: number },
+): Promise<Selectable<Tables['event']>[]> {
+  return db
+    .selectFrom('event')
+    .select(eventColumns)
+    .where('project_id', '=', ledgerId)
+    .where('revision', '>', after)
+    .orderBy('revision')
+    .limit(limit)
+    .execute()
 }

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ecKey } from '../support/pem.ts'
+import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+beforeAll(async () => {
+  server = await startServer(folder, { PUBRING_WORKERS: '2' })
+})
+afterAll(async () => {
+  server.signal('SIGTERM')
+  expect(await server.ended).toBe(0)
+  remove()
+})
+
+/** Enough of them that both workers hold some. */
+const verifiers = 6
+
+const keys = () => `${server.url}/v1/projects/default/jwt-keys`
+const jwks = () => `${server.url}/v1/projects/default/.well-known/jwks.json`
+
+function send(method: string, url: string, body: object): Promise<Response> {
+  const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
+  return fetch(url, { method, headers, body: JSON.stringify(body) })
+}
+
+async function register(): Promise<string> {
+  const body = { name: 'k', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  return (await jsonOf<{ kid: string }>(await send('POST', keys(), body))).kid
+}
+
+async function kidsIn(response: Response): Promise<string[]> {
+  return (await jsonOf<{ keys: { kid: string }[] }>(response)).keys.map(({ kid }) => kid)
+}
+
+interface Answer {
+  at: number
+  etag: string
+  kids: string[]
+}
+
+async function answerOf(response: Response): Promise<Answer> {
+  const at = performance.now()
+  expect(response.status).toBe(200)
+  return { at, etag: response.headers.get('etag') ?? '', kids: await kidsIn(response) }
+}
+
+/** Holds a request each on connections of their own. */
+function hold(etag: string): Promise<Answer[]> {
+  const headers = { 'If-None-Match': etag, Prefer: 'wait=30', Connection: 'close' }
+  const one = async () => answerOf(await fetch(jwks(), { headers }))
+  return Promise.all(Array.from({ length: verifiers }, one))
+}
+
+test('with two workers held requests tell of a key that goes or comes within a second, 100 times of 100 each', async () => {
+  const kid = await register()
+  let last: Answer | undefined
+  await expect
+    .poll(async () => {
+      last = await answerOf(await fetch(jwks()))
+      return last.kids
+    })
+    .toContain(kid)
+  for (let round = 0; round < 200; round += 1) {
+    const active = round % 2 === 1
+    const held = hold(last?.etag ?? '')
+    await send('PATCH', `${keys()}/${kid}`, { active })
+    const answered = performance.now()
+    const answers = await held
+    for (const { at, kids } of answers) {
+      expect(at - answered).toBeLessThan(1_000)
+      expect(kids.includes(kid)).toBe(active)
+    }
+    last = answers[0]
+  }
+})
+
+test('with two workers a held request tells of an expiry within a second', async () => {
+  const kid = await register()
+  const expires = Date.now() + 3_000
+  await send('PATCH', `${keys()}/${kid}`, { expireTime: new Date(expires).toISOString() })
+  await delay(1_000)
+  const present = await answerOf(await fetch(jwks()))
+  expect(present.kids).toContain(kid)
+  const due = performance.now() + expires - Date.now()
+  for (const { at, kids } of await hold(present.etag)) {
+    expect(at - due).toBeLessThan(1_000)
+    expect(kids).not.toContain(kid)
+  }
+})
