@@ -26,8 +26,7 @@ export type Run = <Row>(statement: Statement) => Promise<QueryResult<Row>>
 export function kyselyOver(run: Run): Kysely<Tables> {
   const connection: DatabaseConnection = {
     executeQuery: (query) => run(query),
-    // biome-ignore lint/correctness/useYield: nothing is streamed here, and the interface wants it said.
-    async *streamQuery() {
+    streamQuery() {
       throw notHere()
     },
   }
