@@ -23,7 +23,7 @@ export default defineConfig({
         test: {
           name: 'sqlite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/**/*.long.test.ts'],
+          exclude: ['test/**/*.long.test.ts', 'test/console/**'],
           provide: { engine: 'sqlite' },
         },
       },
@@ -34,6 +34,15 @@ export default defineConfig({
           include: onBothEngines,
           exclude: ['test/**/*.long.test.ts'],
           provide: { engine: 'postgres' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'console',
+          include: ['test/console/**/*.test.ts'],
+          globalSetup: 'test/support/console-setup.ts',
+          provide: { engine: 'sqlite' },
         },
       },
     ],

@@ -5,6 +5,8 @@ import { loadConfig } from '../src/config.ts'
 import { openSqliteStore } from '../src/storage/sqlite-store.ts'
 import { openApiDocument } from './openapi-document.ts'
 
+const nothingIsExamined = () => Promise.reject(new Error('Nothing is examined here.'))
+
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
 const store = await openSqliteStore({ file: join(folder, 'pubring.db') })
 try {
@@ -12,7 +14,8 @@ try {
     store,
     clock: { now: Date.now, monotonic: () => performance.now() },
     config: loadConfig({}, {}),
-    examine: () => Promise.reject(new Error('Nothing is examined here.')),
+    examine: nothingIsExamined,
+    bulk: { examineAll: nothingIsExamined, findSharedPrimes: nothingIsExamined },
   })
   mkdirSync(new URL('../docs/', import.meta.url), { recursive: true })
   writeFileSync(new URL('../docs/openapi.json', import.meta.url), document)

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { closest } from 'fastest-levenshtein'
+import { clientVariables } from './client-settings.ts'
 import {
   apiKeySecret,
   choice,
@@ -15,28 +15,7 @@ import {
   text,
   withPasswords,
 } from './config-values.ts'
-
-/** One setting: where it comes from, how it is read, and what its line in `--help` says. */
-interface Setting<Value> {
-  env: `PUBRING_${string}`
-  /** Absent for secrets: a command line can be read by every user of the machine. */
-  flag?: `--${string}`
-  /** As text, the way a person would write it; undefined: there is none. */
-  default: string | undefined
-  help: string
-  /** Throws an Error with the end of a sentence that begins with the setting's name. */
-  read(text: string): Value
-}
-
-function setting<Value>(
-  name: string,
-  fallback: string | undefined,
-  read: (text: string) => Value,
-  help: string,
-): Setting<Value> {
-  const env = `PUBRING_${name.toUpperCase().replaceAll('-', '_')}` as const
-  return { env, flag: `--${name}`, default: fallback, help, read }
-}
+import { type Environment, readSetting, refuseUnknown, type Setting, setting } from './setting.ts'
 
 /** Every setting of the server: the one place that says its name, default, range and purpose. */
 export const settings = {
@@ -120,6 +99,30 @@ export const settings = {
     integer(16_384, 1_048_576),
     'Size that the body of a request may have.',
   ),
+  maxPemLength: setting(
+    'max-pem-length',
+    '16384',
+    integer(4_096, 65_536),
+    'Characters that the text of one key may have; the largest legal key has 3595.',
+  ),
+  maxPageSize: setting(
+    'max-page-size',
+    '200',
+    integer(200, 10_000),
+    'Entries that one page of a list may have (limit); clients count on 200.',
+  ),
+  maxImportKeys: setting(
+    'max-import-keys',
+    '1000',
+    integer(1, 10_000),
+    'Keys that one import (POST …/key-imports) may bring.',
+  ),
+  maxImportBytes: setting(
+    'max-import-bytes',
+    '4194304',
+    integer(16_384, 67_108_864),
+    'Size that the body of an import may have.',
+  ),
   workers: setting(
     'workers',
     '1',
@@ -201,19 +204,28 @@ export type Config = Readonly<
 /** Settings that may have no value. */
 type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThreads' | 'metricsPort'
 
-/** Variables of the command line client, which the server lets pass. */
-const clientVariables = ['PUBRING_URL', 'PUBRING_API_KEY', 'PUBRING_API_KEY_FILE']
+/**
+ * Throws a SettingError where there is a `PUBRING_*` variable that neither the server nor the command
+ * line client knows.
+ */
+export function refuseUnknownVariables(env: Environment): void {
+  const known = Object.values(settings).map((one) => one.env)
+  refuseUnknown(env, [...known, ...clientVariables])
+}
 
 /**
- * Reads the environment and the flags, flags first. Throws an Error with one line for a person
+ * Reads the environment and the flags, flags first. Throws a SettingError with one line for a person
  * where a value is bad or a `PUBRING_*` variable is not known.
  */
 export function loadConfig(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   flags: Readonly<Record<string, string | undefined>> = {},
 ): Config {
   refuseUnknownVariables(env)
-  const read = <Name extends SettingName>(name: Name) => readSetting<Name>(name, env, flags[name])
+  const read = <Name extends SettingName>(name: Name): Read[Name] | undefined => {
+    const one: Setting<unknown> = settings[name]
+    return readSetting(one, env, flags[name]) as Read[Name] | undefined
+  }
   const host = read('host') as string
   const port = read('port') as number
   const named = Object.keys(settings) as SettingName[]
@@ -222,32 +234,4 @@ export function loadConfig(
   )
   const publicUrl = `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
   return Object.freeze({ publicUrl, ...values, ...withPasswords(values, env.PGPASSWORD) }) as Config
-}
-
-function readSetting<Name extends SettingName>(
-  name: Name,
-  env: Readonly<Record<string, string | undefined>>,
-  flag: string | undefined,
-): Read[Name] | undefined {
-  const one: Setting<unknown> = settings[name]
-  const [source, given] = flag === undefined ? [one.env, env[one.env]] : [one.flag, flag]
-  const value = given ?? one.default
-  if (value === undefined) return undefined
-  try {
-    return one.read(value) as Read[Name]
-  } catch (error) {
-    throw new Error(`${source} ${error instanceof Error ? error.message : error}.`)
-  }
-}
-
-function refuseUnknownVariables(env: Readonly<Record<string, string | undefined>>): void {
-  const known = [...Object.values(settings).map((one) => one.env), ...clientVariables]
-  const unknown = Object.keys(env).find(
-    (name) => name.startsWith('PUBRING_') && !known.includes(name),
-  )
-  if (unknown !== undefined) {
-    throw new Error(
-      `${unknown} is not a variable that Pubring knows; did you mean ${closest(unknown, known)}?`,
-    )
-  }
 }

@@ -5,14 +5,27 @@ import { expect, test } from 'vitest'
 /** What each layer may import besides itself; whatever is not named here is forbidden. */
 const below: Record<string, string[]> = {
   'errors.ts': [],
+  client: [],
   contract: [],
   core: ['contract', 'errors.ts'],
   'config-values.ts': ['core'],
-  'config.ts': ['core', 'config-values.ts'],
+  'setting.ts': [],
+  'client-settings.ts': ['config-values.ts', 'setting.ts'],
+  'config.ts': ['core', 'config-values.ts', 'setting.ts', 'client-settings.ts'],
   storage: ['core', 'contract', 'errors.ts'],
   http: ['core', 'contract', 'errors.ts'],
-  cli: ['http', 'storage', 'core', 'contract', 'errors.ts', 'config.ts'],
-  'main.ts': ['cli', 'config.ts'],
+  cli: [
+    'http',
+    'storage',
+    'core',
+    'contract',
+    'errors.ts',
+    'config.ts',
+    'setting.ts',
+    'client-settings.ts',
+    'client',
+  ],
+  'main.ts': ['cli'],
 }
 
 /** Packages that belong to one layer alone. */
@@ -20,17 +33,20 @@ const owners: [RegExp, RegExp][] = [
   [/^(fastify|@fastify\/.*|@scalar\/.*)$/, /^http$/],
   [/^prom-client$/, /^http$/],
   [/^(kysely.*|node:sqlite|pg)$/, /^storage$/],
-  [/^(commander|picocolors|cli-progress)$/, /^(cli|main\.ts)$/],
+  [/^(commander|picocolors|cli-progress|@inquirer\/.*|@bomb\.sh\/.*)$/, /^(cli|main\.ts)$/],
   [/^typebox/, /^(contract|http)$/],
   [/^node:process$/, /^(cli|main\.ts|config\.ts)$/],
 ]
 
-const layerOf = (file: string) => file.split('/')[1] ?? ''
-const files = globSync('src/**/*.ts')
+/** `src/LAYER/…`; the client stands beside `src` and is one layer. */
+const layerOf = (file: string) => /^(?:src\/)?([^/]+)/.exec(file)?.[1] ?? ''
+const files = globSync(['src/**/*.ts', 'client/src/**/*.ts'])
+/** Examples in comments import what they like. */
+const comments = /\/\*[\s\S]*?\*\//g
 
 test.each(files)('%s imports from its own layer and those below alone', (file) => {
   const layer = layerOf(file)
-  const source = readFileSync(file, 'utf8')
+  const source = readFileSync(file, 'utf8').replace(comments, '')
   const imports = [...source.matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
     ([, name]) => name ?? '',
   )
@@ -39,6 +55,8 @@ test.each(files)('%s imports from its own layer and those below alone', (file) =
       const target = layerOf(normalize(join(dirname(file), name)))
       expect([layer, ...(below[layer] ?? [])], `${name} from ${layer}`).toContain(target)
     }
+    // The client runs in browsers, Deno and Bun too, and has no dependencies.
+    if (layer === 'client') expect(name).toMatch(/^\./)
     for (const [owned, owner] of owners) {
       if (owned.test(name)) expect(layer, `${name} belongs elsewhere`).toMatch(owner)
     }

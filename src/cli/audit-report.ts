@@ -1,6 +1,4 @@
-import process from 'node:process'
 import { Presets, SingleBar } from 'cli-progress'
-import picocolors from 'picocolors'
 import type {
   AuditFailure,
   AuditFinding,
@@ -8,6 +6,7 @@ import type {
   AuditStage,
   AuditSummary,
 } from '../core/audit/records.ts'
+import { coloursFor, type Terminal } from './terminal.ts'
 
 export interface AuditReport {
   listener: AuditListener
@@ -24,30 +23,31 @@ const stageNames: Record<AuditStage, string> = {
 }
 
 /** Results on stdout as they come (as JSON: at the end), progress on stderr if that is a terminal. */
-export function createAuditReport({ json }: { json: boolean }): AuditReport {
+export function createAuditReport(terminal: Terminal, { json }: { json: boolean }): AuditReport {
+  const { stdout, stderr } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
-  const bar = createBar()
+  const bar = createBar(terminal)
   return {
     listener: {
       progress: (stage, done, total) => bar.show(stage, done, total),
       finding(finding) {
         findings.push(finding)
-        if (!json) bar.interrupt(() => process.stdout.write(findingLine(finding)))
+        if (!json) bar.interrupt(() => stdout.write(findingLine(finding, terminal)))
       },
       failure(failure) {
         failures.push(failure)
-        bar.interrupt(() => process.stderr.write(failureLine(failure)))
+        if (!json) bar.interrupt(() => stderr.write(failureLine(failure)))
       },
     },
     end(summary) {
       bar.stop()
-      process.stdout.write(
+      stdout.write(
         json
           ? `${JSON.stringify({ ...summary, findings, failures }, null, 2)}\n`
           : summaryText(summary, findings, failures),
       )
-      process.stderr.write(hints(summary, findings))
+      if (!json) stderr.write(hints(summary, findings))
       return findings.length + failures.length > 0
     },
     stop: bar.stop,
@@ -55,10 +55,10 @@ export function createAuditReport({ json }: { json: boolean }): AuditReport {
 }
 
 /** One line of progress; cli-progress shows nothing where stderr is no terminal. */
-function createBar() {
+function createBar({ stderr }: Terminal) {
   const format = '{stage} {bar} {value}/{total}, {eta_formatted} left'
   const bar = new SingleBar(
-    { stream: process.stderr, format, hideCursor: true, clearOnComplete: true },
+    { stream: stderr as NodeJS.WriteStream, format, hideCursor: true, clearOnComplete: true },
     Presets.shades_classic,
   )
   let shown: AuditStage | undefined
@@ -72,7 +72,7 @@ function createBar() {
     },
     /** Writes a line where the bar stands; the bar comes back below it. */
     interrupt(write: () => void): void {
-      if (process.stderr.isTTY) process.stderr.write('\r\u001b[2K')
+      if (stderr.isTTY === true) stderr.write('\r\u001b[2K')
       write()
     },
     stop(): void {
@@ -81,10 +81,14 @@ function createBar() {
   }
 }
 
-function findingLine({ code, projectName, kid, detail, ...state }: AuditFinding): string {
+function findingLine(
+  { code, projectName, kid, detail, ...state }: AuditFinding,
+  terminal: Terminal,
+): string {
+  const { red } = coloursFor(terminal.stdout, terminal.env)
   const news = state.isNew ? 'new' : 'known'
   const key = state.active ? 'active' : state.deactivated ? 'switched off' : 'inactive'
-  return `${picocolors.red(code)}  ${projectName}  ${kid}  ${news}, ${key}: ${detail}\n`
+  return `${red(code)}  ${projectName}  ${kid}  ${news}, ${key}: ${detail}\n`
 }
 
 function failureLine({ projectName, kid, reason }: AuditFailure): string {

@@ -1,4 +1,3 @@
-import process from 'node:process'
 import { loadConfig } from '../config.ts'
 import { parseProjectRef } from '../core/access.ts'
 import { createAuditPool } from '../core/audit/pool.ts'
@@ -9,6 +8,9 @@ import { lowerProcessPriority } from '../core/priority.ts'
 import { openAudit } from '../storage/open.ts'
 import { createAuditReport } from './audit-report.ts'
 import { readBlocklist } from './blocklist.ts'
+import { exitCodes } from './exit-codes.ts'
+import { CommandError } from './failures.ts'
+import type { Terminal } from './terminal.ts'
 
 export interface AuditFlags {
   project?: string
@@ -18,26 +20,24 @@ export interface AuditFlags {
   databaseUrl?: string
 }
 
-/** What a shell answers for a process that the signal ended. */
-const interrupted = { SIGINT: 130, SIGTERM: 143 } as const
-
 /**
  * Audits the registry in the configured database, beside a server that may be running on it. Exit
  * code 1 where something was found, 0 where nothing was, 130 or 143 where a signal ended it.
  */
-export async function audit(flags: AuditFlags): Promise<void> {
-  const config = loadConfig(process.env, { databaseUrl: flags.databaseUrl })
+export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
+  const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
-  const signal = abortOnSignals()
+  const signal = terminal.interruption()
   const store = await openAudit(config.databaseUrl)
   const work = createAuditPool(signal)
-  const report = createAuditReport({ json: flags.json === true })
+  const report = createAuditReport(terminal, { json: flags.json === true })
   try {
     const clock = { now: Date.now, monotonic: () => performance.now() }
     const setup = { store, clock, work, blocklist, listener: report.listener }
     const found = report.end(await auditKeys(setup, { ...(await options(store, flags)), signal }))
-    process.exitCode ??= found ? 1 : 0
+    // A signal that ended it has set the code.
+    if (found && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code
   } finally {
     report.stop()
     await work.close()
@@ -49,18 +49,8 @@ async function options(store: AuditStore, flags: AuditFlags): Promise<AuditOptio
   const { project, deactivate = false, again = false } = flags
   if (project === undefined) return { deactivate, again }
   const found = await store.findProject(parseProjectRef(project))
-  if (found === undefined) throw new Error(`There is no project ${project}.`)
-  return { deactivate, again, projectId: found.id }
-}
-
-/** The first signal ends the audit in good order; a second one ends the process. */
-function abortOnSignals(): AbortSignal {
-  const controller = new AbortController()
-  for (const [name, code] of Object.entries(interrupted)) {
-    process.once(name, () => {
-      process.exitCode = code
-      controller.abort()
-    })
+  if (found === undefined) {
+    throw new CommandError('not_found', `There is no project ${project}.`)
   }
-  return controller.signal
+  return { deactivate, again, projectId: found.id }
 }

@@ -1,19 +1,22 @@
 import { existsSync, rmSync } from 'node:fs'
-import process from 'node:process'
 import { loadConfig } from '../config.ts'
 import { sqliteFile } from '../storage/open.ts'
 import { copySqlite, integrityFaults, placeFile } from '../storage/sqlite-copies.ts'
+import type { DatabaseFlags } from './commands/database.ts'
+import { printResult, say } from './output.ts'
+import type { Terminal } from './terminal.ts'
 
 /**
  * Copies the configured database to a file, whether a server runs or not. The file is there only
  * once the copy is whole, checked and on the disk.
  */
 export async function backUp(
+  terminal: Terminal,
   target: string,
-  flags: { databaseUrl?: string; force?: true },
+  flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
   const { databaseUrl, force = false } = flags
-  const source = sqliteFile(loadConfig(process.env, { databaseUrl }).databaseUrl)
+  const source = sqliteFile(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
   if (existsSync(target) && !force) throw taken(target)
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
@@ -27,7 +30,8 @@ export async function backUp(
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     throw code === 'EEXIST' ? taken(target) : error
   }
-  process.stderr.write(`${target} holds all that was acknowledged before, and is whole.\n`)
+  printResult(terminal, flags.json, { file: target }, () => '')
+  say(terminal, `${target} holds all that was acknowledged before, and is whole.`)
 }
 
 function taken(target: string): Error {

@@ -30,6 +30,7 @@ export async function openRegistry(
     clock: { now: Date.now, monotonic: () => performance.now() },
     config,
     examine: (text, algorithm) => intake.examine(text, algorithm),
+    bulk: intake.bulk,
   }
   return {
     context,
@@ -46,6 +47,8 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
     publicUrl: config.publicUrl,
     trustProxy: config.trustProxy,
     bodyLimit: config.maxBodyBytes,
+    importBodyLimit: config.maxImportBytes,
+    maxPageSize: config.maxPageSize,
     rateLimit: config.rateLimit,
     publicRateLimit: config.publicRateLimit,
     overloadLag: config.overloadLag,
@@ -82,15 +85,14 @@ export async function listen(app: HttpApp, { host, port }: Config): Promise<void
   try {
     await app.listen({ host, port })
   } catch (error) {
-    await app.close()
     throw listenError(error, { host, port, prefix: 'PUBRING' })
   }
 }
 
 /** The processors are shared by all workers, each of which examines keys in threads of its own. */
-function intakeBounds({ intakeThreads, intakeQueue, workers }: Config) {
+function intakeBounds({ intakeThreads, intakeQueue, maxPemLength, workers }: Config) {
   const share = Math.max(1, Math.floor((availableParallelism() - 1) / workers))
-  return { maxQueue: intakeQueue, threads: intakeThreads ?? share }
+  return { maxQueue: intakeQueue, maxLength: maxPemLength, threads: intakeThreads ?? share }
 }
 
 interface Listening {

@@ -1,6 +1,5 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import process from 'node:process'
 import { loadConfig } from '../config.ts'
 import { openLedgers, sqliteFile } from '../storage/open.ts'
 import {
@@ -10,18 +9,22 @@ import {
   replaceSqlite,
 } from '../storage/sqlite-copies.ts'
 import { openMigrated } from '../storage/sqlite-migrate.ts'
+import type { DatabaseFlags } from './commands/database.ts'
 import { brokenLedgers } from './ledgers.ts'
+import { printResult, say } from './output.ts'
+import type { Terminal } from './terminal.ts'
 
 /**
  * Puts a backup in the place of the configured database, after it has been found whole. What was
  * there stays beside it. Refuses while a server uses the database.
  */
 export async function restore(
+  terminal: Terminal,
   source: string,
-  flags: { databaseUrl?: string; force?: true },
+  flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
   const { databaseUrl, force = false } = flags
-  const file = sqliteFile(loadConfig(process.env, { databaseUrl }).databaseUrl)
+  const file = sqliteFile(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
   const staged = `${file}.restoring`
   const aside = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
   const replaced = existsSync(file)
@@ -33,10 +36,14 @@ export async function restore(
   } finally {
     removeStaged(staged)
   }
-  process.stderr.write(`${file} is restored from ${source}.
+  const document = { file, source, ...(replaced ? { before: aside } : {}) }
+  printResult(terminal, flags.json, document, () => '')
+  say(
+    terminal,
+    `${file} is restored from ${source}.
 ${replaced ? `What was there before is ${aside}.\n` : ''}All that was changed after the backup is undone: keys that were switched off since then are
-published again, and API keys that were revoked since then work again.
-`)
+published again, and API keys that were revoked since then work again.`,
+  )
 }
 
 /** The backup beside the database, in the schema of this release. */

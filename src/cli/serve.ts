@@ -3,8 +3,8 @@ import process from 'node:process'
 import type { Config } from '../config.ts'
 import { prepareRegistry } from '../core/first-start.ts'
 import type { HttpApp } from '../http/app.ts'
-import { openExistingStore } from '../storage/open.ts'
-import { createApp, listen, listenForMetrics, openRegistry } from './instance.ts'
+import { openExistingStore, openStore } from '../storage/open.ts'
+import { createApp, listen, listenForMetrics, openRegistry, type Registry } from './instance.ts'
 import { shutDown, whenTold } from './shutdown.ts'
 import { announce, announceLoss } from './welcome.ts'
 import { tellMetrics } from './worker-metrics.ts'
@@ -21,27 +21,53 @@ export async function serve(config: Config): Promise<void> {
 }
 
 async function serveAlone(config: Config): Promise<void> {
-  const registry = await openRegistry(config)
-  const { newSecret } = await prepareRegistry(registry.context, config.adminApiKey)
-  const app = await createApp(registry, config)
+  let newSecret: string | undefined
   try {
-    await listenForMetrics(config, () => app.metrics.metrics())
-    await listen(app, config)
+    const app = await starting(config, openStore, async (registry) => {
+      newSecret = (await prepareRegistry(registry.context, config.adminApiKey)).newSecret
+    })
+    whenTold(endOf(app, config), () => process.exit(1))
   } catch (error) {
     announceLoss(newSecret)
     throw error
   }
-  whenTold(endOf(app, config), () => process.exit(1))
   announce(config.publicUrl, newSecret)
 }
 
 /** One of several: the parent has prepared the registry and says when to end. */
 async function serveAsWorker(config: Config): Promise<void> {
-  const app = await createApp(await openRegistry(config, openExistingStore), config)
-  tellMetrics(() => app.metrics.getMetricsAsJSON())
-  await listen(app, config)
+  const app = await starting(config, openExistingStore, async () => {})
   // Told twice is told once: by the parent, and as a member of its process group.
   whenTold(endOf(app, config), () => {})
+}
+
+/**
+ * Opens the registry, prepares it and listens. Lets go of all of it where a step fails, since a
+ * thread or a connection that is left would keep the process that serves nothing alive.
+ */
+async function starting(
+  config: Config,
+  open: typeof openStore,
+  prepare: (registry: Registry) => Promise<void>,
+): Promise<HttpApp> {
+  const registry = await openRegistry(config, open)
+  let app: HttpApp | undefined
+  try {
+    await prepare(registry)
+    app = await createApp(registry, config)
+    await publishMetrics(app, config)
+    await listen(app, config)
+    return app
+  } catch (error) {
+    await (app ?? registry).close()
+    throw error
+  }
+}
+
+/** On a port of its own; those of a worker go to its parent, which adds them up. */
+async function publishMetrics(app: HttpApp, config: Config): Promise<void> {
+  if (cluster.isWorker) tellMetrics(() => app.metrics.getMetricsAsJSON())
+  else await listenForMetrics(config, () => app.metrics.metrics())
 }
 
 function endOf(app: HttpApp, { shutdownGrace }: Config) {

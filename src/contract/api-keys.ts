@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
 import { Time, TimeInput, Uuid } from './common.ts'
+import { roles } from './roles.ts'
 
-/** Roles from weak to strong; each may do all that the ones before it may. */
-export const roles = ['reader', 'writer', 'admin'] as const
-export type Role = (typeof roles)[number]
+export type { Role } from './roles.ts'
 
 export const RoleName = Type.Enum([...roles], {
   description: '`reader` reads, `writer` also changes JWT keys, `admin` changes everything.',

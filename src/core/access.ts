@@ -1,5 +1,5 @@
-import { type Role, roles } from '../contract/api-keys.ts'
 import { projectNamePattern } from '../contract/projects.ts'
+import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { parseId } from './ids.ts'

@@ -23,7 +23,7 @@ export function admitKey(
   key: KeyRecord,
   { limits, now, blocked }: Admission,
 ): void {
-  if (blocked) throw refusedKey('compromised_key', submittedBefore)
+  if (blocked) refuseBlocked()
   const twin = existing.find((other) => other.thumbprint === key.thumbprint)
   if (twin !== undefined) {
     throw new PubringError(
@@ -32,15 +32,24 @@ export function admitKey(
       { kid: twin.id },
     )
   }
-  refuseRelatedModulus(existing, key)
-  if (existing.length >= limits.maxKeys) {
-    throw new PubringError(
-      'key_limit_reached',
-      `The project has ${existing.length} keys and may have ${limits.maxKeys}. Delete keys that are no longer used.`,
-      { limit: limits.maxKeys },
-    )
-  }
-  refuseLargeJwks([...existing, key], limits, now)
+  refuseReusedModulus(existing, key)
+  refuseSharedPrime(existing, key)
+  refuseOneTooMany(existing.length, limits)
+  refuseLargeJwks(jwksText([...existing, key], now).length, limits)
+}
+
+/** A key whose private half was submitted is taken into no project. */
+export function refuseBlocked(): never {
+  throw refusedKey('compromised_key', submittedBefore)
+}
+
+export function refuseOneTooMany(count: number, limits: KeyLimits): void {
+  if (count < limits.maxKeys) return
+  throw new PubringError(
+    'key_limit_reached',
+    `The project has ${count} keys and may have ${limits.maxKeys}. Delete keys that are no longer used.`,
+    { limit: limits.maxKeys },
+  )
 }
 
 export const submittedBefore: Fault = {
@@ -57,21 +66,28 @@ export function refuseActivationOfBlocked(): never {
   })
 }
 
-/** RSA keys that share their modulus or a prime fall together, so the second one is refused. */
-function refuseRelatedModulus(existing: readonly KeyRecord[], key: KeyRecord): void {
+/** RSA keys that share their modulus fall together, so the second one is refused. */
+export function refuseReusedModulus(existing: readonly KeyRecord[], key: KeyRecord): void {
   if (key.jwk.kty !== 'RSA') return
   const twin = existing.find((other) => other.materialSha256 === key.materialSha256)
-  if (twin !== undefined) {
-    const detail = `This key has the same modulus as the key ${twin.id}: whoever holds one private key holds both. Make a new pair.`
-    throw refusedKey('weak_key', { code: 'rsa_modulus_reused', detail })
-  }
+  if (twin === undefined) return
+  const detail = `This key has the same modulus as the key ${twin.id}: whoever holds one private key holds both. Make a new pair.`
+  throw refusedKey('weak_key', { code: 'rsa_modulus_reused', detail })
+}
+
+/** So do RSA keys that share a prime. */
+export function refuseSharedPrime(existing: readonly KeyRecord[], key: KeyRecord): void {
+  if (key.jwk.kty !== 'RSA') return
   const others = existing.filter((other) => other.jwk.kty === 'RSA')
   const found = sharesPrime(modulus(key), others.map(modulus))
   const sharer = found === undefined ? undefined : others[found]
-  if (sharer !== undefined) {
-    const detail = `This key shares a prime with the key ${sharer.id}: both can be broken. Make new pairs for both, on a machine with a working random generator, and deactivate ${sharer.id}.`
-    throw refusedKey('weak_key', { code: 'rsa_shared_prime', detail })
-  }
+  if (sharer !== undefined) throw refusedKey('weak_key', sharedPrime(sharer.id))
+}
+
+/** What is wrong with a key that shares a prime with the registered one. */
+export function sharedPrime(kid: string): Fault {
+  const detail = `This key shares a prime with the key ${kid}: both can be broken. Make new pairs for both, on a machine with a working random generator, and deactivate ${kid}.`
+  return { code: 'rsa_shared_prime', detail }
 }
 
 function modulus(key: KeyRecord): bigint {
@@ -86,8 +102,7 @@ function refusedKey(problem: 'weak_key' | 'compromised_key', fault: Fault): Pubr
 }
 
 /** Verifiers stop reading a key set at 50 KiB (Nimbus JOSE); one key too many would stop them all. */
-function refuseLargeJwks(keys: readonly KeyRecord[], limits: KeyLimits, now: string): void {
-  const bytes = jwksText(keys, now).length
+export function refuseLargeJwks(bytes: number, limits: KeyLimits): void {
   if (bytes > limits.maxJwksBytes) {
     throw new PubringError(
       'jwks_too_large',
@@ -124,11 +139,8 @@ export function patchKey(
     publishTime: published ? updateTime : key.publishTime,
   }
   if (isActive(patched, now) && !isActive(key, now)) {
-    refuseLargeJwks(
-      all.map((other) => (other.id === key.id ? patched : other)),
-      limits,
-      now,
-    )
+    const keys = all.map((other) => (other.id === key.id ? patched : other))
+    refuseLargeJwks(jwksText(keys, now).length, limits)
   }
   return patched
 }

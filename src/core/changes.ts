@@ -1,4 +1,5 @@
-import type { Role } from '../contract/api-keys.ts'
+import type { Role } from '../contract/roles.ts'
+import type { FieldError } from '../errors.ts'
 import type { IntakeCode } from './intake/codes.ts'
 import type { Exposed } from './intake/types.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from './records.ts'
@@ -47,6 +48,30 @@ export interface WeaknessReport {
   deactivated: boolean
 }
 
+/** One key of an import; the kid is made before it is sent, as that of every key. */
+export interface KeyToImport {
+  /** Its place in the request. */
+  index: number
+  key: KeyRecord
+  /** Whether the caller chose the kid. */
+  kidGiven: boolean
+}
+
+/** How full something is before and after an import. */
+interface Room {
+  before: number
+  after: number
+  limit: number
+}
+
+/** What came of an import; where anything is `refused`, nothing was stored. */
+export interface ImportResult {
+  /** Of the keys that are not refused, in the order given. */
+  items: { outcome: 'created' | 'present'; kid: string }[]
+  refused: FieldError[]
+  room: { keys: Room; jwksBytes: Room }
+}
+
 /** The last use of an API key that is not yet written down. */
 export interface ApiKeyUse {
   id: string
@@ -62,6 +87,17 @@ export type Change =
   | { type: 'project.rename'; origin: Origin; projectId: string; name: string; ifMatch?: string }
   | { type: 'project.delete'; origin: Origin; projectId: string; ifMatch?: string }
   | { type: 'key.create'; origin: Origin; key: KeyRecord; limits: KeyLimits }
+  | {
+      type: 'key.import'
+      origin: Origin
+      projectId: string
+      keys: KeyToImport[]
+      limits: KeyLimits
+      /** Kids of the RSA keys that those of the import were compared with: they share no prime. */
+      compared: string[]
+      /** Only say what would come of it. */
+      dryRun: boolean
+    }
   | {
       type: 'key.update'
       origin: Origin
@@ -122,6 +158,7 @@ export interface ChangeResults {
   'project.rename': ProjectRecord
   'project.delete': undefined
   'key.create': KeyRecord
+  'key.import': ImportResult
   'key.update': KeyRecord
   'key.delete': undefined
   'key.report_weakness': WeaknessReport

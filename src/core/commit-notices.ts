@@ -30,6 +30,7 @@ export function ledgersOf(change: Change): string[] {
       return [change.projectId, systemLedgerId]
     case 'key.create':
       return [change.key.projectId]
+    case 'key.import':
     case 'key.update':
     case 'key.delete':
     case 'key.report_weakness':

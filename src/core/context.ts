@@ -1,8 +1,9 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './changes.ts'
+import type { BulkIntake } from './intake/bulk.ts'
 import type { Exposed, Verdict } from './intake/types.ts'
 import type { LedgerEvent } from './ledger.ts'
-import type { ApiKeyRecord, KeyCount, KeySet, ProjectRecord } from './records.ts'
+import type { ApiKeyRecord, KeyCount, KeySet, ProjectRecord, RsaKey } from './records.ts'
 
 /** How a caller names a project. */
 export type ProjectRef = { id: string } | { name: string }
@@ -39,6 +40,8 @@ export interface Store {
    * public one into no project. Keys that were there before stay; they are reported as compromised.
    */
   isBlocked(material: Exposed): Promise<boolean>
+  /** What is needed to compare the project's RSA keys with others. */
+  rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Where the keys with this material are, in all projects, whatever their state. */
   keysOfMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
   /**
@@ -74,6 +77,8 @@ export interface CoreConfig {
   maxHeldRequests: number
   /** Event streams that are open at the same time. */
   maxEventStreams: number
+  /** Keys that one import may bring. */
+  maxImportKeys: number
   /** Begins every issuer, without a final slash. */
   publicUrl: string
 }
@@ -85,4 +90,6 @@ export interface Context {
   config: CoreConfig
   /** The intake's verdict, worked out off the event loop. */
   examine(text: string, algorithm: Algorithm | undefined): Promise<Verdict>
+  /** The same for imports, behind single keys. */
+  bulk: BulkIntake
 }

@@ -33,6 +33,31 @@ export function jwksText(keys: readonly KeyRecord[], now: string): string {
   return JSON.stringify({ keys: keys.filter((key) => isActive(key, now)).map(jwksEntry) })
 }
 
+/**
+ * Counts the octets of the JWKS as keys join it: `jwksText(keys, now).length` without writing the
+ * whole of it for each key.
+ */
+export function jwksLength(keys: readonly KeyRecord[], now: string) {
+  const active = keys.filter((key) => isActive(key, now))
+  const entryLength = (key: KeyRecord) => JSON.stringify(jwksEntry(key)).length
+  let length = jwksText([], now).length + active.reduce((sum, key) => sum + entryLength(key), 0)
+  let entries = active.length
+  const withCommas = (octets: number, count: number) => octets + Math.max(0, count - 1)
+  return {
+    now: () => withCommas(length, entries),
+    /** What it would be with the key as well. */
+    with: (key: KeyRecord) =>
+      isActive(key, now)
+        ? withCommas(length + entryLength(key), entries + 1)
+        : withCommas(length, entries),
+    add(key: KeyRecord) {
+      if (!isActive(key, now)) return
+      length += entryLength(key)
+      entries += 1
+    },
+  }
+}
+
 /** The issuer of a project's tokens: from configuration alone, by id, since names change. */
 export function issuerOf(publicUrl: string, projectId: string): string {
   return `${publicUrl}/v1/projects/${projectId}`

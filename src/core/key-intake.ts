@@ -20,7 +20,15 @@ async function examine(
   text: string,
   algorithm: Algorithm | undefined,
 ): Promise<Verdict> {
-  const verdict = await context.examine(text, algorithm)
+  return recorded(context, incident, await context.examine(text, algorithm))
+}
+
+/** The verdict, with what is to be said of a private key once its incident is recorded. */
+export async function recorded(
+  context: Context,
+  incident: Incident,
+  verdict: Verdict,
+): Promise<Verdict> {
   if (verdict.ok || verdict.exposed === undefined) return verdict
   const kids = await recordExposure(context.store, incident, verdict.exposed)
   if (kids.length === 0) return verdict
@@ -57,7 +65,8 @@ export async function refusePrivateKeys(
   }
 }
 
-function intakeError({ faults }: Refused, pointer: string): PubringError {
+/** The error that refuses what the verdict is about, by its place in the request. */
+export function intakeError({ faults }: Refused, pointer: string): PubringError {
   const [first] = faults
   return new PubringError(intakeCodes[first.code].problem, first.detail, {
     errors: faults.map((fault) => ({ pointer, ...fault })),

@@ -4,13 +4,14 @@ import { projectNotFound } from './access.ts'
 import type { KeyLimits, KeyPatch, Origin } from './changes.ts'
 import type { Context, CoreConfig } from './context.ts'
 import { newId, parseId } from './ids.ts'
+import type { Accepted, PublicKey } from './intake/types.ts'
 import { convergedTime, isActive } from './jwks.ts'
 import { admit, refusePrivateKeys } from './key-intake.ts'
 import { parseLabel } from './labels.ts'
 import type { KeyRecord, KeySet } from './records.ts'
-import { now, parseExpireTime, parseTime } from './times.ts'
+import { parseExpireTime, parseTime } from './times.ts'
 
-function presentKey(key: KeyRecord, time: string): JwtKey {
+export function presentKey(key: KeyRecord, time: string): JwtKey {
   return {
     id: key.id,
     projectId: key.projectId,
@@ -57,14 +58,14 @@ export async function createKey(
   // Before anything else is wrong with the request: a private key counts as submitted all the same.
   await refusePrivateKeys(context, incident, { '/name': body.name, '/label': body.label })
   const { publicKeyPem, algorithm, expireTime } = body
-  const { key, ...accepted } = await admit(context, incident, publicKeyPem, algorithm)
+  const accepted = await admit(context, incident, publicKeyPem, algorithm)
   const createTime = origin.time
   const { clock, config, store } = context
   return store.commit({
     type: 'key.create',
     origin,
     limits: keyLimits(config),
-    key: {
+    key: acceptedKey(accepted, {
       id: newId(),
       projectId,
       label: parseKeyLabel(body),
@@ -74,20 +75,30 @@ export async function createKey(
       createTime,
       updateTime: createTime,
       publishTime: createTime,
-      publicKeyPem: key.publicKeyPem,
-      jwsAlgorithm: accepted.jwsAlgorithm,
-      jwk: key.jwk,
-      ...(key.bits === undefined ? {} : { bits: key.bits }),
-      thumbprint: key.thumbprint,
-      spkiSha256: key.spkiSha256,
-      materialSha256: key.materialSha256,
-      normalised: accepted.normalised,
-    },
+    }),
   })
 }
 
+/** The record of a key that the intake accepted. */
+export function acceptedKey(
+  { key, jwsAlgorithm, normalised }: Accepted,
+  given: Omit<KeyRecord, 'jwsAlgorithm' | 'normalised' | keyof PublicKey>,
+): KeyRecord {
+  return {
+    ...given,
+    publicKeyPem: key.publicKeyPem,
+    jwsAlgorithm,
+    jwk: key.jwk,
+    ...(key.bits === undefined ? {} : { bits: key.bits }),
+    thumbprint: key.thumbprint,
+    spkiSha256: key.spkiSha256,
+    materialSha256: key.materialSha256,
+    normalised,
+  }
+}
+
 /** `name` and `label` are two spellings of one thing; both and different is an error. */
-function parseKeyLabel(body: Pick<JwtKeyCreate, 'name' | 'label'>): string {
+export function parseKeyLabel(body: Pick<JwtKeyCreate, 'name' | 'label'>): string {
   const { name, label } = body
   if (name !== undefined && label !== undefined && name.trim() !== label.trim()) {
     throw invalidField(
@@ -99,31 +110,6 @@ function parseKeyLabel(body: Pick<JwtKeyCreate, 'name' | 'label'>): string {
   if (name !== undefined) return parseLabel(name, '/name')
   if (label !== undefined) return parseLabel(label, '/label')
   throw invalidField('/name', 'required', 'name is required: a label for the key.')
-}
-
-/** The project's keys, oldest first, all or the active ones. */
-export async function listKeys(
-  context: Context,
-  projectId: string,
-  filter: { activeOnly: boolean },
-): Promise<JwtKey[]> {
-  const { keys } = await keySet(context, projectId)
-  const time = now(context.clock)
-  const listed = filter.activeOnly ? keys.filter((key) => isActive(key, time)) : keys
-  return listed.map((key) => presentKey(key, time))
-}
-
-/** One key of the project; throws `key_not_found`, for another project's key too. */
-export async function getKey(
-  context: Context,
-  projectId: string,
-  kid: string,
-): Promise<JwtKeyWithDetails> {
-  const id = parseId(kid)
-  const { keys } = await keySet(context, projectId)
-  const key = keys.find((candidate) => candidate.id === id)
-  if (key === undefined) throw keyNotFound()
-  return presentKeyWithDetails(key, now(context.clock), context.config)
 }
 
 /** Throws `project_not_found` where the project was deleted since the path was looked up. */
@@ -194,6 +180,6 @@ function located({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: Core
   }
 }
 
-function keyLimits(config: CoreConfig): KeyLimits {
+export function keyLimits(config: CoreConfig): KeyLimits {
   return { maxKeys: config.maxKeysPerProject, maxJwksBytes: config.maxJwksBytes }
 }

@@ -24,7 +24,7 @@ const maxCachedBytes = 64 * 1024 * 1024
 
 /** A public document as it is sent: the same octets and tag on every process. */
 export interface PublishedDocument {
-  body: Buffer
+  body: string
   /** Strong, a digest of the octets. */
   etag: string
   /** Seconds for which a cache may keep it: never past the next expiry of a key. */
@@ -189,8 +189,7 @@ function documents(context: Context, projectId: string, keySet: KeySet, now: num
 }
 
 function document(text: string): Omit<PublishedDocument, 'maxAge'> {
-  const body = Buffer.from(text)
-  return { body, etag: entityTag(body) }
+  return { body: text, etag: entityTag(text) }
 }
 
 /** Octets, roughly: a key's record weighs about as much as three times its JWKS entry. */

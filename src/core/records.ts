@@ -1,5 +1,5 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
-import type { Role } from '../contract/api-keys.ts'
+import type { Role } from '../contract/roles.ts'
 import type { Normalisation, PublicJwk } from './intake/types.ts'
 
 /** A project as the store keeps it. Times are ISO 8601 UTC with milliseconds, here and below. */
@@ -53,6 +53,14 @@ export interface KeySet {
   revision: number
   /** Oldest first: createTime, then id. */
   keys: KeyRecord[]
+}
+
+/** An RSA key as far as its numbers go. */
+export interface RsaKey {
+  kid: string
+  thumbprint: string
+  /** The modulus, in base64url. */
+  n: string
 }
 
 /** Keys that have these in common. */

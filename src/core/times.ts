@@ -32,18 +32,18 @@ export function requireFuture(expireTime: string, time: string): void {
 }
 
 /** Reads a caller's moment, past or future; throws `invalid_request`. */
-export function parseTime(text: string): string {
+export function parseTime(text: string, field = 'expireTime'): string {
   const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
   // Date.parse rolls 30 February over to March; the day that comes out must be the one asked for.
   if (Number.isNaN(ms) || !isCalendarDay(text.slice(0, 10))) {
     throw invalidField(
-      '/expireTime',
+      `/${field}`,
       'time_invalid',
-      'expireTime must be an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z.',
+      `${field} must be an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z.`,
     )
   }
   if (ms >= 253402300800000) {
-    throw invalidField('/expireTime', 'time_invalid', 'expireTime must lie before the year 10000.')
+    throw invalidField(`/${field}`, 'time_invalid', `${field} must lie before the year 10000.`)
   }
   return isoTime(ms)
 }

@@ -5,6 +5,7 @@ import { createLive } from '../core/live.ts'
 import { addAccess, addAuthentication } from './access.ts'
 import { apiKeyRoutes } from './api-keys.ts'
 import { addCaching } from './caching.ts'
+import { addConsole } from './console.ts'
 import { addDocs } from './docs.ts'
 import { addErrors } from './error-handler.ts'
 import { eventRoutes } from './events.ts'
@@ -12,6 +13,7 @@ import { healthRoutes } from './health.ts'
 import { addHostCheck } from './host.ts'
 import { addJsonBodies } from './json-body.ts'
 import { keyCheckRoutes } from './key-checks.ts'
+import { keyImportRoutes } from './key-imports.ts'
 import { keyRoutes } from './keys.ts'
 import { addRequestLog } from './logging.ts'
 import { addMediaTypes } from './media-type.ts'
@@ -38,12 +40,13 @@ export async function buildApp(given: Context, options: HttpOptions): Promise<Ht
   const app = createServer(options)
   const live = createLive(given)
   const { context } = live
-  app.addHook('onRequest', async (request, reply) => {
+  app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    done()
   })
   addShutdown(app)
   app.addHook('preClose', async () => live.close())
-  addRequestLog(app)
+  addRequestLog(app, options)
   addMetrics(app, live, options)
   addErrors(app, options)
   await addSecurityHeaders(app, options.publicUrl)
@@ -63,12 +66,14 @@ export async function buildApp(given: Context, options: HttpOptions): Promise<Ht
   const routes = app.withTypeProvider<TypeBoxTypeProvider>()
   projectRoutes(routes, context, options)
   keyRoutes(routes, context, options)
+  keyImportRoutes(routes, context, options)
   apiKeyRoutes(routes, context, options)
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   publishedRoutes(routes, live)
   eventRoutes(routes, live, options)
   healthRoutes(routes, context)
-  await addDocs(app)
+  addDocs(app)
+  await addConsole(app)
   return app
 }

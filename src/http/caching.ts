@@ -13,19 +13,19 @@ declare module 'fastify' {
  * `no-cache` (RFC 9111). The tag is that which the handler set, or a digest of the octets sent.
  */
 export function addCaching(app: FastifyInstance): void {
-  app.addHook('onSend', async (request, reply, payload) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
     const { access, etag } = request.routeOptions.config
     if (access !== undefined && !reply.hasHeader('cache-control')) {
       reply.header('cache-control', 'private, no-cache')
     }
-    if (etag !== true || reply.statusCode !== 200) return payload
-    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return payload
+    if (etag !== true || reply.statusCode !== 200) return done(null, payload)
+    if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done(null, payload)
     const given = reply.getHeader('etag')
     const tag = typeof given === 'string' ? given : entityTag(payload)
     reply.header('etag', tag)
     const known = request.headers['if-none-match']
-    if (known === undefined || !matchesTag(known, tag, 'weak')) return payload
+    if (known === undefined || !matchesTag(known, tag, 'weak')) return done(null, payload)
     reply.code(304).removeHeader('content-type').removeHeader('content-length')
-    return null
+    done(null, null)
   })
 }

@@ -8,13 +8,14 @@ const preflightMaxAge = 86_400
  * What is public is so for browsers of every origin too (Fetch, CORS protocol), errors and 304
  * included. Never with credentials: nothing here looks at any.
  */
-export async function openToAllOrigins(_request: unknown, reply: FastifyReply): Promise<void> {
+export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
   reply.header('access-control-allow-origin', '*')
   reply.header(
     'access-control-expose-headers',
     'ETag, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
   )
   reply.header('cross-origin-resource-policy', 'cross-origin')
+  done()
 }
 
 /** Answers the preflight, for which no browser sends anything that could identify its user. */

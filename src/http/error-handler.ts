@@ -18,7 +18,8 @@ declare module 'fastify' {
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.decorateRequest('problem', undefined)
   app.setErrorHandler((error, request, reply) => {
-    const problem = problemOf(error, request.raw.url, options)
+    const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
+    const problem = problemOf(error, request.raw.url, { bodyLimit })
     request.problem = problem
     logFault(request, problem)
     const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
@@ -35,7 +36,7 @@ export function addErrors(app: FastifyInstance, options: HttpOptions): void {
 function problemOf(
   error: unknown,
   address: string | undefined,
-  options: HttpOptions,
+  options: Pick<HttpOptions, 'bodyLimit'>,
 ): PubringError {
   const problem = toPubringError(error, { body: options.bodyLimit })
   if (!holdsApiKey(address ?? '')) return problem

@@ -10,7 +10,7 @@ import { prefers } from './accept.ts'
 import { ledgerOf } from './access.ts'
 import { sendEvents } from './event-stream.ts'
 import type { App, HttpOptions } from './options.ts'
-import { ProjectPath, Query } from './paths.ts'
+import { defaultMaxPageSize, ProjectPath, Query } from './paths.ts'
 
 const tags = ['Events']
 
@@ -19,23 +19,24 @@ const pageSize = 50
 
 const eventStream = 'text/event-stream'
 
-const Page = Query({
-  after: Type.Optional(
-    Type.Integer({
-      minimum: 0,
-      default: 0,
-      description: 'Revision of the last event that you have.',
-    }),
-  ),
-  limit: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: 200,
-      default: pageSize,
-      description: 'Length of a page; a stream has no pages.',
-    }),
-  ),
-})
+const pageQuery = (maximum: number) =>
+  Query({
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        default: 0,
+        description: 'Revision of the last event that you have.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum,
+        default: pageSize,
+        description: 'Length of a page; a stream has no pages.',
+      }),
+    ),
+  })
 
 const StreamHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(
@@ -54,18 +55,19 @@ const stream = {
   }),
 }
 
-const shared = {
+const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
   tags,
-  querystring: Page,
+  querystring: pageQuery(maxPageSize),
   headers: StreamHeaders,
   response: { 200: Type.Array(Event) },
-}
+})
 
 const asStream =
   'With `Accept: text/event-stream` it does not end but goes on with each event as it happens. A reader that takes nothing for 10 seconds is cut off, and so is one whose API key no longer lets it in; whoever comes back with `Last-Event-ID` misses nothing.'
 
 export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
   const reader = { role: 'reader' } as const
+  const shared = sharedSchema(options)
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',

@@ -18,7 +18,7 @@ const frameworkFaults: Record<string, (limits: { body: number }) => PubringError
 function bodyTooLarge(limit: number): PubringError {
   return new PubringError(
     'body_too_large',
-    `The body may have at most ${limit} bytes. A key or a token needs far less: send it alone.`,
+    `The body may have at most ${limit} bytes. A key or a token needs far less: send it alone, or fewer of them.`,
     { limit },
   )
 }

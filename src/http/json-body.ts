@@ -1,10 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../errors.ts'
 import { refuseExposedKey } from './exposed-body.ts'
-import { duplicateMember, nestingDepth } from './json-text.ts'
+import { duplicateMember, holdsMoreValues, nestingDepth } from './json-text.ts'
 import { printableName } from './names.ts'
 
 const maxDepth = 32
+
+/** Values in one body: 10,000 keys with ten members each. */
+const maxValues = 120_000
 
 /**
  * Reads bodies for the operations that have one, and throws those of the others away: a DELETE
@@ -26,6 +29,9 @@ export function addJsonBodies(app: FastifyInstance): void {
  */
 function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalidJson('The body is empty: send a JSON object.')
+  if (holdsMoreValues(bytes, maxValues)) {
+    throw invalidJson(`The body holds more than ${maxValues} values. Send fewer at once.`)
+  }
   const text = decodeUtf8(bytes)
   const value = parse(text)
   if (nestingDepth(text) > maxDepth) {

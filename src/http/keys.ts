@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import {
   JwtKey,
@@ -8,16 +8,9 @@ import {
   JwtKeyWithDetails,
 } from '../contract/keys.ts'
 import type { Context } from '../core/context.ts'
-import {
-  createKey,
-  deleteKey,
-  getKey,
-  type KeyReference,
-  listKeys,
-  presentKeyWithDetails,
-  updateKey,
-} from '../core/keys.ts'
-import { keyEntityTag, shownKeyEntityTag } from '../core/preconditions.ts'
+import { documentOf, type KeyDocument, keyDocument, listDocument } from '../core/key-documents.ts'
+import { createKey, deleteKey, type KeyReference, updateKey } from '../core/keys.ts'
+import { keyEntityTag } from '../core/preconditions.ts'
 import { now } from '../core/times.ts'
 import { originOf, projectOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'
@@ -96,7 +89,7 @@ function readRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const activeOnly = request.query.active === true
-      return reply.send(await listKeys(context, projectOf(request).id, { activeOnly }))
+      return sendDocument(reply, await listDocument(context, projectOf(request).id, { activeOnly }))
     },
   })
   app.route({
@@ -111,10 +104,15 @@ function readRoutes(app: App, context: Context): void {
       response: { 200: JwtKeyWithDetails },
     },
     handler: async (request, reply) => {
-      const key = await getKey(context, projectOf(request).id, request.params.kid)
-      return reply.header('etag', shownKeyEntityTag(key)).send(key)
+      const { kid } = request.params
+      return sendDocument(reply, await keyDocument(context, projectOf(request).id, kid))
     },
   })
+}
+
+/** The octets as they are kept; what they look like is stated by the schema of the route. */
+function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
+  return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
 
 function changeRoutes(app: App, context: Context): void {
@@ -148,8 +146,8 @@ function changeRoutes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const about = referenceOf(request)
       const record = await updateKey(context, about, originOf(request, context), request.body)
-      const key = presentKeyWithDetails(record, now(context.clock), context.config)
-      return reply.header('etag', shownKeyEntityTag(key)).send(key)
+      const key = documentOf(record, now(context.clock), context.config)
+      return sendDocument(reply, key)
     },
   })
   app.route({

@@ -25,12 +25,16 @@ export function loggingOptions(
   }
 }
 
+/** The levels at which requests are logged. */
+const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
+
 /**
  * One line per request: which operation, how it ended, how long it took and on whose behalf. No
  * header, query, body or raw address, and so no secret.
  */
-export function addRequestLog(app: FastifyInstance): void {
-  app.addHook('onResponse', async (request, reply) => {
+export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): void {
+  if (!requestLogLevels.includes(logLevel)) return
+  app.addHook('onResponse', (request, reply, done) => {
     request.log.info(
       {
         method: request.method,
@@ -42,6 +46,7 @@ export function addRequestLog(app: FastifyInstance): void {
       },
       'request',
     )
+    done()
   })
 }
 

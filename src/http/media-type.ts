@@ -17,19 +17,24 @@ const accepted: Record<string, readonly string[]> = {
   PATCH: ['application/json', 'application/merge-patch+json'],
 }
 
+const withoutCharset: Record<string, string> = {
+  'application/json; charset=utf-8': 'application/json',
+  'application/jwk-set+json; charset=utf-8': 'application/jwk-set+json',
+}
+
 /** Bodies are JSON in UTF-8 and say so: anything else is 415 before it is read. */
 export function addMediaTypes(app: FastifyInstance): void {
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const expected = accepted[request.method]
-    if (request.routeOptions.schema?.body === undefined || expected === undefined) return
+    if (request.routeOptions.schema?.body === undefined || expected === undefined) return done()
     if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
+    done()
   })
-  // RFC 8259 section 11: application/json has no charset parameter; Fastify adds one.
-  app.addHook('onSend', async (_request, reply, payload) => {
-    if (reply.getHeader('content-type') === 'application/json; charset=utf-8') {
-      reply.header('content-type', 'application/json')
-    }
-    return payload
+  // RFC 8259 section 11: JSON has no charset parameter; Fastify adds one to what is sent as text.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const type = withoutCharset[String(reply.getHeader('content-type'))]
+    if (type !== undefined) reply.header('content-type', type)
+    done(null, payload)
   })
 }
 

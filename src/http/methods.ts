@@ -12,11 +12,11 @@ export function addMethods(app: FastifyInstance): void {
     for (const name of [method].flat()) methods.add(name)
     routes.set(url, methods)
   })
-  app.addHook('onRequest', async (request) => {
-    const path = request.url.replace(/[?#].*$/s, '')
+  app.addHook('onRequest', (request, _reply, done) => {
+    const path = pathOf(request.url)
     // An address of its own is not one of the kind `/:id`, also for methods that only those take.
     const own = routes.get(path)
-    if (!request.is404 && (own === undefined || own.has(request.method))) return
+    if (!request.is404 && (own === undefined || own.has(request.method))) return done()
     const allow = own === undefined ? methodsOfPatterns(routes, path) : [...own].sort()
     if (allow.length === 0) throw routeNotFound()
     throw new PubringError(
@@ -29,6 +29,11 @@ export function addMethods(app: FastifyInstance): void {
   app.setNotFoundHandler(() => {
     throw routeNotFound()
   })
+}
+
+function pathOf(url: string): string {
+  const end = url.search(/[?#]/)
+  return end < 0 ? url : url.slice(0, end)
 }
 
 function routeNotFound(): PubringError {

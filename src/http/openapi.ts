@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../contract/api-keys.ts'
 import { Event } from '../contract/events.ts'
 import { KeyCheck, KeyCheckRequest } from '../contract/key-checks.ts'
+import { KeyImport, KeyImportItem, KeyImportReport } from '../contract/key-imports.ts'
 import {
   JwtKey,
   JwtKeyCreate,
@@ -32,6 +33,9 @@ const components = [
   JwtKeyWithDetails,
   KeyCheck,
   KeyCheckRequest,
+  KeyImport,
+  KeyImportItem,
+  KeyImportReport,
   Problem,
   Project,
   ProjectCreate,

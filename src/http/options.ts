@@ -13,6 +13,10 @@ export interface HttpOptions {
   trustProxy: boolean | string[]
   /** Bytes. */
   bodyLimit: number
+  /** Bytes that the body of an import may have; absent: as every other one. */
+  importBodyLimit?: number
+  /** Entries that a page may have at most; absent: 200. */
+  maxPageSize?: number
   /** pino's level; `silent` switches the log off. */
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
   /** What each API key may ask for; absent: as much as it likes. */

@@ -18,9 +18,10 @@ export async function addOverload(app: FastifyInstance, maxLag: number): Promise
     },
   })
   // After the hooks of the route, so that a refusal is open to all origins where the answer is.
-  app.addHook('preParsing', async (request) => {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
     if (access === undefined && !unlimited && app.isUnderPressure()) throw overloaded()
+    done()
   })
 }
 

@@ -41,6 +41,9 @@ export function preconditionOf({ headers }: FastifyRequest): { ifMatch?: string 
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
+/** Entries that a page may have, unless a setting says otherwise. */
+export const defaultMaxPageSize = 200
+
 /** A query: parameters that are not here are refused. */
 export function Query<T extends TProperties>(parameters: T) {
   return Type.Object(parameters, { additionalProperties: false })

@@ -8,7 +8,7 @@ import { createProject, deleteProject, listProjects, renameProject } from '../co
 import type { ProjectRecord } from '../core/records.ts'
 import { originOf, principalOf, projectOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'
-import { Precondition, ProjectPath, preconditionOf, Query } from './paths.ts'
+import { defaultMaxPageSize, Precondition, ProjectPath, preconditionOf, Query } from './paths.ts'
 
 const tags = ['Projects']
 const collection = '/v1/projects'
@@ -17,19 +17,20 @@ const member = '/v1/projects/:projectIdOrName'
 /** Projects per page where `limit` is absent. */
 const pageSize = 50
 
-const Page = Query({
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 200, default: pageSize, description: 'Length of a page.' }),
-  ),
-  after: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Id of the last project of the page before.' }),
-  ),
-})
+const pageQuery = (maximum: number) =>
+  Query({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Length of a page.' }),
+    ),
+    after: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Id of the last project of the page before.' }),
+    ),
+  })
 
 export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
   const address = `${options.publicUrl}${collection}`
   createRoute(app, context, address)
-  listRoute(app, context, address)
+  listRoute(app, context, { ...options, address })
   readRoute(app)
   renameRoute(app, context)
   deleteRoute(app, context)
@@ -59,7 +60,11 @@ function createRoute(app: App, context: Context, address: string): void {
   })
 }
 
-function listRoute(app: App, context: Context, address: string): void {
+function listRoute(
+  app: App,
+  context: Context,
+  { address, maxPageSize = defaultMaxPageSize }: HttpOptions & { address: string },
+): void {
   app.route({
     method: 'GET',
     url: collection,
@@ -70,7 +75,7 @@ function listRoute(app: App, context: Context, address: string): void {
       description:
         'The projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, where there is one.',
       tags,
-      querystring: Page,
+      querystring: pageQuery(maxPageSize),
       response: { 200: Type.Array(Project) },
     },
     handler: async (request, reply) => {

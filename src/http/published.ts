@@ -87,8 +87,9 @@ async function awaitNews(
   reply: FastifyReply,
 ): Promise<PublishedProject> {
   const known = headers['if-none-match']
+  if (known === undefined || headers.prefer === undefined) return present
   const preferred = preferredWait(headers.prefer)
-  if (known === undefined || preferred === undefined) return present
+  if (preferred === undefined) return present
   const wait = Math.min(preferred, longestWait)
   const applied = () => reply.header('preference-applied', `wait=${wait}`)
   if (!matchesTag(known, present.jwks.etag, 'weak')) {

@@ -16,8 +16,8 @@ export function addShutdown(app: FastifyInstance): void {
   app.addHook('preClose', async () => {
     app.readiness.shuttingDown = true
   })
-  app.addHook('onSend', async (_request, reply, payload) => {
+  app.addHook('onSend', (_request, reply, payload, done) => {
     if (app.readiness.shuttingDown) reply.header('connection', 'close')
-    return payload
+    done(null, payload)
   })
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
+import { Compile, type Validator } from 'typebox/compile'
 import { type FieldError, PubringError } from '../errors.ts'
 import { refuseExposedKey } from './exposed-body.ts'
 import { nearest, printableName } from './names.ts'
@@ -18,27 +18,41 @@ type Outcome = { value: unknown } | { error: Error }
  * and all independent faults are named at once.
  */
 export function addValidation(app: FastifyInstance): void {
-  app.setValidatorCompiler(({ schema, httpPart }: FastifyRouteSchemaDef<TObject>) =>
-    httpPart === 'querystring' ? queryValidator(schema) : bodyValidator(schema),
-  )
+  app.setValidatorCompiler(validator)
+}
+
+/** The check of one part of a request. */
+export function validator({
+  schema,
+  httpPart,
+}: Pick<FastifyRouteSchemaDef<TObject>, 'schema' | 'httpPart'>) {
+  return httpPart === 'querystring' ? queryValidator(schema) : bodyValidator(schema)
 }
 
 function bodyValidator(schema: TObject): (body: unknown) => Outcome {
-  const whole = Compile(schema)
-  const faultsOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
+  const judge = faultsOf(schema, 'The body')
   return (body) => {
-    if (whole.Check(body)) return { value: body }
-    if (!isObject(body)) {
-      const found = body === undefined ? 'missing' : typeName(body)
-      return refused([
-        {
-          pointer: '',
-          code: 'wrong_type',
-          detail: `The body must be a JSON object; it is ${found}.`,
-        },
-      ])
-    }
-    return refusedBody(body, faultsOf(body))
+    const judged = judge(body)
+    if ('value' in judged) return judged
+    return isObject(body) ? refusedBody(body, judged.faults) : refused(judged.faults)
+  }
+}
+
+/** The value, where it is as the schema says, or all that is wrong with it. */
+export function faultsOf<Value>(
+  schema: TObject,
+  name: string,
+): (value: unknown) => { value: Value } | { faults: FieldError[] } {
+  let whole: Validator | undefined
+  const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
+  return (value) => {
+    // Compiled for the first value: most operations are not asked for in the first minute.
+    whole ??= Compile(schema)
+    if (whole.Check(value)) return { value: value as Value }
+    if (isObject(value)) return { faults: membersOf(value) }
+    const found = value === undefined ? 'missing' : typeName(value)
+    const detail = `${name} must be a JSON object; it is ${found}.`
+    return { faults: [{ pointer: '', code: 'wrong_type', detail }] }
   }
 }
 

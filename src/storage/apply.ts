@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/changes.ts'
 import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './changes/api-keys.ts'
 import { passAudit } from './changes/audits.ts'
+import { importKeys } from './changes/key-imports.ts'
 import { createKey, deleteKey, updateKey } from './changes/keys.ts'
 import { refusePrivateKey } from './changes/private-keys.ts'
 import { createProject, deleteProject, renameProject } from './changes/projects.ts'
@@ -23,6 +24,7 @@ const appliers: Appliers = {
   'project.rename': renameProject,
   'project.delete': deleteProject,
   'key.create': createKey,
+  'key.import': importKeys,
   'key.update': updateKey,
   'key.delete': deleteKey,
   'key.report_weakness': reportWeakness,

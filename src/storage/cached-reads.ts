@@ -2,12 +2,12 @@ import type { Kysely } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { ProjectRef } from '../core/context.ts'
 import type { KeySet, ProjectRecord } from '../core/records.ts'
-import { createLookup } from '../core/revision-lookup.ts'
+import { createLookup, type Lookup } from '../core/revision-lookup.ts'
 import { projectRecord, projects, type Reads } from './reads.ts'
 import type { Tables } from './schema.ts'
 
-/** Keys, roughly two kilobytes each, and projects that are kept. */
-const maxKeys = 20_000
+/** Bound of the key sets that are kept, in bytes, with what is made of them; and of projects. */
+const maxKeySetBytes = 64 * 1024 * 1024
 const maxProjects = 50_000
 
 /** Ledgers that one query asks for. */
@@ -21,24 +21,28 @@ interface Kept<Value> {
 
 type Cached = Pick<Reads, 'findProject' | 'keySet' | 'revisions'>
 
-interface Head {
+export interface Head {
   revision: number
   hash: string
 }
 
 /**
- * Revisions by one query for everybody; projects and their keys from memory, each use after a look at the head of the project's ledger
+ * Projects and their keys from memory, each use after a look at the head of the project's ledger
  * that began no earlier: whatever changes of a project changes its head. It is the hash that is
  * compared and not the revision, since a fail-over that loses changes gives their revisions to
- * others. One query at a time looks for everybody, so that a read costs the database next to
- * nothing, and sees every change that was acknowledged before it, wherever that was made.
+ * others. So a read costs the database next to nothing, and sees every change that was acknowledged
+ * before it, wherever that was made. How `heads` looks is for the engine to say.
  */
-export function createCachedReads(db: Kysely<Tables>, reads: Pick<Reads, 'keySet'>): Cached {
-  const heads = createLookup((ids) => readHeads(db, ids))
+export function createCachedReads(
+  db: Kysely<Tables>,
+  reads: Pick<Reads, 'keySet'>,
+  heads: Lookup<Head>,
+): Cached {
   const keySets = new LRUCache<string, Kept<KeySet>>({
-    maxSize: maxKeys,
-    sizeCalculation: ({ value }) => 1 + value.keys.length,
+    maxSize: maxKeySetBytes,
+    sizeCalculation: ({ value }) => keySetBytes(value),
   })
+  const reading = new Map<string, Kept<Promise<KeySet | undefined>>>()
   const found = new LRUCache<string, Kept<ProjectRecord>>({ max: maxProjects })
   const ids = new LRUCache<string, string>({ max: maxProjects })
 
@@ -59,6 +63,20 @@ export function createCachedReads(db: Kysely<Tables>, reads: Pick<Reads, 'keySet
     found.set(value.id, { head: row.hash, value })
     ids.set(value.name, value.id)
     return value
+  }
+  /** One query for all who miss the same state of a project. */
+  async function readOnce(projectId: string, head: string): Promise<KeySet | undefined> {
+    const running = reading.get(projectId)
+    if (running?.head === head) return running.value
+    const started = { head, value: reads.keySet(projectId) }
+    reading.set(projectId, started)
+    try {
+      const value = await started.value
+      if (value !== undefined) keySets.set(projectId, { head, value })
+      return value
+    } finally {
+      if (reading.get(projectId) === started) reading.delete(projectId)
+    }
   }
 
   return {
@@ -82,16 +100,28 @@ export function createCachedReads(db: Kysely<Tables>, reads: Pick<Reads, 'keySet
       const kept = keySets.get(projectId)
       if (kept !== undefined && kept.head === head) return kept.value
       keySets.delete(projectId)
-      const keySet = head === undefined ? undefined : await reads.keySet(projectId)
-      if (keySet !== undefined && head !== undefined) {
-        keySets.set(projectId, { head, value: keySet })
-      }
-      return keySet
+      return head === undefined ? undefined : readOnce(projectId, head)
     },
   }
 }
 
-async function readHeads(db: Kysely<Tables>, ids: readonly string[]): Promise<Map<string, Head>> {
+/**
+ * Octets that a key set takes at most, roughly: records and what is made of them for the list, the
+ * list of active keys and each key, all of which hold the PEM, and a JWK of about its size.
+ */
+export function keySetBytes({ keys }: KeySet): number {
+  return keys.reduce((sum, key) => sum + 4_000 + 6 * key.publicKeyPem.length, 1_000)
+}
+
+/** One query at a time for everybody who waits. */
+export function createCoalescedHeads(db: Kysely<Tables>): Lookup<Head> {
+  return createLookup((ids) => readHeads(db, ids))
+}
+
+export async function readHeads(
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<Map<string, Head>> {
   const heads = new Map<string, Head>()
   for (let start = 0; start < ids.length; start += maxParameters) {
     const rows = await db

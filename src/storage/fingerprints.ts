@@ -1,12 +1,13 @@
 import type { Kysely } from 'kysely'
 import type { Exposed } from '../core/intake/types.ts'
+import { chunked } from './chunks.ts'
 import type { Tables } from './schema.ts'
 
 type Db = Kysely<Tables>
 
 /** Blocks the key for good; whether it was not blocked before. */
 export async function block(db: Db, key: Exposed, time: string): Promise<boolean> {
-  return (await insert(db, key, time)).length > 0
+  return (await insert(db, fingerprintsOf(key), time)).length > 0
 }
 
 /**
@@ -15,11 +16,35 @@ export async function block(db: Db, key: Exposed, time: string): Promise<boolean
  * place when that has left none. A transaction does this after it has locked the ledger, not before.
  */
 export async function holdUnblocked(db: Db, key: Exposed, time: string): Promise<boolean> {
-  const free = await insert(db, key, time)
-  if (free.length > 0) {
-    await db.deleteFrom('blocked_fingerprint').where('fingerprint', 'in', free).execute()
+  const fingerprints = fingerprintsOf(key)
+  return (await hold(db, fingerprints, time)).size < fingerprints.length
+}
+
+/**
+ * The same for many keys: which fingerprints of theirs are blocked. With kids that a caller chose,
+ * whoever wants to give one of them to another key waits likewise.
+ */
+export async function holdAllUnblocked(
+  db: Db,
+  { keys, kids }: { keys: readonly Exposed[]; kids: readonly string[] },
+  time: string,
+): Promise<Set<string>> {
+  const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
+  const free = await hold(db, [...names].sort(), time)
+  return names.difference(free)
+}
+
+/** Those that were free: nobody else can take them before this transaction ends. */
+async function hold(db: Db, fingerprints: readonly string[], time: string): Promise<Set<string>> {
+  const held = new Set<string>()
+  for (const some of chunked(fingerprints)) {
+    const free = await insert(db, some, time)
+    for (const fingerprint of free) held.add(fingerprint)
   }
-  return free.length < fingerprintsOf(key).length
+  for (const some of chunked([...held])) {
+    await db.deleteFrom('blocked_fingerprint').where('fingerprint', 'in', some).execute()
+  }
+  return held
 }
 
 /** Always in the same order, so that two transactions do not wait for each other. */
@@ -27,10 +52,10 @@ function fingerprintsOf({ thumbprint, materialSha256 }: Exposed): string[] {
   return [...new Set([thumbprint, materialSha256])].sort()
 }
 
-async function insert(db: Db, key: Exposed, time: string): Promise<string[]> {
+async function insert(db: Db, fingerprints: readonly string[], time: string): Promise<string[]> {
   const rows = await db
     .insertInto('blocked_fingerprint')
-    .values(fingerprintsOf(key).map((fingerprint) => ({ fingerprint, create_time: time })))
+    .values(fingerprints.map((fingerprint) => ({ fingerprint, create_time: time })))
     .onConflict((conflict) => conflict.column('fingerprint').doNothing())
     .returning('fingerprint')
     .execute()

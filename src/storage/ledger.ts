@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 import { type EventContent, eventHash, genesisHash } from '../core/ledger.ts'
+import { chunked } from './chunks.ts'
 import { eventRow } from './rows.ts'
 import type { Tables } from './schema.ts'
 
@@ -42,17 +43,31 @@ export async function leaveLedger(db: Kysely<Tables>, head: Head): Promise<void>
     .execute()
 }
 
+type Content = Omit<EventContent, 'ledgerId' | 'revision'>
+
 /** Writes the event of the change that holds the head, and moves the head to it. */
-export async function appendEvent(
+export function appendEvent(db: Kysely<Tables>, head: Head, content: Content): Promise<void> {
+  return appendEvents(db, head, [content])
+}
+
+/** Writes the events of a change that has several: the first one has the revision of the head. */
+export async function appendEvents(
   db: Kysely<Tables>,
   head: Head,
-  content: Omit<EventContent, 'ledgerId' | 'revision'>,
+  contents: readonly Content[],
 ): Promise<void> {
-  const event = { ledgerId: head.ledgerId, revision: head.revision, ...content }
-  const hash = eventHash(head.previousHash, event)
+  const { ledgerId } = head
+  let hash = head.previousHash
+  const rows = contents.map((content, index) => {
+    const event = { ledgerId, revision: head.revision + index, ...content }
+    hash = eventHash(hash, event)
+    return eventRow({ ...event, hash })
+  })
+  for (const some of chunked(rows)) await db.insertInto('event').values(some).execute()
+  const revision = head.revision + contents.length - 1
   await db
-    .insertInto('event')
-    .values(eventRow({ ...event, hash }))
+    .updateTable('ledger')
+    .set({ hash, ...(revision === head.revision ? {} : { revision }) })
+    .where('project_id', '=', ledgerId)
     .execute()
-  await db.updateTable('ledger').set({ hash }).where('project_id', '=', head.ledgerId).execute()
 }

@@ -1,14 +1,10 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
 import type { LedgerReader } from './ledger-reads.ts'
-import { openPostgresAudit, openPostgresLedgers } from './postgres-beside.ts'
-import { openPostgresStore } from './postgres-store.ts'
-import { openSqliteAudit } from './sqlite-audit.ts'
-import { openSqliteLedgers } from './sqlite-ledgers.ts'
-import { openSqliteStore } from './sqlite-store.ts'
 
 /**
- * Opens the store that the address names: `sqlite:PATH` or `postgres://…`. `replicaUrl`: of servers
+ * Opens the store that the address names: `sqlite:PATH` or `postgres://…`. Nothing is loaded of the
+ * engine that is not used, here and below. `replicaUrl`: of servers
  * that follow it.
  */
 export async function openStore(
@@ -16,11 +12,13 @@ export async function openStore(
   { replicaUrl }: { replicaUrl?: string | undefined } = {},
 ): Promise<Store> {
   if (isPostgres(databaseUrl)) {
+    const { openPostgresStore } = await import('./postgres-store.ts')
     return openPostgresStore({
       url: databaseUrl,
       ...(replicaUrl === undefined ? {} : { replicaUrl }),
     })
   }
+  const { openSqliteStore } = await import('./sqlite-store.ts')
   return openSqliteStore({ file: fileOf(databaseUrl) })
 }
 
@@ -39,13 +37,21 @@ export async function openExistingStore(
 
 /** Opens the store to read its ledgers and nothing else, beside a server that may be running. */
 export async function openLedgers(databaseUrl: string): Promise<LedgerReader> {
-  if (isPostgres(databaseUrl)) return openPostgresLedgers({ url: databaseUrl })
+  if (isPostgres(databaseUrl)) {
+    const { openPostgresLedgers } = await import('./postgres-beside.ts')
+    return openPostgresLedgers({ url: databaseUrl })
+  }
+  const { openSqliteLedgers } = await import('./sqlite-ledgers.ts')
   return openSqliteLedgers({ file: fileOf(databaseUrl) })
 }
 
 /** Opens the store to audit its keys, beside a server that may be running. */
 export async function openAudit(databaseUrl: string): Promise<AuditStore> {
-  if (isPostgres(databaseUrl)) return openPostgresAudit({ url: databaseUrl })
+  if (isPostgres(databaseUrl)) {
+    const { openPostgresAudit } = await import('./postgres-beside.ts')
+    return openPostgresAudit({ url: databaseUrl })
+  }
+  const { openSqliteAudit } = await import('./sqlite-audit.ts')
   return openSqliteAudit({ file: fileOf(databaseUrl) })
 }
 

@@ -169,15 +169,17 @@ async function isWritten(
     .select('revision')
     .where('project_id', '=', ledgerId)
     .where('request_id', '=', change.origin.requestId)
-    .where('subject_id', '=', subjectOf(change, ledgerId))
+    .where('subject_id', 'in', subjectsOf(change, ledgerId))
+    .limit(1)
     .executeTakeFirst()
   return row !== undefined
 }
 
-/** The subject of the change's event; with the request's id, which is made here, it is unique. */
-function subjectOf(change: Change & { origin: Origin }, ledgerId: string): string {
-  if (change.type === 'key.create') return change.key.id
-  if (change.type === 'api_key.create') return change.apiKey.id
-  if ('kid' in change) return change.kid
-  return 'id' in change ? change.id : ledgerId
+/** Subjects of the change's events; with the request's id, which is made here, they are unique. */
+function subjectsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
+  if (change.type === 'key.create') return [change.key.id]
+  if (change.type === 'key.import') return change.keys.map(({ key }) => key.id)
+  if (change.type === 'api_key.create') return [change.apiKey.id]
+  if ('kid' in change) return [change.kid]
+  return ['id' in change ? change.id : ledgerId]
 }

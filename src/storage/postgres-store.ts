@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../core/context.ts'
-import { createCachedReads } from './cached-reads.ts'
+import { createCachedReads, createCoalescedHeads } from './cached-reads.ts'
 import { parsePostgresAddress } from './postgres-address.ts'
 import { createCommit } from './postgres-commit.ts'
 import { kyselyOver } from './postgres-dialect.ts'
@@ -51,7 +51,7 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
 function readsOf(sessions: PostgresSessions): Reads {
   const db = kyselyOver(sessions.read)
   const reads = createReads(db)
-  return { ...reads, ...createCachedReads(db, reads) }
+  return { ...reads, ...createCachedReads(db, reads, createCoalescedHeads(db)) }
 }
 
 /** Resolves when the server answers and is one that can be worked with. */

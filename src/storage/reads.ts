@@ -1,6 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { KeySet, ProjectRecord } from '../core/records.ts'
+import { chunked } from './chunks.ts'
 import {
   apiKeyColumns,
   apiKeyRecord,
@@ -9,14 +10,12 @@ import {
   keyCount,
   keyRecord,
   ledgerEvent,
+  rsaKey,
 } from './rows.ts'
 import { type Tables, tableNames } from './schema.ts'
 
 /** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
 export type Reads = Omit<Store, 'commit' | 'isWritable' | 'published' | 'close'>
-
-/** Values that one `in (…)` gets; engines allow some ten thousands. */
-const maxParameters = 500
 
 export function createReads(db: Kysely<Tables>): Reads {
   return {
@@ -38,11 +37,11 @@ export function createReads(db: Kysely<Tables>): Reads {
     },
     async revisions(ledgerIds) {
       const revisions = new Map<string, number>()
-      for (let start = 0; start < ledgerIds.length; start += maxParameters) {
+      for (const some of chunked(ledgerIds)) {
         const rows = await db
           .selectFrom('ledger')
           .select(['project_id', 'revision'])
-          .where('project_id', 'in', ledgerIds.slice(start, start + maxParameters))
+          .where('project_id', 'in', some)
           .execute()
         for (const row of rows) revisions.set(row.project_id, row.revision)
       }
@@ -87,6 +86,16 @@ export function createReads(db: Kysely<Tables>): Reads {
         .where('fingerprint', 'in', [thumbprint, materialSha256])
         .executeTakeFirst()
       return row !== undefined
+    },
+    async rsaKeys(projectId) {
+      const rows = await db
+        .selectFrom('jwt_key')
+        .select(['id', 'thumbprint', 'jwk'])
+        .where('project_id', '=', projectId)
+        // RSA keys alone have a length.
+        .where('bits', 'is not', null)
+        .execute()
+      return rows.map(rsaKey)
     },
     async keysOfMaterial(materialSha256) {
       return await db

@@ -1,9 +1,9 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
-import type { Role } from '../contract/api-keys.ts'
+import type { Role } from '../contract/roles.ts'
 import type { Normalisation, PublicJwk } from '../core/intake/types.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger.ts'
-import type { ApiKeyRecord, KeyCount, KeyRecord } from '../core/records.ts'
+import type { ApiKeyRecord, KeyCount, KeyRecord, RsaKey } from '../core/records.ts'
 import type { Tables } from './schema.ts'
 
 /** Names of the columns, since no query here says `*`. */
@@ -75,6 +75,15 @@ export function keyRecord(row: Selectable<Tables['jwt_key']>): KeyRecord {
     materialSha256: row.material_sha256,
     normalised: JSON.parse(row.normalised) as Normalisation[],
   }
+}
+
+export function rsaKey({
+  id,
+  thumbprint,
+  jwk,
+}: Record<'id' | 'thumbprint' | 'jwk', string>): RsaKey {
+  const { n }: { n: string } = JSON.parse(jwk)
+  return { kid: id, thumbprint, n }
 }
 
 export function keyCount(row: {

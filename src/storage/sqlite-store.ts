@@ -1,7 +1,9 @@
 import type { Store } from '../core/context.ts'
+import { createCachedReads } from './cached-reads.ts'
 import { createReads } from './reads.ts'
 import { openSqlite } from './sqlite.ts'
 import { holdFile, isIntact } from './sqlite-file.ts'
+import { createVersionedHeads } from './sqlite-heads.ts'
 import { startWriterThread } from './sqlite-thread.ts'
 
 /**
@@ -13,9 +15,18 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
   const descriptor = holdFile(file)
   const writer = await startWriterThread({ file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
+  const reads = createReads(reader.db)
+  const heads = createVersionedHeads(reader, () => reads.ping())
   return {
-    ...createReads(reader.db),
-    commit: (change) => writer.commit(change),
+    ...reads,
+    ...createCachedReads(reader.db, reads, heads),
+    async commit(change) {
+      try {
+        return await writer.commit(change)
+      } finally {
+        heads.changed()
+      }
+    },
     isWritable: () => writer.isWritable(),
     async close() {
       // The last connection to close empties the log into the file. Into one that is damaged it must

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
-import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/changes.ts'
+import { moduleBeside } from '../core/modules.ts'
 import { PubringError } from '../errors.ts'
 import { unpackError, type WriterAnswer, type WriterMessage } from './sqlite-messages.ts'
 
@@ -112,7 +112,7 @@ export async function startWriterThread(where: DatabaseFile): Promise<WriterThre
 
 /** Resolves when the thread is ready, rejects with what kept it from starting. */
 function startWorker(where: DatabaseFile): Promise<Worker> {
-  const source = new URL(`./sqlite-writer${extname(import.meta.url)}`, import.meta.url)
+  const source = moduleBeside(import.meta.url, 'sqlite-writer')
   return new Promise((resolve, reject) => {
     const worker = new Worker(source, { workerData: where, stdin: false })
     worker.once('error', reject)

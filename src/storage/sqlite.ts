@@ -21,6 +21,13 @@ export interface SqliteConnection {
   db: Kysely<Tables>
   /** Whether a transaction is open: SQLite itself ends it where the disk is full. */
   inTransaction(): boolean
+  /**
+   * Another number whenever another connection, of whichever process, has committed, and where this
+   * one was opened anew. Throws `storage_unavailable`.
+   */
+  version(): number
+  /** Another number whenever a table was made, changed or dropped. Throws `storage_unavailable`. */
+  schema(): number
   close(): void
 }
 
@@ -43,6 +50,8 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
   return {
     db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: connection }) }),
     inTransaction: () => connection.current().isTransaction,
+    version: () => connection.version(),
+    schema: () => connection.schema(),
     close: () => connection.close(),
   }
 }
@@ -54,6 +63,7 @@ function createConnection(options: SqliteOptions) {
   let database = translated(() => openDatabase(options))
   let sound = true
   let lookAt = 0
+  let openings = 0
 
   const guarded = <Result>(call: () => Result): Result =>
     translated(call, () => {
@@ -64,6 +74,7 @@ function createConnection(options: SqliteOptions) {
     const old = database
     database = translated(() => openDatabase(options))
     statements.clear()
+    openings += 1
     sound = true
     old.close()
   }
@@ -78,22 +89,30 @@ function createConnection(options: SqliteOptions) {
     lookAt = now + lookInterval
   }
 
-  return {
-    current: () => database,
-    close: () => database.close(),
-    prepare(text: string) {
-      if (descriptor !== undefined && !database.isTransaction) look(descriptor)
-      const known = statements.get(text)
-      if (known !== undefined) return known
-      if (statements.size >= maxPreparedStatements) statements.clear()
-      const statement = statementOf(
-        guarded(() => database.prepare(text)),
-        guarded,
-      )
-      statements.set(text, statement)
-      return statement
-    },
+  function prepare(text: string) {
+    if (descriptor !== undefined && !database.isTransaction) look(descriptor)
+    const known = statements.get(text)
+    if (known !== undefined) return known
+    if (statements.size >= maxPreparedStatements) statements.clear()
+    const statement = statementOf(
+      guarded(() => database.prepare(text)),
+      guarded,
+    )
+    statements.set(text, statement)
+    return statement
   }
+  function version(): number {
+    const [row] = prepare('PRAGMA data_version').all([])
+    // SQLite counts in 32 bits, for each connection from the start.
+    return openings * 2 ** 32 + Number(row?.data_version)
+  }
+
+  function schema(): number {
+    const [row] = prepare('PRAGMA schema_version').all([])
+    return Number(row?.schema_version)
+  }
+
+  return { current: () => database, close: () => database.close(), prepare, version, schema }
 }
 
 function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import type { Role } from '../../src/contract/api-keys.ts'
+import type { Role } from '../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../src/core/api-keys.ts'
 import { type Authenticator, createAuthenticator } from '../../src/core/authentication.ts'
 import type { Context, Store } from '../../src/core/context.ts'
@@ -33,7 +33,12 @@ beforeEach(async () => {
   }
   const context = { store, clock: { now: () => time, monotonic: () => time } } as const
   authenticator = createAuthenticator(
-    { ...context, config: config(), examine: never },
+    {
+      ...context,
+      config: config(),
+      examine: never,
+      bulk: { examineAll: never, findSharedPrimes: never },
+    },
     createRevisionLookup(store),
   )
 })
@@ -50,6 +55,7 @@ function config(): Context['config'] {
     jwksStaleLimit: 600,
     maxHeldRequests: 0,
     maxEventStreams: 0,
+    maxImportKeys: 0,
     publicUrl: 'http://x',
   }
 }

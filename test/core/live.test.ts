@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Context, Store } from '../../src/core/context.ts'
+import { createBulkIntake } from '../../src/core/intake/bulk.ts'
 import { examineKey } from '../../src/core/intake/index.ts'
 import { createLive, type Live } from '../../src/core/live.ts'
 import { type TestClock, testClock } from '../support/clock.ts'
@@ -68,9 +69,11 @@ beforeEach(async () => {
       jwksStaleLimit: 600,
       maxHeldRequests: 10,
       maxEventStreams: 10,
+      maxImportKeys: 10,
       publicUrl: 'https://keys.example.com',
     },
     examine: async (text, name) => examineKey(text, name, emptyBlocklist),
+    bulk: createBulkIntake({ examine: async () => [], sharedPrimes: async () => [] }, 1),
   }
   live = createLive(context)
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id

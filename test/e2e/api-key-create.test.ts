@@ -85,12 +85,12 @@ describe('pubring api-key create --admin', () => {
   })
 
   test.each([
-    [['api-key', 'create'], /required option '--admin'/],
-    [['api-key', 'create', '--admin', '--name', ''], /name is empty/],
-    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], /no database at/],
-  ])('%j makes nothing: exit code 1', async (args, message) => {
+    [['api-key', 'create'], 2, /With --admin it is made in the database itself/],
+    [['api-key', 'create', '--admin', '--name', ''], 3, /name is empty/],
+    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], 1, /no database at/],
+  ])('%j makes nothing: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await pubring(...args)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)
     expect(existsSync(join(folder, 'typo.db'))).toBe(false)
   })
@@ -104,7 +104,7 @@ describe('pubring api-key create --admin', () => {
     ]
     for (const args of commands) {
       const { code, stdout, stderr } = await pubring(...args)
-      expect(code).toBe(1)
+      expect(code).toBeGreaterThan(0)
       expect(stderr).not.toBe('')
       expect(stdout + stderr).not.toContain(first.slice(8, 32))
     }

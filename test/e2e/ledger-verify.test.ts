@@ -68,13 +68,21 @@ describe('pubring ledger verify', () => {
   })
 
   test.each([
-    [['--project', 'nobody'], /^pubring: There is no ledger of nobody/],
-    [['--project', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'], /^pubring: There is no ledger of 019/],
-    [['--database-url', 'sqlite:./none.db'], /^pubring: There is no database at \.\/none\.db\.\n$/],
-    [['--database-url', './none.db'], /^pubring: --database-url must be sqlite:PATH/],
-  ])('%j cannot be checked: exit code 1', async (args, message) => {
+    [['--project', 'nobody'], 6, /^pubring: There is no ledger of nobody/],
+    [
+      ['--project', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+      6,
+      /^pubring: There is no ledger of 019/,
+    ],
+    [
+      ['--database-url', 'sqlite:./none.db'],
+      1,
+      /^pubring: There is no database at \.\/none\.db\.\n$/,
+    ],
+    [['--database-url', './none.db'], 2, /^pubring: --database-url must be sqlite:PATH/],
+  ])('%j cannot be checked: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await verify(...args)
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)
   })
 

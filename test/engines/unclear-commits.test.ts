@@ -46,6 +46,23 @@ describe.each(['before', 'after'] as const)(
       expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
     })
 
+    test('an import is made once', async () => {
+      const keys = [keyRecord(projectId), keyRecord(projectId)]
+      proxy.cutAt(commit, when)
+      const { items, refused } = await store.commit({
+        type: 'key.import',
+        origin: origin(),
+        projectId,
+        keys: keys.map((key, index) => ({ index, key, kidGiven: false })),
+        limits,
+        compared: [],
+        dryRun: false,
+      })
+      expect(refused).toEqual([])
+      expect(items).toEqual(keys.map(({ id }) => ({ outcome: 'created', kid: id })))
+      expect(await revisionOf(projectId)).toBe(3)
+    })
+
     test('a project is created once, and not refused for its own name', async () => {
       const name = `n-${newId().slice(-12)}`
       const before = await revisionOf(systemLedgerId)

@@ -43,6 +43,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'DELETE /v1/projects/{projectIdOrName}': ['unbound admin', 409, 'project_not_empty'],
   'GET /v1/projects/{projectIdOrName}/jwt-keys': ['reader', 200],
   'POST /v1/projects/{projectIdOrName}/jwt-keys': ['writer', 400, 'invalid_json'],
+  'POST /v1/projects/{projectIdOrName}/key-imports': ['writer', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['reader', 404, 'key_not_found'],
   'PATCH /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 400, 'invalid_json'],
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],

@@ -34,6 +34,8 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   weak_key: () => create(rsaKey(1024).publicKeyPem, 'RSA'),
   algorithm_mismatch: () => create(ecKey().publicKeyPem, 'RSA'),
   compromised_key: () => create(leaked.publicKeyPem),
+  import_refused: () =>
+    server.send('POST', '/v1/projects/payments/key-imports', { body: { keys: [{}] } }),
   missing_api_key: () => get(keys, { 'x-api-key': '' }),
   invalid_api_key: () => get(keys, { 'x-api-key': 'pubring_x' }),
   insufficient_role: async () => {

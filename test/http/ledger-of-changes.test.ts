@@ -63,6 +63,12 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     const answer = await server.send('POST', keys, { body: keyBody() })
     return { answer, events: inProject(answer.json().kid, 'key.created') }
   },
+  'key.import': async () => async () => {
+    const body = { keys: [keyBody(), keyBody()] }
+    const answer = await server.send('POST', '/v1/projects/payments/key-imports', { body })
+    const items: { kid: string }[] = answer.json().items
+    return { answer, events: items.flatMap(({ kid }) => inProject(kid, 'key.created')) }
+  },
   'key.update': async () => {
     const { kid } = await made(keys, keyBody())
     return async () => {

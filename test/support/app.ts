@@ -1,7 +1,8 @@
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
-import type { Role } from '../../src/contract/api-keys.ts'
+import type { Role } from '../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../src/core/api-keys.ts'
 import type { Clock, Context, CoreConfig, Store } from '../../src/core/context.ts'
+import { createBulkIntake, findSharedPrimes } from '../../src/core/intake/bulk.ts'
 import { examineKey } from '../../src/core/intake/index.ts'
 import { newApiKeySecret } from '../../src/core/secrets.ts'
 import { now } from '../../src/core/times.ts'
@@ -67,6 +68,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     publicUrl,
     trustProxy: false,
     bodyLimit: 64 * 1024,
+    importBodyLimit: 4 * 1024 * 1024,
     logLevel: 'trace',
     logPretty: false,
     ...options.http,
@@ -96,6 +98,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
 }
 
 function testContext(store: Store, options: TestOptions): Context {
+  const examine: Context['examine'] =
+    options.examine ?? (async (text, name) => examineKey(text, name, emptyBlocklist))
   return {
     store,
     clock: options.clock ?? { now: Date.now, monotonic: () => performance.now() },
@@ -106,10 +110,18 @@ function testContext(store: Store, options: TestOptions): Context {
       jwksStaleLimit: 600,
       maxHeldRequests: 10_000,
       maxEventStreams: 1_000,
+      maxImportKeys: 1_000,
       publicUrl,
       ...options.config,
     },
-    examine: options.examine ?? (async (text, name) => examineKey(text, name, emptyBlocklist)),
+    examine,
+    bulk: createBulkIntake(
+      {
+        examine: (tasks) => Promise.all(tasks.map((task) => examine(task.text, task.algorithm))),
+        sharedPrimes: async (task) => findSharedPrimes(task),
+      },
+      1,
+    ),
   }
 }
 

@@ -20,6 +20,9 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
+/** For a server that is asked one thing after the other: a busy machine is no reason to refuse. */
+export const patient = { PUBRING_OVERLOAD_LAG: '0' }
+
 /** How the process is started, where that is not as usual. */
 export interface Launch {
   /** A command that ends by executing the one that follows it. */

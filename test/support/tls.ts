@@ -10,6 +10,8 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 export interface TlsProxy {
   /** `https://localhost:PORT`, trusted by everything in this process. */
   url: string
+  /** Its certificate, as PEM. */
+  cert: string
   /** Where what arrives is passed on to: `http://127.0.0.1:PORT`. */
   passOnTo(origin: string): void
   close(): Promise<void>
@@ -35,6 +37,7 @@ export async function startTlsProxy(): Promise<TlsProxy> {
   if (address === null || typeof address === 'string') throw new Error('no TCP address')
   return {
     url: `https://localhost:${address.port}`,
+    cert,
     passOnTo(origin) {
       target = origin
     },

@@ -21,14 +21,16 @@ import { recogniseWrongKind } from './wrong-kind.ts'
  * RSA key takes 5 to 300 ms, so a server calls it in a worker.
  *
  * @param algorithm what the key is to be pinned to; undefined pins it to its usual one.
+ * @param maxLength UTF-16 units of text that are looked at.
  * @throws Error where the platform reads the canonical DER differently; never for bad input.
  */
 export function examineKey(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
+  maxLength = MAX_TEXT_LENGTH,
 ): Verdict {
-  const step = readText(text)
+  const step = readText(text, maxLength)
   if ('refused' in step) return step.refused
   if ('secret' in step) return refusePrivateKey(deriveExposed(step.secret))
   return examinePem(step.pem, step.normalised, algorithm, blocklist)
@@ -42,11 +44,12 @@ export function examineCheaply(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
+  maxLength = MAX_TEXT_LENGTH,
 ): Verdict | undefined {
   if (text.length > MAX_CHEAP_LENGTH) {
-    return text.length > MAX_TEXT_LENGTH ? refuseLargeText(text) : undefined
+    return text.length > maxLength ? refuseLargeText(text, maxLength) : undefined
   }
-  const step = readText(text)
+  const step = readText(text, maxLength)
   if ('refused' in step) return step.refused
   if ('secret' in step || step.pem.der.length > MAX_CHEAP_OCTETS) return undefined
   return examinePem(step.pem, step.normalised, algorithm, blocklist)
@@ -65,8 +68,8 @@ type Step =
   | { secret: SecretFinding }
   | { pem: Pem; normalised: ReadonlySet<Normalisation> }
 
-function readText(text: string): Step {
-  if (text.length > MAX_TEXT_LENGTH) return { refused: refuseLargeText(text) }
+function readText(text: string, maxLength: number): Step {
+  if (text.length > maxLength) return { refused: refuseLargeText(text, maxLength) }
   if (isBlank(text)) return refuse([fault('key_missing', missing)])
   const secret = findSecret(text)
   if (secret !== undefined) return { secret }
@@ -88,9 +91,9 @@ function refusal(faults: Fault[], normalised: Normalisation[], key?: KeyDescript
   return { ok: false, faults: [first, ...others], normalised, ...(key && { key }) }
 }
 
-function refuseLargeText(text: string): Refused {
+function refuseLargeText(text: string, maxLength: number): Refused {
   if (hasSecretMarkAnywhere(text)) return refusePrivateKey(undefined)
-  const detail = `The key text has ${text.length} characters; at most ${MAX_TEXT_LENGTH} are read. A public key is at most 4 KB: send the key alone.`
+  const detail = `The key text has ${text.length} characters; at most ${maxLength} are read. A public key is at most 4 KB: send the key alone.`
   return refusal([fault('key_too_large', detail)], [])
 }
 

@@ -2,7 +2,9 @@ import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { PubringError } from '../../errors.ts'
+import { moduleBeside } from '../modules.ts'
 import { createBlocklist } from './blocklist.ts'
+import { type BulkIntake, createBulkIntake, type PrimesTask } from './bulk.ts'
 import { examineCheaply } from './index.ts'
 import type { Verdict } from './types.ts'
 import type { IntakeAnswer, IntakeTask } from './worker.ts'
@@ -12,6 +14,8 @@ export interface IntakePoolOptions {
   threads?: number
   /** Keys that may wait for a worker; further ones are turned away. */
   maxQueue?: number
+  /** UTF-16 units that the text of a key may have; by default 16,384. */
+  maxLength?: number
   /** The operator's block list file: sorted records of 16 octets. */
   blocklist?: Uint8Array
   /** The module that the workers run; another one stands in for it in tests. */
@@ -25,6 +29,8 @@ export interface IntakePool {
    * an Error without any of the text where the intake itself failed.
    */
   examine(text: string, algorithm?: Algorithm): Promise<Verdict>
+  /** What imports need, behind single keys. */
+  bulk: BulkIntake
   /** Starts a worker ahead of the first key, which otherwise pays for it (about 0.2 s). */
   warmUp(): Promise<void>
   /** Lets the keys in hand finish and ends the workers. */
@@ -40,40 +46,65 @@ const RETRY_AFTER_SECONDS = 1
 
 /** Creates the pool; no thread runs before the first key that needs one. */
 export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
+  const { maxLength } = options
   const records = options.blocklist && shareOctets(options.blocklist)
   const blocklist = createBlocklist(records)
   const workers = startPool(options, records)
-  let closing = false
-
-  async function examineInPool(task: IntakeTask): Promise<Verdict> {
-    if (closing) throw overloaded('The service is shutting down')
-    const answer = await workers.run(task).catch((error: unknown) => {
-      throw overloaded('Too many keys are being examined at once', error)
-    })
-    if ('verdict' in answer) return answer.verdict
-    throw new Error(answer.failure)
-  }
-
+  const threads = createThreads(workers, maxLength)
   return {
     async examine(text, algorithm) {
-      const verdict = examineCheaply(text, algorithm, blocklist)
-      return verdict ?? (await examineInPool(algorithm ? { text, algorithm } : { text }))
+      const verdict = examineCheaply(text, algorithm, blocklist, maxLength)
+      return verdict ?? (await threads.examine({ text, ...(algorithm && { algorithm }) }))
     },
+    bulk: createBulkIntake(
+      { examine: threads.examineMany, sharedPrimes: threads.sharedPrimes },
+      Math.max(1, workers.options.maxThreads - 1),
+    ),
     async warmUp() {
-      await examineInPool({ text: '' })
+      await threads.examine({ text: '' })
     },
-    async close() {
+    close: threads.close,
+  }
+}
+
+/** The functions of the worker module, each run in a thread. */
+function createThreads(workers: Piscina, maxLength: number | undefined) {
+  let closing = false
+  const limited = (task: IntakeTask): IntakeTask =>
+    maxLength === undefined ? task : { ...task, maxLength }
+  async function run<Task, Answer>(name: string, task: Task): Promise<Answer> {
+    if (closing) throw overloaded('The service is shutting down')
+    const answer: Answer = await workers.run(task, { name }).catch((error: unknown) => {
+      throw overloaded('Too many keys are being examined at once', error)
+    })
+    return answer
+  }
+  return {
+    async examine(task: IntakeTask): Promise<Verdict> {
+      return verdictOf(await run('examineInWorker', limited(task)))
+    },
+    async examineMany(tasks: IntakeTask[]): Promise<Verdict[]> {
+      const answers: IntakeAnswer[] = await run('examineManyInWorker', tasks.map(limited))
+      return answers.map(verdictOf)
+    },
+    sharedPrimes: (task: PrimesTask): Promise<(number | undefined)[]> =>
+      run('findSharedPrimesInWorker', task),
+    async close(): Promise<void> {
       closing = true
       await workers.close()
     },
   }
 }
 
+function verdictOf(answer: IntakeAnswer): Verdict {
+  if ('verdict' in answer) return answer.verdict
+  throw new Error(answer.failure)
+}
+
 function startPool(options: IntakePoolOptions, records: Uint8Array | undefined) {
-  const worker = options.worker ?? new URL('./worker.ts', import.meta.url)
-  return new Piscina<IntakeTask, IntakeAnswer>({
+  const worker = options.worker ?? moduleBeside(import.meta.url, 'worker')
+  return new Piscina({
     filename: worker.href,
-    name: 'examineInWorker',
     minThreads: 0,
     maxThreads: options.threads ?? Math.max(1, availableParallelism() - 1),
     maxQueue: options.maxQueue ?? DEFAULT_MAX_QUEUE,

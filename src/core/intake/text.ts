@@ -1,7 +1,7 @@
 import { fault } from './fault.ts'
 import type { Fault, Normalisation } from './types.ts'
 
-/** The longest text that is looked at, in UTF-16 units; the longest legal key has 3,595. */
+/** The longest text that is looked at unless a setting says otherwise, in UTF-16 units; the longest legal key has 3,595. */
 export const MAX_TEXT_LENGTH = 16_384
 
 const BYTE_ORDER_MARK = '\uFEFF'

@@ -2,12 +2,15 @@ import { workerData } from 'piscina'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { lowerThreadPriority } from '../priority.ts'
 import { type Blocklist, createBlocklist } from './blocklist.ts'
+import { findSharedPrimes, type PrimesTask } from './bulk.ts'
 import { examineKey } from './index.ts'
 import type { Verdict } from './types.ts'
 
 export interface IntakeTask {
   text: string
   algorithm?: Algorithm
+  /** UTF-16 units of text that are looked at; absent: as many as usual. */
+  maxLength?: number
 }
 
 /** What a worker answers: never an exception, whose message might quote the text. */
@@ -19,12 +22,22 @@ lowerThreadPriority()
 const blocklist: Blocklist = createBlocklist(operatorRecords(workerData))
 
 /** Examines one key in a worker thread. */
-export function examineInWorker({ text, algorithm }: IntakeTask): IntakeAnswer {
+export function examineInWorker({ text, algorithm, maxLength }: IntakeTask): IntakeAnswer {
   try {
-    return { verdict: examineKey(text, algorithm, blocklist) }
+    return { verdict: examineKey(text, algorithm, blocklist, maxLength) }
   } catch (error) {
     return { failure: describeFailure(error) }
   }
+}
+
+/** Examines several keys, one after the other. */
+export function examineManyInWorker(tasks: IntakeTask[]): IntakeAnswer[] {
+  return tasks.map(examineInWorker)
+}
+
+/** Compares RSA moduli. */
+export function findSharedPrimesInWorker(task: PrimesTask): (number | undefined)[] {
+  return findSharedPrimes(task)
 }
 
 /** Kind and place of a failure, without its message: the platform's ones may quote input. */

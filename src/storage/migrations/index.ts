@@ -4,6 +4,7 @@ import type { Tables } from '../schema.ts'
 import { core } from './0001-core.ts'
 import { keyAudit } from './0002-key-audit.ts'
 import { keyCensus } from './0003-key-census.ts'
+import { kids } from './0004-kids.ts'
 
 /**
  * In order, forward only, never edited once released; each must leave a schema that the release
@@ -13,6 +14,7 @@ const migrations: Record<string, Migration> = {
   '0001-core': core,
   '0002-key-audit': keyAudit,
   '0003-key-census': keyCensus,
+  '0004-kids': kids,
 }
 
 /**

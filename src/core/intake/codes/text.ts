@@ -14,7 +14,8 @@ export const textCodes = {
     rule: 'T2',
     problem: 'invalid_key_pem',
     title: 'The key text is too large',
-    refused: 'More than 16,384 characters. The largest legal key (ML-DSA-87) takes 3,595.',
+    refused:
+      'More than 16,384 characters, unless PUBRING_MAX_PEM_LENGTH says otherwise. The largest legal key (ML-DSA-87) takes 3,595.',
     why: 'Reading large text costs time that other requests need.',
     sources: [],
   },

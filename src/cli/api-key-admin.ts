@@ -1,23 +1,26 @@
-import process from 'node:process'
 import { loadConfig } from '../config.ts'
 import { createAdminApiKey } from '../core/api-keys.ts'
 import { openExistingStore } from '../storage/open.ts'
+import type { ApiKeyCreateFlags } from './commands/api-key.ts'
+import { printResult, say } from './output.ts'
+import type { Terminal } from './terminal.ts'
 
 /**
  * Makes an admin API key for all projects in the configured database itself, whether a server runs
  * or not: the way back in for whoever has the machine but no API key. The secret alone is on stdout.
  */
-export async function createAdmin(flags: { name: string; databaseUrl?: string }): Promise<void> {
-  const { name, databaseUrl } = flags
-  const config = loadConfig(process.env, { databaseUrl })
+export async function createAdmin(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
+  const { name = 'made at the database', databaseUrl } = flags
+  const config = loadConfig(terminal.env, { databaseUrl })
   const store = await openExistingStore(config.databaseUrl)
   try {
     const context = { store, clock: { now: Date.now, monotonic: () => performance.now() } }
     const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
-    process.stderr.write(
-      `Admin API key for all projects, id ${apiKey.id}. It counts at once; it is shown this once:\n`,
+    say(
+      terminal,
+      `Admin API key for all projects, id ${apiKey.id}. It counts at once; it is shown this once:`,
     )
-    process.stdout.write(`${apiKey.apiKey}\n`)
+    printResult(terminal, flags.json, apiKey, () => `${apiKey.apiKey}\n`)
   } finally {
     await store.close()
   }

@@ -1,0 +1,145 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Change, Origin } from '../../src/core/changes.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { Accepted } from '../../src/core/intake/types.ts'
+import { createFreshKeys } from '../fill/fresh-keys.ts'
+import { recordOf } from '../fill/registry-rows.ts'
+import type { LoadGenerator } from '../load/client.ts'
+import type { Figure } from '../report/figures.ts'
+import { shuffled, spreadOf } from '../report/spread.ts'
+import { allCores } from '../server/cores.ts'
+import type { Subject } from '../server/subject.ts'
+import { connections, type Extent } from '../settings.ts'
+import type { BareMessage, BareTask } from './bare-writer.ts'
+import { createCalls, newProjects, requireListed } from './calls.ts'
+
+const keysPerProject = 10
+
+/** Registers P-256 keys, 32 at once, beside a bare loop of the same statements. */
+export async function measureEcCreates(
+  generator: LoadGenerator,
+  { rounds, ecKeys }: Extent,
+  subjects: Subject[],
+): Promise<Figure[]> {
+  const keys = createFreshKeys()
+  const bare = startBareWriter()
+  const samples = new Map<Subject | 'bare', { rate: number; micros: number }[]>(
+    [...subjects, 'bare' as const].map((each) => [each, []]),
+  )
+  for (const subject of subjects) subject.pin(allCores)
+  try {
+    // The first round warms everything up.
+    for (let round = -1; round < rounds; round += 1) {
+      for (const [who, list] of shuffled([...samples])) {
+        const fresh = await keys.take(ecKeys)
+        const sample =
+          who === 'bare'
+            ? { rate: await bare.write(fresh), micros: 0 }
+            : await register(generator, who, fresh)
+        if (round >= 0) list.push(sample)
+      }
+    }
+  } finally {
+    await keys.close()
+    bare.close()
+  }
+  return figures(samples)
+}
+
+async function register(generator: LoadGenerator, subject: Subject, keys: Accepted[]) {
+  const projects = await newProjects(subject, Math.ceil(keys.length / keysPerProject))
+  const pems = keys.map(({ key }) => key.publicKeyPem)
+  const { port, pids } = subject
+  const { answered, seconds, cpuMicros, bodies } = await generator.run({
+    port,
+    pids,
+    connections,
+    calls: createCalls(subject, projects, 'ES256', pems),
+    keepBodies: true,
+  })
+  await requireListed(subject, projects, bodies)
+  return { rate: answered / seconds, micros: cpuMicros / answered }
+}
+
+function startBareWriter() {
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-bare-'))
+  const child = fork(new URL('./bare-writer.ts', import.meta.url), { serialization: 'advanced' })
+  return {
+    async write(keys: Accepted[]): Promise<number> {
+      const changes = changesOf(keys)
+      const files = { recorded: join(folder, 'recorded.db'), repeated: join(folder, 'repeated.db') }
+      child.send({ ...files, ...changes, group: connections } satisfies BareTask)
+      const [message]: BareMessage[] = await once(child, 'message')
+      if (message === undefined || 'failed' in message) throw new Error(message?.failed)
+      return message.perSecond
+    },
+    close() {
+      child.kill()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** The same changes that the requests lead to. */
+function changesOf(keys: Accepted[]): { projects: Change[]; keys: Change[] } {
+  const time = new Date().toISOString()
+  const origin = (): Origin => ({
+    actor: { name: 'PUBRING_ADMIN_API_KEY', apiKeyId: newId() },
+    requestId: newId(),
+    time,
+  })
+  const ids = Array.from({ length: Math.ceil(keys.length / keysPerProject) }, newId)
+  const limits = { maxKeys: 10_000, maxJwksBytes: 16_777_216 }
+  return {
+    projects: ids.map((id) => ({
+      type: 'project.create',
+      origin: origin(),
+      id,
+      name: `bench-${id.replaceAll('-', '')}`,
+    })),
+    keys: keys.map((accepted, index) => ({
+      type: 'key.create',
+      origin: origin(),
+      limits,
+      key: recordOf(ids[index % ids.length] ?? '', 'bench', accepted, time),
+    })),
+  }
+}
+
+function figures(samples: Map<Subject | 'bare', { rate: number; micros: number }[]>): Figure[] {
+  const bare = samples.get('bare') ?? []
+  const made: Figure[] = []
+  for (const [who, list] of samples) {
+    const server = who === 'bare' ? 'node:sqlite, bare loop' : who.name
+    const name = 'create P-256, 32 at once'
+    made.push({
+      name,
+      server,
+      unit: '/s',
+      value: spreadOf(list.map(({ rate }) => rate)),
+      note: 'durable creates per second',
+    })
+    if (who === 'bare') continue
+    made.push({
+      name,
+      server,
+      unit: 'µs',
+      value: spreadOf(list.map(({ micros }) => micros)),
+      note: 'CPU per create',
+    })
+    if (who.engine !== 'sqlite') continue
+    made.push({
+      name,
+      server,
+      unit: '×',
+      value: spreadOf(list.map(({ rate }, round) => rate / (bare[round]?.rate ?? Number.NaN))),
+      ...(who.workers === 1 ? { target: { least: 0.6 } } : {}),
+      note: 'creates per second over those of a bare loop of the same statements, in groups of 32',
+    })
+  }
+  return made
+}

@@ -1,0 +1,42 @@
+import { generatePrime } from 'node:crypto'
+import { encode, encodeBitString, encodeInteger, tag } from '../../src/core/intake/der.ts'
+import { minimalOctets } from '../../src/core/intake/octets.ts'
+import { writePem } from '../../src/core/intake/pem.ts'
+import { encodeOid } from '../../src/core/intake/spki-writer.ts'
+
+function makePrime(bits: number): Promise<bigint> {
+  return new Promise((resolve, reject) => {
+    generatePrime(bits, { bigint: true }, (error, prime) => {
+      if (error) reject(error)
+      else resolve(prime)
+    })
+  })
+}
+
+/**
+ * Public RSA keys of so many bits, in groups without a common prime: a tournament of a few primes,
+ * whose rounds pair each of them with another one. (A fresh pair for every key would take minutes.)
+ */
+export async function rsaGroups(bits: number, primeCount: number): Promise<string[][]> {
+  const primes = await Promise.all(Array.from({ length: primeCount }, () => makePrime(bits / 2)))
+  const [fixed = 1n, ...circle] = primes
+  return circle.map((_, round) => {
+    const turned = [...circle.slice(round), ...circle.slice(0, round)]
+    const line = [fixed, ...turned]
+    return line.slice(0, primeCount / 2).map((p, i) => publicPem(p * (line.at(-1 - i) ?? 1n)))
+  })
+}
+
+function publicPem(n: bigint): string {
+  const numbers = encode(
+    tag.sequence,
+    encodeInteger(minimalOctets(n)),
+    encodeInteger(Uint8Array.of(1, 0, 1)),
+  )
+  const algorithm = encode(
+    tag.sequence,
+    encodeOid('1.2.840.113549.1.1.1'),
+    Uint8Array.of(tag.null, 0),
+  )
+  return writePem(encode(tag.sequence, algorithm, encodeBitString(numbers)))
+}

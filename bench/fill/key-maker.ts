@@ -1,0 +1,24 @@
+/** A thread that makes P-256 keys and has the intake examine each: registered keys, but not stored yet. */
+import { createECDH } from 'node:crypto'
+import { parentPort } from 'node:worker_threads'
+import { createBlocklist } from '../../src/core/intake/blocklist.ts'
+import { examineKey } from '../../src/core/intake/index.ts'
+import { writePem } from '../../src/core/intake/pem.ts'
+import type { Accepted } from '../../src/core/intake/types.ts'
+
+/** SubjectPublicKeyInfo of P-256 up to the point (RFC 5480 section 2). */
+const head = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
+
+const curve = createECDH('prime256v1')
+const blocklist = createBlocklist()
+
+function freshKey(): Accepted {
+  const pem = writePem(Buffer.concat([head, curve.generateKeys()]))
+  const verdict = examineKey(pem, 'ES256', blocklist)
+  if (!verdict.ok) throw new Error(`a fresh key was refused: ${verdict.faults[0].code}`)
+  return verdict
+}
+
+parentPort?.on('message', (count: number) => {
+  parentPort?.postMessage(Array.from({ length: count }, freshKey))
+})

@@ -1,0 +1,106 @@
+import type { Insertable } from 'kysely'
+import type { Origin } from '../../src/core/changes.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { Accepted } from '../../src/core/intake/types.ts'
+import { keyChanges } from '../../src/core/key-events.ts'
+import { type EventContent, eventHash, genesisHash } from '../../src/core/ledger.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+import type { Row, TableName } from '../../src/storage/copy-tables.ts'
+import { eventRow, keyRow } from '../../src/storage/rows.ts'
+import type { Tables } from '../../src/storage/schema.ts'
+
+/** The last event of a ledger, to which the next one is chained. */
+export interface LedgerHead {
+  ledgerId: string
+  revision: number
+  hash: string
+}
+
+export type RegistryRows = Pick<
+  Record<TableName, Row[]>,
+  'project' | 'ledger' | 'event' | 'jwt_key'
+>
+
+export interface NewProject {
+  name: string
+  keys: readonly Accepted[]
+  origin: Origin
+}
+
+export const noRows = (): RegistryRows => ({ project: [], ledger: [], event: [], jwt_key: [] })
+
+/**
+ * Adds the rows that a project and its keys leave behind which were created one after the other:
+ * those that `storage/changes` would write, the chained events in both ledgers included.
+ */
+export function addProject(rows: RegistryRows, system: LedgerHead, project: NewProject): void {
+  const { name, keys, origin } = project
+  const id = newId()
+  const { time, actor, requestId } = origin
+  const own: LedgerHead = { ledgerId: id, revision: 0, hash: genesisHash }
+  const created = { time, actor, requestId, type: 'project.created' } as const
+  const subject = { type: 'project', id } as const
+  for (const head of [own, system]) {
+    append(rows, head, { ...created, subject, changes: { name: { to: name } } })
+  }
+  const row: Insertable<Tables['project']> = { id, name, create_time: time, update_time: time }
+  rows.project.push(asRow(row))
+  for (const [index, accepted] of keys.entries()) {
+    const key = recordOf(id, `key ${index + 1}`, accepted, time)
+    rows.jwt_key.push(asRow(keyRow(key)))
+    append(rows, own, {
+      time,
+      actor,
+      requestId,
+      type: 'key.created',
+      subject: { type: 'key', id: key.id },
+      changes: keyChanges(undefined, key),
+    })
+  }
+  const { revision, hash } = own
+  const last: Insertable<Tables['ledger']> = { project_id: id, revision, hash }
+  rows.ledger.push(asRow(last))
+}
+
+function append(
+  rows: RegistryRows,
+  head: LedgerHead,
+  content: Omit<EventContent, 'ledgerId' | 'revision'>,
+): void {
+  head.revision += 1
+  const event = { ...content, ledgerId: head.ledgerId, revision: head.revision }
+  head.hash = eventHash(head.hash, event)
+  rows.event.push(asRow(eventRow({ ...event, hash: head.hash })))
+}
+
+/** The record of an accepted key, as `core/keys.ts` makes it. */
+export function recordOf(
+  projectId: string,
+  label: string,
+  accepted: Accepted,
+  time: string,
+): KeyRecord {
+  const { publicKeyPem, jwk, thumbprint, spkiSha256, materialSha256 } = accepted.key
+  return {
+    id: newId(),
+    projectId,
+    label,
+    algorithm: 'ES256',
+    enabled: true,
+    createTime: time,
+    updateTime: time,
+    publishTime: time,
+    publicKeyPem,
+    jwsAlgorithm: accepted.jwsAlgorithm,
+    jwk,
+    thumbprint,
+    spkiSha256,
+    materialSha256,
+    normalised: accepted.normalised,
+  }
+}
+
+/** Columns that are not given are null. */
+function asRow(values: Record<string, string | number | null | undefined>): Row {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]))
+}

@@ -1,0 +1,85 @@
+import { newId } from '../../src/core/ids.ts'
+import { systemLedgerId } from '../../src/core/ledger.ts'
+import { type CopyEnd, openCopyEnd } from '../../src/storage/copy-ends.ts'
+import { countRows, insertRows } from '../../src/storage/copy-tables.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { createFreshKeys } from './fresh-keys.ts'
+import { addProject, type LedgerHead, noRows, type RegistryRows } from './registry-rows.ts'
+
+export interface Size {
+  keys: number
+  projects: number
+}
+
+/** Rows of one statement: within the parameters that every engine takes. */
+const rowsAtOnce = 500
+/** Keys of one transaction. */
+const keysAtOnce = 10_000
+
+/**
+ * Fills an empty registry with so many projects and distinct P-256 keys, each project with as many
+ * as the next. The ledgers are whole afterwards, and between two transactions. Rejects with one line
+ * for a person where there are projects already.
+ */
+export async function fillRegistry(
+  databaseUrl: string,
+  { keys, projects }: Size,
+  onProgress: (keys: number) => void,
+): Promise<void> {
+  await (await openStore(databaseUrl)).close()
+  const target = await openCopyEnd(databaseUrl, 'target')
+  const source = createFreshKeys()
+  try {
+    if ((await countRows(target.db, 'project')) > 0) {
+      throw new Error('There are projects in this database. Give the address of an empty one.')
+    }
+    const system = await systemHead(target)
+    let rows = noRows()
+    let done = 0
+    for (let index = 0; index < projects; index += 1) {
+      const share = Math.floor(((index + 1) * keys) / projects) - done
+      addProject(rows, system, {
+        name: `bench-${String(index).padStart(6, '0')}`,
+        keys: await source.take(share),
+        origin: {
+          actor: { name: 'bench:fill' },
+          requestId: newId(),
+          time: new Date().toISOString(),
+        },
+      })
+      done += share
+      if (rows.jwt_key.length >= keysAtOnce || index === projects - 1) {
+        await write(target, rows, system)
+        rows = noRows()
+        onProgress(done)
+      }
+    }
+  } finally {
+    await source.close()
+    await target.close()
+  }
+}
+
+async function systemHead({ db }: CopyEnd): Promise<LedgerHead> {
+  const { revision, hash } = await db
+    .selectFrom('ledger')
+    .select(['revision', 'hash'])
+    .where('project_id', '=', systemLedgerId)
+    .executeTakeFirstOrThrow()
+  return { ledgerId: systemLedgerId, revision: Number(revision), hash }
+}
+
+async function write(target: CopyEnd, rows: RegistryRows, system: LedgerHead): Promise<void> {
+  for (const table of ['project', 'ledger', 'event', 'jwt_key'] as const) {
+    for (let from = 0; from < rows[table].length; from += rowsAtOnce) {
+      await insertRows(target.db, table, rows[table].slice(from, from + rowsAtOnce))
+    }
+  }
+  const { ledgerId, revision, hash } = system
+  await target.db
+    .updateTable('ledger')
+    .set({ revision, hash })
+    .where('project_id', '=', ledgerId)
+    .execute()
+  await target.commit()
+}

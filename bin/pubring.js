@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// The command. Plain JavaScript, so that a Node which is too old can still say so.
+import { existsSync } from 'node:fs'
+import process from 'node:process'
+
+if (Number.parseInt(process.versions.node, 10) < 24) {
+  process.stderr.write(
+    `pubring: needs Node 24 or later, and this is ${process.version}. ` +
+      'Run "npm install node@26" in this folder: npx takes that one from then on.\n',
+  )
+  process.exit(1)
+}
+
+// A checkout runs its sources. A package has what was compiled from them, in the same places below dist.
+const source = new URL('../src/main.ts', import.meta.url)
+const compiled = new URL('../dist/src/main.js', import.meta.url)
+await import(existsSync(source) ? source.href : compiled.href)

@@ -1,0 +1,15 @@
+export type {
+  ApiKeyOperations,
+  CallOptions,
+  Client,
+  ClientOptions,
+  EventOperations,
+  JwksOperations,
+  KeyOperations,
+  Precondition,
+  ProjectOperations,
+  TokenOperations,
+} from './api.ts'
+export { createClient } from './client.ts'
+export { type ClientErrorCode, PubringError } from './errors.ts'
+export type * from './types.ts'

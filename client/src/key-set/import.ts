@@ -1,0 +1,50 @@
+import type { Jwk } from '../types.ts'
+import { KeySetError } from './errors.ts'
+
+/** A WebCrypto public key that verifies. */
+export type VerifyKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
+
+/** The key's own members: what else there is is decided before, and runtimes differ over it. */
+const members: Record<Jwk['kty'], readonly (keyof Jwk)[]> = {
+  RSA: ['kty', 'n', 'e'],
+  EC: ['kty', 'crv', 'x', 'y'],
+  OKP: ['kty', 'crv', 'x'],
+  AKP: ['kty', 'alg', 'pub'],
+}
+
+function materialOf(jwk: Jwk): Record<string, string> {
+  const names = members[jwk.kty] ?? []
+  return Object.fromEntries(names.map((name) => [name, jwk[name] ?? '']))
+}
+
+/** What WebCrypto calls the algorithms of RFC 7518, RFC 8037, RFC 9864 and RFC 9964. */
+function parametersOf(alg: string) {
+  const hash = `SHA-${alg.slice(2)}`
+  if (/^RS(256|384|512)$/.test(alg)) return { name: 'RSASSA-PKCS1-v1_5', hash }
+  if (/^PS(256|384|512)$/.test(alg)) return { name: 'RSA-PSS', hash }
+  if (alg === 'ES256') return { name: 'ECDSA', namedCurve: 'P-256' }
+  if (alg === 'ES384') return { name: 'ECDSA', namedCurve: 'P-384' }
+  if (alg === 'ES512') return { name: 'ECDSA', namedCurve: 'P-521' }
+  if (alg === 'EdDSA' || alg === 'Ed25519') return { name: 'Ed25519' }
+  if (/^ML-DSA-(44|65|87)$/.test(alg)) return { name: alg }
+  return undefined
+}
+
+/** The key for its one algorithm. Throws `algorithm_unsupported` where the runtime lacks it. */
+export async function importKey(jwk: Jwk): Promise<VerifyKey> {
+  const parameters = parametersOf(jwk.alg)
+  if (parameters === undefined) throw unsupported(jwk)
+  try {
+    return await crypto.subtle.importKey('jwk', materialOf(jwk), parameters, false, ['verify'])
+  } catch (cause) {
+    throw unsupported(jwk, cause)
+  }
+}
+
+function unsupported({ alg, kid }: Jwk, cause?: unknown): KeySetError {
+  return new KeySetError(
+    'algorithm_unsupported',
+    `The WebCrypto of this runtime takes no ${alg} key, such as ${kid}. Use a newer runtime (ML-DSA: Node 24.7 or later), or sign with another algorithm.`,
+    { cause },
+  )
+}

@@ -1,0 +1,45 @@
+import { Alert, Progress, Text } from '@mantine/core'
+import { IconCircleCheck, IconHourglass } from '@tabler/icons-react'
+import { useEffect, useRef } from 'react'
+import { localTime, useNow } from './times.tsx'
+
+/** Counts down to `until` (ISO 8601), then says `done`. */
+export function Countdown(props: {
+  from: string
+  until: string
+  waiting: string
+  done: string
+  /** What holds from then on; the time follows it. */
+  since: string
+  onDone?: () => void
+}) {
+  const { from, until, waiting, done, since, onDone } = props
+  const now = useNow(250)
+  const end = Date.parse(until)
+  const start = Math.min(Date.parse(from), end - 1)
+  const left = Math.max(0, Math.ceil((end - now) / 1_000))
+  const told = useRef(false)
+  useEffect(() => {
+    if (left > 0 || told.current) return
+    told.current = true
+    onDone?.()
+  }, [left, onDone])
+  if (left === 0) {
+    return (
+      <Alert color="teal" icon={<IconCircleCheck />} title={done} role="status">
+        {since} {localTime(until)}.
+      </Alert>
+    )
+  }
+  return (
+    <Alert color="petrol" icon={<IconHourglass />} title={waiting} role="status">
+      <Text size="sm" mb={6} aria-live="off">
+        {left > 90 ? `${Math.ceil(left / 60)} minutes` : `${left} seconds`} left
+      </Text>
+      <Progress
+        value={Math.min(100, ((now - start) / (end - start)) * 100)}
+        aria-label="Time that has passed"
+      />
+    </Alert>
+  )
+}

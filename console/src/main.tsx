@@ -1,0 +1,21 @@
+import '@mantine/core/styles.css'
+import './console.css'
+import { MantineProvider } from '@mantine/core'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { theme } from './theme.ts'
+
+/** Of this answer's policy: the styles that the parts of the pages make as they go carry it. */
+const styleNonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
+
+const root = document.getElementById('root')
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
+        <App />
+      </MantineProvider>
+    </StrictMode>,
+  )
+}

@@ -1,0 +1,75 @@
+import { quotedList, type Snippet } from './snippet.ts'
+
+/** Verifiers for Node and its kin. */
+export const node: Snippet[] = [
+  {
+    id: 'node-live',
+    title: 'Node, live',
+    file: 'verify.ts · npm install jose @pubring/client',
+    text: ({ issuer, algorithms }) => `import { projectKeySet } from '@pubring/client/verify'
+import { jwtVerify } from 'jose'
+
+const issuer = '${issuer}'
+// One for the whole process.
+const keys = projectKeySet(issuer)
+
+export async function verify(token: string) {
+  const { payload } = await jwtVerify(token, keys, {
+    issuer,
+    audience: 'AUDIENCE',
+    algorithms: [${quotedList(algorithms)}],
+    requiredClaims: ['exp'],
+  })
+  return payload
+}
+`,
+    trust: 'under a second',
+    note: 'It is told of every change. Without contact it trusts what it knows for 30 seconds (maxStale), and then nothing.',
+  },
+  {
+    id: 'node-jose',
+    title: 'Node, jose',
+    file: 'verify.ts · npm install jose',
+    text: ({ issuer, jwksUri, algorithms }) => `import { createRemoteJWKSet, jwtVerify } from 'jose'
+
+// One for the whole process: it is the cache.
+const keys = createRemoteJWKSet(new URL('${jwksUri}'), {
+  cacheMaxAge: 60_000,
+})
+
+export async function verify(token: string) {
+  const { payload } = await jwtVerify(token, keys, {
+    issuer: '${issuer}',
+    audience: 'AUDIENCE',
+    algorithms: [${quotedList(algorithms)}],
+    requiredClaims: ['exp'],
+  })
+  return payload
+}
+`,
+    trust: '1 minute',
+    note: 'That is cacheMaxAge; left out, it is 10 minutes.',
+  },
+  {
+    id: 'node-aws',
+    title: 'Node, aws-jwt-verify',
+    file: 'verify.ts · npm install aws-jwt-verify',
+    text: ({ issuer, jwksUri }) => `import { JwtVerifier } from 'aws-jwt-verify'
+
+const verifier = JwtVerifier.create({
+  issuer: '${issuer}',
+  audience: 'AUDIENCE',
+  jwksUri: '${jwksUri}',
+})
+
+// Without this it keeps a switched-off key until it meets a kid that it does not know.
+setInterval(() => verifier.hydrate().catch(() => {}), 60_000).unref()
+
+export function verify(token: string) {
+  return verifier.verify(token)
+}
+`,
+    trust: '1 minute',
+    note: 'By itself it never drops a key: the timer fetches the set anew. It takes the alg of each published key, and https addresses alone.',
+  },
+]

@@ -1,0 +1,41 @@
+import { Button, Group, Modal, Stack } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { Project } from '../../../../client/src/index.ts'
+import { KeyForm } from './key-form.tsx'
+import { Registered } from './registered.tsx'
+
+/** Registers a key: paste or drop it, see the verdict, then learn where its kid goes. */
+export function Register({ project, onClose }: { project: Project; onClose(): void }) {
+  const queries = useQueryClient()
+  const [kid, setKid] = useState<string>()
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={kid === undefined ? 'Register a key' : 'The key is registered'}
+      size="xl"
+      lockScroll={false}
+    >
+      {kid === undefined ? (
+        <KeyForm
+          projectId={project.id}
+          onCancel={onClose}
+          onRegistered={(registered) => {
+            setKid(registered)
+            void queries.invalidateQueries({ queryKey: ['keys', project.id] })
+          }}
+        />
+      ) : (
+        <Stack>
+          <Registered projectId={project.id} kid={kid} />
+          <Group justify="flex-end">
+            <Button onClick={onClose} data-autofocus>
+              Done
+            </Button>
+          </Group>
+        </Stack>
+      )}
+    </Modal>
+  )
+}

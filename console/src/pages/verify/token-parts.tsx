@@ -1,0 +1,73 @@
+import { Card, Stack, Table, Text } from '@mantine/core'
+import { localTime, relativeTime, useNow } from '../../components/times.tsx'
+import { JsonText } from './json-text.tsx'
+
+/** The time claims (RFC 7519 section 4.1), in seconds since the epoch. */
+const timeClaims = [
+  { claim: 'iat', label: 'Issued (iat)' },
+  { claim: 'nbf', label: 'Valid from (nbf)' },
+  { claim: 'exp', label: 'Expires (exp)' },
+]
+
+/** The largest time of ECMAScript, in seconds. */
+const latest = 8.64e12
+
+/** Header and claims of a token, readable. */
+export function TokenParts(props: {
+  header: Record<string, unknown>
+  claims: Record<string, unknown>
+  proved: boolean
+}) {
+  const { header, claims, proved } = props
+  return (
+    <Card withBorder padding="lg">
+      <Stack>
+        <Text size="sm" c="dimmed">
+          {proved
+            ? 'Every step passed: a verifier goes by these claims.'
+            : 'Read in this browser. It is what the token says of itself; nothing of it is proved.'}
+        </Text>
+        <Part title="Header" value={header} />
+        <Part title="Claims" value={claims} />
+        <Times claims={claims} />
+      </Stack>
+    </Card>
+  )
+}
+
+function Times({ claims }: { claims: Record<string, unknown> }) {
+  const now = useNow(1_000)
+  const times = timeClaims.flatMap(({ claim, label }) => {
+    const seconds = claims[claim]
+    return typeof seconds === 'number' && Math.abs(seconds) < latest
+      ? [{ label, time: seconds * 1_000 }]
+      : []
+  })
+  if (times.length === 0) return null
+  return (
+    <Table aria-label="Times of the token" withRowBorders={false}>
+      <Table.Tbody>
+        {times.map(({ label, time }) => (
+          <Table.Tr key={label}>
+            <Table.Th scope="row" fw={600} pl={0}>
+              {label}
+            </Table.Th>
+            <Table.Td>{localTime(time)}</Table.Td>
+            <Table.Td c="dimmed">{relativeTime(time, now)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function Part({ title, value }: { title: string; value: Record<string, unknown> }) {
+  return (
+    <div>
+      <Text size="sm" fw={600} mb={4}>
+        {title}
+      </Text>
+      <JsonText value={value} label={title} />
+    </div>
+  )
+}

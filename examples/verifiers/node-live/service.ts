@@ -1,0 +1,24 @@
+// ISSUER=… AUDIENCE=… PORT=… node service.ts: answers the claims of a good token, and 401 to all others.
+import { createServer } from 'node:http'
+import process from 'node:process'
+import { projectKeySet } from '@pubring/client/verify'
+import { jwtVerify } from 'jose'
+
+const { ISSUER = '', AUDIENCE = '', PORT } = process.env
+// One for the whole process: Pubring tells it at once when a key is switched on or off.
+const keys = projectKeySet(ISSUER)
+
+createServer(async (request, response) => {
+  const token = request.headers.authorization?.replace(/^Bearer /, '') ?? ''
+  try {
+    const { payload } = await jwtVerify(token, keys, {
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      algorithms: ['RS256'],
+      requiredClaims: ['exp'],
+    })
+    response.end(`${JSON.stringify(payload)}\n`)
+  } catch (error) {
+    response.writeHead(401).end(`refused: ${error instanceof Error ? error.message : error}\n`)
+  }
+}).listen(Number(PORT), '127.0.0.1')

@@ -1,0 +1,102 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import process from 'node:process'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { launchBrowser, phone, signIn } from '../test/support/console.ts'
+import { startServer, temporaryFolder } from '../test/support/server.ts'
+import { type Furnished, furnish } from './screenshots/furnish.ts'
+
+/**
+ * `npm run screenshots`: pictures of each page of the console into docs/images, from a real server
+ * with invented projects. The console must be built (`npm run build:console`).
+ */
+const folder = join(import.meta.dirname, '../docs/images')
+const publicUrl = 'https://keys.example.com'
+
+type Shot = {
+  name: string
+  route: (data: Furnished) => string
+  /** What is done before the picture is taken. */
+  prepare?: (page: Page, data: Furnished) => Promise<void>
+}
+
+const shots: Shot[] = [
+  { name: 'projects', route: () => '/' },
+  { name: 'keys', route: ({ project }) => `/projects/${project}/keys` },
+  { name: 'register', route: ({ project }) => `/projects/${project}/keys`, prepare: fillKeyForm },
+  { name: 'connect', route: ({ project }) => `/projects/${project}/connect` },
+  { name: 'verify', route: ({ project }) => `/projects/${project}/verify`, prepare: checkToken },
+  { name: 'history', route: ({ project }) => `/projects/${project}/history` },
+  { name: 'rotate', route: ({ project, current }) => `/projects/${project}/rotate/${current}` },
+  { name: 'api-keys', route: () => '/api-keys' },
+  { name: 'ledger', route: () => '/ledger' },
+]
+
+async function fillKeyForm(page: Page, { publicKeyPem }: Furnished): Promise<void> {
+  await page.getByRole('button', { name: 'Register a key' }).first().click()
+  await page.getByRole('textbox', { name: 'Public key' }).fill(publicKeyPem)
+  await page.getByLabel('Label').fill('payments service, summer')
+  await page.waitForTimeout(1_000)
+}
+
+async function checkToken(page: Page, { token }: Furnished): Promise<void> {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.getByRole('button', { name: 'Check the token' }).click()
+  await page.locator('[data-step]').first().waitFor()
+}
+
+const looks: { suffix: string; only?: string[]; options: BrowserContextOptions }[] = [
+  { suffix: '', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } },
+  {
+    suffix: '-dark',
+    only: ['keys', 'verify'],
+    options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
+  },
+  { suffix: '-phone', only: ['keys', 'verify', 'ledger'], options: phone },
+]
+
+/** The whole page up to 1,400 px, so that a picture stays readable beside text. */
+async function take(page: Page, name: string): Promise<void> {
+  const height = await page.evaluate<number>('document.documentElement.scrollHeight')
+  const size = page.viewportSize()
+  if (size !== null && height > size.height) {
+    await page.setViewportSize({ width: size.width, height: Math.min(height, 1_400) })
+  }
+  await page.mouse.move(0, 0)
+  await page.evaluate('scrollTo(0, 0)')
+  await page.waitForTimeout(300)
+  await page.screenshot({ path: join(folder, `console-${name}.png`) })
+}
+
+async function main(): Promise<void> {
+  await mkdir(folder, { recursive: true })
+  const { folder: home, remove } = temporaryFolder()
+  const env = { PUBRING_PUBLIC_URL: publicUrl }
+  const [server, browser] = await Promise.all([startServer(home, env), launchBrowser()])
+  const data = await furnish(server.url, server.apiKey)
+  for (const { suffix, only, options } of looks) {
+    const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+    const page = await context.newPage()
+    await signIn(page, server.url, server.apiKey)
+    for (const { name, route, prepare } of shots) {
+      if (only?.includes(name) === false) continue
+      if (options.viewport) await page.setViewportSize(options.viewport)
+      // A new document, so that nothing of the shot before is left open.
+      await page.goto('about:blank')
+      await page.goto(`${server.url}/console/#${route(data)}`)
+      await page.locator('main h1, main h2').first().waitFor()
+      await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' })
+      await page.waitForTimeout(700)
+      await prepare?.(page, data)
+      await take(page, `${name}${suffix}`)
+    }
+    await context.close()
+  }
+  await browser.close()
+  server.signal('SIGTERM')
+  await server.ended
+  remove()
+}
+
+await main()
+process.stdout.write(`${folder}\n`)

@@ -1,0 +1,86 @@
+import { Command, Help, type Option } from 'commander'
+import { registerApiKeys } from './commands/api-key.ts'
+import { registerBulk } from './commands/bulk.ts'
+import { registerCompletion } from './commands/completion.ts'
+import { registerDatabase } from './commands/database.ts'
+import { registerEvents } from './commands/events.ts'
+import { registerJwks } from './commands/jwks.ts'
+import { registerKeys } from './commands/key.ts'
+import { commonOptions } from './commands/options.ts'
+import { registerProfiles } from './commands/profile.ts'
+import { registerProjects } from './commands/project.ts'
+import { registerServe } from './commands/serve.ts'
+import { registerTokens } from './commands/token.ts'
+import { coloursFor, type Terminal, widthOf } from './terminal.ts'
+import { version } from './version.ts'
+
+/** The whole tree of commands: nothing of what they do is loaded before one of them runs. */
+export function createProgram(terminal: Terminal): Command {
+  const program = createTree(terminal)
+  registerCompletion(program, terminal, createTree)
+  return program
+}
+
+function createTree(terminal: Terminal): Command {
+  const { stdout, stderr, env } = terminal
+  const { bold } = coloursFor(stdout, env)
+  const program = new Command('pubring')
+    .description('A registry of JWT public keys: strict intake, live key sets, quick revocation.')
+    .version(version(), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'show this help')
+    .helpCommand(false)
+    .exitOverride()
+    .configureHelp({ styleTitle: bold, groupItems: commonOnesLast })
+    .configureOutput({
+      writeOut: (text) => stdout.write(text),
+      writeErr(text) {
+        if (!terminal.quiet) stderr.write(text)
+      },
+      // What is wrong with a call is said by `run`, in the way of all other errors.
+      outputError: () => {},
+      getOutHelpWidth: () => widthOf(stdout) ?? 100,
+      getErrHelpWidth: () => widthOf(stderr) ?? 100,
+      getOutHasColors: () => stdout.isTTY === true,
+      getErrHasColors: () => stderr.isTTY === true,
+    })
+    .addHelpText('after', introduction)
+  program.commandsGroup('Server:')
+  registerServe(program, terminal)
+  program.commandsGroup('Keys and tokens (they call a server):')
+  registerProjects(program, terminal)
+  registerKeys(program, terminal)
+  registerBulk(program, terminal)
+  registerJwks(program, terminal)
+  registerTokens(program, terminal)
+  registerEvents(program, terminal)
+  program.commandsGroup('Access:')
+  registerApiKeys(program, terminal)
+  registerProfiles(program, terminal)
+  program.commandsGroup('Database (they work on it directly, whether a server runs or not):')
+  registerDatabase(program, terminal)
+  program.commandsGroup('Shell:')
+  return program
+}
+
+/** What is special about a command comes before what all of them have. */
+function commonOnesLast<Item extends Command | Option>(
+  all: Item[],
+  visible: Item[],
+  groupOf: (item: Item) => string,
+): Map<string, Item[]> {
+  const groups = new Help().groupItems(all, visible, groupOf)
+  const common = groups.get(commonOptions)
+  if (common === undefined) return groups
+  groups.delete(commonOptions)
+  return groups.set(commonOptions, common)
+}
+
+const introduction = `
+Examples:
+  $ pubring serve
+  $ export PUBRING_API_KEY=pubring_…
+  $ pubring key add key.pem --name "orders service, spring 2026"
+  $ pubring key list
+
+Every command has a --help of its own, with an example. Exit codes, variables and the configuration
+file: docs/cli.md`

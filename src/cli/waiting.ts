@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Session } from './session.ts'
+import { lengthOf } from './times.ts'
+
+/** Milliseconds between two looks at the clock while a bar is shown. */
+const frame = 200
+
+/**
+ * Resolves at the moment (milliseconds, of the server's clock); shows on stderr how long that takes.
+ * Rejects when the signal is aborted.
+ */
+export async function waitUntil(
+  session: Session,
+  moment: number,
+  what: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const total = moment - session.now()
+  if (total <= 0) return
+  const { stderr, quiet } = session.terminal
+  if (stderr.isTTY !== true || quiet) {
+    session.say(`${what}: waiting ${lengthOf(total)}, until ${new Date(moment).toISOString()}.`)
+    await delay(total, undefined, { signal })
+    return
+  }
+  const { Presets, SingleBar } = await import('cli-progress')
+  const format = `${what} {bar} {left}`
+  const bar = new SingleBar(
+    { stream: stderr as NodeJS.WriteStream, format, hideCursor: true, clearOnComplete: true },
+    Presets.shades_classic,
+  )
+  const left = () => `${lengthOf(Math.max(0, moment - session.now()))} left`
+  bar.start(total, 0, { left: left() })
+  try {
+    for (let now = session.now(); now < moment; now = session.now()) {
+      bar.update(total - (moment - now), { left: left() })
+      await delay(Math.min(frame, moment - now), undefined, { signal })
+    }
+  } finally {
+    bar.stop()
+  }
+}

@@ -1,0 +1,113 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import type { Change, Origin } from '../../src/core/changes.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { keyRecord } from '../../src/storage/rows.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { limits } from '../support/store.ts'
+
+const root = join(import.meta.dirname, '../..')
+const databases: TestDatabase[] = []
+
+async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
+  const host = await createDatabase(engine)
+  databases.push(host)
+  return host.blank()
+}
+afterAll(async () => {
+  for (const database of databases) await database.remove()
+})
+
+function run(program: string, ...args: string[]): Promise<{ code: number; output: string }> {
+  return new Promise((resolve) => {
+    const env = { PATH: process.env.PATH }
+    execFile(process.execPath, [join(root, program), ...args], { env }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : Number(error.code), output: stdout + stderr })
+    })
+  })
+}
+
+function fill(database: TestDatabase, keys: number, projects: number) {
+  const size = ['--keys', String(keys), '--projects', String(projects)]
+  return run('bench/fill.ts', ...size, '--database-url', database.url)
+}
+
+const numbers = (_: string, value: unknown) =>
+  typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
+
+/** All rows, equal on every engine, without order. */
+async function rowsOf(database: TestDatabase, table: string): Promise<string[]> {
+  const rows = await database.sql(`select * from ${table}`)
+  return rows.map((row) => JSON.stringify(row, numbers)).sort()
+}
+
+async function numberOf(database: TestDatabase, what: string): Promise<number> {
+  const [row] = await database.sql(`select count(${what}) as count from jwt_key`)
+  return Number(row?.count)
+}
+
+describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) => {
+  test('holds so many distinct keys, as many in each project, in whole ledgers', async () => {
+    const database = await blank(engine)
+    const { code, output } = await fill(database, 300, 30)
+    expect({ code, output }).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/300 of 300 keys/),
+    })
+    expect(await numberOf(database, '*')).toBe(300)
+    expect(await numberOf(database, 'distinct material_sha256')).toBe(300)
+    const sizes = await database.sql('select count(*) as count from jwt_key group by project_id')
+    expect(sizes.map(({ count }) => Number(count))).toEqual(Array.from({ length: 30 }, () => 10))
+    const verified = await run('src/main.ts', 'ledger', 'verify', '--database-url', database.url)
+    expect(verified).toMatchObject({
+      code: 0,
+      output: expect.stringMatching(/31 ledgers, 360 events: all whole/),
+    })
+  })
+
+  test('holds the very rows that the same changes leave, made one by one', async () => {
+    const database = await blank(engine)
+    await fill(database, 7, 3)
+    const other = await blank(engine)
+    const store = await openStore(other.url)
+    for (const change of await changesIn(database)) await store.commit(change)
+    await store.close()
+    for (const table of ['project', 'ledger', 'event', 'jwt_key', 'blocked_fingerprint']) {
+      expect(await rowsOf(database, table)).toEqual(await rowsOf(other, table))
+    }
+  })
+
+  test('is filled no second time', async () => {
+    const database = await blank(engine)
+    await fill(database, 2, 1)
+    const again = await fill(database, 2, 1)
+    expect(again).toMatchObject({
+      code: 1,
+      output: expect.stringMatching(/There are projects in this database/),
+    })
+    expect(await numberOf(database, '*')).toBe(2)
+  })
+})
+
+/** The changes that the ledgers tell of, in their order. */
+async function changesIn(database: TestDatabase): Promise<Change[]> {
+  const keys = await database.sql('select * from jwt_key')
+  const events = await database.sql(
+    "select * from event where project_id <> '00000000-0000-0000-0000-000000000000' order by project_id, revision",
+  )
+  return events.map((event): Change => {
+    const origin: Origin = {
+      actor: { name: String(event.actor_name) },
+      requestId: String(event.request_id),
+      time: String(event.time),
+    }
+    const id = String(event.subject_id)
+    if (event.type === 'project.created') {
+      const { name } = JSON.parse(String(event.changes))
+      return { type: 'project.create', origin, id, name: name.to }
+    }
+    const row = keys.find((each) => each.id === id)
+    return { type: 'key.create', origin, limits, key: keyRecord(Object(row)) }
+  })
+}

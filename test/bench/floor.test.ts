@@ -1,0 +1,18 @@
+import { expect, onTestFinished, test } from 'vitest'
+import { type Captured, capture } from '../../bench/server/capture.ts'
+import { startFloor } from '../../bench/server/floor-process.ts'
+
+const headers = ['content-type', 'application/json', 'x-request-id', 'one', 'etag', '"a"']
+
+test.each<Captured>([
+  { status: 200, headers: [...headers, 'content-length', '2'], body: '{}' },
+  { status: 304, headers, body: '' },
+])(
+  'the floor answers $status with the headers and the octets of the real answer',
+  async (content) => {
+    const floor = await startFloor()
+    onTestFinished(() => floor.close())
+    const port = await floor.serve(content)
+    expect(await capture(port, { method: 'GET', path: '/any', headers: {} })).toEqual(content)
+  },
+)

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { rememberSecret } from '../support/secrets.ts'
+import { documentOf, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+
+describe('pubring api-key', () => {
+  const create = async (name: string, ...args: string[]) => {
+    const ran = await shell.pubring([
+      'api-key',
+      'create',
+      '--name',
+      name,
+      '--role',
+      'writer',
+      ...args,
+    ])
+    return { ...ran, secret: rememberSecret('an API key', ran.stdout.trim()) }
+  }
+
+  test('create prints the secret alone, and it counts', async () => {
+    const { code, secret, stderr } = await create('deploy', '--project', 'payments')
+    expect({ code, secret }).toEqual({ code: 0, secret: expect.stringMatching(/^pubring_\w{49}$/) })
+    expect(stderr).toMatch(/API key “deploy” \(writer, payments\), id .* shown this once/)
+    const self = await shell.pubring(['api-key', 'show', '--json'], {
+      env: { PUBRING_API_KEY: secret },
+    })
+    expect(documentOf(self)).toMatchObject({
+      name: 'deploy',
+      role: 'writer',
+      projectId: shell.test.project.id,
+    })
+  })
+
+  test('a role and a name change, by name', async () => {
+    const { secret } = await create('changing')
+    const env = { PUBRING_API_KEY: secret }
+    expect((await shell.pubring(['api-key', 'role', 'changing', 'reader'])).stderr).toBe(
+      '“changing” is a reader now.\n',
+    )
+    const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
+    expect((await shell.pubring(add, { env, input: ecKey().publicKeyPem })).code).toBe(5)
+    await shell.pubring(['api-key', 'rename', 'changing', 'changed'])
+    expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(/\tchanged\treader\t/)
+  })
+
+  test('revoked it counts no more and stays in the list; deleted it is gone', async () => {
+    const { secret } = await create('ending')
+    const env = { PUBRING_API_KEY: secret }
+    expect((await shell.pubring(['api-key', 'revoke', 'ending'])).code).toBe(0)
+    expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(4)
+    expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(
+      /\tending\twriter\t\trevoked\t/,
+    )
+    expect((await shell.pubring(['api-key', 'delete', 'ending'])).code).toBe(0)
+    expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('ending')
+  })
+
+  test('the one that is used wants --yes', async () => {
+    const ran = await shell.pubring(['api-key', 'revoke', 'a admin'])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
+  })
+
+  test('made without a name or a role it says what is wanted, and of the other way', async () => {
+    const ran = await shell.pubring(['api-key', 'create'])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toMatch(/--name and a --role[\s\S]*--admin/)
+  })
+})
+
+describe('pubring project', () => {
+  test('made, listed, shown with what verifiers need, renamed, deleted', async () => {
+    const made = await shell.pubring(['project', 'create', 'Billing'])
+    const id = made.stdout.trim()
+    expect((await shell.pubring(['project', 'list'])).stdout).toContain(`billing\t${id}\t1\t`)
+    const shown = await shell.pubring(['project', 'show', 'billing', '--json'])
+    expect(documentOf(shown)).toMatchObject({
+      id,
+      name: 'billing',
+      issuer: `https://keys.example.com/base/v1/projects/${id}`,
+      jwksUri: expect.stringMatching(/jwks\.json$/),
+    })
+    await shell.pubring(['project', 'rename', 'billing', 'invoices'])
+    expect((await shell.pubring(['project', 'show', id])).stdout).toMatch(/^name\tinvoices\n/)
+    expect(documentOf(await shell.pubring(['project', 'delete', 'invoices', '--json']))).toEqual({
+      deleted: id,
+    })
+    expect((await shell.pubring(['project', 'show', id])).code).toBe(6)
+  })
+})
+
+describe('tokens', () => {
+  test.each([
+    ['RSA', () => rsaKey(), 'RS256'],
+    ['P-384', () => ecKey('P-384'), 'ES384'],
+    ['Ed25519', () => edKey(), 'Ed25519'],
+  ])('a sample of %s is signed here, and the server finds it good', async (name, make, alg) => {
+    const key = make()
+    const file = shell.file('private.pem', privatePem(key))
+    await shell.pubring(['key', 'add', '-', '--name', name], { input: key.publicKeyPem })
+    const sample = await shell.pubring(['token', 'sample', file, '--audience', 'orders'])
+    expect(sample).toMatchObject({ code: 0, stderr: '' })
+    const token = sample.stdout.trim()
+    const header = JSON.parse(Buffer.from(token.split('.')[0] ?? '', 'base64url').toString())
+    expect(header).toMatchObject({ alg, typ: 'JWT' })
+    rememberSecret('a token', token.split('.')[2] ?? '')
+    const check = (...args: string[]) =>
+      shell.pubring(['token', 'check', ...args], { input: `Bearer ${token}\n` })
+    expect(await check('--audience', 'orders')).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^valid\n/),
+    })
+    const wrong = await check('--audience', 'bills', '--json')
+    expect(wrong.code).toBe(1)
+    expect(documentOf(wrong)).toMatchObject({ valid: false, reason: 'audience_mismatch' })
+  })
+
+  test('with --kid no server is asked', async () => {
+    const file = shell.file('private.pem', privatePem(ecKey()))
+    const env = { PUBRING_URL: 'http://127.0.0.1:1', PUBRING_API_KEY: undefined }
+    const { code, stdout } = await shell.pubring(['token', 'sample', file, '--kid', 'mine'], {
+      env,
+    })
+    expect(code).toBe(0)
+    const [header = ''] = stdout.split('.')
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toEqual({
+      alg: 'ES256',
+      typ: 'JWT',
+      kid: 'mine',
+    })
+    rememberSecret('a token', stdout.trim().split('.')[2] ?? '')
+  })
+
+  test.each([
+    ['a key that is not registered', () => privatePem(ecKey()), [], 6, /not in the key set/],
+    ['a public key', () => ecKey().publicKeyPem, [], 2, /not a private key/],
+    [
+      'an algorithm that does not fit',
+      () => privatePem(ecKey()),
+      ['--kid', 'x', '--algorithm', 'RS256'],
+      2,
+      /cannot sign with RS256/,
+    ],
+  ])('%s signs nothing', async (_name, make, args, code, message) => {
+    const file = shell.file('other.pem', make())
+    const ran = await shell.pubring(['token', 'sample', file, ...args])
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('a token on the command line is refused, and not quoted', async () => {
+    const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlc2lnbmF0dXJl'
+    const ran = await shell.pubring(['token', 'check', token])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toMatch(/standard input/)
+    expect(ran.stderr).not.toContain(token.slice(0, 20))
+  })
+})
+
+describe('pubring events', () => {
+  test('in order, from a revision on, so many of them', async () => {
+    await shell.pubring(['project', 'create', 'eventful'])
+    const there = ['--project', 'eventful']
+    for (const name of ['one', 'two']) {
+      await shell.pubring(['key', 'add', '-', '--name', name, ...there], {
+        input: ecKey().publicKeyPem,
+      })
+    }
+    const { stdout } = await shell.pubring(['events', ...there])
+    const types = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split('\t')[2])
+    expect(types).toEqual(['project.created', 'key.created', 'key.created'])
+    const some = await shell.pubring(['events', '--after', '1', '--limit', '1', '--json', ...there])
+    expect(documentOf(some)).toMatchObject([{ revision: 2, type: 'key.created' }])
+    expect((await shell.pubring(['events', '--system', '--json'])).code).toBe(0)
+  })
+
+  test('--follow goes on until it is interrupted, which is no failure', async () => {
+    const there = ['--project', 'eventful']
+    const controller = new AbortController()
+    const following = shell.pubring(['events', '--follow', '--json', '--after', '3', ...there], {
+      signal: controller.signal,
+      heard(stdout) {
+        if (stdout.split('\n').length > 2) controller.abort()
+      },
+    })
+    await shell.pubring(['key', 'rename', 'one', 'uno', ...there])
+    await shell.pubring(['key', 'rename', 'two', 'due', ...there])
+    const { code, stdout } = await following
+    expect(code).toBe(0)
+    const lines = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(lines).toMatchObject([{ revision: 4, type: 'key.updated' }, { revision: 5 }])
+  })
+})
+
+test('the key set is JSON with and without --json, and needs no API key', async () => {
+  const env = { PUBRING_API_KEY: undefined }
+  const plain = await shell.pubring(['jwks', 'show'], { env })
+  expect(plain.code).toBe(0)
+  expect(JSON.parse(plain.stdout)).toEqual(
+    documentOf(await shell.pubring(['jwks', 'show', '--json'], { env })),
+  )
+})

@@ -1,0 +1,223 @@
+import { once } from 'node:events'
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  Agent,
+  createServer,
+  type IncomingMessage,
+  request,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { documentOf, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+
+const list = ['key', 'list']
+
+describe('the API key in a file', () => {
+  test.each([
+    ['a final newline', (key: string) => `${key}\n`],
+    ['CRLF', (key: string) => `${key}\r\n`],
+    ['a byte order mark', (key: string) => `\uFEFF${key}`],
+    ['blanks around it', (key: string) => `  ${key}\t\n\n`],
+  ])('%s does not count', async (_name, form) => {
+    const file = shell.file('api.key', form(shell.test.admin))
+    const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
+    expect((await shell.pubring(list, { env })).code).toBe(0)
+    const variable = { PUBRING_API_KEY: form(shell.test.admin) }
+    expect((await shell.pubring(list, { env: variable })).code).toBe(0)
+  })
+
+  test.each([
+    ['curly quotes', (key: string) => `“${key}”`],
+    ['a line break in it', (key: string) => `${key.slice(0, 30)}\n${key.slice(30)}`],
+    ['nothing', () => '\n'],
+    ['a part of it', (key: string) => key.slice(0, -1)],
+    [
+      'a letter that is wrong',
+      (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`,
+    ],
+    ['the line that sets it', (key: string) => `export PUBRING_API_KEY=${key}`],
+  ])('%s is no API key; it is not sent and not shown', async (_name, form) => {
+    const file = shell.file('api.key', form(shell.test.admin))
+    const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
+    const ran = await shell.pubring(list, { env })
+    expect(ran).toMatchObject({ code: 4, stdout: '' })
+    expect(ran.stderr).toMatch(/api\.key \(PUBRING_API_KEY_FILE\) holds is not an API key/)
+    expect(ran.stderr).not.toContain(shell.test.admin.slice(8, 20))
+  })
+})
+
+describe('the address', () => {
+  test.each(['', '/', '/v1', '/v1/'])('with “%s” at its end is the same', async (end) => {
+    expect((await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })).code).toBe(0)
+  })
+
+  test('below a path, and IPv6', async () => {
+    const server = await serve('::1', (request, response) => {
+      const fits = request.url?.startsWith('/sub/path/v1/projects/payments/jwt-keys') === true
+      response.writeHead(fits ? 200 : 404, { 'content-type': 'application/json' })
+      response.end('[]')
+    })
+    const env = { PUBRING_URL: `http://[::1]:${portOf(server)}/sub/path/` }
+    expect(documentOf(await shell.pubring([...list, '--json'], { env }))).toEqual([])
+    server.close()
+  })
+
+  test('a redirect is not followed: the API key goes to nobody else', async () => {
+    const seen: (string | undefined)[] = []
+    const other = await serve('127.0.0.1', (request, response) => {
+      seen.push(request.headers['x-api-key']?.toString())
+      response.end('[]')
+    })
+    const server = await serve('127.0.0.1', (_request, response) => {
+      response.writeHead(307, { location: `http://127.0.0.1:${portOf(other)}/` }).end()
+    })
+    const env = { PUBRING_URL: `http://127.0.0.1:${portOf(server)}` }
+    expect((await shell.pubring(list, { env })).code).toBe(9)
+    expect(seen).toEqual([])
+    for (const each of [server, other]) each.close()
+  })
+
+  test('a proxy is used where the environment names one, and not for NO_PROXY', async () => {
+    const asked: string[] = []
+    const proxy = await serve('127.0.0.1', ({ method, url = '', headers }, response) => {
+      asked.push(url)
+      // Not the global agent, which the command has turned to this very proxy.
+      const options = { headers, agent: new Agent(), ...(method === undefined ? {} : { method }) }
+      const passed = request(url, options, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers)
+        answer.pipe(response)
+      })
+      passed.end()
+    })
+    const env = { HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
+    expect((await shell.pubring(list, { env })).code).toBe(0)
+    expect(asked).toEqual([`${shell.url}/v1/projects/payments/jwt-keys`])
+    const direct = await shell.pubring(list, { env: { ...env, NO_PROXY: '127.0.0.1' } })
+    expect(direct.code).toBe(0)
+    expect(asked).toHaveLength(1)
+    proxy.closeAllConnections()
+    proxy.close()
+  })
+})
+
+async function serve(
+  host: string,
+  answer: (request: IncomingMessage, response: ServerResponse) => void,
+): Promise<Server> {
+  const server = createServer(answer).listen(0, host)
+  await once(server, 'listening')
+  return server
+}
+
+function portOf(server: Server): number {
+  return Object(server.address()).port
+}
+
+describe('profiles', () => {
+  const nothing = { PUBRING_URL: undefined, PUBRING_API_KEY: undefined, PUBRING_PROJECT: undefined }
+  const config = () => join(shell.folder, '.config/pubring/config.json')
+  const write = (content: unknown, mode = 0o600) => {
+    mkdirSync(join(shell.folder, '.config/pubring'), { recursive: true })
+    writeFileSync(config(), typeof content === 'string' ? content : JSON.stringify(content))
+    chmodSync(config(), mode)
+  }
+  const bare = (args: string[], input = '') => shell.pubring(args, { env: nothing, input })
+  beforeEach(() => write({}))
+  afterEach(() => write({}))
+
+  test('login tries the API key, keeps it for its owner alone, and the commands use it', async () => {
+    const login = ['login', '--url', shell.url, '--project', 'payments', '--profile', 'here']
+    const ran = await bare(login, `${shell.test.admin}\n`)
+    expect(ran).toMatchObject({ code: 0, stdout: '' })
+    expect(ran.stderr).toMatch(/^“a admin” \(admin\) at http.* is profile here/)
+    expect(statSync(config()).mode & 0o777).toBe(0o600)
+    expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({
+      currentProfile: 'here',
+      profiles: { here: { url: shell.url, project: 'payments', apiKey: shell.test.admin } },
+    })
+    expect((await bare(list)).code).toBe(0)
+    const profiles = documentOf(await bare(['profile', 'list', '--json']))
+    expect(profiles).toEqual([
+      { name: 'here', current: true, url: shell.url, project: 'payments', apiKey: 'in this file' },
+    ])
+    expect((await bare(['profile', 'delete', 'here'])).code).toBe(0)
+    expect((await bare(list)).code).toBe(4)
+  })
+
+  test('login keeps nothing that does not count', async () => {
+    const login = ['login', '--url', shell.url]
+    expect((await bare(login, 'hello')).code).toBe(4)
+    const unknown = shell.test.admin.replace(/./, 'p')
+    expect((await bare([...login, '--project', 'nobody'], unknown)).code).toBe(6)
+    expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({})
+  })
+
+  test('a file with a secret that others can read is refused, with the command that ends that', async () => {
+    write({ profiles: { here: { url: shell.url, apiKey: shell.test.admin } } }, 0o644)
+    const ran = await bare([...list, '--profile', 'here'])
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain(`hint: chmod 600 '${config()}'\n`)
+    write({ profiles: { here: { url: shell.url, apiKeyFile: 'here.key' } } }, 0o644)
+    writeFileSync(join(shell.folder, '.config/pubring/here.key'), shell.test.admin)
+    const file = await bare([...list, '--profile', 'here', '--project', 'payments'])
+    expect(file).toMatchObject({ code: 0, stderr: expect.stringMatching(/has no keys|^$/) })
+  })
+
+  test('a profile’s API key is not sent to another address', async () => {
+    const seen: unknown[] = []
+    const other = await serve('127.0.0.1', (request, response) => {
+      seen.push(request.headers['x-api-key'])
+      response.end('[]')
+    })
+    write({
+      currentProfile: 'here',
+      profiles: { here: { url: shell.url, apiKey: shell.test.admin } },
+    })
+    const ran = await bare([...list, '--url', `http://127.0.0.1:${portOf(other)}`])
+    expect(ran.code).toBe(4)
+    expect(seen).toEqual([])
+    other.close()
+  })
+
+  test('--profile goes before the environment, which goes before the current profile', async () => {
+    write({
+      currentProfile: 'away',
+      profiles: {
+        away: { url: 'http://127.0.0.1:1', apiKey: shell.test.admin },
+        here: { url: shell.url, apiKey: shell.test.admin, project: 'payments' },
+      },
+    })
+    expect((await shell.pubring(list)).code).toBe(0)
+    expect((await shell.pubring([...list, '--profile', 'away'])).code).toBe(8)
+    expect((await bare([...list, '--profile', 'here'])).code).toBe(0)
+    const variable = { ...nothing, PUBRING_PROFILE: 'here' }
+    expect((await shell.pubring(list, { env: variable })).code).toBe(0)
+    expect((await bare(list)).code).toBe(8)
+    await bare(['profile', 'use', 'here'])
+    expect((await bare(list)).code).toBe(0)
+  })
+
+  test.each([
+    ['no JSON', '{"profiles": {"a": {"apiKey": "pubring_secret"', /is not valid JSON/],
+    [
+      'a member that is misspelt',
+      { profiles: { a: { apikey: 'x' } } },
+      /apikey; did you mean apiKey\?/,
+    ],
+    ['a value that is none', { profiles: { a: { url: 1 } } }, /url of profile a must be a text/],
+    ['no object', { profiles: [] }, /profiles must be an object/],
+  ])('%s: one line that says so, without what is in it', async (_name, content, message) => {
+    write(content)
+    const ran = await bare(list)
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+    expect(ran.stderr).not.toContain('pubring_secret')
+  })
+})

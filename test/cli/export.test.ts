@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readCsv, writeCsv } from '../../src/cli/sources/csv.ts'
+import { sendImport } from '../support/imports.ts'
+import { ecKey, rsaKey } from '../support/pem.ts'
+import { documentOf, startShell } from './support.ts'
+
+const labels = [
+  'plain',
+  '=HYPERLINK("https://x.example","a")',
+  '+1',
+  '-1+1',
+  '@SUM(A1)',
+  "'=quoted",
+  "'",
+  '＝wide',
+  'comma, "quote"; semicolon',
+  'Ключ 🔑',
+]
+let from: Awaited<ReturnType<typeof startShell>>
+let to: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  ;[from, to] = await Promise.all([startShell(), startShell()])
+  const times = { createTime: '2024-05-01T10:00:00.000Z', updateTime: '2024-06-01T10:00:00.000Z' }
+  const keys = labels.map((name, index) => ({
+    name,
+    algorithm: index === 0 ? 'PS256' : 'ES256',
+    publicKeyPem: (index === 0 ? rsaKey() : ecKey()).publicKeyPem,
+    active: index % 2 === 0,
+    ...(index < 4 ? times : {}),
+    ...(index === 3 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
+    ...(index === 4 ? { expireTime: '2099-01-01T00:00:00.000Z' } : {}),
+  }))
+  expect((await sendImport(from.test, keys)).statusCode).toBe(200)
+  await from.test.send('POST', '/v1/projects', { body: { name: 'orders' } })
+  await sendImport(from.test, keys.slice(0, 2), { project: 'orders' })
+})
+afterAll(async () => {
+  await from.close()
+  await to.close()
+})
+
+const listed = async ({ test: server }: typeof from, project: string) => {
+  const keys: object[] = (await server.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+  return keys.map((key) => ({ ...key, projectId: 'any' }))
+}
+
+describe.each(['json', 'csv'])('what export writes as %s', (format) => {
+  test('is taken back with kids, states, times and names', async () => {
+    const project = `back-${format}`
+    await to.test.send('POST', '/v1/projects', { body: { name: project } })
+    const { stdout } = await from.pubring(['export', '--format', format])
+    const file = to.file(`export.${format}`, stdout)
+    const ran = await to.pubring(['import', file, '--project', project, '--json'])
+    expect(ran.code, ran.stderr).toBe(0)
+    expect(documentOf(ran)).toMatchObject({ created: labels.length, refused: 0 })
+    expect(await listed(to, project)).toEqual(await listed(from, 'payments'))
+    const again = await to.pubring(['import', file, '--project', project, '--json'])
+    expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
+  })
+})
+
+test('all projects: each goes to that of its name, which is made', async () => {
+  const { stdout } = await from.pubring(['export', '--all'])
+  const file = to.file('all.json', stdout)
+  const refused = await to.pubring(['import', file])
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') })
+  const dry = await to.pubring(['import', file, '--all', '--dry-run', '--json'])
+  expect(documentOf(dry)).toMatchObject({ created: labels.length, notSent: 2 })
+  expect(dry.stdout).toContain('Its project would be made')
+  expect((await to.test.send('GET', '/v1/projects/orders')).statusCode).toBe(404)
+  const ran = await to.pubring(['import', file, '--all', '--json'])
+  expect(documentOf(ran)).toMatchObject({ created: labels.length + 2, refused: 0 })
+  expect(await listed(to, 'orders')).toEqual(await listed(from, 'orders'))
+})
+
+test('a refusal leaves no project behind that was made for it', async () => {
+  const { stdout } = await from.pubring(['export', '--all'])
+  const document = JSON.parse(stdout)
+  document.projects.at(-1).name = 'ghost'
+  document.projects.at(-1).keys[0].kid = undefined
+  document.projects.at(-1).keys[0].algorithm = 'ES512'
+  const file = to.file('bad.json', JSON.stringify(document))
+  const ran = await to.pubring(['import', file, '--all'])
+  expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('1 of 12 keys') })
+  expect((await to.test.send('GET', '/v1/projects/ghost')).statusCode).toBe(404)
+})
+
+test('a writer gets the keys in with new kids, and is told that keeping them takes an admin', async () => {
+  const file = to.file('export.json', (await from.pubring(['export'])).stdout)
+  await to.test.send('POST', '/v1/projects', { body: { name: 'writers' } })
+  const env = { PUBRING_API_KEY: await to.test.apiKey('writer') }
+  const kept = await to.pubring(['import', file, '--project', 'writers'], { env })
+  expect(kept).toMatchObject({ code: 5, stderr: expect.stringContaining('--kids new') })
+  const call = ['import', file, '--project', 'writers', '--kids', 'new', '--skip-refused', '--json']
+  const ran = await to.pubring(call, { env })
+  // The one that has expired cannot be registered anew.
+  expect(documentOf(ran)).toMatchObject({ created: labels.length - 1, refused: 1 })
+})
+
+/** The cells of a CSV of which all are quoted, as RFC 4180 has them. */
+function cellsOf(text: string): string[][] {
+  const rows: string[][] = [[]]
+  for (const [, cell = '', ending] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
+    rows.at(-1)?.push(cell.replaceAll('""', '"'))
+    if (ending !== ',') rows.push([])
+  }
+  return rows.filter((cells) => cells.length > 0)
+}
+
+test('no cell of the CSV can be taken for a formula, and the text comes back', () => {
+  const anyLabel = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc
+      .tuple(fc.constantFrom(...'\'=+-@\t\r\n",;'), fc.string())
+      .map(([first, rest]) => first + rest),
+  )
+  const key = {
+    id: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+    projectId: 'p',
+    algorithm: 'ES256' as const,
+    publicKeyPem: ecKey().publicKeyPem,
+    active: true,
+    createTime: '2024-05-01T10:00:00.000Z',
+    updateTime: '2024-05-01T10:00:00.000Z',
+  }
+  fc.assert(
+    fc.property(anyLabel, anyLabel, (name, label) => {
+      const text = writeCsv([{ name, keys: [{ ...key, label }] }])
+      for (const cell of cellsOf(text).flat()) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/u)
+      const [project] = readCsv(text, 'x')
+      expect(project).toMatchObject({ name, entries: [{ label, key: { kid: key.id } }] })
+    }),
+  )
+})
+
+test('a CSV that a spreadsheet saved with semicolons and a byte order mark', async () => {
+  const { stdout } = await from.pubring(['export', '--format', 'csv'])
+  const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
+  const lines = cellsOf(stdout).map((cells) => `${cells.map(quoted).join(';')}\n`)
+  const saved = `\uFEFF${lines.join('')}`
+  const entries = readCsv(saved, 'x').flatMap((project) => project.entries)
+  expect(entries.map(({ label }) => label)).toEqual(labels)
+})
+
+test('pem: what is imported from it has the same names', async () => {
+  const { stdout } = await from.pubring(['export', '--format', 'pem'])
+  await to.test.send('POST', '/v1/projects', { body: { name: 'from-pem' } })
+  const file = to.file('keys.pem', stdout)
+  expect((await to.pubring(['import', file, '--project', 'from-pem'])).code).toBe(0)
+  const found = (await to.test.send('GET', '/v1/projects/from-pem/jwt-keys')).json()
+  expect(found.map(({ label }: { label: string }) => label)).toEqual(labels)
+})
+
+test('jwks: what verifiers see, of one project', async () => {
+  const { stdout } = await from.pubring(['export', '--format', 'jwks'])
+  const answer = await from.test.app.inject('/v1/projects/payments/.well-known/jwks.json')
+  expect(JSON.parse(stdout)).toEqual(answer.json())
+  const all = await from.pubring(['export', '--format', 'jwks', '--all'])
+  expect(all).toMatchObject({ code: 2, stdout: '' })
+})

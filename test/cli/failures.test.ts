@@ -1,0 +1,211 @@
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exitCodes } from '../../src/cli/exit-codes.ts'
+import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { ecKey } from '../support/pem.ts'
+import { rememberSecret } from '../support/secrets.ts'
+import { freePort } from '../support/server.ts'
+import { type Ran, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+
+const list = ['key', 'list']
+
+/** One line and hints on stderr, nothing on stdout, no stack, and the exit code of the table. */
+function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp): void {
+  expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: exitCodes[kind].code, stdout: '' })
+  const [first = '', ...hints] = ran.stderr.trimEnd().split('\n')
+  expect(first).toMatch(/^pubring: /)
+  expect(ran.stderr).toMatch(message)
+  for (const hint of hints) expect(hint).toMatch(/^hint: /)
+}
+
+describe('who calls', () => {
+  test('no API key: how to set one; nothing is asked of the server', async () => {
+    const env = { PUBRING_API_KEY: undefined }
+    expectFailure(await shell.pubring(list, { env }), 'unauthorized', /export PUBRING_API_KEY=/)
+  })
+
+  test('an API key that does not count: where it came from, and not the key', async () => {
+    const secret = rememberSecret('an API key', newApiKeySecret())
+    const env = { PUBRING_API_KEY: secret }
+    const ran = await shell.pubring(list, { env })
+    expectFailure(ran, 'unauthorized', /hint: It came from PUBRING_API_KEY\./)
+    const file = shell.file('wrong.key', secret)
+    const flag = await shell.pubring([...list, '--api-key-file', file], { env })
+    expectFailure(flag, 'unauthorized', /hint: It came from .*wrong\.key \(--api-key-file\)\./)
+  })
+
+  test('a role that is too low', async () => {
+    const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
+    const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
+    const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
+    expectFailure(ran, 'forbidden', /pubring api-key show tells its role/)
+  })
+})
+
+describe('what is not there', () => {
+  test('a project: which was perhaps meant, and where the name came from', async () => {
+    const ran = await shell.pubring([...list, '--project', 'paymets'])
+    expectFailure(ran, 'not_found', /Did you mean payments\?[\s\S]*came from --project/)
+    const variable = await shell.pubring(list, { env: { PUBRING_PROJECT: 'paymets' } })
+    expectFailure(variable, 'not_found', /came from PUBRING_PROJECT/)
+  })
+
+  test('a key, an API key', async () => {
+    const nobody = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
+    expectFailure(await shell.pubring(['key', 'show', nobody]), 'not_found', /pubring key list/)
+    const show = ['api-key', 'show', nobody]
+    expectFailure(await shell.pubring(show), 'not_found', /pubring api-key list/)
+  })
+})
+
+describe('what cannot be done as things are', () => {
+  test('a name that is taken, a project that has keys', async () => {
+    const taken = await shell.pubring(['project', 'create', 'payments'])
+    expectFailure(taken, 'conflict', /taken|already/)
+    const input = ecKey().publicKeyPem
+    await shell.pubring(['key', 'add', '-', '--name', 'k'], { input })
+    const full = await shell.pubring(['project', 'delete', 'payments'])
+    expectFailure(full, 'conflict', /pubring key list --project payments/)
+  })
+
+  test('a name that cannot be', async () => {
+    expectFailure(await shell.pubring(['project', 'create', '-a-']), 'usage', /unknown option/)
+    expectFailure(await shell.pubring(['project', 'create', 'a b']), 'refused', /a-z/)
+  })
+})
+
+describe('a server that cannot be reached', () => {
+  test('nothing listens: the address, where it came from, how to start one', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`
+    const ran = await shell.pubring(list, { env: { PUBRING_URL: url } })
+    expectFailure(ran, 'unavailable', /No server listens at http[\s\S]*pubring serve/)
+    expect(ran.stderr).toContain(url)
+    expect(ran.stderr).toContain('The address came from PUBRING_URL.')
+  })
+
+  test('a host that is not there, a port that fetch refuses', async () => {
+    const away = await shell.pubring([...list, '--url', 'http://no-such-host.invalid'])
+    expectFailure(away, 'unavailable', /no host by the name/)
+    const refused = await shell.pubring([...list, '--url', 'http://127.0.0.1:1'])
+    expectFailure(refused, 'unavailable', /127\.0\.0\.1:1/)
+  })
+
+  test('TLS is spoken to one that does not speak it', async () => {
+    const url = shell.url.replace('http:', 'https:')
+    expectFailure(await shell.pubring([...list, '--url', url]), 'untrusted', /does not speak TLS/)
+  })
+
+  test('an answer that is not Pubring’s', async () => {
+    const server = createServer((_request, response) => response.end('<html>hello</html>'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${Object(server.address()).port}`
+    expectFailure(
+      await shell.pubring([...list, '--url', url]),
+      'untrusted',
+      /Is there a Pubring at/,
+    )
+    server.close()
+  })
+
+  test('no answer in time', async () => {
+    const server = createServer(() => {})
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${Object(server.address()).port}`
+    const ran = await shell.pubring([...list, '--url', url, '--timeout', '1s'])
+    expectFailure(ran, 'unavailable', /not answered in time[\s\S]*--timeout/)
+    server.closeAllConnections()
+    server.close()
+  })
+
+  test('the database is away', async () => {
+    const { restore } = await shell.test.database.destroy()
+    try {
+      expectFailure(await shell.pubring(list), 'unavailable', /Try again in \d+ s/)
+    } finally {
+      await restore()
+    }
+  })
+})
+
+describe('a call that is wrong', () => {
+  test.each([
+    [['kee', 'list'], /unknown command 'kee'; did you mean key\?/],
+    [['key', 'lits'], /unknown command 'lits'; did you mean list\?/],
+    [['key', 'list', '--jsno'], /unknown option '--jsno'; did you mean --json\?/],
+    [['key', 'add', 'x.pem'], /required option '-n, --name <name>'/],
+    [['key', 'show'], /missing required argument 'key'/],
+    [['key', 'add', 'k.pem', '--name', 'x', '--algorithm', 'RS265'], /did you mean RS256\?/],
+    [['key', 'add', 'k.pem', '--name', 'x', '--expires', 'soon'], /--expires must be a time/],
+    [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, writer, admin/],
+    [['api-key', 'create', '--admin', '--role', 'admin'], /cannot be used with/],
+    [['api-key', 'role', 'x', 'wrter'], /did you mean writer\?/],
+    [['events', '--after', 'x'], /--after must be a whole number/],
+    [['key', 'list', '--timeout', 'x'], /--timeout must be a time/],
+    [['key', 'list', '--url', 'localhost:8080'], /--url must be an http or https address/],
+    [['key', 'list', '--profile', 'nobody'], /no profile nobody/],
+  ])('%j', async (args, message) => {
+    expectFailure(await shell.pubring(args), 'usage', message)
+  })
+
+  test('a group without a command shows what there is', async () => {
+    const { code, stdout, stderr } = await shell.pubring(['key'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(/rotate[\s\S]*pubring: pubring key needs a command\.\n$/)
+  })
+
+  test('a variable that nobody knows', async () => {
+    const ran = await shell.pubring(list, { env: { PUBRING_APIKEY: 'x' } })
+    expectFailure(ran, 'usage', /PUBRING_APIKEY is not .* did you mean PUBRING_API_KEY\?/)
+  })
+
+  test('files that cannot be: not there, a folder, empty', async () => {
+    const add = (file: string) => shell.pubring(['key', 'add', file, '--name', 'x'])
+    const real = shell.file('orders.pem', ecKey().publicKeyPem)
+    expectFailure(
+      await add(real.replace('orders', 'ordres')),
+      'usage',
+      /did you mean orders\.pem\?/,
+    )
+    expectFailure(await add(shell.folder), 'usage', /is a folder/)
+    expectFailure(await add(shell.file('empty.pem', '')), 'refused', /is empty/)
+    mkdirSync(`${shell.folder}/keys`)
+    const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: `${shell.folder}/keys` }
+    expectFailure(await shell.pubring(list, { env }), 'usage', /PUBRING_API_KEY_FILE.* is a folder/)
+  })
+})
+
+describe('with --json an error is one document on stderr', () => {
+  test.each([
+    ['of the server', ['key', 'show', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'], 6, 'key_not_found'],
+    ['of the command', ['key', 'show', 'nobody'], 6, 'key_not_found'],
+    ['of the call', ['key', 'list', '--wrong'], 2, 'usage'],
+    ['of a connection', ['key', 'list', '--url', 'http://127.0.0.1:1'], 8, 'unreachable'],
+  ])('%s', async (_name, args, exitCode, code) => {
+    const ran = await shell.pubring([...args, '--json'])
+    expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: exitCode, stdout: '' })
+    expect(JSON.parse(ran.stderr)).toMatchObject({
+      code,
+      exitCode,
+      detail: expect.any(String),
+      hints: expect.any(Array),
+    })
+  })
+
+  test('one of the server has what a report needs', async () => {
+    const ran = await shell.pubring(['project', 'show', 'nobody', '--json'])
+    expect(JSON.parse(ran.stderr)).toMatchObject({
+      status: 404,
+      requestId: expect.stringMatching(/./),
+    })
+  })
+})

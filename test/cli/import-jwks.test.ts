@@ -1,0 +1,181 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { freshPair } from '../support/key-pairs.ts'
+import { rememberPrivateKey } from '../support/secrets.ts'
+import { documentOf, type Ran, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+let project: string
+let projects = 0
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+beforeEach(async () => {
+  projects += 1
+  project = `project-${projects}`
+  await shell.test.send('POST', '/v1/projects', { body: { name: project } })
+})
+
+type Jwk = Record<string, unknown>
+const jwk = (kind: string, more: Jwk = {}): Jwk => ({
+  ...freshPair(kind).publicKey.export({ format: 'jwk' }),
+  ...more,
+})
+const setFile = (...keys: unknown[]) => shell.file('set.json', JSON.stringify({ keys }))
+const into = (source: string, ...args: string[]) =>
+  shell.pubring(['import', source, '--project', project, '--json', ...args])
+const verdicts = (ran: Ran) =>
+  (Object(documentOf(ran)).items as { label: string; outcome: string; errors?: Jwk[] }[]).map(
+    ({ label, outcome, errors = [] }) =>
+      [label, outcome, ...errors.map(({ code }) => code)].join(' '),
+  )
+const published = async () =>
+  (await shell.test.app.inject(`/v1/projects/${project}/.well-known/jwks.json`)).json().keys
+
+describe('a mixed set', () => {
+  test('each entry has its own verdict', async () => {
+    const twin = jwk('P-256', { kid: 'twin' })
+    const file = setFile(
+      jwk('RSA-2048', { kid: 'signer', use: 'sig', alg: 'PS256' }),
+      jwk('RSA-2048', { kid: 'sealer', use: 'enc' }),
+      jwk('RSA-2048', { kid: 'wrapper', alg: 'RSA-OAEP' }),
+      jwk('RSA-2048', { kid: 'wraps', key_ops: ['wrapKey'] }),
+      { kty: 'oct', kid: 'shared', k: 'c2VjcmV0IHNlY3JldCBzZWNyZXQgc2VjcmV0' },
+      jwk('P-256'),
+      twin,
+      jwk('P-384', { kid: 'twin' }),
+      { ...twin, kid: 'copy' },
+      { kty: 'XYZ', kid: 'other' },
+      { kty: 'AKP', kid: 'odd', alg: 'ML-KEM-768', pub: 'AAAA' },
+      jwk('ML-DSA-44', { kid: 'lattice' }),
+      { kty: 'EC', kid: 'broken', crv: 'P-256', x: 'AA', y: 'AA' },
+      'no key',
+    )
+    const expected = [
+      'signer created',
+      'sealer refused not_for_signatures',
+      'wrapper refused unsupported_algorithm',
+      'wraps refused not_for_signatures',
+      'shared refused symmetric_key',
+      'set 6 created',
+      'twin created',
+      'twin refused duplicate_kid',
+      'copy refused duplicate_key',
+      'other refused unsupported_key',
+      'odd refused unsupported_algorithm',
+      'lattice created',
+      'broken refused invalid_jwk',
+      'set 14 refused unsupported_key',
+    ]
+    const none = await into(file)
+    expect(none.code).toBe(3)
+    expect(verdicts(none)).toEqual(expected.map((line) => line.replace('created', 'not_sent')))
+    expect(await published()).toEqual([])
+    expect(verdicts(await into(file, '--skip-refused'))).toEqual(expected)
+    expect((await published()).map(({ alg }: Jwk) => alg)).toEqual([
+      'PS256',
+      'ES256',
+      'ES256',
+      'ML-DSA-44',
+    ])
+  })
+
+  test('private members: the warning, and nothing is sent', async () => {
+    const { privateKey } = freshPair('RSA-2048')
+    rememberPrivateKey(privateKey)
+    const file = setFile(jwk('P-256', { kid: 'a' }), {
+      ...privateKey.export({ format: 'jwk' }),
+      kid: 'b',
+    })
+    const ran = await into(file, '--skip-refused')
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
+    expect(verdicts(ran)).toEqual(['a not_sent', 'set 2 refused private_key_submitted'])
+    expect(await published()).toEqual([])
+  })
+
+  test('numbers with padding, leading zeros and missing ones are written as the RFC has them', async () => {
+    const octets = (text: unknown) => Buffer.from(String(text), 'base64url')
+    const [padded, zero, classic] = [jwk('RSA-2048'), jwk('RSA-2048'), jwk('P-256')]
+    // Every second number of this curve begins with a zero, which some libraries leave out.
+    let short = jwk('P-521')
+    while (octets(short.x)[0] !== 0) short = jwk('P-521')
+    const plain = [padded, zero, classic, short]
+    const longer = Buffer.concat([Buffer.alloc(1), octets(zero.n)]).toString('base64url')
+    const file = setFile(
+      { ...padded, kid: 'padded', n: `${padded.n}==`, e: 'AQAB====' },
+      { ...zero, kid: 'zero', n: longer },
+      { ...classic, kid: 'classic', x: octets(classic.x).toString('base64') },
+      { ...short, kid: 'short', x: octets(short.x).subarray(1).toString('base64url') },
+    )
+    const ran = await into(file)
+    expect(verdicts(ran)).toEqual(
+      ['padded', 'zero', 'classic', 'short'].map((kid) => `${kid} created`),
+    )
+    for (const { note } of Object(documentOf(ran)).items) expect(note).toContain('written anew')
+    expect(await published()).toMatchObject(plain)
+  })
+
+  test('a single JWK, and a kid that is kept where that is asked for', async () => {
+    const kid = crypto.randomUUID()
+    const file = shell.file('one.jwk', JSON.stringify(jwk('Ed25519', { kid })))
+    expect((await into(file, '--kids', 'keep')).code).toBe(0)
+    expect(await published()).toMatchObject([{ kid }])
+  })
+})
+
+describe('a set on the net', () => {
+  let server: Server | undefined
+  let address: string
+  let asked: string[] = []
+  afterEach(async () => {
+    server?.closeAllConnections()
+    server?.close()
+  })
+  async function serve(answer: {
+    status?: number
+    headers?: Record<string, string>
+    body?: string
+  }) {
+    asked = []
+    server = createServer((request, response) => {
+      asked.push(JSON.stringify(request.headers))
+      response.writeHead(answer.status ?? 200, answer.headers)
+      if (answer.body !== undefined) response.end(answer.body)
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    address = `http://127.0.0.1:${Object(server.address()).port}/jwks.json`
+  }
+
+  test('is fetched by the command, without the API key', async () => {
+    await serve({ body: JSON.stringify({ keys: [jwk('P-256', { kid: 'remote' })] }) })
+    expect(verdicts(await into(address))).toEqual(['remote created'])
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).not.toContain('pubring_')
+  })
+
+  test.each([
+    ['another status', { status: 404 }, 8, /answered 404/],
+    [
+      'a redirect',
+      { status: 302, headers: { location: 'http://x.example/k' }, body: '' },
+      3,
+      /x\.example/,
+    ],
+    ['too much', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
+    ['a web page', { body: '<html>' }, 2, /holds no keys/],
+    ['no answer', {}, 8, /did not answer within 1 s/],
+  ])('%s is refused', async (_name, answer, code, message) => {
+    await serve({ body: 'status' in answer ? '' : undefined, ...answer } as Parameters<
+      typeof serve
+    >[0])
+    const ran = await into(address, '--timeout', '1s')
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('plain http from another machine is refused, unless it is asked for', async () => {
+    const ran = await into('http://keys.example.com/jwks.json')
+    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-http') })
+  })
+})

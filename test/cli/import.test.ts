@@ -1,0 +1,185 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { fixture } from '../support/intake.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { documentOf, type Ran, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+let project: string
+let projects = 0
+beforeAll(async () => {
+  shell = await startShell({ config: { maxKeysPerProject: 2_500, maxJwksBytes: 16_777_216 } })
+})
+afterAll(() => shell.close())
+beforeEach(async () => {
+  projects += 1
+  project = `project-${projects}`
+  await shell.test.send('POST', '/v1/projects', { body: { name: project } })
+})
+
+const into = (source: string, ...args: string[]) =>
+  shell.pubring(['import', source, '--project', project, '--json', ...args])
+const keys = async (): Promise<{ id: string; label: string; algorithm: string }[]> =>
+  (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+const labels = async () => (await keys()).map(({ label }) => label)
+const ecPem = () => ecKey().publicKeyPem
+const pems = (count: number) => Array.from({ length: count }, ecPem)
+
+interface Item {
+  number: number
+  place: string
+  label: string
+  outcome: string
+  errors?: { code: string }[]
+}
+const itemsOf = (ran: Ran) => Object(documentOf(ran)).items as Item[]
+const causes = (ran: Ran) =>
+  itemsOf(ran).flatMap(({ number, errors = [] }) => errors.map(({ code }) => `${number} ${code}`))
+
+describe('all or none', () => {
+  test('ten keys of which the sixth has 1024 bits: none; corrected: all; again: nothing new', async () => {
+    const blocks = pems(10)
+    const bad = blocks.with(5, fixture('keys/rsa/bits-1024.pem'))
+    const refused = await into(shell.file('ten.pem', bad.join('\n')))
+    expect(refused).toMatchObject({ code: 3, stderr: expect.stringContaining('1 of 10 keys') })
+    expect(causes(refused)).toEqual(['6 rsa_modulus_too_small'])
+    expect(await keys()).toEqual([])
+    const file = shell.file('ten.pem', blocks.join('\n'))
+    expect(documentOf(await into(file))).toMatchObject({ created: 10, present: 0, refused: 0 })
+    const more = shell.file('ten.pem', [...blocks, ecPem()].join('\n'))
+    expect(documentOf(await into(more))).toMatchObject({ created: 1, present: 10, refused: 0 })
+    expect(await keys()).toHaveLength(11)
+  })
+
+  test('--skip-refused leaves the refused ones out, and says which', async () => {
+    const bad = [ecPem(), fixture('keys/rsa/bits-1024.pem'), ecPem(), 'x'].join('\n')
+    const ran = await into(shell.file('some.pem', bad), '--skip-refused')
+    expect(ran.code).toBe(0)
+    expect(documentOf(ran)).toMatchObject({ created: 2, refused: 1 })
+    expect(causes(ran)).toEqual(['2 rsa_modulus_too_small'])
+    expect(await keys()).toHaveLength(2)
+  })
+
+  test('a dry run says what would be, and does nothing', async () => {
+    const file = shell.file('dry.pem', pems(3).join('\n'))
+    const ran = await into(file, '--dry-run')
+    expect(documentOf(ran)).toMatchObject({ dryRun: true, created: 3 })
+    const said = await shell.pubring(['import', file, '--project', project, '--dry-run'])
+    expect(said.stderr).toContain('3 would be registered')
+    expect(await keys()).toEqual([])
+  })
+
+  test('more than one request takes: one weak key in the last keeps all out', async () => {
+    const blocks = pems(1_040)
+    const weak = [...blocks, fixture('keys/rsa/bits-1024.pem')]
+    const ran = await into(shell.file('large.pem', weak.join('\n')))
+    expect(causes(ran)).toEqual(['1041 rsa_modulus_too_small'])
+    expect(documentOf(ran)).toMatchObject({ created: 0, notSent: 1_040 })
+    expect(await keys()).toEqual([])
+    const done = await into(shell.file('large.pem', blocks.join('\n')))
+    expect(documentOf(done)).toMatchObject({ created: 1_040, refused: 0 })
+  })
+
+  test('more than the project may have, though each request would fit: none', async () => {
+    const ran = await into(shell.file('huge.pem', pems(2_501).join('\n')))
+    expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining('2501 keys') })
+    expect(await keys()).toEqual([])
+  })
+
+  test('10,001 blocks are too many, and nothing is sent', async () => {
+    const block = ecPem()
+    const file = shell.file('over.pem', `${block}\n`.repeat(10_001))
+    const ran = await into(file)
+    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran.stderr).toContain('10001 keys; one import takes 10000')
+  })
+})
+
+describe('PEM blocks', () => {
+  test('300 with comments between them: each is a key, named by the line before it', async () => {
+    const blocks = pems(300).map((pem, index) => `note\n# signer ${index}, =1+1\n${pem}`)
+    const ran = await into(shell.file('many.pem', `a list of keys\n\n${blocks.join('\n')}`))
+    expect(documentOf(ran)).toMatchObject({ created: 300 })
+    const found = await labels()
+    expect(found[0]).toBe('signer 0, =1+1')
+    expect(found[299]).toBe('signer 299, =1+1')
+  })
+
+  test('one private block in the middle: nothing is sent, whatever was asked for', async () => {
+    const blocks = pems(20).with(9, privatePem(ecKey()))
+    const file = shell.file('private.pem', blocks.join('\n'))
+    for (const flags of [[], ['--skip-refused'], ['--dry-run']]) {
+      const ran = await into(file, ...flags)
+      expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
+      expect(causes(ran)).toEqual(['10 private_key_submitted'])
+    }
+    expect(await keys()).toEqual([])
+    const events = (await shell.test.send('GET', `/v1/projects/${project}/events`)).json()
+    expect(events).toHaveLength(1)
+  })
+
+  test('the same key twice, and a block that was cut, are refused by their places', async () => {
+    const twice = ecPem()
+    const cut = ecPem().split('\n').slice(0, 2).join('\n')
+    const ran = await into(shell.file('odd.pem', [twice, ecPem(), twice, cut].join('\n')))
+    expect(causes(ran)).toEqual(['3 duplicate_key', '4 pem_incomplete'])
+    expect(itemsOf(ran)[2]?.place).toMatch(/odd\.pem, block 3$/)
+  })
+
+  test('names of files, prefix, algorithms by kind, and one that is wished for', async () => {
+    const file = shell.file('spring.pem', rsaKey().publicKeyPem)
+    await into(file, '--name-prefix', 'old ', '--algorithm', 'PS256')
+    const mixed = [edKey().publicKeyPem, ecPem(), rsaKey().publicKeyPem].join('\n')
+    await into(shell.file('mixed.pem', mixed), '--algorithm', 'PS512')
+    expect((await keys()).map(({ label, algorithm }) => `${label}: ${algorithm}`)).toEqual([
+      'old spring: PS256',
+      'mixed 1: Ed25519',
+      'mixed 2: ES256',
+      'mixed 3: PS512',
+    ])
+  })
+})
+
+describe('other places', () => {
+  test('a folder: its files in order, others left out and counted', async () => {
+    mkdirSync(join(shell.folder, 'keys'), { recursive: true })
+    shell.file('keys/b.pem', ecPem())
+    shell.file('keys/a.pem', ecPem())
+    shell.file('keys/README.md', 'hello')
+    shell.file('keys/.hidden.pem', 'hello')
+    const folder = join(shell.folder, 'keys')
+    const ran = await shell.pubring(['import', folder, '--project', project])
+    expect(await labels()).toEqual(['a', 'b'])
+    expect(ran.stderr).toContain('left out by their endings: 1.')
+  })
+
+  test('standard input', async () => {
+    const call = ['import', '-', '--project', project]
+    const ran = await shell.pubring(call, { input: ecPem() })
+    expect(ran).toMatchObject({ code: 0, stderr: '1 registered, 0 already there, 0 refused.\n' })
+    expect(ran.stdout).toMatch(/^1\tcreated\t[0-9a-f-]{36}\tStandard input\tStandard input\t\n$/)
+  })
+
+  test.each([
+    ['text without keys', 'hello', /holds no keys/],
+    ['broken JSON', '{"keys": [', /not valid JSON/],
+    ['JSON of something else', '{"a": 1}', /holds no keys/],
+  ])('%s is refused', async (_name, text, message) => {
+    const ran = await into(shell.file('odd.txt', text))
+    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('a table on a terminal, which shows of many keys the refused ones alone', async () => {
+    const file = shell.file(
+      'wide.pem',
+      [...pems(120), 'x', fixture('keys/rsa/bits-1024.pem')].join('\n'),
+    )
+    const call = ['import', file, '--project', project, '--skip-refused']
+    const { stdout } = await shell.pubring(call, { columns: 100 })
+    const [heading, ...lines] = stdout.trimEnd().split('\n')
+    expect(heading).toContain('OUTCOME')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(/^121 .*refused .*/)
+  })
+})

@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ecKey, privatePem } from '../support/pem.ts'
+import { rememberSecret } from '../support/secrets.ts'
+import { openShell, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+let folder: string
+beforeAll(async () => {
+  shell = await startShell({ config: { jwksMaxAge: 0 } })
+  folder = shell.folder
+  const key = ecKey()
+  shell.file('signer.pem', privatePem(key))
+  shell.file('signer.public.pem', key.publicKeyPem)
+  for (const name of ['next', 'other', 'spare']) shell.file(`${name}.pem`, ecKey().publicKeyPem)
+})
+afterAll(() => shell.close())
+
+/** In an order in which each finds what it needs. */
+const session: readonly (readonly string[])[] = [
+  ['project', 'create', 'shop'],
+  ['project', 'list'],
+  ['project', 'show', 'shop'],
+  ['project', 'rename', 'shop', 'store'],
+  ['key', 'check', 'signer.public.pem'],
+  ['key', 'add', 'signer.public.pem', '--name', 'signer', '--project', 'store'],
+  ['key', 'list', '--project', 'store'],
+  ['key', 'show', 'signer', '--project', 'store'],
+  ['key', 'show', 'signer', '--project', 'store', '--pem'],
+  ['key', 'rename', 'signer', 'first', '--project', 'store'],
+  ['key', 'expire', 'first', '90d', '--project', 'store'],
+  ['key', 'expire', 'first', 'never', '--project', 'store'],
+  ['jwks', 'show', '--project', 'store'],
+  ['token', 'sample', 'signer.pem', '--project', 'store'],
+  [
+    'key',
+    'rotate',
+    'next.pem',
+    '--name',
+    'next',
+    '--token-lifetime',
+    '0',
+    '--switched',
+    '--project',
+    'store',
+  ],
+  ['key', 'deactivate', 'next', '--yes', '--project', 'store'],
+  ['key', 'activate', 'next', '--project', 'store'],
+  ['key', 'deactivate', 'next', '--yes', '--project', 'store'],
+  ['key', 'delete', 'next', '--project', 'store'],
+  ['events', '--project', 'store'],
+  ['events', '--system'],
+  ['project', 'delete', 'store'],
+  ['api-key', 'create', '--name', 'ci', '--role', 'writer'],
+  ['api-key', 'list'],
+  ['api-key', 'show'],
+  ['api-key', 'show', 'ci'],
+  ['api-key', 'rename', 'ci', 'pipeline'],
+  ['api-key', 'role', 'pipeline', 'reader'],
+  ['api-key', 'revoke', 'pipeline'],
+  ['api-key', 'delete', 'pipeline'],
+  ['profile', 'list'],
+  ['login', '--profile', 'here'],
+  ['profile', 'use', 'here'],
+  ['profile', 'delete', 'here'],
+]
+
+test('every command that calls a server prints one JSON document with --json', async () => {
+  for (const args of session) {
+    const given = args.map((arg) => (arg.endsWith('.pem') ? `${folder}/${arg}` : arg))
+    const input = args[0] === 'login' ? shell.test.admin : ''
+    const { code, stdout, stderr } = await shell.pubring([...given, '--json'], { input })
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+    const document: unknown = JSON.parse(stdout)
+    expect(document, args.join(' ')).toBeTypeOf('object')
+    if (args[0] === 'token')
+      rememberSecret('a token', String(Object(document).token).split('.')[2] ?? '')
+    if (args[0] === 'api-key' && args[1] === 'create')
+      rememberSecret('an API key', Object(document).apiKey)
+  }
+}, 60_000)
+
+test('every command that works on the database does, too', async () => {
+  const here = openShell(() => ({}))
+  const place = (name: string) => `sqlite:${here.folder}/${name}.db`
+  const [first, second] = [place('first'), place('second')]
+  const commands = [
+    ['migrate', '--database-url', first],
+    ['backup', `${here.folder}/backup.db`, '--database-url', first],
+    ['check', `${here.folder}/backup.db`],
+    ['restore', `${here.folder}/backup.db`, '--database-url', second],
+    ['copy', '--from', first, '--to', place('third')],
+    ['api-key', 'create', '--admin', '--database-url', first],
+    ['ledger', 'verify', '--database-url', first],
+    ['audit', '--database-url', first],
+  ]
+  try {
+    for (const args of commands) {
+      const { code, stdout, stderr } = await here.pubring([...args, '--json'])
+      expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
+      const document: unknown = JSON.parse(stdout)
+      if (args[0] === 'api-key') rememberSecret('an API key', Object(document).apiKey)
+    }
+    const failed = await here.pubring(['check', `${here.folder}/none.db`, '--json'])
+    expect(failed).toMatchObject({ code: 1, stdout: '' })
+    expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'failed', exitCode: 1 })
+  } finally {
+    here.remove()
+  }
+}, 60_000)

@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ecKey, edKey, privatePem, rsaKey, type TestKey } from '../support/pem.ts'
+import { documentOf, startShell } from './support.ts'
+
+const material = join(import.meta.dirname, '../fixtures/material')
+
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+
+/** Adds the file, shows the key, and answers what was said meanwhile. */
+async function add(content: string | Buffer): Promise<{ pem: string; said: string }> {
+  const file = shell.file('given', content)
+  const ran = await shell.pubring(['key', 'add', file, '--name', 'converted'])
+  expect(ran.code, ran.stderr).toBe(0)
+  const kid = ran.stdout.trim()
+  const { stdout: pem } = await shell.pubring(['key', 'show', kid, '--pem'])
+  await shell.pubring(['key', 'deactivate', kid, '--yes'])
+  await shell.pubring(['key', 'delete', kid])
+  return { pem, said: ran.stderr }
+}
+
+const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' })
+const jwk = (key: KeyObject) => key.export({ format: 'jwk' })
+const publicOf = ({ publicKeyPem }: TestKey) => createPublicKey(publicKeyPem)
+
+/** The SSH form of a public key, by ssh-keygen. */
+function sshOf({ publicKeyPem }: TestKey): string {
+  const file = shell.file('for-ssh.pem', publicKeyPem)
+  return execFileSync('ssh-keygen', ['-i', '-m', 'PKCS8', '-f', file]).toString()
+}
+
+/** An Ed25519 line (RFC 8709), which ssh-keygen does not make of PEM. */
+function sshEdOf(key: TestKey): string {
+  const string = (octets: Buffer) => {
+    const length = Buffer.alloc(4)
+    length.writeUInt32BE(octets.length)
+    return Buffer.concat([length, octets])
+  }
+  const blob = [string(Buffer.from('ssh-ed25519')), string(der(publicOf(key)).subarray(-32))]
+  return `ssh-ed25519 ${Buffer.concat(blob).toString('base64')} alice@laptop\n`
+}
+
+function certificateOf(key: TestKey): string {
+  const file = shell.file('signer.pem', privatePem(key))
+  const make = `req -x509 -key ${file} -days 2 -subj /CN=signer`
+  return execFileSync('openssl', make.split(' '), { stdio: 'pipe' }).toString()
+}
+
+describe('what is not PEM is converted here, and that is said', () => {
+  test.each([
+    ['RSA', () => rsaKey()],
+    ['P-256', () => ecKey()],
+    ['P-384', () => ecKey('P-384')],
+    ['P-521', () => ecKey('P-521')],
+  ])('an SSH key: %s', async (_name, make) => {
+    const key = make()
+    const { pem, said } = await add(sshOf(key))
+    expect(pem).toBe(key.publicKeyPem)
+    expect(said).toMatch(/is an SSH key; converted to PEM/)
+  })
+
+  test('an SSH key: Ed25519', async () => {
+    const key = edKey()
+    expect((await add(sshEdOf(key))).pem).toBe(key.publicKeyPem)
+  })
+
+  test('an SSH key in a block (RFC 4716)', async () => {
+    const { pem } = await add(readFileSync(join(material, 'ssh2_rfc4716.pub')))
+    expect(pem).toMatch(/^-----BEGIN PUBLIC KEY-----/)
+  })
+
+  test.each([
+    ['RSA', () => rsaKey()],
+    ['P-256', () => ecKey()],
+    ['Ed25519', () => edKey()],
+  ])('a certificate: %s', async (_name, make) => {
+    const key = make()
+    const { pem, said } = await add(certificateOf(key))
+    expect(pem).toBe(key.publicKeyPem)
+    expect(said).toMatch(/is a certificate; took its public key/)
+  })
+
+  test('the first of a chain of certificates', async () => {
+    const [first, second] = [ecKey(), ecKey()]
+    const { pem, said } = await add(certificateOf(first) + certificateOf(second))
+    expect(pem).toBe(first.publicKeyPem)
+    expect(said).toMatch(/chain of 2/)
+  })
+
+  test.each([
+    ['RSA', () => rsaKey()],
+    ['P-521', () => ecKey('P-521')],
+    ['Ed25519', () => edKey()],
+  ])('a JWK: %s', async (_name, make) => {
+    const key = make()
+    expect((await add(JSON.stringify(jwk(publicOf(key))))).pem).toBe(key.publicKeyPem)
+  })
+
+  test('the only key of a key set, with the algorithm that it names', async () => {
+    const key = rsaKey()
+    const entry = { ...jwk(publicOf(key)), alg: 'PS256', use: 'sig', kid: 'x' }
+    const file = shell.file('set.json', JSON.stringify({ keys: [entry] }))
+    const ran = await shell.pubring(['key', 'add', file, '--name', 'of a set', '--json'])
+    expect(documentOf(ran)).toMatchObject({ algorithm: 'PS256', publicKeyPem: key.publicKeyPem })
+  })
+
+  test.each([
+    ['a key', (key: TestKey) => der(publicOf(key))],
+    [
+      'an RSA key of PKCS#1',
+      (key: TestKey) => publicOf(key).export({ type: 'pkcs1', format: 'der' }),
+    ],
+    [
+      'a certificate',
+      (key: TestKey) => Buffer.from(certificateOf(key).replace(/-----.*?-----|\s/g, ''), 'base64'),
+    ],
+  ])('DER: %s', async (_name, form) => {
+    const key = rsaKey()
+    expect((await add(form(key))).pem).toBe(key.publicKeyPem)
+  })
+})
+
+describe('what is none', () => {
+  test.each([
+    ['a key set with two keys', () => JSON.stringify({ keys: [{}, {}] }), 2, /set of 2 keys/],
+    [
+      'a JWK to encrypt with',
+      () => JSON.stringify({ ...jwk(publicOf(ecKey())), use: 'enc' }),
+      3,
+      /not “sig”/,
+    ],
+    ['a JWK without its numbers', () => '{"kty": "RSA"}', 3, /looks like a JWK/],
+    ['an SSH key that is cut off', () => sshEdOf(edKey()).slice(0, 60), 3, /looks like an SSH key/],
+    [
+      'an SSH key of DSA',
+      () => `ssh-dss ${Buffer.from('\0\0\0\x07ssh-dss').toString('base64')}`,
+      3,
+      /cannot sign/,
+    ],
+  ])('%s', async (_name, make, code, message) => {
+    const file = shell.file('none', make())
+    const ran = await shell.pubring(['key', 'add', file, '--name', 'x', '--algorithm', 'RS256'])
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+})
+
+describe('a private key never leaves the machine', () => {
+  const pair = () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  const forms: [string, () => string | Buffer][] = [
+    ['PKCS#8', () => pair().export({ type: 'pkcs8', format: 'pem' }).toString()],
+    ['PKCS#1', () => pair().export({ type: 'pkcs1', format: 'pem' }).toString()],
+    [
+      'encrypted',
+      () =>
+        pair()
+          .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
+          .toString(),
+    ],
+    ['DER', () => pair().export({ type: 'pkcs8', format: 'der' })],
+    ['a JWK', () => JSON.stringify(pair().export({ format: 'jwk' }))],
+    ['a JWK in a key set', () => JSON.stringify({ keys: [pair().export({ format: 'jwk' })] })],
+    ['base64 of PEM', () => Buffer.from(String(forms[0]?.[1]())).toString('base64')],
+    ['behind its certificate', () => `${certificateOf(rsaKey())}${forms[0]?.[1]()}`],
+    [
+      'OpenSSH',
+      () => {
+        const file = join(shell.folder, 'id')
+        execFileSync('sh', ['-c', `yes | ssh-keygen -q -t ed25519 -N "" -f ${file}`], {
+          stdio: 'pipe',
+        })
+        return readFileSync(file)
+      },
+    ],
+  ]
+
+  test.each(forms)('%s', async (_name, make) => {
+    const reached: string[] = []
+    const server = createServer((request, response) => {
+      reached.push(request.url ?? '')
+      response.end()
+    })
+    server.on('connection', () => reached.push('connection'))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const env = { PUBRING_URL: `http://127.0.0.1:${Object(server.address()).port}` }
+    const content = make()
+    const file = shell.file('private key', content)
+    for (const args of [
+      ['key', 'add', file, '--name', 'x'],
+      ['key', 'rotate', file, '--name', 'x'],
+    ]) {
+      const ran = await shell.pubring(args, { env })
+      expect(ran).toMatchObject({ code: 3, stdout: '' })
+      expect(ran.stderr).toMatch(
+        /holds a private key\. It was not sent[\s\S]*hint: Give its public/,
+      )
+      expect(ran.stderr).toContain(`'${file}'`)
+      const body = content.toString('latin1').replace(/\s|-----.*?-----/g, '')
+      expect(ran.stderr).not.toContain(body.slice(100, 124))
+    }
+    expect(reached).toEqual([])
+    server.close()
+  })
+
+  test('the command that is given writes the public half', async () => {
+    const key = rsaKey()
+    const file = shell.file('my key.pem', privatePem(key))
+    const { stderr } = await shell.pubring(['key', 'add', file, '--name', 'x'])
+    const [, command = ''] = /public half: (.*)/.exec(stderr) ?? []
+    execFileSync('sh', ['-c', command], { cwd: shell.folder, stdio: 'pipe' })
+    expect(readFileSync(join(shell.folder, 'public.pem'), 'utf8')).toBe(key.publicKeyPem)
+  })
+})

@@ -1,0 +1,176 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ecKey, rsaKey } from '../support/pem.ts'
+import { documentOf, startShell } from './support.ts'
+
+const kidLine = /^[0-9a-f-]{36}\n$/
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+})
+afterAll(() => shell.close())
+
+async function added(name: string, ...args: string[]): Promise<string> {
+  const file = shell.file(`${name}.pem`, ecKey().publicKeyPem)
+  const { stdout } = await shell.pubring(['key', 'add', file, '--name', name, ...args])
+  return stdout.trim()
+}
+
+describe('pubring key add', () => {
+  test('prints the kid alone, and says on stderr from when on it is safe to sign', async () => {
+    const file = shell.file('first.pem', rsaKey().publicKeyPem)
+    const { code, stdout, stderr } = await shell.pubring(['key', 'add', file, '--name', 'first'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(kidLine) })
+    expect(stderr).toMatch(
+      /^Registered “first” \(RSA\) in project payments\. Verifiers know it from /,
+    )
+    const list = await shell.pubring(['key', 'list'])
+    expect(list.stdout.split('\t').slice(0, 4)).toEqual([stdout.trim(), 'first', 'RSA', 'active'])
+  })
+
+  test('takes the key from standard input, with CRLF and a byte order mark', async () => {
+    const input = `\uFEFF${ecKey().publicKeyPem.replaceAll('\n', '\r\n')}`
+    const ran = await shell.pubring(['key', 'add', '-', '--name', 'piped'], { input })
+    expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(kidLine) })
+    expect((await shell.pubring(['key', 'show', 'piped'])).stdout).toContain('algorithm\tES256\n')
+  })
+
+  test('pins the algorithm that is named, and registers switched off and with an end', async () => {
+    const file = shell.file('rsa.pem', rsaKey().publicKeyPem)
+    const flags = ['--algorithm', 'PS384', '--inactive', '--expires', '90d', '--json']
+    const ran = await shell.pubring(['key', 'add', file, '--name', 'later', ...flags])
+    const { kid, id, algorithm, active, expireTime } = documentOf(ran)
+    expect({ kid, algorithm, active }).toEqual({ kid: id, algorithm: 'PS384', active: false })
+    const days = (Date.parse(String(expireTime)) - Date.now()) / 86_400_000
+    expect(days).toBeGreaterThan(89.9)
+    expect(days).toBeLessThanOrEqual(90)
+  })
+
+  test.each([
+    ['a weak key', 'rsa1024', /1024 bits/, 3],
+    ['no key at all', 'hello', /No PEM block/, 3],
+  ])('%s is refused in the words of the server', async (_name, text, message, code) => {
+    const content = text === 'rsa1024' ? rsaKey(1024).publicKeyPem : text
+    const ran = await shell.pubring(['key', 'add', '-', '--name', 'x'], { input: content })
+    expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+  })
+
+  test('a second time it names the key that is there', async () => {
+    const input = ecKey().publicKeyPem
+    const { stdout } = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
+    const again = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
+    expect(again).toMatchObject({ code: 7, stdout: '' })
+    expect(again.stderr).toContain(`hint: pubring key show ${stdout.trim()}\n`)
+  })
+})
+
+describe('a key by its name', () => {
+  test('is renamed, switched off and on, given an end, and shown', async () => {
+    const kid = await added('by name')
+    await shell.pubring(['key', 'rename', 'by name', 'renamed'])
+    expect((await shell.pubring(['key', 'deactivate', 'renamed'])).stderr).toMatch(
+      /is switched off/,
+    )
+    expect((await shell.pubring(['key', 'show', 'renamed'])).stdout).toContain('state\tinactive\n')
+    expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(/is switched on/)
+    const ending = await shell.pubring(['key', 'expire', 'renamed', '2h', '--json'])
+    expect(documentOf(ending)).toHaveProperty('expireTime')
+    const endless = await shell.pubring(['key', 'expire', 'renamed', 'never', '--json'])
+    expect(documentOf(endless)).not.toHaveProperty('expireTime')
+    const pem = await shell.pubring(['key', 'show', kid, '--pem'])
+    expect(pem.stdout).toMatch(/^-----BEGIN PUBLIC KEY-----\n/)
+  })
+
+  test('that is misspelt names the one that was meant', async () => {
+    await added('orders service')
+    const ran = await shell.pubring(['key', 'show', 'orders servise'])
+    expect(ran).toMatchObject({ code: 6, stdout: '' })
+    expect(ran.stderr).toContain('did you mean orders service?')
+  })
+
+  test('that two keys have is refused, with the kids of both', async () => {
+    const kids = [await added('double'), await added('double')]
+    const ran = await shell.pubring(['key', 'deactivate', 'double'])
+    expect(ran.code).toBe(2)
+    for (const kid of kids) expect(ran.stderr).toContain(`hint: ${kid}\n`)
+  })
+})
+
+describe('pubring key delete', () => {
+  test('an active key stays, with the command that switches it off', async () => {
+    const kid = await added('active')
+    const ran = await shell.pubring(['key', 'delete', kid])
+    expect(ran).toMatchObject({ code: 7, stdout: '' })
+    expect(ran.stderr).toContain('pubring key deactivate')
+    expect((await shell.pubring(['key', 'show', kid])).code).toBe(0)
+  })
+
+  test('one that is switched off goes for good', async () => {
+    const kid = await added('gone', '--inactive')
+    const ran = await shell.pubring(['key', 'delete', kid, '--json'])
+    expect(documentOf(ran)).toEqual({ deleted: kid })
+    expect((await shell.pubring(['key', 'show', kid])).code).toBe(6)
+  })
+})
+
+test('the last active key of a project wants --yes where nobody can be asked', async () => {
+  await shell.pubring(['project', 'create', 'alone'])
+  const file = shell.file('only.pem', ecKey().publicKeyPem)
+  const there = ['--project', 'alone']
+  const { stdout } = await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+  const refused = await shell.pubring(['key', 'deactivate', stdout.trim(), ...there])
+  expect(refused).toMatchObject({ code: 2, stdout: '' })
+  expect(refused.stderr).toMatch(
+    /last active key of project alone[\s\S]*hint: Repeat it with --yes/,
+  )
+  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
+  const done = await shell.pubring(['key', 'deactivate', stdout.trim(), '--yes', ...there])
+  expect(done.code).toBe(0)
+  expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
+})
+
+describe('on a terminal', () => {
+  test('the last active key is asked about: no leaves it, yes switches it off', async () => {
+    await shell.pubring(['project', 'create', 'asked'])
+    const there = ['--project', 'asked']
+    const file = shell.file('asked.pem', ecKey().publicKeyPem)
+    await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+    const answer = (text: string) =>
+      shell.pubring(['key', 'deactivate', 'only', ...there], {
+        answers: { 'Switch it off?': text },
+      })
+    const no = await answer('n\r')
+    expect(no).toMatchObject({ code: 1, stdout: '' })
+    expect(no.stderr).toContain('Nothing was changed.')
+    expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
+    expect(await answer('\u0003')).toMatchObject({ code: 130 })
+    expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
+    expect(await answer('y\r')).toMatchObject({ code: 0 })
+    expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
+  })
+
+  test('a list is a table that fits, without columns that are empty', async () => {
+    await shell.pubring(['project', 'create', 'wide'])
+    const file = shell.file('wide.pem', ecKey().publicKeyPem)
+    const name = '鍵'.repeat(60)
+    await shell.pubring(['key', 'add', file, '--name', name, '--project', 'wide'])
+    const env = { NO_COLOR: '1' }
+    const list = ['key', 'list', '--project', 'wide']
+    const { stdout } = await shell.pubring(list, { columns: 90, env })
+    const [head = '', row = ''] = stdout.split('\n')
+    expect(head).toMatch(/^KID +NAME +ALGORITHM +STATE +CREATED$/)
+    expect(row).toContain('…')
+    // Each of these characters takes two columns.
+    expect(row.length + (row.match(/鍵/g)?.length ?? 0)).toBeLessThanOrEqual(90)
+    expect((await shell.pubring(list)).stdout).toContain(name)
+  })
+
+  test('there are colours, but with NO_COLOR there are none', async () => {
+    await added('colourful')
+    const esc = String.fromCharCode(27)
+    const { stdout } = await shell.pubring(['key', 'list'], { columns: 100 })
+    expect(stdout).toContain(esc)
+    const plain = await shell.pubring(['key', 'list'], { columns: 100, env: { NO_COLOR: '1' } })
+    expect(plain.stdout).not.toContain(esc)
+    expect((await shell.pubring(['key', 'list'])).stdout).not.toContain(esc)
+  })
+})

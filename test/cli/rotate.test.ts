@@ -1,0 +1,131 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { ecKey } from '../support/pem.ts'
+import { documentOf, startShell } from './support.ts'
+
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  // Key sets that nobody keeps, so that a state is known to all after a second.
+  shell = await startShell({ config: { jwksMaxAge: 0 } })
+})
+afterAll(() => shell.close())
+
+/** A project with one active key, and the file of a new one. */
+async function place(name: string) {
+  await shell.pubring(['project', 'create', name])
+  const there = ['--project', name]
+  const first = shell.file(`${name}-old.pem`, ecKey().publicKeyPem)
+  const old = (await shell.pubring(['key', 'add', first, '--name', 'old', ...there])).stdout.trim()
+  const file = shell.file(`${name}-new.pem`, ecKey().publicKeyPem)
+  const rotate = (...args: string[]) => shell.pubring(['key', 'rotate', file, ...there, ...args])
+  const states = async () => {
+    const { stdout } = await shell.pubring(['key', 'list', ...there])
+    return Object.fromEntries(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.split('\t'))
+        .map(([, label, , state]) => [label, state]),
+    )
+  }
+  return { old, file, rotate, states }
+}
+
+test('where nobody can be asked it waits for the signer, and goes on with --switched', async () => {
+  const { old, rotate, states } = await place('in-two-parts')
+  const first = await rotate('--name', 'new', '--token-lifetime', '1s')
+  expect(first.code).toBe(0)
+  expect(first.stderr).toMatch(
+    /1\. Registered[\s\S]*2\. Every verifier[\s\S]*3\. Now let the signer/,
+  )
+  expect(first.stderr).toContain(`--old ${old}`)
+  expect(await states()).toEqual({ old: 'active', new: 'active' })
+  const again = await rotate('--token-lifetime', '1s', '--json')
+  const { kid, ...others } = documentOf(again)
+  expect({ others, stderr: again.stderr }).toEqual({
+    others: { outcome: 'switch_signer', old, algorithm: 'ES256' },
+    stderr: '',
+  })
+  expect(first.stdout).toBe(`${kid}\n`)
+
+  const second = await rotate('--switched', '--token-lifetime', '1s')
+  expect(second).toMatchObject({ code: 0, stdout: `${kid}\n` })
+  expect(second.stderr).toMatch(/4\. “old” counts until[\s\S]*5\. No verifier[\s\S]*is deleted/)
+  expect(await states()).toEqual({ new: 'active' })
+
+  const third = await rotate('--switched', '--old', old)
+  expect(third).toMatchObject({ code: 0, stdout: `${kid}\n` })
+  expect(third.stderr).toMatch(/the rotation is done/)
+})
+
+test('--keep leaves the old key switched off, a lifetime of 0 switches it off at once', async () => {
+  const { rotate, states } = await place('kept')
+  const ran = await rotate(
+    '--name',
+    'new',
+    '--switched',
+    '--token-lifetime',
+    '0',
+    '--keep',
+    '--json',
+  )
+  expect(documentOf(ran)).toMatchObject({ outcome: 'kept' })
+  expect(await states()).toEqual({ old: 'inactive', new: 'active' })
+})
+
+test('left while tokens of the old key still count, it says how to go on, and does', async () => {
+  const { old, rotate, states } = await place('left')
+  const controller = new AbortController()
+  const { signal } = controller
+  const args = ['--name', 'new', '--switched', '--token-lifetime', '6s']
+  const file = `${shell.folder}/left-new.pem`
+  const rotating = shell.pubring(['key', 'rotate', file, '--project', 'left', ...args], { signal })
+  await vi.waitUntil(
+    async () => {
+      const shown = await shell.pubring(['key', 'show', old, '--project', 'left', '--json'])
+      return documentOf(shown).expireTime !== undefined
+    },
+    { timeout: 20_000 },
+  )
+  controller.abort()
+  const ran = await rotating
+  expect(ran).toMatchObject({ code: 130, stdout: '' })
+  const [, command = ''] = /hint: To go on: pubring (.*)/.exec(ran.stderr) ?? []
+  expect(command).toBe(`key rotate ${file} --old ${old} --project left --token-lifetime 6s`)
+  expect(await states()).toEqual({ old: 'active', new: 'active' })
+  expect((await shell.pubring(command.split(' '))).code).toBe(0)
+  expect(await states()).toEqual({ new: 'active' })
+  expect((await rotate()).code).toBe(2)
+})
+
+test('which key is meant must be clear, and the new one needs a name', async () => {
+  const { rotate, states } = await place('unclear')
+  expect(await rotate()).toMatchObject({ code: 2, stderr: expect.stringMatching(/--name/) })
+  const other = shell.file('other.pem', ecKey().publicKeyPem)
+  await shell.pubring(['key', 'add', other, '--name', 'other', '--project', 'unclear'])
+  const ran = await rotate('--name', 'new')
+  expect(ran).toMatchObject({ code: 2, stdout: '' })
+  expect(ran.stderr).toMatch(
+    /Several keys are active[\s\S]*--old .*\(old\)[\s\S]*--old .*\(other\)/,
+  )
+  expect(await states()).toEqual({ old: 'active', other: 'active' })
+})
+
+test('on a terminal it asks whether the signer is switched, and whether the old key is to go', async () => {
+  const { file, states } = await place('asked')
+  const args = [
+    'key',
+    'rotate',
+    file,
+    '--name',
+    'new',
+    '--project',
+    'asked',
+    '--token-lifetime',
+    '1s',
+  ]
+  const answers = { 'Does every signer use it?': 'y\r', 'Delete the old key?': 'n\r' }
+  const ran = await shell.pubring(args, { answers })
+  expect(ran.code).toBe(0)
+  expect(ran.stderr).toMatch(/2\. Until every verifier knows it .*left/)
+  expect(await states()).toEqual({ old: 'expired', new: 'active' })
+})

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type HttpServer, startHttpServer } from '../support/http-server.ts'
+
+let server: TestApp
+let base: string
+beforeAll(async () => {
+  server = await startApp()
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+describe('the address of the service', () => {
+  test.each([
+    ['https://keys.example.com', 'https://keys.example.com/v1'],
+    ['https://keys.example.com/', 'https://keys.example.com/v1'],
+    ['https://keys.example.com/v1', 'https://keys.example.com/v1'],
+    ['https://keys.example.com/v1/', 'https://keys.example.com/v1'],
+    ['https://keys.example.com/base', 'https://keys.example.com/base/v1'],
+    ['https://keys.example.com/base//', 'https://keys.example.com/base/v1'],
+    ['https://keys.example.com/base/v1/', 'https://keys.example.com/base/v1'],
+    [' HTTPS://KEYS.example.com:443\r\n', 'https://keys.example.com/v1'],
+    ['http://[::1]:8080/', 'http://[::1]:8080/v1'],
+  ])('%j is %s', (url, normalised) => {
+    expect(createClient({ url }).url).toBe(normalised)
+  })
+
+  test.each(['', '/', '/v1', '/v1/'])('with %j at the end the service is found', async (end) => {
+    const client = createClient({ url: base + end, apiKey: server.admin })
+    expect((await client.projects.get('payments')).id).toBe(server.project.id)
+  })
+
+  test.each([
+    ['', 'nothing'],
+    ['keys.example.com', 'no scheme'],
+    ['localhost:8080', 'a port and no scheme'],
+    ['ftp://keys.example.com', 'another scheme'],
+    ['http://', 'no host'],
+    ['http://keys.example.com:99999', 'a port that is none'],
+    ['https://keys.example.com/?project=a', 'a query'],
+    ['https://keys.example.com/#projects', 'a fragment'],
+  ])('%j is refused: %s', (url) => {
+    expect(() => createClient({ url })).toThrow(expect.objectContaining({ code: 'invalid_url' }))
+  })
+
+  test.each(['https://alice:opensesame@keys.example.com', 'alice:opensesame@keys.example.com'])(
+    'a password in %s is refused and not repeated',
+    (url) => {
+      let said = ''
+      try {
+        createClient({ url })
+      } catch (error) {
+        said = String(error)
+      }
+      expect(said).toMatch(/cannot be used/)
+      expect(said).not.toContain('opensesame')
+    },
+  )
+
+  test('an IPv6 address works', async () => {
+    const proxy = await startHttpServer(async ({ url, headers }, outgoing) => {
+      const passed = { 'x-api-key': String(headers['x-api-key']) }
+      const answer = await fetch(`${base}${url}`, { headers: passed })
+      outgoing.writeHead(answer.status, { 'content-type': 'application/json' })
+      outgoing.end(await answer.text())
+    }, '::1')
+    const client = createClient({ url: proxy.url, apiKey: server.admin })
+    expect((await client.projects.get('payments')).id).toBe(server.project.id)
+    await proxy.close()
+  })
+})
+
+describe('a name in a path', () => {
+  test.each(['', '.', '..'])('%j is refused before anything is sent', async (name) => {
+    const client = createClient({ url: base, apiKey: server.admin })
+    const refused = { code: 'invalid_path' }
+    await expect(client.projects.delete(name)).rejects.toMatchObject(refused)
+    await expect(client.keys.delete('payments', name)).rejects.toMatchObject(refused)
+    await expect(client.apiKeys.delete(name)).rejects.toMatchObject(refused)
+    expect((await client.projects.get('payments')).name).toBe('payments')
+  })
+
+  test.each(['../projects', 'a/../../api-keys', 'a?b', 'a#b', '%2e%2e', '\ud800', 'žlutý'])(
+    '%j stays one segment, and is not found',
+    async (name) => {
+      const client = createClient({ url: base, apiKey: server.admin })
+      const refused = { code: 'project_not_found' }
+      await expect(client.projects.get(name)).rejects.toMatchObject(refused)
+    },
+  )
+})
+
+describe('a redirect', () => {
+  let seen: (string | undefined)[] = []
+  let target: HttpServer
+  let redirecting: HttpServer
+  let location = ''
+  beforeAll(async () => {
+    target = await startHttpServer(({ headers }, outgoing) => {
+      seen.push(headers['x-api-key']?.toString())
+      outgoing.end('[]')
+    })
+    redirecting = await startHttpServer(({ url }, outgoing) => {
+      outgoing.writeHead(308, { location: location.replace('*', url ?? '') }).end()
+    })
+  })
+  afterAll(async () => {
+    await target.close()
+    await redirecting.close()
+  })
+
+  test.each([
+    ['another host', (to: string) => `${to}*`, (to: string) => `${to}/v1`],
+    ['another path', () => '/moved*', (_: string, from: string) => `${from}/moved/v1`],
+    ['another page', (to: string) => `${to}/login`, (to: string) => `${to}/login`],
+  ])('to %s is not followed: the API key goes nowhere', async (_, to, advised) => {
+    seen = []
+    location = to(target.url)
+    const client = createClient({ url: redirecting.url, apiKey: server.admin })
+    const error = await client.projects.list({ limit: 2 }).catch((thrown) => thrown)
+    expect(error).toMatchObject({ code: 'unexpected_response', status: 308 })
+    expect(error.message).toContain(`give ${advised(target.url, redirecting.url)} as the address`)
+    expect(seen).toEqual([])
+  })
+})

@@ -1,0 +1,40 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { projectKeySet } from '../../client/src/verify.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import { startTlsProxy, type TlsProxy } from '../support/tls.ts'
+
+let server: TestApp
+let proxy: TlsProxy
+beforeAll(async () => {
+  server = await startApp()
+  proxy = await startTlsProxy()
+  proxy.passOnTo(await server.listen())
+})
+afterAll(async () => {
+  await proxy.close()
+  await server.close()
+})
+
+test('a certificate of an authority that the process trusts is fine', async () => {
+  const client = createClient({ url: proxy.url, apiKey: server.admin })
+  expect(await client.projects.get('payments')).toMatchObject({ id: server.project.id })
+  const keys = projectKeySet(`${proxy.url}/v1/projects/payments`)
+  await keys.ready()
+  expect(keys.state().status).toBe('live')
+  keys.close()
+})
+
+test('one that it does not trust is refused, and the error says what to do', async () => {
+  const source = new URL('../../client/src/index.ts', import.meta.url).href
+  const program = `
+    import { createClient } from '${source}'
+    const client = createClient({ url: '${proxy.url}', retries: 0 })
+    await client.projects.list().catch(({ code, message }) => console.log(code, message))
+  `
+  const args = ['--input-type=module', '--no-warnings', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args)
+  expect(stdout).toMatch(/^unreachable .*certificate is not trusted here.*NODE_EXTRA_CA_CERTS/)
+})

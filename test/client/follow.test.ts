@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Client, createClient, type Event } from '../../client/src/index.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import { startHttpServer } from '../support/http-server.ts'
+import { rememberSecret } from '../support/secrets.ts'
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+
+let server: TestApp
+let direct: Client
+let line: TcpProxy
+let client: Client
+beforeAll(async () => {
+  server = await startApp()
+  const url = await server.listen()
+  line = await startTcpProxy(Number(new URL(url).port))
+  direct = createClient({ url, apiKey: server.admin })
+  client = createClient({ url: `http://127.0.0.1:${line.port}`, apiKey: server.admin })
+})
+afterAll(async () => {
+  await line.close()
+  await server.close()
+})
+
+/** Reads on until so many events have come. */
+async function take(events: AsyncIterator<Event>, count: number): Promise<Event[]> {
+  const taken: Event[] = []
+  while (taken.length < count) {
+    const { done, value } = await events.next()
+    if (done) break
+    taken.push(value)
+  }
+  return taken
+}
+
+const follow = (from: Client, options: { project?: string; after?: number }) =>
+  from.events.follow(options)[Symbol.asyncIterator]()
+const revisions = (events: Event[]) => events.map(({ revision }) => revision)
+
+test('what there is comes first, then each event as it happens', async () => {
+  const { id } = await direct.projects.create({ name: 'first' })
+  const events = follow(client, { project: 'first' })
+  expect(await take(events, 1)).toMatchObject([{ revision: 1, type: 'project.created' }])
+  const next = take(events, 2)
+  await direct.projects.rename(id, 'first-2')
+  await direct.projects.rename(id, 'first-3')
+  const renamed = await next
+  expect(renamed).toEqual(await direct.events.list({ project: id, after: 1 }))
+  await events.return?.()
+})
+
+test('whoever has seen some is told of the others alone', async () => {
+  const { id } = await direct.projects.create({ name: 'after' })
+  await direct.projects.rename(id, 'after-2')
+  const events = follow(client, { project: id, after: 1 })
+  expect(revisions(await take(events, 1))).toEqual([2])
+  await events.return?.()
+})
+
+test('across a cut no event is missing and none comes twice', async () => {
+  const { id } = await direct.projects.create({ name: 'cut' })
+  const events = follow(client, { project: id })
+  expect(revisions(await take(events, 1))).toEqual([1])
+  for (let round = 0; round < 3; round += 1) {
+    line.cut()
+    await direct.projects.rename(id, `cut-${round}-a`)
+    const rest = take(events, 2)
+    line.restore()
+    await direct.projects.rename(id, `cut-${round}-b`)
+    expect(revisions(await rest)).toEqual([2 + 2 * round, 3 + 2 * round])
+  }
+  await events.return?.()
+})
+
+test('the ledger of the system is followed where no project is named', async () => {
+  const last = (await direct.events.list({ limit: 200 })).at(-1)?.revision ?? 0
+  const events = follow(client, { after: last })
+  const next = take(events, 1)
+  await direct.projects.create({ name: 'system' })
+  expect(await next).toMatchObject([{ revision: last + 1, type: 'project.created' }])
+  await events.return?.()
+})
+
+describe('it ends', () => {
+  test('after the project is deleted, and at once where it is deleted already', async () => {
+    const { id } = await direct.projects.create({ name: 'short' })
+    const events = follow(client, { project: id })
+    await take(events, 1)
+    const rest = take(events, 5)
+    await direct.projects.delete(id)
+    expect(await rest).toMatchObject([{ revision: 2, type: 'project.deleted' }])
+    expect(await Array.fromAsync(client.events.follow({ project: id, after: 1 }))).toHaveLength(1)
+    expect(await Array.fromAsync(client.events.follow({ project: id, after: 2 }))).toEqual([])
+  })
+
+  test('with the error of the service where there is no such project', async () => {
+    const events = follow(client, { project: 'nobody' })
+    await expect(events.next()).rejects.toMatchObject({ code: 'project_not_found' })
+  })
+
+  test('where something else than a stream is answered', async () => {
+    const page = await startHttpServer((_, outgoing) => outgoing.end('<h1>Sign in</h1>'))
+    const events = follow(createClient({ url: page.url }), {})
+    const refused = { code: 'unexpected_response', status: 200 }
+    await expect(events.next()).rejects.toMatchObject(refused)
+    await page.close()
+  })
+
+  test('when its API key is revoked', async () => {
+    const { id } = await direct.projects.create({ name: 'revoked' })
+    const made = await direct.apiKeys.create({ name: 'reader', role: 'reader', project: id })
+    rememberSecret('an API key', made.apiKey)
+    const events = follow(createClient({ url: client.url, apiKey: made.apiKey }), { project: id })
+    await take(events, 1)
+    const next = events.next()
+    const refused = expect(next).rejects.toMatchObject({ code: 'invalid_api_key' })
+    await direct.apiKeys.delete(made.id)
+    await refused
+  })
+
+  test('when its caller aborts, open or not', async () => {
+    const leaving = new AbortController()
+    const options = { project: 'payments', signal: leaving.signal }
+    const events = client.events.follow(options)[Symbol.asyncIterator]()
+    await take(events, 1)
+    const next = events.next()
+    leaving.abort()
+    await expect(next).rejects.toMatchObject({ code: 'aborted' })
+    const late = client.events.follow(options)[Symbol.asyncIterator]()
+    await expect(late.next()).rejects.toMatchObject({ code: 'aborted' })
+  })
+
+  test('when its reader leaves the loop: the connection is closed', async () => {
+    const left = () => openConnections(server)
+    const before = await left()
+    for await (const { revision } of client.events.follow({ project: 'payments' })) {
+      expect(revision).toBe(1)
+      break
+    }
+    await expect.poll(left).toBe(before)
+  })
+
+  test('where the first connection fails as often as is allowed', async () => {
+    line.cut()
+    const impatient = createClient({ url: client.url, apiKey: server.admin, retries: 1 })
+    const events = follow(impatient, { project: 'payments' })
+    await expect(events.next()).rejects.toMatchObject({ code: 'unreachable' })
+    line.restore()
+  })
+})
+
+/** Connections that are open to the server itself. */
+function openConnections({ app }: TestApp): Promise<number> {
+  return new Promise((resolve, reject) => {
+    app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
+  })
+}

@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type CachingProxy, startCachingProxy } from '../support/caching-proxy.ts'
+import { startHttpServer } from '../support/http-server.ts'
+import { openKeySet, signedToken, switchKey, verdict } from '../support/live-keys.ts'
+import { keyFor, signToken } from '../support/tokens.ts'
+
+let server: TestApp
+let cache: CachingProxy
+let direct: string
+let cached: string
+beforeAll(async () => {
+  server = await startApp({ config: { jwksMaxAge: 2 } })
+  const base = await server.listen()
+  cache = await startCachingProxy(base)
+  direct = `${base}/v1/projects/${server.project.id}`
+  cached = `${cache.url}/v1/projects/${server.project.id}`
+})
+afterAll(async () => {
+  await cache.close()
+  await server.close()
+})
+
+const alice = { sub: 'alice' }
+
+test('behind a cache a deactivated key is refused when the copy of the cache ends', async () => {
+  const { kid, token } = await signedToken(server)
+  const { keys, until } = openKeySet(cached)
+  expect(await verdict(keys, token)).toEqual(alice)
+  await until(({ status }) => status === 'polling')
+  await switchKey(server, kid, false)
+  await until(({ kids }) => !kids.includes(kid))
+  expect(await verdict(keys, token)).toBe('kid_unknown')
+  expect(keys.state().status).toBe('polling')
+})
+
+test('a cache is not asked more often than is of use', async () => {
+  const { keys } = openKeySet(cached)
+  const before = cache.requests()
+  await keys.ready()
+  await new Promise((resolve) => setTimeout(resolve, 4_000))
+  expect(cache.requests() - before).toBeLessThan(12)
+})
+
+test('a cache that has lost the service and serves its copy for ever is not trusted', async () => {
+  const { token } = await signedToken(server)
+  const other = await startApp({ config: { jwksMaxAge: 1 } })
+  const { token: known } = await signedToken(other)
+  const base = await other.listen()
+  const stuck = await startCachingProxy(base)
+  const address = `${stuck.url}/v1/projects/${other.project.id}`
+  const { keys, until } = openKeySet(address, { maxStale: 3_000, timeout: 500 })
+  expect(await verdict(keys, known)).toEqual(alice)
+  stuck.freeze()
+  await until(({ status }) => status === 'stale')
+  expect(await verdict(keys, known)).toBe('key_set_stale')
+  expect(await verdict(keys, token)).toBe('key_set_stale')
+  await stuck.close()
+  await other.close()
+})
+
+test('a flood of unknown kids leads to one request per cool-down', async () => {
+  const requests: string[] = []
+  const counting: typeof fetch = (input, init) => {
+    requests.push(new Headers(init?.headers).get('prefer') ?? '')
+    return fetch(input, init)
+  }
+  const { keys } = openKeySet(direct, { coolDown: 300, fetch: counting })
+  await keys.ready()
+  const { privateKey } = keyFor('ES256')
+  const began = performance.now()
+  let refused = 0
+  while (performance.now() - began < 1_000) {
+    const kid = crypto.randomUUID()
+    const token = signToken(privateKey, { alg: 'ES256', kid }, alice)
+    const verdicts = await Promise.all([verdict(keys, token), verdict(keys, token)])
+    expect(verdicts).toEqual(['kid_unknown', 'kid_unknown'])
+    refused += 2
+  }
+  const passed = performance.now() - began
+  const loads = requests.filter((prefer) => prefer === 'wait=0').length - 1
+  expect(refused).toBeGreaterThan(loads * 2)
+  expect(loads).toBeGreaterThan(0)
+  expect(loads).toBeLessThanOrEqual(Math.ceil(passed / 300))
+})
+
+test('a new key is found through its unknown kid where the key set is not told of it', async () => {
+  const { keys, until } = openKeySet(cached, { coolDown: 100 })
+  await keys.ready()
+  await until(({ status }) => status === 'polling')
+  const { token } = await signedToken(server)
+  await expect.poll(() => verdict(keys, token), { timeout: 10_000 }).toEqual(alice)
+})
+
+test('the next question is about what a load has found, not about what was known before', async () => {
+  const waiting: string[] = []
+  const deaf = await startHttpServer(async ({ url, headers }, outgoing) => {
+    const tag = String(headers['if-none-match'])
+    const prefer = String(headers.prefer)
+    // Nobody tells it of changes, as where the service that it waits at is behind the other one.
+    if (prefer !== 'wait=0') waiting.push(tag)
+    else {
+      const passed = { 'if-none-match': tag, prefer }
+      const answer = await fetch(new URL(url ?? '', direct), { headers: passed })
+      outgoing.writeHead(answer.status, Object.fromEntries(answer.headers))
+      outgoing.end(await answer.text())
+    }
+  })
+  const { keys } = openKeySet(new URL(new URL(direct).pathname, deaf.url).href, { coolDown: 0 })
+  await keys.ready()
+  await expect.poll(() => waiting.length).toBe(1)
+  const { token } = await signedToken(server)
+  expect(await verdict(keys, token)).toEqual(alice)
+  await expect.poll(() => waiting.length).toBe(2)
+  expect(waiting[1]).not.toBe(waiting[0])
+  await deaf.close()
+})

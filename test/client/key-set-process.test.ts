@@ -1,0 +1,120 @@
+import { execFile } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../support/app.ts'
+import { type HttpServer, startHttpServer } from '../support/http-server.ts'
+import { openKeySet, signedToken } from '../support/live-keys.ts'
+
+let server: TestApp
+let issuer: string
+let kid: string
+beforeAll(async () => {
+  server = await startApp({ http: { metrics: true } })
+  issuer = `${await server.listen()}/v1/projects/${server.project.id}`
+  kid = (await signedToken(server)).kid
+})
+afterAll(() => server.close())
+
+/** How many requests the service holds for news. */
+async function heldRequests(): Promise<number> {
+  const text = await server.app.metrics?.getSingleMetricAsString('pubring_held_requests')
+  return Number(/^pubring_held_requests (\d+)/m.exec(text ?? '')?.[1])
+}
+
+test('a closed key set leaves no connection that waits', async () => {
+  const { keys } = openKeySet(issuer, { maxStale: 180_000 })
+  await keys.ready()
+  await expect.poll(heldRequests).toBe(1)
+  keys.close()
+  await expect.poll(heldRequests).toBe(0)
+})
+
+const sources = new URL('../../client/src/', import.meta.url).href
+
+/**
+ * Runs a program and answers what it printed; rejects where it fails, or does not end within 20
+ * seconds. What must end sooner waits for longer than that.
+ */
+async function run(program: string): Promise<string> {
+  const args = ['--input-type=module', '--no-warnings', '--eval', program]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 20_000 })
+  return stdout.trim()
+}
+
+describe('a process with a key set', () => {
+  test('waits for the first key, and ends while the key set waits for news', async () => {
+    const printed = await run(`
+      import { projectKeySet } from '${sources}verify.ts'
+      const keys = projectKeySet('${issuer}', { maxStale: 180_000 })
+      const key = await keys({ alg: 'ES256', kid: '${kid}' })
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      console.log(key.type, keys.state().status)
+    `)
+    expect(printed).toBe('public live')
+  })
+
+  test('ends while the key set tries to reach the service again', async () => {
+    let requests = 0
+    const dying = await startHttpServer((_, outgoing) => {
+      requests += 1
+      if (requests === 1) outgoing.writeHead(200, { etag: '"a"' }).end('{"keys":[]}')
+      else outgoing.destroy()
+    })
+    const printed = await run(`
+      import { projectKeySet } from '${sources}verify.ts'
+      const keys = projectKeySet('${dying.url}/projects/a')
+      await keys.ready()
+      await new Promise((resolve) => setTimeout(resolve, 300))
+      console.log(keys.state().status)
+    `)
+    expect(printed).toBe('interrupted')
+    await dying.close()
+  })
+
+  test('gets the answers to requests of its own, on whichever connection they are', async () => {
+    const slow = await slowServer()
+    const printed = await run(`
+      import { projectKeySet } from '${sources}verify.ts'
+      const keys = projectKeySet('${slow.url}${new URL(issuer).pathname}', { maxStale: 3_000 })
+      await keys.ready()
+      for (let round = 0; round < 5; round += 1) {
+        console.log(await (await fetch('${slow.url}/slow')).text())
+      }
+    `)
+    expect(printed).toBe(Array(5).fill('slow').join('\n'))
+    await slow.close()
+  })
+})
+
+/** Passes on what is not slow by itself. */
+function slowServer(): Promise<HttpServer> {
+  return startHttpServer(async ({ url, headers }, outgoing) => {
+    if (url === '/slow') {
+      await delay(700)
+      outgoing.end('slow')
+      return
+    }
+    const passed = {
+      'if-none-match': String(headers['if-none-match']),
+      prefer: String(headers.prefer),
+    }
+    const answer = await fetch(new URL(url ?? '', issuer), { headers: passed })
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  })
+}
+
+test('a caller who aborts in a pause leaves no timer behind', async () => {
+  const busy = await startHttpServer((_, outgoing) => {
+    outgoing.writeHead(503, { 'retry-after': '29' }).end()
+  })
+  const printed = await run(`
+    import { createClient } from '${sources}index.ts'
+    const leaving = new AbortController()
+    setTimeout(() => leaving.abort(), 200)
+    const client = createClient({ url: '${busy.url}' })
+    await client.projects.get('a', { signal: leaving.signal }).catch(({ code }) => console.log(code))
+  `)
+  expect(printed).toBe('aborted')
+  await busy.close()
+})

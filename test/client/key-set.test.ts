@@ -1,0 +1,171 @@
+import { jwtVerify } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { KeySetError, projectKeySet } from '../../client/src/verify.ts'
+import { algorithmNames } from '../../src/contract/algorithms.ts'
+import { startApp, type TestApp } from '../support/app.ts'
+import { openKeySet, signedToken, switchKey, verdict } from '../support/live-keys.ts'
+import { base64url, keyFor, signToken } from '../support/tokens.ts'
+
+let server: TestApp
+let base: string
+let issuer: string
+beforeAll(async () => {
+  server = await startApp()
+  base = await server.listen()
+  issuer = `${base}/v1/projects/${server.project.id}`
+})
+afterAll(() => server.close())
+
+const alice = { sub: 'alice' }
+
+describe('the address', () => {
+  test.each([
+    ['the issuer', () => issuer],
+    ['the issuer with a final slash', () => `${issuer}/`],
+    ['the address of the key set', () => `${issuer}/.well-known/jwks.json`],
+    ['the same by name, as a URL', () => new URL(`${base}/v1/projects/payments`)],
+  ])('may be %s', async (_, address) => {
+    const { token } = await signedToken(server)
+    const keys = projectKeySet(address())
+    expect(await verdict(keys, token)).toEqual(alice)
+    keys.close()
+  })
+
+  test.each(['', 'payments', 'https://keys.example.com', 'https://u:p@h/v1/projects/a', 'ftp://h'])(
+    '%j is refused',
+    (address) => {
+      expect(() => projectKeySet(address)).toThrow(
+        expect.objectContaining({ name: 'KeySetError', code: 'invalid_address' }),
+      )
+    },
+  )
+})
+
+describe('a token', () => {
+  test.each(algorithmNames)(
+    'that is signed as its key says (%s) is taken by jose',
+    async (name) => {
+      const { token } = await signedToken(server, name)
+      const { keys } = openKeySet(issuer)
+      expect(await verdict(keys, token)).toEqual(alice)
+    },
+  )
+
+  test('of a key that is registered while the key set is followed is taken', async () => {
+    const { keys, until } = openKeySet(issuer)
+    await keys.ready()
+    const { kid, token } = await signedToken(server)
+    await until(({ kids }) => kids.includes(kid))
+    expect(await verdict(keys, token)).toEqual(alice)
+  })
+
+  test('whose key is deactivated is refused, and taken when it is active again', async () => {
+    const { kid, token } = await signedToken(server)
+    const { keys, until } = openKeySet(issuer)
+    for (let round = 0; round < 3; round += 1) {
+      await until(({ kids }) => round === 0 || kids.includes(kid))
+      expect(await verdict(keys, token)).toEqual(alice)
+      await switchKey(server, kid, false)
+      await until(({ kids }) => !kids.includes(kid))
+      expect(await verdict(keys, token)).toBe('kid_unknown')
+      await switchKey(server, kid, true)
+    }
+  })
+
+  test('whose last key is deactivated is refused: an empty key set is one', async () => {
+    const made = await server.send('POST', '/v1/projects', { body: { name: 'single' } })
+    const project = made.json().id
+    const { kid, token } = await signedToken(server, 'ES256', { project })
+    const { keys, until } = openKeySet(`${base}/v1/projects/${project}`)
+    expect(await verdict(keys, token)).toEqual(alice)
+    const path = `/v1/projects/${project}/jwt-keys/${kid}`
+    await server.send('PATCH', path, { body: { active: false } })
+    await until(({ kids }) => kids.length === 0)
+    expect(await verdict(keys, token)).toBe('kid_unknown')
+    expect(keys.state().status).toBe('live')
+  })
+
+  test('whose key expires is refused from then on', async () => {
+    const expireTime = new Date(Date.now() + 1_500).toISOString()
+    const { kid, token } = await signedToken(server, 'ES256', { expireTime })
+    const { keys, until } = openKeySet(issuer)
+    expect(await verdict(keys, token)).toEqual(alice)
+    await until(({ kids }) => !kids.includes(kid))
+    expect(await verdict(keys, token)).toBe('kid_unknown')
+  })
+
+  test('of another project is refused', async () => {
+    const made = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+    const { token } = await signedToken(server, 'ES256', { project: made.json().id })
+    const { keys } = openKeySet(issuer)
+    expect(await verdict(keys, token)).toBe('kid_unknown')
+  })
+
+  test('without a kid is refused, however many keys there are', async () => {
+    const { privateKey } = keyFor('ES256')
+    const { keys } = openKeySet(issuer)
+    for (const kid of [undefined, '', 7]) {
+      const token = signToken(privateKey, { alg: 'ES256', kid }, alice)
+      expect(await verdict(keys, token)).toBe('kid_missing')
+    }
+  })
+
+  test.each(['RS512', 'PS256'] as const)('of an RS256 key that says %s is refused', async (alg) => {
+    const { token } = await signedToken(server, 'RS256', { alg })
+    const { keys } = openKeySet(issuer)
+    expect(await verdict(keys, token)).toBe('algorithm_mismatch')
+  })
+
+  test.each(['none', 'HS256'])('that says %s is refused before anything else', async (alg) => {
+    const { kid } = await signedToken(server, 'RS256')
+    const { keys } = openKeySet(issuer)
+    const refused = { code: 'algorithm_mismatch' }
+    await expect(keys({ alg, kid })).rejects.toMatchObject(refused)
+    const token = `${base64url({ alg, kid })}.${base64url(alice)}.${alg === 'none' ? '' : 'AAAA'}`
+    await expect(jwtVerify(token, keys)).rejects.toThrow()
+  })
+
+  test('with the signature of another key is refused by jose', async () => {
+    const { kid } = await signedToken(server)
+    const forged = signToken(keyFor('ES256').privateKey, { alg: 'ES256', kid }, alice)
+    const { keys } = openKeySet(issuer)
+    expect(await verdict(keys, forged)).toBe('ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
+  })
+})
+
+describe('the key set', () => {
+  test('tells that it is live, of each change, and that it is closed', async () => {
+    const { keys, states, until } = openKeySet(issuer)
+    expect(keys.state()).toEqual({ status: 'empty', kids: [] })
+    await keys.ready()
+    expect(keys.state()).toMatchObject({ status: 'live' })
+    const { kid } = await signedToken(server)
+    await until(({ kids }) => kids.includes(kid))
+    keys.close()
+    await until(({ status }) => status === 'closed')
+    expect(states.map(({ status }) => status)).toEqual(['live', 'live', 'closed'])
+    const error = await keys({ alg: 'ES256', kid }).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(KeySetError)
+    expect(error).toMatchObject({ code: 'key_set_unavailable' })
+  })
+
+  test('is asked for with one request at first, however many tokens come', async () => {
+    const { token } = await signedToken(server)
+    const requests: string[] = []
+    const counting: typeof fetch = (input, init) => {
+      requests.push(new Headers(init?.headers).get('prefer') ?? '')
+      return fetch(input, init)
+    }
+    const { keys } = openKeySet(issuer, { fetch: counting })
+    const all = await Promise.all(Array.from({ length: 100 }, () => verdict(keys, token)))
+    expect(all).toEqual(Array(100).fill(alice))
+    expect(requests.filter((prefer) => prefer === 'wait=0')).toHaveLength(1)
+  })
+
+  test('of a project that does not exist is unavailable, and says why', async () => {
+    const { keys } = openKeySet(`${base}/v1/projects/nobody`)
+    const refused = { code: 'key_set_unavailable', message: expect.stringMatching(/404.*project/) }
+    await expect(keys.ready()).rejects.toMatchObject(refused)
+    expect(keys.state()).toMatchObject({ status: 'empty', error: refused })
+  })
+})

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { openConsole, type TestConsole } from '../support/console.ts'
+import { rememberSecret } from '../support/secrets.ts'
+
+const hostile = '<img src=x onerror=document.title=1>'
+let console_: TestConsole
+
+beforeAll(async () => {
+  console_ = await openConsole()
+})
+afterAll(() => console_.close())
+
+const made = async (name: string, role: 'reader' | 'writer' | 'admin', project?: string) =>
+  rememberSecret(
+    'an API key',
+    (await console_.client.apiKeys.create({ name, role, ...(project && { project }) })).apiKey,
+  )
+
+const works = (apiKey: string) =>
+  createClient({ url: console_.server.url, apiKey, retries: 0 }).apiKeys.self()
+
+describe('an API key', () => {
+  test('is made for one project with an expiry, shown once, and works', async () => {
+    const page = await console_.open('/api-keys')
+    await page.getByRole('button', { name: 'New API key' }).click()
+    await page.getByLabel('Name').fill(hostile)
+    await page.getByText('Writer', { exact: true }).click()
+    await page.getByRole('combobox', { name: 'Project' }).fill('default')
+    await page.getByLabel('Expires at').fill('2099-01-02T03:04')
+    await page.getByRole('button', { name: 'Create API key' }).click()
+    await page.getByText('It is shown this once').waitFor()
+    const secret =
+      (await page
+        .getByRole('dialog')
+        .getByText(/^pubring_/)
+        .textContent()) ?? ''
+    expect(await works(rememberSecret('an API key', secret))).toMatchObject({
+      name: hostile,
+      role: 'writer',
+      expireTime: expect.stringMatching(/^2099/),
+    })
+    await page.getByRole('button', { name: 'I have it' }).click()
+    const row = page.getByRole('row').filter({ hasText: hostile })
+    await row.getByText('writer', { exact: true }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+    expect(await page.title()).not.toBe('1')
+  })
+
+  test('is renamed without touching the seconds of its expiry', async () => {
+    const expireTime = '2098-05-06T07:08:09.123Z'
+    const { id } = await console_.client.apiKeys.create({ name: 'old', role: 'reader', expireTime })
+    const page = await console_.open('/api-keys')
+    await page.getByRole('button', { name: 'Actions for old' }).click()
+    await page.getByRole('menuitem', { name: 'Change' }).click()
+    await page.getByLabel('Name').fill('new')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Actions for new' }).waitFor()
+    expect(await console_.client.apiKeys.get(id)).toMatchObject({ name: 'new', expireTime })
+  })
+
+  test('is revoked, made active again and deleted', async () => {
+    const secret = await made('pipeline', 'writer')
+    const page = await console_.open('/api-keys')
+    const act = async (item: string, button: string) => {
+      await page.getByRole('button', { name: 'Actions for pipeline' }).click()
+      await page.getByRole('menuitem', { name: item }).click()
+      await page.getByRole('dialog').getByRole('button', { name: button }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+    }
+    await act('Revoke', 'Revoke')
+    await expect(works(secret)).rejects.toMatchObject({ status: 401 })
+    await page.getByRole('row', { name: /revoked pipeline/ }).waitFor()
+    await act('Make active again', 'Make active')
+    await expect(works(secret)).resolves.toMatchObject({ active: true })
+    await act('Delete', 'Delete for good')
+    await expect(works(secret)).rejects.toMatchObject({ status: 401 })
+    expect(await page.getByText('pipeline').count()).toBe(0)
+  })
+
+  test('that one uses can be neither revoked nor deleted nor lowered', async () => {
+    const page = await console_.open('/api-keys')
+    await page.getByRole('button', { name: 'Actions for first admin' }).click()
+    await page.getByText('You are using it').waitFor()
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Change'])
+    await page.getByRole('menuitem', { name: 'Change' }).click()
+    expect(await page.getByRole('radio', { name: 'Reader' }).isDisabled()).toBe(true)
+    await page.getByLabel('Expires at').fill('2099-01-02T03:04')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/last API key that can administer everything/).waitFor()
+  })
+})
+
+describe('what is not offered', () => {
+  test.each([
+    ['a reader', 'reader', undefined],
+    ['a writer', 'writer', undefined],
+    ['an admin of one project', 'admin', 'default'],
+  ] as const)('to %s: API keys and the ledger', async (name, role, project) => {
+    const apiKey = await made(name, role, project)
+    const page = await console_.open('/api-keys', { apiKey })
+    await page.getByText('API keys are managed by an admin of all projects.').waitFor()
+    const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').count()
+    expect(links).toBe(1)
+    await page.goto(`${console_.server.url}/console/#/ledger`)
+    await page.getByText('The system’s ledger is read by an admin of all projects.').waitFor()
+  })
+})
+
+test('somebody without a mouse makes an API key', async () => {
+  const page = await console_.open('/api-keys')
+  await page.getByRole('button', { name: 'New API key' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByLabel('Name').waitFor()
+  await page.keyboard.type('by hand')
+  await page.keyboard.press('Enter')
+  await page.getByText('It is shown this once').waitFor()
+  const secret =
+    (await page
+      .getByRole('dialog')
+      .getByText(/^pubring_/)
+      .textContent()) ?? ''
+  expect(await works(rememberSecret('an API key', secret))).toMatchObject({ name: 'by hand' })
+})

@@ -1,0 +1,126 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { accessibilityFaults, openConsole, type TestConsole } from '../support/console.ts'
+import { ecKey } from '../support/pem.ts'
+
+let console_: TestConsole
+let project: string
+let projects = 0
+beforeAll(async () => {
+  // So short that a rotation needs no patience.
+  console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
+})
+afterAll(() => console_.close())
+beforeEach(async () => {
+  projects += 1
+  project = (await console_.client.projects.create({ name: `shop-${projects}` })).id
+})
+
+async function registered(name: string): Promise<string> {
+  const { publicKeyPem } = ecKey()
+  return (await console_.client.keys.create(project, { name, algorithm: 'ES256', publicKeyPem }))
+    .kid
+}
+
+const row = (page: Page, kid: string) => page.locator(`tr[data-kid="${kid}"]`)
+
+async function choose(page: Page, label: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for ${label}` }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+describe('switching a key off', () => {
+  test('names it and, where it is the last one, says what stops', async () => {
+    const kid = await registered('winter')
+    const page = await console_.open(`/projects/${project}`, { colorScheme: 'dark' })
+    await choose(page, 'winter', 'Switch off')
+    const dialog = page.getByRole('dialog', { name: 'Switch off “winter”?' })
+    await dialog.getByText('every token of this project stops verifying').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByRole('button', { name: 'Switch off' }).click()
+    await row(page, kid).getByText('off', { exact: true }).waitFor()
+    expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
+    await page.getByText('No key is active').waitFor()
+    await page.context().close()
+  })
+
+  test('and deleting it shows the command that does the same', async () => {
+    const kid = await registered('spring')
+    await registered('summer')
+    await console_.client.keys.update(project, kid, { active: false })
+    const page = await console_.open(`/projects/${project}`)
+    await choose(page, 'spring', 'Delete')
+    const dialog = page.getByRole('dialog', { name: 'Delete “spring”?' })
+    await dialog.getByRole('button', { name: 'The same with curl' }).click()
+    await dialog.getByText(`-X DELETE`).waitFor()
+    expect(await dialog.textContent()).not.toContain(console_.apiKey)
+    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await row(page, kid).waitFor({ state: 'detached' })
+    await page.context().close()
+  })
+})
+
+test('what another session does is seen without reloading', async () => {
+  const first = await registered('here')
+  const page = await console_.open(`/projects/${project}`)
+  await row(page, first).waitFor()
+  const second = await registered('there')
+  await row(page, second).getByText('active', { exact: true }).waitFor()
+  await console_.client.keys.update(project, first, { active: false, label: 'renamed' })
+  await row(page, first).getByText('off', { exact: true }).waitFor()
+  await row(page, first).getByText('renamed').waitFor()
+  await console_.client.projects.rename(project, `seen-${projects}`)
+  await page.getByRole('heading', { name: `seen-${projects}` }).waitFor()
+  await page.context().close()
+})
+
+test('a key is rotated, leaving in the middle and coming back', async () => {
+  const old = await registered('old')
+  const page = await console_.open(`/projects/${project}`)
+  await choose(page, 'old', 'Rotate…')
+  await page.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
+  await page.getByText('A good key').waitFor()
+  await page.getByLabel('Label').fill('new')
+  await page.getByRole('button', { name: 'Register key' }).click()
+  await page.getByRole('button', { name: 'The signer uses the new key' }).waitFor()
+  const fresh = (await console_.client.keys.list(project)).find(({ label }) => label === 'new')
+  await page.getByText(`"kid": "${fresh?.id}"`).waitFor()
+  await page.goto(`${console_.server.url}/console/#/projects/${project}`)
+  await page.getByRole('link', { name: 'Go on with it' }).click()
+  await page.getByLabel('Longest life of your tokens').fill('1')
+  await page.getByRole('button', { name: 'The signer uses the new key' }).click()
+  await page.getByText('Tokens of the old key are still good').waitFor()
+  await page.reload()
+  await page.getByRole('button', { name: 'Switch off without waiting' }).click()
+  await page.getByText('Verifiers have forgotten it').waitFor()
+  await page.getByRole('button', { name: 'Delete the old key' }).click()
+  await page.getByText('The key is rotated').waitFor()
+  const keys = await console_.client.keys.list(project)
+  expect(keys.map(({ id, active }) => [id, active])).toEqual([[fresh?.id, true]])
+  expect(keys.some(({ id }) => id === old)).toBe(false)
+  await page.context().close()
+})
+
+test.each([
+  '<img src=x onerror=document.title=1>',
+  "');document.title=1//",
+  '{{7*7}}<script>document.title=1</script>',
+  'javascript:document.title=1',
+])('the label %s is text in lists, menus, dialogs and the history', async (label) => {
+  const kid = await registered(label)
+  const page = await console_.open(`/projects/${project}`)
+  await row(page, kid).getByText(label, { exact: true }).waitFor()
+  for (const item of ['Details', 'Rename', 'Expiry', 'Switch off']) {
+    await choose(page, label, item)
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  }
+  await choose(page, label, 'Rotate…')
+  await page.getByText(`“${label}”`).first().waitFor()
+  await page.goto(`${console_.server.url}/console/#/projects/${project}/history`)
+  await page.getByText(label).first().waitFor()
+  expect(await page.title()).toMatch(/Pubring/)
+  expect(await page.locator('img[src=x]').count()).toBe(0)
+  await page.context().close()
+})

@@ -1,0 +1,181 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openConsole, type TestConsole } from '../support/console.ts'
+import { freshPair } from '../support/key-pairs.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+
+let console_: TestConsole
+beforeAll(async () => {
+  console_ = await openConsole()
+})
+afterAll(() => console_.close())
+
+const fixture = (name: string) => readFileSync(`test/fixtures/material/${name}`, 'utf8')
+const field = (page: Page) => page.getByRole('textbox', { name: 'Public key' })
+
+async function openForm(): Promise<Page> {
+  const page = await console_.open('/projects/default')
+  await page.getByRole('button', { name: 'Register a key' }).click()
+  await field(page).waitFor()
+  return page
+}
+
+/** Drops a file on the field, as the desktop does. */
+async function drop(page: Page, bytes: Buffer, name: string): Promise<void> {
+  const transfer = await page.evaluateHandle(`{
+    const made = new DataTransfer()
+    const octets = Uint8Array.from(atob('${bytes.toString('base64')}'), (each) => each.charCodeAt(0))
+    made.items.add(new File([octets], '${name}'))
+    made
+  }`)
+  await field(page).dispatchEvent('drop', { dataTransfer: transfer })
+}
+
+/** Registers what is in the field and answers the key as the service has it. */
+async function register(page: Page, label: string) {
+  await page.getByText('A good key').waitFor()
+  await page.getByLabel('Label').fill(label)
+  await page.getByRole('button', { name: 'Register key' }).click()
+  await page.getByText('verifiers are still learning it').waitFor()
+  const keys = await console_.client.keys.list('default')
+  const key = keys.find((each) => each.label === label)
+  expect(await page.getByRole('dialog').textContent()).toContain(key?.id)
+  return key
+}
+
+/** The bodies that the page sends from now on. */
+function sent(page: Page): string[] {
+  const bodies: string[] = []
+  page.on('request', (request) => bodies.push(`${request.url()} ${request.postData() ?? ''}`))
+  return bodies
+}
+
+const storages = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'
+
+describe('a key is registered', () => {
+  test('by pasting it with CRLF and blanks before it: stored as everywhere', async () => {
+    const page = await openForm()
+    const { publicKeyPem } = rsaKey()
+    await field(page).fill(`   ${publicKeyPem.replaceAll('\n', '\r\n')}`)
+    await page.getByText('RSA, 2048 bits').waitFor()
+    const key = await register(page, 'pasted')
+    expect(key).toMatchObject({ publicKeyPem, active: true })
+    await page.context().close()
+  })
+
+  test('by dropping a file of DER, with the algorithm that fits it', async () => {
+    const page = await openForm()
+    const { publicKey } = freshPair('P-384')
+    await drop(page, publicKey.export({ type: 'spki', format: 'der' }), 'key.der')
+    const key = await register(page, 'dropped')
+    const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' })
+    expect(key).toMatchObject({ algorithm: 'ES384', publicKeyPem })
+    await page.context().close()
+  })
+
+  test('by choosing a file, and by the keyboard alone', async () => {
+    const page = await console_.open('/projects/default')
+    await page.getByRole('button', { name: 'Register a key' }).focus()
+    await page.keyboard.press('Enter')
+    await page.locator('input[type=file]').setInputFiles({
+      name: 'key.pem',
+      mimeType: 'text/plain',
+      buffer: Buffer.from(edKey().publicKeyPem),
+    })
+    await page.getByText('A good key').waitFor()
+    await page.getByLabel('Label').focus()
+    await page.keyboard.type('typed')
+    await page.keyboard.press('Enter')
+    await page.getByText('verifiers are still learning it').waitFor()
+    const keys = await console_.client.keys.list('default')
+    expect(keys.find(({ label }) => label === 'typed')).toMatchObject({ algorithm: 'EdDSA' })
+    await page.context().close()
+  })
+
+  test.each([
+    ['certificate', () => fixture('cert_valid.pem')],
+    ['JWK', () => JSON.stringify(freshPair('P-256').publicKey.export({ format: 'jwk' }))],
+  ])('from a %s, converted in the browser', async (form, text) => {
+    const page = await openForm()
+    await field(page).fill(text())
+    await page.getByText(`This is a ${form}`).waitFor()
+    await page.getByRole('button', { name: 'Take its public key' }).click()
+    expect(await register(page, `from a ${form}`)).toMatchObject({ active: true })
+    await page.context().close()
+  })
+})
+
+describe('a private key is refused before anything is sent', () => {
+  test.each([
+    ['pasted', (page: Page, pem: string) => field(page).fill(pem)],
+    ['dropped', (page: Page, pem: string) => drop(page, Buffer.from(pem), 'private.pem')],
+    ['dropped as DER', (page: Page, pem: string) => drop(page, derOf(pem), 'private.der')],
+  ])('%s', async (_how, give) => {
+    const page = await openForm()
+    const bodies = sent(page)
+    const pem = privatePem(ecKey())
+    await give(page, pem)
+    await page.getByText('it was not sent anywhere').waitFor()
+    await page.getByText('treat the key as burnt').waitFor()
+    await page.getByLabel('Label').fill('private')
+    await page.waitForTimeout(600)
+    expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
+    expect(bodies).toEqual([])
+    expect(await page.evaluate(storages)).not.toContain(pem.slice(40, 80))
+    await page.getByRole('button', { name: 'Empty the field' }).click()
+    expect(await field(page).inputValue()).toBe('')
+    await page.context().close()
+  })
+})
+
+function derOf(pem: string): Buffer {
+  return Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64')
+}
+
+describe('what cannot be registered', () => {
+  test.each([
+    ['rsa1024.pem', 'weak_key'],
+    ['t_truncated.pem', 'invalid'],
+    ['ec_secp256k1.pem', 'secp256k1'],
+  ])('%s is said while one types', async (name, words) => {
+    const page = await openForm()
+    await field(page).fill(fixture(name))
+    const notice = page.getByRole('dialog').getByText('cannot be registered')
+    await notice.waitFor()
+    const { problem, faults } = await console_.client.keys.check({ publicKeyPem: fixture(name) })
+    for (const { detail } of faults) await page.getByText(detail).waitFor()
+    expect(`${problem} ${JSON.stringify(faults)}`).toContain(words)
+    expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
+    await page.context().close()
+  })
+
+  test('because it is there already says so, and keeps what was typed', async () => {
+    const { publicKeyPem } = ecKey()
+    const body = { name: 'first', algorithm: 'ES256', publicKeyPem } as const
+    await console_.client.keys.create('default', body)
+    const page = await openForm()
+    await field(page).fill(publicKeyPem)
+    await page.getByText('A good key').waitFor()
+    await page.getByLabel('Label').fill('second')
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await page.getByText('duplicate_key', { exact: true }).waitFor()
+    expect(await field(page).inputValue()).toBe(publicKeyPem)
+    expect(await page.getByLabel('Label').inputValue()).toBe('second')
+    await page.context().close()
+  })
+
+  test('because the service is away says so, and is saved when it is back', async () => {
+    const page = await openForm()
+    await field(page).fill(ecKey().publicKeyPem)
+    await page.getByText('A good key').waitFor()
+    await page.getByLabel('Label').fill('after a cut')
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await page.getByText('The service cannot be reached').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Register key' }).click()
+    await page.getByText('verifiers are still learning it').waitFor()
+    await page.context().close()
+  })
+})

@@ -1,0 +1,80 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { patient, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+
+const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
+const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
+const { folder, remove } = temporaryFolder()
+
+let server: ServerProcess & { apiKey: string }
+/** What each block printed. */
+let printed: string[]
+
+beforeAll(async () => {
+  server = await startServer(folder, patient)
+  const script = blocks.join('echo "== next block"\n')
+  const { stdout, stderr } = await promisify(execFile)('sh', ['-eu', '-c', script], {
+    cwd: folder,
+    env: { PATH: process.env.PATH, PUBRING_URL: server.url, PUBRING_API_KEY: server.apiKey },
+  })
+  // The stream is cut off by curl itself.
+  expect(stderr.replace(/^curl: \(28\) .*\n/m, '')).toBe('')
+  printed = stdout.split('== next block\n')
+})
+afterAll(async () => {
+  server.signal('SIGKILL')
+  await server.ended
+  remove()
+})
+
+/** What the block with this text in it printed. */
+function answerOf(text: string): string {
+  const index = blocks.findIndex((block) => block.includes(text))
+  expect(index, text).toBeGreaterThan(-1)
+  return printed[index] ?? ''
+}
+
+const { paths } = JSON.parse(
+  readFileSync(new URL('../../docs/openapi.json', import.meta.url), 'utf8'),
+) as { paths: Record<string, Record<string, unknown>> }
+const operations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.keys(methods)
+    .filter((method) => /^(get|post|patch|delete)$/.test(method))
+    .map((method) => [method.toUpperCase(), path] as const),
+)
+
+test.each(operations)('%s %s has its curl', (method, path) => {
+  const address = path.replace(/\{\w+\}/g, '[^/?\'" ]+')
+  const call = new RegExp(`(api ${method} ['"]?|curl -sS "\\$url)${address}(?=[?'" \\n])`)
+  expect(blocks.join('')).toMatch(call)
+})
+
+test('nothing is refused but what the page shows being refused', () => {
+  const all = printed.join('')
+  const codes = [...all.matchAll(/"code":"(\w+)","requestId"/g)]
+  expect(codes.map(([, code]) => code)).toEqual(['precondition_failed', 'invalid_request'])
+})
+
+test.each([
+  ['tee created.json', /^\{"kid":"[0-9a-f-]{36}"\}\n$/],
+  ['?active=true', /"label":"orders, spring"[\s\S]*"details":\{/],
+  ['orders, autumn', /"label":"orders, autumn"/],
+  ['key-imports', /"present":1,"items":\[\{"outcome":"present"/],
+  ['openid-configuration', /^\{"keys":\[\{[\s\S]*"jwks_uri"/],
+  ['live.json', /"active":false[\s\S]*HTTP\/1\.1 200[\s\S]*\{"keys":\[\]\}[\s\S]*"active":true/],
+  ['token-checks', /"reason":"kid_missing"/],
+  ['/v1/key-checks', /"accepted":true/],
+  ['{"name": "billing"}', /"name":"payments"[\s\S]*"name":"billing"/],
+  ['/v1/api-keys/self', /"role":"reader"/],
+  ['after=0&limit=2', /"type":"key\.created"/],
+  ['text/event-stream', /^id: \d+\nevent: \S+\ndata: \{/m],
+  ['If-Match: $etag', /^\n?304[\s\S]*"label":"orders"[\s\S]*"code":"precondition_failed"/],
+  ["grep -i '^link:'", /^link: <http.*>; rel="next"/i],
+  ['"nane"', /"code":"unknown_field"/],
+  ['/health/ready', /"status":"ok"/],
+  ['api DELETE "/v1/projects/default/jwt-keys/$kid"', /\n204\n$/],
+])('the block with %s prints what the page says', (text, expected) => {
+  expect(answerOf(text)).toMatch(expected)
+})

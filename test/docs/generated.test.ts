@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { configurationPage } from '../../scripts/generate-configuration.ts'
+import { errorsPage } from '../../scripts/generate-errors.ts'
+import { clientSettings } from '../../src/client-settings.ts'
+import { settings } from '../../src/config.ts'
+import { intakeCodes } from '../../src/core/intake/codes.ts'
+import { errorTable } from '../../src/errors.ts'
+
+const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+
+test('docs/errors.md is the generated page: npm run generate', () => {
+  expect(read('errors.md')).toBe(errorsPage())
+})
+
+test('docs/configuration.md is the generated page: npm run generate', () => {
+  expect(read('configuration.md')).toBe(configurationPage())
+})
+
+test.each(Object.keys(errorTable))('docs/errors.md says once what to do about %s', (code) => {
+  expect(read('errors.md').split(`\n## ${code}\n\n**`)).toHaveLength(2)
+})
+
+test.each(Object.keys(intakeCodes))('docs/errors.md leads from %s to its rule', (code) => {
+  expect(read('errors.md')).toContain(`(key-policy.md#${code})`)
+  expect(read('key-policy.md')).toContain(`\n#### \`${code}\`\n`)
+})
+
+test.each([...Object.values(settings), ...Object.values(clientSettings)].map(({ env }) => env))(
+  'docs/configuration.md has %s once',
+  (env) => {
+    expect(read('configuration.md').split(`\n### \`${env}\`\n`)).toHaveLength(2)
+  },
+)

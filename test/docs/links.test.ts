@@ -1,0 +1,31 @@
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = join(import.meta.dirname, '../..')
+const pages = globSync(['{.,client,docs}/*.md', 'examples/**/*.md'], {
+  cwd: root,
+  exclude: (name) => name === 'node_modules',
+})
+
+/** The anchors that GitHub makes of the headings of a page. */
+function anchorsOf(file: string): string[] {
+  const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)
+  return [...headings].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test.each(pages)('every link of %s leads somewhere', (page) => {
+  const text = readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
+  const links = [...text.matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)/g)].map(([, link = '']) => link)
+  for (const link of links.filter((each) => !/^[a-z]+:/.test(each))) {
+    const [path = '', anchor] = link.split('#')
+    const file = path === '' ? join(root, page) : join(root, dirname(page), path)
+    expect(existsSync(file), link).toBe(true)
+    if (anchor !== undefined) expect(anchorsOf(file), relative(root, file)).toContain(anchor)
+  }
+})

@@ -1,0 +1,43 @@
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { packCheckout, plainEnvironment } from '../support/package.ts'
+import { freePort, patient, temporaryFolder } from '../support/server.ts'
+
+const page = readFileSync(new URL('../../docs/quick-start.md', import.meta.url), 'utf8')
+const { folder, remove } = temporaryFolder()
+const empty = join(folder, 'empty')
+afterAll(remove)
+
+/** The page as one script: its files are written where it shows them, its commands are as they stand. */
+function script(): string {
+  const blocks = page.matchAll(/^```(sh|js file=(\S+))\n([\s\S]*?)^```$/gm)
+  return [...blocks]
+    .map(([, , file, text = '']) => (file === undefined ? text : heredoc(file, text)))
+    .join('')
+}
+
+function heredoc(file: string, text: string): string {
+  return `cat > ${file} <<'END OF FILE'\n${text}END OF FILE\n`
+}
+
+test('docs/quick-start.md, word by word in an empty folder, ends with a verified token', async () => {
+  const tarball = await packCheckout(folder)
+  mkdirSync(empty)
+  copyFileSync(tarball, join(empty, basename(tarball)))
+  const cleaned = `trap 'kill "$service" "$server" 2> /dev/null || :' EXIT\n${script()}`
+  const { stdout } = await promisify(execFile)('bash', ['-eu', '-c', cleaned], {
+    cwd: empty,
+    env: {
+      ...plainEnvironment,
+      ...patient,
+      PUBRING_PORT: String(await freePort()),
+      PORT: String(await freePort()),
+    },
+  })
+  expect(stdout).toMatch(/^[0-9a-f-]{36}\torders, spring\tRSA\tactive\t/m)
+  expect(stdout).toContain('Hello, alice.\nvalid\n')
+  expect(stdout).toMatch(/^not valid: key_inactive\n/m)
+})

@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
+import { stop } from '../support/command.ts'
+import { patient, startServer, temporaryFolder } from '../support/server.ts'
+
+const root = join(import.meta.dirname, '../..')
+const page = readFileSync(join(root, 'README.md'), 'utf8')
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
+
+/** Ids, times and what is left of them differ from run to run. */
+function levelled(text: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
+    .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME')
+    .replaceAll(/\bin \d+ (s|minutes)\b/g, 'in SOME $1')
+}
+
+test('the session of the README goes as it stands there', async () => {
+  const [, session = ''] = /```console\n([\s\S]*?)```/.exec(page) ?? []
+  const [, ...entries] = session.split(/^\$ /m)
+  const [start = '', ...others] = entries
+  expect(start).toMatch(/^npm ci && npm start\nPubring is ready at/)
+  const server = await startServer(folder, patient)
+  const tool = `npx() { shift; node ${join(root, 'bin/pubring.js')} "$@"; }\n`
+  for (const entry of others) {
+    const [command = ''] = entry.split('\n', 1)
+    const env = {
+      PATH: process.env.PATH,
+      PUBRING_URL: server.url,
+      PUBRING_API_KEY: server.apiKey,
+    }
+    // The last command is refused, as it should be.
+    const script = `${tool}{ ${command}\n} 2>&1 || true`
+    const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env })
+    expect(levelled(`${command}\n${stdout}`)).toBe(levelled(entry))
+  }
+  await stop(server)
+}, 120_000)
+
+test('the times of revocation in the README are those of the last measurement', () => {
+  const measured = readFileSync(join(root, 'docs/verifying.md'), 'utf8')
+  const row = (verifier: string) =>
+    new RegExp(
+      `^\\|[^|]*${verifier}[^|]*\\| nothing \\| \\d+ \\| ([^|]+) \\| ([^|]+) \\|`,
+      'm',
+    ).exec(measured)
+  const [, median, maximum] = row('projectKeySet') ?? []
+  const [, usual] = row('createRemoteJWKSet') ?? []
+  const text = page.replaceAll(/\s+/g, ' ')
+  expect(text).toContain(`after ${median} in the median and ${maximum} at most`)
+  expect(text).toContain(`good library took ${usual}.`)
+})

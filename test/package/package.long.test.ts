@@ -1,0 +1,132 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { publint } from 'publint'
+import { formatMessage } from 'publint/utils'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { packCheckout, plainEnvironment } from '../support/package.ts'
+import { rememberSecret } from '../support/secrets.ts'
+import { freePort, patient, temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+const clean = join(folder, 'clean')
+const run = promisify(execFile)
+const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+
+let tarball: string
+let contents: string[]
+
+/** As a person would type it in the folder where the package is installed. */
+function typed(command: string, ...args: string[]) {
+  return run(command, args, { cwd: clean, env: plainEnvironment })
+}
+
+beforeAll(async () => {
+  tarball = await packCheckout(folder)
+  const listed = await run('tar', ['-tzf', tarball])
+  contents = listed.stdout.trim().split('\n')
+  mkdirSync(clean)
+  await typed('npm', 'install', '--prefer-offline', tarball)
+}, 300_000)
+afterAll(remove)
+
+/** What publint says of a tarball. */
+async function complaints(file: string): Promise<(string | undefined)[]> {
+  const { buffer, byteOffset, byteLength } = readFileSync(file)
+  const octets = buffer.slice(byteOffset, byteOffset + byteLength)
+  const { messages, pkg = {} } = await publint({ pack: { tarball: octets }, strict: true })
+  return messages.map((message) => formatMessage(message, pkg, { color: false }))
+}
+
+test('publint finds nothing to say about the tarball', async () => {
+  expect(await complaints(tarball)).toEqual([])
+})
+
+test('@pubring/client packs, pleases publint, and works where it is installed, types included', async () => {
+  const where = join(folder, 'client')
+  mkdirSync(where)
+  const packed = await packCheckout(where, 'client')
+  expect(await complaints(packed)).toEqual([])
+  await run('npm', ['install', '--prefer-offline', packed], { cwd: where, env: plainEnvironment })
+  const module = 'node_modules/@pubring/client/dist'
+  expect(existsSync(join(where, module, 'index.d.ts'))).toBe(true)
+  const program = `
+    import { createClient, PubringError } from '@pubring/client'
+    import { projectKeySet } from '@pubring/client/verify'
+    const client = createClient({ url: 'http://127.0.0.1:9/base/' })
+    const error = await client.projects.get('default').catch((reason) => reason)
+    console.log(client.url, error instanceof PubringError, error.code, typeof projectKeySet)`
+  const { stdout } = await run('node', ['--input-type=module', '-e', program], {
+    cwd: where,
+    env: plainEnvironment,
+  })
+  expect(stdout.trim()).toBe('http://127.0.0.1:9/base/v1 true unreachable function')
+})
+
+test('it holds what was compiled, the licence and the pages, and nothing of the workshop', () => {
+  expect(contents).toContain('package/LICENSE')
+  expect(contents).toContain('package/README.md')
+  expect(contents).toContain('package/docs/quick-start.md')
+  expect(contents).toContain('package/dist/src/main.js')
+  expect(contents).toContain('package/dist/src/core/intake/trivial-keys.bin')
+  expect(contents).toContain('package/dist/console/dist/index.html')
+  const others = contents.filter((file) => !/^package\/(bin|dist|docs|[^/]+$)/.test(file))
+  expect(others).toEqual([])
+  expect(contents.filter((file) => /\.tsx?$|test|node_modules/.test(file))).toEqual([])
+})
+
+test('nothing but what runs is installed', async () => {
+  const { stdout } = await typed('npm', 'ls', '--all', '--parseable')
+  const installed = stdout.split('\n').map((path) => path.replace(/.*node_modules\//, ''))
+  for (const name of Object.keys(manifest.dependencies)) expect(installed).toContain(name)
+  const workshop = Object.keys(manifest.devDependencies).filter((name) => installed.includes(name))
+  // What a dependency brings along itself.
+  expect(workshop).toEqual([])
+})
+
+test('npx pubring --version says the version of the package', async () => {
+  const { stdout } = await typed('npx', 'pubring', '--version')
+  expect(stdout.trim()).toBe(manifest.version)
+})
+
+test('a Node that says it is too old is told so in one line', async () => {
+  const old = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
+  const launcher = join(clean, 'node_modules/pubring/bin/pubring.js')
+  const started = typed('node', '--import', `data:text/javascript,${old}`, launcher, 'serve')
+  const failure = await started.catch((error: unknown) => error)
+  expect(failure).toMatchObject({ code: 1, stdout: '' })
+  expect(failure).toHaveProperty('stderr', expect.stringMatching(/^pubring: needs Node 24 .*\n$/))
+})
+
+test('npx pubring serve answers, with its threads and its console', async () => {
+  const port = await freePort()
+  const child = spawn('npx', ['pubring', 'serve'], {
+    cwd: clean,
+    detached: true,
+    env: { ...plainEnvironment, ...patient, PUBRING_PORT: String(port) },
+  })
+  const ended = once(child, 'exit')
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      output += chunk
+    })
+  }
+  try {
+    await expect.poll(() => output, { timeout: 60_000 }).toMatch(/PUBRING_API_KEY=pubring_\w+/)
+    const secret = rememberSecret('an API key', /pubring_\w{49}/.exec(output)?.[0] ?? '')
+    const lines = output.split('\n').filter((line) => /^ {2}(export|openssl|curl)/.test(line))
+    const { stdout } = await run('sh', ['-e', '-c', lines.join('\necho\n')], { cwd: clean })
+    expect(stdout).toMatch(/"kid":"[0-9a-f-]{36}"[\s\S]*"label":"my first key"/)
+    expect(secret).not.toBe('')
+    const described = await fetch(`http://127.0.0.1:${port}/openapi.json`)
+    expect(await described.json()).toMatchObject({ info: { version: manifest.version } })
+    const pages = await fetch(`http://127.0.0.1:${port}/console/`)
+    expect([pages.status, await pages.text()]).toEqual([200, expect.stringContaining('<script')])
+  } finally {
+    process.kill(-(child.pid ?? 0), 'SIGTERM')
+    await ended
+  }
+})

@@ -1,0 +1,40 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import { keySetBytes } from '../../src/storage/cached-reads.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+
+let here: TestStore
+let elsewhere: TestStore
+beforeAll(async () => {
+  here = await openTestStore()
+  elsewhere = await openTestStore(here.database)
+})
+afterAll(async () => {
+  await elsewhere.dispose()
+  await here.dispose()
+})
+
+test('a key set is the same object until its project changes, also for those who miss it together', async () => {
+  const { id } = await createProject(here.store, `same-${newId()}`)
+  const together = await Promise.all([1, 2, 3].map(() => here.store.keySet(id)))
+  expect(new Set(together).size).toBe(1)
+  await createProject(here.store, `other-${newId()}`)
+  expect(await here.store.keySet(id)).toBe(together[0])
+})
+
+test('a change through another connection is seen by the next read, 50 times', async () => {
+  const { id } = await createProject(here.store, `elsewhere-${newId()}`)
+  for (let count = 1; count <= 50; count += 1) {
+    const key = keyRecord(id)
+    await elsewhere.store.commit({ type: 'key.create', origin: origin(), limits, key })
+    expect((await here.store.keySet(id))?.keys.at(-1)?.id).toBe(key.id)
+    expect((await here.store.keySet(id))?.keys).toHaveLength(count)
+  }
+})
+
+test('what a key set weighs in memory is more than its records and the three bodies made of them', () => {
+  const keys = Array.from({ length: 50 }, () => keyRecord(newId()))
+  const octets = 4 * JSON.stringify(keys).length
+  expect(keySetBytes({ revision: 1, keys })).toBeGreaterThan(octets)
+})

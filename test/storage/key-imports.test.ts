@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import type { ChangeOf } from '../../src/core/changes.ts'
+import type { Store } from '../../src/core/context.ts'
+import { newId } from '../../src/core/ids.ts'
+import { eventHash, genesisHash } from '../../src/core/ledger.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+import { fixture } from '../support/intake.ts'
+import { keyRecord } from '../support/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../support/store.ts'
+import { modulusOf, rsaRecord } from '../support/weak-keys.ts'
+
+let opened: TestStore
+let store: Store
+let projectId: string
+beforeAll(async () => {
+  opened = await openTestStore()
+  store = opened.store
+})
+afterAll(() => opened.dispose())
+beforeEach(async () => {
+  projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
+})
+
+type Import = ChangeOf<'key.import'>
+
+function importChange(keys: KeyRecord[], more: Partial<Import> = {}): Import {
+  return {
+    type: 'key.import',
+    origin: origin(),
+    projectId,
+    keys: keys.map((key, index) => ({ index, key, kidGiven: false })),
+    limits: { maxKeys: 5_000, maxJwksBytes: 1_000_000 },
+    compared: [],
+    dryRun: false,
+    ...more,
+  }
+}
+
+const records = (count: number) => Array.from({ length: count }, () => keyRecord(projectId))
+const revision = async () => (await store.revisions([projectId])).get(projectId)
+
+test('more keys than one statement takes: all are in, and the chain of events holds', async () => {
+  const keys = records(1_100)
+  const { items, refused } = await store.commit(importChange(keys))
+  expect({ items: items.length, refused }).toEqual({ items: 1_100, refused: [] })
+  const found = await store.keySet(projectId)
+  expect(found?.revision).toBe(1_101)
+  expect(new Set(found?.keys.map(({ id }) => id))).toEqual(new Set(keys.map(({ id }) => id)))
+  const events = await store.events(projectId, { after: 0, limit: 2_000 })
+  let previous = genesisHash
+  for (const [index, { hash, ...content }] of events.entries()) {
+    expect(content.revision).toBe(index + 1)
+    expect(hash).toBe(eventHash(previous, content))
+    previous = hash
+  }
+  // The next change goes on from there.
+  await store.commit(importChange(records(1)))
+  const [next] = await store.events(projectId, { after: 1_101, limit: 1 })
+  expect(next?.hash).toBe(next && eventHash(previous, next))
+})
+
+test.each([
+  ['a refused key among them', {}, true],
+  ['a dry run', { dryRun: true }, false],
+])('%s: nothing is stored, the revision is as it was', async (_name, more, twice) => {
+  const keys = records(3)
+  const sent = twice
+    ? [...keys, { ...keyRecord(projectId), id: newId(), thumbprint: keys[0]?.thumbprint ?? '' }]
+    : keys
+  const { refused } = await store.commit(importChange(sent, more))
+  expect(refused.map(({ pointer }) => pointer)).toEqual(twice ? ['/keys/3/publicKeyPem'] : [])
+  expect(await store.keySet(projectId)).toEqual({ revision: 1, keys: [] })
+})
+
+test('an RSA key that joined after the comparison is compared', async () => {
+  const [one, two] = ['a', 'b'].map((name) =>
+    rsaRecord(projectId, modulusOf(fixture(`keys/rsa/shared-prime-${name}.pem`))),
+  )
+  if (one === undefined || two === undefined) throw new Error('no records')
+  await store.commit(importChange([one]))
+  const { refused } = await store.commit(importChange([two]))
+  expect(refused).toMatchObject([{ pointer: '/keys/0/publicKeyPem', code: 'rsa_shared_prime' }])
+  expect(await revision()).toBe(2)
+})
+
+test('no lock stays behind, neither of kids nor of fingerprints', async () => {
+  const keys = records(3)
+  await store.commit({
+    ...importChange(keys),
+    keys: keys.map((key, index) => ({ index, key, kidGiven: true })),
+  })
+  expect(await opened.database.sql('select fingerprint from blocked_fingerprint')).toEqual([])
+})
+
+test('which material a kid had is found by an index', async () => {
+  const query = `select subject_id, changes from event where subject_id in ('a', 'b') and type = 'key.created'`
+  const { engine, sql } = opened.database
+  await store.commit(importChange(records(600)))
+  await sql('analyze event')
+  const explain = engine === 'postgres' ? 'explain' : 'explain query plan'
+  const plan = JSON.stringify(await sql(`${explain} ${query}`))
+  expect(plan).toContain('event_kid')
+})
+
+test('a project that is gone', async () => {
+  await store.commit({ type: 'project.delete', origin: origin(), projectId })
+  await expect(store.commit(importChange(records(1)))).rejects.toMatchObject({
+    code: 'project_not_found',
+  })
+})

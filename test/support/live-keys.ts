@@ -1,0 +1,73 @@
+import { type JWTPayload, jwtVerify } from 'jose'
+import { afterEach, expect, vi } from 'vitest'
+import {
+  type KeySetOptions,
+  type KeySetState,
+  type ProjectKeySet,
+  projectKeySet,
+} from '../../client/src/verify.ts'
+import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
+import type { TestApp } from './app.ts'
+import { jwsAlgorithm, keyFor, signToken } from './tokens.ts'
+
+/** A key set under test, and all that it told of itself. */
+export interface WatchedKeySet {
+  keys: ProjectKeySet
+  states: KeySetState[]
+  /** Resolves once it is in such a state, or tells of one. */
+  until(isIt: (state: KeySetState) => boolean): Promise<void>
+}
+
+const opened: ProjectKeySet[] = []
+afterEach(() => {
+  for (const keys of opened.splice(0)) keys.close()
+})
+
+/** A key set of the project; it is closed after the test. */
+export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKeySet {
+  const states: KeySetState[] = []
+  const keys = projectKeySet(url, { ...options, onChange: (state) => states.push(state) })
+  opened.push(keys)
+  const until = async (isIt: (state: KeySetState) => boolean) => {
+    const seen = states.length
+    const isReached = () => isIt(keys.state()) || states.slice(seen).some(isIt)
+    await vi.waitUntil(isReached, { timeout: 20_000, interval: 5 })
+  }
+  return { keys, states, until }
+}
+
+/** A registered key and a token that is signed with it. */
+export interface SignedToken {
+  kid: string
+  token: string
+}
+
+/** Registers a new key in the project of the app, and signs with it. */
+export async function signedToken(
+  server: TestApp,
+  algorithm: Algorithm = 'ES256',
+  options: { project?: string; alg?: JwsAlgorithm; expireTime?: string } = {},
+): Promise<SignedToken> {
+  const { project = server.project.id, alg = jwsAlgorithm(algorithm), ...more } = options
+  const { publicKeyPem, privateKey } = keyFor(algorithm)
+  const body = { name: algorithm, algorithm, publicKeyPem, ...more }
+  const answer = await server.send('POST', `/v1/projects/${project}/jwt-keys`, { body })
+  expect(answer.statusCode).toBe(201)
+  const { kid } = answer.json()
+  return { kid, token: signToken(privateKey, { alg, kid }, { sub: 'alice' }) }
+}
+
+export async function switchKey(server: TestApp, kid: string, active: boolean): Promise<void> {
+  const path = `/v1/projects/${server.project.id}/jwt-keys/${kid}`
+  const answer = await server.send('PATCH', path, { body: { active } })
+  expect(answer.statusCode).toBe(200)
+}
+
+/** The claims of the token, or the code of what jose throws. */
+export async function verdict(keys: ProjectKeySet, token: string): Promise<JWTPayload | string> {
+  try {
+    return (await jwtVerify(token, keys)).payload
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  }
+}
