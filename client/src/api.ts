@@ -34,8 +34,8 @@ export type ClientOptions = {
   /**
    * Repetitions of what is safe to repeat, after a network fault, a time-out, 429, 502, 503 or 504:
    * with exponential pauses and full jitter, `Retry-After` obeyed up to 30 seconds; 3 where left
-   * out. Operations that create are repeated only where the service says that it did nothing (429,
-   * `overloaded`).
+   * out. What creates or changes is repeated only where the service says that it did nothing (429,
+   * `overloaded`), but for switching off, deletions, and changes with `ifMatch`.
    */
   retries?: number
   /** Used in place of the global `fetch`. */

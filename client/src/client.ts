@@ -48,8 +48,13 @@ async function tell(transport: Transport, operation: Operation): Promise<void> {
 const read = (path: string, { signal }: CallOptions): Operation => {
   return { method: 'GET', path, signal, repeatable: 'always' }
 }
+/**
+ * A patch says what shall be as of one moment: repeated, it would undo what somebody else did between.
+ * Switching off is repeated all the same: that it holds matters more.
+ */
 const patch = (path: string, body: object, { signal }: CallOptions): Operation => {
-  return { method: 'PATCH', path, body, signal, repeatable: 'always' }
+  const switchesOff = JSON.stringify(body) === '{"active":false}'
+  return { method: 'PATCH', path, body, signal, repeatable: switchesOff ? 'always' : 'refused' }
 }
 const remove = (path: string, { signal }: CallOptions): Operation => {
   return { method: 'DELETE', path, signal, repeatable: 'always' }
@@ -62,7 +67,8 @@ const question = (path: string, body: object, { signal }: CallOptions): Operatio
   return { method: 'POST', path, body, signal, repeatable: 'always' }
 }
 const conditional = (operation: Operation, { ifMatch }: { ifMatch?: string }): Operation => {
-  return ifMatch === undefined ? operation : { ...operation, headers: { 'if-match': ifMatch } }
+  if (ifMatch === undefined) return operation
+  return { ...operation, headers: { 'if-match': ifMatch }, repeatable: 'always' }
 }
 
 const projectPath = (project: string) => `/projects/${segment(project, 'project')}`
@@ -91,7 +97,11 @@ function projectOperations(transport: Transport): ProjectOperations {
     create: async (body, o = {}) => ask(transport, create('/projects', body, o)),
     rename: async (project, name, o = {}) =>
       ask(transport, patch(projectPath(project), { name }, o)),
-    delete: async (project, o = {}) => tell(transport, remove(projectPath(project), o)),
+    delete: async (project, o = {}) => {
+      // A name may be that of another project by the time of a repetition; an id never is.
+      const repeatable = /^[0-9a-f-]{36}$/i.test(project) ? 'always' : 'refused'
+      return tell(transport, { ...remove(projectPath(project), o), repeatable })
+    },
   }
 }
 

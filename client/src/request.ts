@@ -116,9 +116,11 @@ async function persist(
 
 const noContent: Answer = { status: 204, headers: new Headers(), body: undefined }
 
-/** After an unclear deletion, that the thing is not found says that it was deleted. */
-function wasDone({ method }: Operation, { code }: PubringError): boolean {
-  return method === 'DELETE' && /^(key|project|api_key)_not_found$/.test(code)
+/** After an unclear deletion, that the very thing is not found says that it was deleted. */
+function wasDone({ method, path }: Operation, { code }: PubringError): boolean {
+  if (method !== 'DELETE') return false
+  if (path.includes('/jwt-keys/')) return code === 'key_not_found'
+  return code === 'project_not_found' || code === 'api_key_not_found'
 }
 
 async function rest(transport: Transport, operation: Operation, time: number): Promise<void> {

@@ -22,13 +22,15 @@ export const KeyImportItem = Type.Object(
     kid: Type.Optional(
       Type.String({
         description:
-          'For an admin: a lower-case UUID (RFC 9562) that the key keeps. It is never given to other material than it once had, in any project, deleted keys included.',
+          'For an admin of all projects: a lower-case UUID (RFC 9562) that the key keeps. It is never given to other material than it once had, in any project, deleted keys included.',
         examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
       }),
     ),
-    createTime: Type.Optional(moment('For an admin: kept. Not in the future.')),
+    createTime: Type.Optional(moment('For an admin of all projects: kept. Not in the future.')),
     updateTime: Type.Optional(
-      moment('For an admin: kept. Not in the future, not before `createTime`, which it needs.'),
+      moment(
+        'For an admin of all projects: kept. Not in the future, not before `createTime`, which it needs.',
+      ),
     ),
   },
   {

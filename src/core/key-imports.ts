@@ -23,27 +23,33 @@ type ProjectIncident = Incident & { projectId: string }
 const perTurn = 16
 
 /**
- * Throws `insufficient_role` where somebody who is no admin brings what only a key that comes back
- * home has.
+ * Throws `insufficient_role` where somebody who is no admin of all projects brings what only a key
+ * that comes back home has: whether a kid is taken says something of every project.
  */
 export function requireHomecoming(principal: Principal, items: readonly unknown[]): void {
   const members = ['kid', 'createTime', 'updateTime']
   const found = members.find((name) =>
     items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name)),
   )
-  if (principal.role === 'admin' || found === undefined) return
+  const mayKeep = principal.role === 'admin' && principal.projectId === undefined
+  if (mayKeep || found === undefined) return
   throw new PubringError(
     'insufficient_role',
-    `To import ${found} needs the role admin; your API key has the role ${principal.role}. Leave out kid, createTime and updateTime, and the keys get new ones.`,
+    `To import ${found} needs the role admin and an API key for all projects, since a kid is of one project in all. Leave out kid, createTime and updateTime, and the keys get new ones.`,
   )
 }
 
-/** Throws `invalid_request` where there are more keys than one import may bring, or none. */
+/**
+ * Throws `invalid_request` where there are more keys than one import may bring, or none; and before
+ * one is examined, where they could not all be in one project.
+ */
 export function requireImportSize({ config }: Context, count: number): void {
-  const limit = config.maxImportKeys
+  const limit = Math.min(config.maxImportKeys, config.maxKeysPerProject)
   if (count >= 1 && count <= limit) return
   const code = count === 0 ? 'too_few' : 'too_many'
-  const detail = `keys holds ${count} keys; one import brings 1 to ${limit}. Send them in several.`
+  const advice =
+    limit < config.maxImportKeys ? 'A project has no more than that.' : 'Send them in several.'
+  const detail = `keys holds ${count} keys; one import brings 1 to ${limit}. ${advice}`
   throw new PubringError('invalid_request', detail, {
     errors: [{ pointer: '/keys', code, detail }],
     limit,

@@ -51,6 +51,8 @@ export interface ApiKeyRecord {
 /** All keys of a project and the revision at which they were so, from one snapshot. */
 export interface KeySet {
   revision: number
+  /** Hash of the ledger's last event at that time. */
+  head: string
   /** Oldest first: createTime, then id. */
   keys: KeyRecord[]
 }

@@ -82,7 +82,7 @@ function addDeepLinks(app: FastifyInstance): void {
   app.setNotFoundHandler(async (request, reply) => {
     const [path = ''] = request.url.split('?')
     const page = path.replace(/^\/console\//, '')
-    if (request.method !== 'GET' || page.includes('.')) {
+    if (!['GET', 'HEAD'].includes(request.method) || page.includes('.')) {
       throw new PubringError('route_not_found', 'The console has no such file. Reload the page.')
     }
     const up = '../'.repeat(page.split('/').length - 1)

@@ -38,7 +38,7 @@ export function keyImportRoutes(
       operationId: 'importJwtKeys',
       summary: 'Register many JWT public keys, all or none',
       description:
-        'Each key as in registering one, with the same codes; every refused one is named by `errors[].pointer` (`/keys/5/publicKeyPem`) in the one error `import_refused`. Keys that the project has already are `present` and left as they are, so that an import can be repeated. `kid`, `createTime` and `updateTime` are for an admin: keys that come back home. A `kid` that other material has or ever had is refused with the code `kid_taken`.',
+        'Each key as in registering one, with the same codes; every refused one is named by `errors[].pointer` (`/keys/5/publicKeyPem`) in the one error `import_refused`. Keys that the project has already are `present` and left as they are, so that an import can be repeated. `kid`, `createTime` and `updateTime` are for an admin of all projects: keys that come back home. A `kid` that other material has or ever had is refused with the code `kid_taken`.',
       tags: ['JWT keys'],
       params: ProjectPath,
       body: KeyImport,

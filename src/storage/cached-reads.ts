@@ -72,7 +72,8 @@ export function createCachedReads(
     reading.set(projectId, started)
     try {
       const value = await started.value
-      if (value !== undefined) keySets.set(projectId, { head, value })
+      // Under the head that it was read with: a change may have come since the look.
+      if (value !== undefined) keySets.set(projectId, { head: value.head, value })
       return value
     } finally {
       if (reading.get(projectId) === started) reading.delete(projectId)

@@ -168,7 +168,7 @@ export async function readKeySet(
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
-    .select('ledger.revision')
+    .select(['ledger.revision', 'ledger.hash'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
@@ -178,6 +178,7 @@ export async function readKeySet(
   if (first === undefined) return undefined
   return {
     revision: first.revision,
+    head: first.hash,
     keys: rows.flatMap((row) => (hasKey(row) ? [keyRecord(row)] : [])),
   }
 }

@@ -58,7 +58,18 @@ describe('when the line is cut', () => {
     expect((await direct.keys.list(project)).length).toBe(before + 1)
   })
 
-  test('after a change is made, it is sent again and changes nothing more', async () => {
+  test('after a key is switched on, that is not sent again: somebody may have switched it off', async () => {
+    const { kid } = await register()
+    await direct.keys.update(project, kid, { active: false })
+    line.cutAt('PATCH /v1', 'after')
+    const count = await counted('PATCH /v1', async () => {
+      const update = client.keys.update(project, kid, { active: true })
+      await expect(update).rejects.toMatchObject({ code: 'unreachable' })
+    })
+    expect(count).toBe(1)
+  })
+
+  test('after a key is switched off, that is sent again and changes nothing more', async () => {
     const { kid } = await register()
     line.cutAt('PATCH /v1', 'after')
     const count = await counted('PATCH /v1', async () => {

@@ -29,6 +29,9 @@ describe('a private key is told apart', () => {
     ['wrapped lines', (base64: string) => base64.replace(/.{64}/g, '$&\r\n')],
     ['half of it', (base64: string) => base64.slice(0, base64.length / 2)],
     ['a label of a public key', (base64: string) => `-----BEGIN PUBLIC KEY-----\n${base64}`],
+    ['hex', (base64: string) => Buffer.from(base64, 'base64').toString('hex')],
+    ['base64 of base64', (base64: string) => btoa(base64)],
+    ['part of a URL', (base64: string) => encodeURIComponent(base64)],
     ['base64 twice', (base64: string) => btoa(`-----BEGIN PRIVATE KEY-----\n${base64}`)],
   ])('as %s', (_form, made) => {
     expect(holdsSecret(made(pkcs8().toString('base64')))).toBe(true)
@@ -41,6 +44,18 @@ describe('a private key is told apart', () => {
     if (kind === 'RSA-PSS') return
     expect(holdsSecret(JSON.stringify(privateKey.export({ format: 'jwk' })))).toBe(true)
   })
+})
+
+test.each([
+  ['with an escaped member', String.raw`{"kty":"OKP","crv":"Ed25519","x":"AAAA","\u0064":"AAAA"}`],
+  ['in single quotes', "{'kty':'OKP','crv':'Ed25519','x':'AAAA','d':'AAAA'}"],
+])('a private JWK %s is told apart', (_form, text) => {
+  expect(holdsSecret(text)).toBe(true)
+})
+
+test('PKCS #12, which has a private key as a rule, is told apart by its version', () => {
+  const start = Buffer.from('308209c60201033082098c06092a864886f70d010701a082', 'hex')
+  expect(holdsSecret(start.toString('base64'))).toBe(true)
 })
 
 describe('a public key is not taken for a private one', () => {

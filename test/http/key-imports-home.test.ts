@@ -49,8 +49,15 @@ test('keep kid, times and state, and their place in the list', async () => {
   expect(second).toMatchObject({ label: 'newer' })
 })
 
-test.each(['kid', 'createTime', 'updateTime'])('%s is for admins alone', async (member) => {
-  const writer = { 'x-api-key': await server.apiKey('writer') }
+test.each([
+  ['kid', 'writer', 'all projects'],
+  ['createTime', 'writer', 'all projects'],
+  ['updateTime', 'writer', 'all projects'],
+  ['kid', 'admin', 'one project'],
+] as const)('%s is not for a %s of %s', async (member, role, extent) => {
+  const { id } = (await server.send('GET', `/v1/projects/${project}`)).json()
+  const binding = extent === 'one project' ? id : undefined
+  const writer = { 'x-api-key': await server.apiKey(role, binding) }
   const item = { ...importItem(), [member]: { ...home, kid: kid() }[member] }
   const answer = await sendImport(server, [importItem(), item], { project }, writer)
   expect(answer.statusCode).toBe(403)

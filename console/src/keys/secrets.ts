@@ -5,7 +5,7 @@ const marks = [
   /PRIVATE[\s\\n-]*KEY/i,
   /PuTTY-User-Key-File/i,
   /AGE-SECRET-KEY-/i,
-  /"(d|p|q|dp|dq|qi|k|priv)"\s*:\s*"/,
+  /["'](d|p|q|dp|dq|qi|k|priv)["']\s*:\s*["']/,
   /<(D|DP|DQ|InverseQ)>\s*[A-Za-z0-9+/=]/,
   /pubring_[A-Za-z0-9]{20}/,
 ]
@@ -18,9 +18,21 @@ const encodedStarts = ['b3BlbnNzaC1rZXktdjE', 'LS0tLS1CRUdJTi']
  * secret, or an API key. Errs on the side of yes. Such text is never sent.
  */
 export function holdsSecret(text: string): boolean {
-  const unescaped = text.replace(/\\[rn]/g, '\n')
-  if (marks.some((mark) => mark.test(text) || mark.test(unescaped))) return true
-  return blocksOf(unescaped).some(isSecretBlock)
+  return [text, ...unescaped(text)].some(
+    (view) => marks.some((mark) => mark.test(view)) || blocksOf(view).some(isSecretBlock),
+  )
+}
+
+/** The text without the escapes of strings, of JSON and of URLs. */
+function unescaped(text: string): string[] {
+  const lines = text.replace(/\\[rn]/g, '\n')
+  const json = text.replace(/\\u([0-9a-f]{4})/gi, (_escape, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
+  const url = text.replace(/%([0-9a-f]{2})/gi, (_escape, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
+  )
+  return [lines, json, url]
 }
 
 /** What may be base64 in the text: bodies of PEM blocks, all of it, and from wherever DER may begin. */
@@ -31,17 +43,37 @@ function blocksOf(text: string): string[] {
   return [text, ...bare.split(/\n\s*\n/), ...runs].map((block) => block.replace(/\s+/g, ''))
 }
 
+/** Layers of base64 that are taken off. */
+const mostLayers = 3
+
 function isSecretBlock(block: string): boolean {
+  return isSecretIn(block, mostLayers)
+}
+
+function isSecretIn(block: string, layers: number): boolean {
+  if (/^(?:[0-9a-f]{2}:?){16,}$/i.test(block) && isPrivateDer(hexBytes(block))) return true
   const bytes = base64Bytes(block) ?? base64Bytes(block.slice(0, block.length & ~3))
   if (bytes === undefined || bytes.length < 16) return false
   if (block.startsWith(encodedStarts[0] ?? '')) return true
   if (block.startsWith(encodedStarts[1] ?? '')) return holdsSecret(new TextDecoder().decode(bytes))
-  return isPrivateDer(bytes)
+  if (isPrivateDer(bytes)) return true
+  const isText = bytes.every((byte) => byte > 0x08 && byte < 0x7f)
+  return isText && layers > 1 && isSecretIn(textOf(bytes), layers - 1)
+}
+
+/** ASCII without white space. */
+function textOf(bytes: Uint8Array): string {
+  return new TextDecoder().decode(bytes).replace(/\s+/g, '')
+}
+
+function hexBytes(text: string): Uint8Array {
+  const pairs = text.match(/[0-9a-f]{2}/gi) ?? []
+  return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16))
 }
 
 /**
  * PKCS #8 (RFC 5958) and PKCS #1 (RFC 8017) begin with the version 0 or 1, SEC 1 (RFC 5915) with 1;
- * encrypted PKCS #8 with an algorithm of PKCS #5. Public keys begin with none of these. The end may
+ * encrypted PKCS #8 with an algorithm of PKCS #5, PKCS #12 (RFC 7292) with the version 3. Public keys begin with none of these. The end may
  * be cut off.
  */
 export function isPrivateDer(bytes: Uint8Array): boolean {
@@ -50,6 +82,7 @@ export function isPrivateDer(bytes: Uint8Array): boolean {
   const from = 2 + (length < 0x80 ? 0 : length & 0x7f)
   const [tag, size, version = 2, next = 0] = bytes.subarray(from)
   if (tag === 0x02 && size === 1 && version < 2) return [0x30, 0x02, 0x04].includes(next)
+  if (tag === 0x02 && size === 1 && version === 3) return next === 0x30
   const algorithm = elementAt(bytes, from)
   return algorithm?.tag === 0x30 && isPasswordBased(bytes, algorithm.from)
 }

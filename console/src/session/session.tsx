@@ -1,5 +1,13 @@
 import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createContext, type ReactNode, useCallback, useContext, useMemo, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  useCallback,
+  useContext,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { type ApiKey, type Client, createClient, PubringError } from '../../../client/src/index.ts'
 import { forgetRotations } from '../pages/rotate/progress.ts'
 
@@ -49,9 +57,11 @@ export function SessionGate(props: {
   const [state, setState] = useState<State>()
   const [reason, setReason] = useState<string>()
 
+  const present = useRef<Client>(undefined)
   const leave = useCallback((why?: string) => {
     sessionStorage.removeItem(storageKey)
     forgetRotations()
+    present.current = undefined
     setReason(why)
     setState(undefined)
   }, [])
@@ -61,6 +71,7 @@ export function SessionGate(props: {
       const self = await client.apiKeys.self()
       sessionStorage.setItem(storageKey, apiKey.trim())
       setReason(undefined)
+      present.current = client
       setState({ client, self })
     } catch (error) {
       if (isRefused(error)) sessionStorage.removeItem(storageKey)
@@ -71,13 +82,15 @@ export function SessionGate(props: {
   if (session === undefined) return props.signInPage({ signIn, reason })
   return (
     <SessionContext value={session}>
-      <Queries onRefused={leave}>{props.children}</Queries>
+      <Queries onRefused={(why) => present.current === session.client && leave(why)}>
+        {props.children}
+      </Queries>
     </SessionContext>
   )
 }
 
 /** What was read is kept for one session: another one begins with nothing. */
-function Queries(props: { children: ReactNode; onRefused: (why: string) => void }) {
+function Queries(props: { children: ReactNode; onRefused: (why: string) => unknown }) {
   const { children, onRefused } = props
   const [queryClient] = useState(() => {
     const onError = (error: Error) => {
