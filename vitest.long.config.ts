@@ -4,7 +4,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.long.test.ts'],
     pool: 'forks',
-    maxWorkers: 3,
+    maxWorkers: 2,
     testTimeout: 900_000,
     hookTimeout: 60_000,
     globalSetup: 'test/support/postgres-setup.ts',

@@ -112,7 +112,7 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   expect(history.lists.length).toBeGreaterThan(100)
   for (const server of [first, second]) {
     server.signal('SIGTERM')
-    expect(await server.ended).toBe(0)
+    expect(await server.ended, server.output().slice(-2_000)).toBe(0)
   }
   const main = join(import.meta.dirname, '../../src/main.ts')
   expect(execFileSync(process.execPath, [main, 'check'], { cwd: folder }).toString()).toMatch(
