@@ -113,7 +113,11 @@ describe('published reads on a server that follows the primary', () => {
     const key = keyRecord(project.id)
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     expect(await published?.revisions([project.id])).toEqual(new Map([[project.id, 2]]))
-    expect(await published?.keySet(project.id)).toEqual({ revision: 2, keys: [key] })
+    expect(await published?.keySet(project.id)).toEqual({
+      revision: 2,
+      head: expect.any(String),
+      keys: [key],
+    })
     expect(await published?.keySet(newId())).toBeUndefined()
   })
 
@@ -127,7 +131,11 @@ describe('published reads on a server that follows the primary', () => {
     const key = keyRecord(projectId)
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     await store.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
-    expect(await store.published?.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+    expect(await store.published?.keySet(projectId)).toEqual({
+      revision: 2,
+      head: expect.any(String),
+      keys: [key],
+    })
     expect((await store.keySet(projectId))?.keys).toEqual([])
   })
 
@@ -135,7 +143,11 @@ describe('published reads on a server that follows the primary', () => {
     const gone = follower.url.replace(/:\d+\//, ':1/')
     const store = await openWithReplica(gone)
     const project = await createProject(store, name())
-    expect(await store.published?.keySet(project.id)).toEqual({ revision: 1, keys: [] })
+    expect(await store.published?.keySet(project.id)).toEqual({
+      revision: 1,
+      head: expect.any(String),
+      keys: [],
+    })
     expect(await store.published?.revisions([project.id])).toEqual(new Map([[project.id, 1]]))
   })
 })

@@ -43,7 +43,11 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
       expect(made).toEqual(key)
-      expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+      expect(await store.keySet(projectId)).toEqual({
+        revision: 2,
+        head: expect.any(String),
+        keys: [key],
+      })
     })
 
     test('an import is made once', async () => {
@@ -89,7 +93,11 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const kid = key.id
       await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
-      expect(await store.keySet(projectId)).toEqual({ revision: 3, keys: [] })
+      expect(await store.keySet(projectId)).toEqual({
+        revision: 3,
+        head: expect.any(String),
+        keys: [],
+      })
       proxy.cutAt(commit, when)
       await store.commit({ type: 'project.delete', origin: origin(), projectId })
       expect(await store.findProject({ id: projectId })).toBeUndefined()
@@ -120,7 +128,11 @@ test('where the line breaks in the middle of a change, the change is made once',
   const key = keyRecord(projectId)
   proxy.cutAt('insert into "jwt_key"', 'after')
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+  expect(await store.keySet(projectId)).toEqual({
+    revision: 2,
+    head: expect.any(String),
+    keys: [key],
+  })
 })
 
 test('where nobody can tell, the answer says so, and what happened is whole', async () => {

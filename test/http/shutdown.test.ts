@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { startApp } from '../support/app.ts'
 import { ecKey } from '../support/pem.ts'
 import { lines, rawConnection } from '../support/raw.ts'
@@ -13,6 +12,10 @@ describe('shutting down', () => {
     const idle = rawConnection(base)
     idle.socket.write(lines('GET /health/ready HTTP/1.1', 'Host: x'))
     await idle.until(/"status":"ok"/)
+    let begun = 0
+    closing.app.server.on('request', () => {
+      begun += 1
+    })
     const accepted = Array.from({ length: 50 }, () => {
       const { publicKeyPem } = ecKey()
       const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
@@ -22,7 +25,7 @@ describe('shutting down', () => {
       connection.socket.write(lines(...head, 'Content-Type: application/json', length))
       return { connection, body }
     })
-    await delay(100)
+    await vi.waitUntil(() => begun === accepted.length)
     const closed = closing.app.close()
     for (const { connection, body } of accepted) connection.socket.write(body)
     const answers = await Promise.all(accepted.map(({ connection }) => connection.closed))

@@ -103,7 +103,11 @@ test('a key reads back as it was written, with the revision of its creation', as
     normalised: ['bom', 'line_breaks'],
   })
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
-  expect(await store.keySet(projectId)).toEqual({ revision: 2, keys: [key] })
+  expect(await store.keySet(projectId)).toEqual({
+    revision: 2,
+    head: expect.any(String),
+    keys: [key],
+  })
 })
 
 test('keys come oldest first, and by id within a millisecond', async () => {
