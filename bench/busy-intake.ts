@@ -9,7 +9,7 @@ import type { Subject } from './server/subject.ts'
 
 export const clients = 4
 const seconds = 8
-const primeCount = 48
+const primeCount = 64
 
 /** What others felt in one round: alone, or while keys were registered. */
 export interface BusyRound extends Latencies {

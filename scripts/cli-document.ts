@@ -110,11 +110,12 @@ error output.
   not with \`NO_COLOR\`.
 - **In a pipe** a list is a line for each item: values with tabs between them, whole, without headings, in the
   order that the help of the command says. What was made is its id alone (or the secret of an API key).
-- **With \`--json\`** every command prints exactly one JSON document, in the shapes of the API
+- **With \`--json\`** every command that has it prints exactly one JSON document, in the shapes of the API
   (\`/docs\`), and says nothing else; deletions print \`{"deleted": ID}\`. \`pubring events --follow\` prints one document a line.
 
 An error is one line, and lines that begin with \`hint:\`. With \`--json\` it is one JSON document, on the standard
-error output too: \`code\` (the server's, or one of the exit codes' names below), \`detail\`, \`hints\`, \`exitCode\`,
+error output too: \`code\` (the server's, one of the client's such as \`unreachable\`, or one that says what this command found, such as
+\`private_key\`; else the exit code's name), \`detail\`, \`hints\`, \`exitCode\`,
 and what the server said besides (\`status\`, \`requestId\`, \`errors\`). It never holds an API key, a token or
 key material.
 

@@ -7,6 +7,7 @@ import process from 'node:process'
 const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
+const { complain } = await import('./cli/output.ts')
 const { run } = await import('./cli/run.ts')
 const { processTerminal } = await import('./cli/terminal.ts')
 
@@ -22,8 +23,9 @@ const terminal = processTerminal()
 // Whoever reads the output may stop reading: `pubring key list | head -1`.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error
-    process.exit(terminal.exitCode)
+    if (error.code === 'EPIPE') process.exit(terminal.exitCode)
+    complain(`pubring: The output cannot be written (${error.code}).\n`)
+    process.exit(1)
   })
 }
 

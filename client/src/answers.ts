@@ -3,7 +3,13 @@ import { retryAfterOf } from './retry.ts'
 import type { Problem } from './types.ts'
 
 /** What the error of an answer that is no success says of where it came from. */
-export type Asked = { method: string; url: string; base: string }
+export type Asked = {
+  method: string
+  url: string
+  base: string
+  /** Whether the answer is an array; otherwise it is an object. */
+  list?: boolean
+}
 
 /** An answer of the service, read to its end. */
 export type Answer = { status: number; headers: Headers; body: unknown }
@@ -17,6 +23,9 @@ export async function readAnswer(response: Response, asked: Asked): Promise<Answ
   if (status === 204) return { status, headers, body: undefined }
   const body = parse(text)
   if (typeof body !== 'object' || body === null) throw unexpected(response, asked, 'is not JSON')
+  if (Array.isArray(body) !== (asked.list === true)) {
+    throw unexpected(response, asked, 'is not one of Pubring')
+  }
   return { status, headers, body }
 }
 

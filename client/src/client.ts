@@ -59,6 +59,9 @@ const patch = (path: string, body: object, { signal }: CallOptions): Operation =
 const remove = (path: string, { signal }: CallOptions): Operation => {
   return { method: 'DELETE', path, signal, repeatable: 'always' }
 }
+const readList = (path: string, options: CallOptions): Operation => {
+  return { ...read(path, options), list: true }
+}
 /** A POST that makes something; `question` is one that only asks. */
 const create = (path: string, body: object, { signal }: CallOptions): Operation => {
   return { method: 'POST', path, body, signal, repeatable: 'refused' }
@@ -78,7 +81,7 @@ const apiKeyPath = (id: string) => `/api-keys/${segment(id, 'id of the API key')
 
 function projectOperations(transport: Transport): ProjectOperations {
   const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
-    const operation = { ...read('/projects', options), query: { limit, after } }
+    const operation = { ...readList('/projects', options), query: { limit, after } }
     const { body, headers } = await transport.send(operation)
     const next = nextOf(headers, transport.url)
     return { items: body as Project[], ...(next === undefined ? {} : { next }) }
@@ -115,7 +118,7 @@ function nextOf(headers: Headers, base: string): string | undefined {
 function keyOperations(transport: Transport): KeyOperations {
   return {
     list: async (project, { active, ...o } = {}) =>
-      ask(transport, { ...read(keysPath(project), o), query: { active } }),
+      ask(transport, { ...readList(keysPath(project), o), query: { active } }),
     get: async (project, kid, o = {}) => ask(transport, read(keyPath(project, kid), o)),
     create: async (project, body, o = {}) => ask(transport, create(keysPath(project), body, o)),
     update: async (project, kid, changes, o = {}) =>
@@ -142,14 +145,14 @@ function eventOperations(transport: Transport): EventOperations {
     project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
   return {
     list: async ({ project, after, limit, ...o } = {}) =>
-      ask(transport, { ...read(path(project), o), query: { after, limit } }),
+      ask(transport, { ...readList(path(project), o), query: { after, limit } }),
     follow: ({ project, ...o } = {}) => followEvents(transport, path(project), o),
   }
 }
 
 function apiKeyOperations(transport: Transport): ApiKeyOperations {
   return {
-    list: async (o = {}) => ask(transport, read('/api-keys', o)),
+    list: async (o = {}) => ask(transport, readList('/api-keys', o)),
     get: async (id, o = {}) => ask(transport, read(apiKeyPath(id), o)),
     self: async (o = {}) => ask(transport, read('/api-keys/self', o)),
     create: async (body, o = {}) => ask(transport, create('/api-keys', body, o)),

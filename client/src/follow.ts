@@ -4,6 +4,7 @@ import { PubringError } from './errors.ts'
 import { eventParser, type ServerSentEvent } from './events.ts'
 import type { Operation, Transport } from './request.ts'
 import { mayRepeat, pauseBefore } from './retry.ts'
+import { textsOf } from './texts.ts'
 import type { Event } from './types.ts'
 
 /** Milliseconds of silence after which a stream is given up; the service speaks every 15 seconds. */
@@ -99,21 +100,6 @@ async function* connection(
   }
 }
 
-async function* textsOf(response: Response): AsyncGenerator<string, void, undefined> {
-  const reader = response.body?.getReader()
-  if (reader === undefined) return
-  const decoder = new TextDecoder()
-  try {
-    for (;;) {
-      const { done, value } = await reader.read()
-      if (done) return
-      yield decoder.decode(value, { stream: true })
-    }
-  } finally {
-    await reader.cancel().catch(() => {})
-  }
-}
-
 /** Whether nothing can come any more: the last event there is says that the project is deleted. */
 async function isOver(
   transport: Transport,
@@ -123,7 +109,14 @@ async function isOver(
 ): Promise<boolean> {
   if (path === systemPath || last === 0) return false
   const query = { after: last - 1, limit: 1 }
-  const operation: Operation = { method: 'GET', path, query, signal, repeatable: 'always' }
+  const operation: Operation = {
+    method: 'GET',
+    path,
+    query,
+    signal,
+    repeatable: 'always',
+    list: true,
+  }
   const { body } = await transport.send(operation)
   return Array.isArray(body) && body[0]?.type === 'project.deleted'
 }

@@ -1,3 +1,4 @@
+export { algorithms } from './algorithms.ts'
 export type {
   ApiKeyOperations,
   CallOptions,

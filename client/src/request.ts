@@ -17,6 +17,8 @@ export type Operation = {
   body?: object
   signal?: AbortSignal | undefined
   repeatable: Repeatable
+  /** The answer is an array. */
+  list?: true
   /** Whether the API key goes along; the public operations need none. */
   access?: 'public'
 }
@@ -52,7 +54,8 @@ export function createTransport(options: ClientOptions): Transport {
     return call(addressOf(base, operation), init)
   }
   const asked = (operation: Operation): Asked => {
-    return { method: operation.method, url: addressOf(base, operation), base }
+    const { method, list = false } = operation
+    return { method, url: addressOf(base, operation), base, list }
   }
   const transport: Transport = {
     url: base,

@@ -1,23 +1,6 @@
-/** What tokens signed with a key carry as `alg`; `RSA` means RS256. */
-export type Algorithm =
-  | 'RSA'
-  | 'RS256'
-  | 'RS384'
-  | 'RS512'
-  | 'PS256'
-  | 'PS384'
-  | 'PS512'
-  | 'ES256'
-  | 'ES384'
-  | 'ES512'
-  | 'EdDSA'
-  | 'Ed25519'
-  | 'ML-DSA-44'
-  | 'ML-DSA-65'
-  | 'ML-DSA-87'
+import type { Algorithm, JwsAlgorithm } from './algorithms.ts'
 
-/** A JWS `alg`: what the key set says and a token must carry. */
-export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>
+export type { Algorithm, JwsAlgorithm } from './algorithms.ts'
 
 /** What an API key may do: `reader` reads, `writer` also changes JWT keys, `admin` changes all. */
 export type Role = 'reader' | 'writer' | 'admin'

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Algorithm } from '../../client/src/index.ts'
 import { algorithmNames } from '../contract/algorithms.ts'
+import { isoTime, readTime } from '../core/times.ts'
 import { CommandError, usageError } from './failures.ts'
 import { nameOf, readOctets } from './files.ts'
 import { materialOf } from './key-material.ts'
@@ -75,7 +76,8 @@ function readKey(value: unknown, place: string, folder: string): DeclaredKey {
   const { name, active = true, expireTime } = value
   if (typeof name !== 'string') throw usageError(`${place} must have a name.`)
   if (typeof active !== 'boolean') throw usageError(`active of ${place} must be true or false.`)
-  if (expireTime !== undefined && !isTime(expireTime)) {
+  const ends = typeof expireTime === 'string' ? readTime(expireTime) : undefined
+  if (expireTime !== undefined && ends === undefined) {
     throw usageError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
   }
   const publicKeyPem = pemOf(value, place, folder)
@@ -86,12 +88,8 @@ function readKey(value: unknown, place: string, folder: string): DeclaredKey {
     })
   }
   const algorithm = algorithmOf(value.algorithm, publicKeyPem, place)
-  const time = expireTime === undefined ? {} : { expireTime: new Date(expireTime).toISOString() }
+  const time = ends === undefined ? {} : { expireTime: isoTime(ends) }
   return { name: name.trim(), algorithm, publicKeyPem, active, ...time }
-}
-
-function isTime(value: unknown): value is string {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value))
 }
 
 /** The key itself, or the file that is named, beside the declaration. */

@@ -25,8 +25,8 @@ export async function applyFile(
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
     throw usageError(`The file is about project ${declared}, the command about ${flags.project}.`)
   }
-  const project = flags.project ?? declared
-  const about = { ...flags, ...(project === undefined ? {} : { project }) }
+  const ofFile = declared === undefined ? {} : { project: declared, projectSource: file }
+  const about = flags.project === undefined ? { ...flags, ...ofFile } : flags
   await withSession(terminal, about, async (session) => {
     const existing = await session.client.keys.list(session.project)
     const kids = await registeredKids(session, keys)
@@ -60,7 +60,8 @@ function refusal(error: unknown, declared: readonly DeclaredKey[]): unknown {
   if (!(error instanceof PubringError) || error.code !== 'import_refused') return error
   const hints = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => {
     const index = Number(pointer.split('/')[2])
-    return `Key ${index + 1}, ${declared[index]?.name}: ${detail}`
+    const said = detail.replace(/\/keys\/(\d+)/g, (_pointer, at) => `key ${Number(at) + 1}`)
+    return `Key ${index + 1}, ${declared[index]?.name}: ${said}`
   })
   return new CommandError('refused', 'Keys of the file are refused. Nothing was changed.', {
     code: error.code,

@@ -1,4 +1,5 @@
 import { existsSync, rmSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { loadConfig } from '../config.ts'
 import { sqliteFile } from '../storage/open.ts'
 import { copySqlite, integrityFaults, placeFile } from '../storage/sqlite-copies.ts'
@@ -18,6 +19,7 @@ export async function backUp(
   const { databaseUrl, force = false } = flags
   const source = sqliteFile(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
   if (existsSync(target) && !force) throw taken(target)
+  if (!existsSync(dirname(target))) throw new Error(`There is no folder ${dirname(target)}.`)
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
   try {

@@ -1,7 +1,6 @@
 import {
   chmodSync,
   existsSync,
-  mkdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -12,6 +11,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../setting.ts'
+import { makeFolder } from '../storage/folders.ts'
 import { usageError } from './failures.ts'
 import { didYouMean } from './nearest.ts'
 
@@ -103,7 +103,7 @@ function refuseReadable(path: string): void {
 
 /** Replaces the file, which is then for its owner alone. */
 export function writeConfiguration({ path, ...content }: Configuration): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(path))
   // A link, such as one of a folder of dot files, stays one.
   const target = existsSync(path) ? realpathSync(path) : path
   const partial = `${target}.${process.pid}`

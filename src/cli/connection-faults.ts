@@ -30,12 +30,13 @@ const kindsByCode: Readonly<Record<string, ExitKind>> = {
 
 function kindOf(error: PubringError): ExitKind {
   const { code, status = 0 } = error
-  if (code === 'unreachable') return certificateFault(error) ? 'untrusted' : 'unavailable'
+  if (code === 'unreachable')
+    return isCertificateFault(causeOf(error)) ? 'untrusted' : 'unavailable'
   return kindsByCode[code] ?? kindOfStatus(status)
 }
 
 /** What `fetch` met: the code of the system or of TLS. */
-function causeOf(error: unknown): string {
+export function causeOf(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
     if ('code' in each && typeof each.code === 'string' && /^[A-Z]/.test(each.code))
       return each.code
@@ -45,8 +46,9 @@ function causeOf(error: unknown): string {
   return ''
 }
 
-function certificateFault(error: PubringError): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(causeOf(error))
+/** Whether the code is one of TLS. */
+export function isCertificateFault(cause: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(cause)
 }
 
 function sentence(error: PubringError, session: Session): string {
@@ -60,7 +62,7 @@ function sentence(error: PubringError, session: Session): string {
     return `The certificate of ${url} is for another host.`
   }
   if (/_SSL_/.test(code)) return `What listens at ${url} does not speak TLS (${code}).`
-  if (certificateFault(error)) return `The certificate of ${url} is not trusted here (${code}).`
+  if (isCertificateFault(code)) return `The certificate of ${url} is not trusted here (${code}).`
   return error.message
 }
 
@@ -119,7 +121,7 @@ function unreachableHints(error: PubringError, { connection, terminal }: Session
   const from = `The address came from ${urlSource}.`
   const code = causeOf(error)
   if (/_SSL_/.test(code)) return ['Try http:// in place of https://.', from]
-  if (certificateFault(error)) {
+  if (isCertificateFault(code)) {
     return [
       'Where an authority of your own has signed it: NODE_EXTRA_CA_CERTS=authority.pem, or NODE_USE_SYSTEM_CA=1 for those that this machine trusts.',
       from,

@@ -72,7 +72,8 @@ function settle<Value>(
   name: 'url' | 'project' | 'timeout',
   { flags, env, profile, profileName, chosen }: Places,
 ): { value: Value; source: string } {
-  const flag = given(flags[name], `${one.flag}`)
+  const place = name === 'project' ? flags.projectSource : undefined
+  const flag = given(flags[name], place ?? `${one.flag}`)
   const variable = given(env[one.env], one.env)
   const ofProfile = given(
     name === 'timeout' ? undefined : profile[name],

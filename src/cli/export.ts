@@ -1,6 +1,7 @@
 import type { JwtKey, Project } from '../../client/src/index.ts'
 import type { ExportFlags } from './commands/bulk.ts'
 import { usageError } from './failures.ts'
+import { written } from './output.ts'
 import { type Session, withSession } from './session.ts'
 import { writeCsv } from './sources/csv.ts'
 import { exportDocument } from './sources/export-document.ts'
@@ -17,20 +18,27 @@ export async function exportKeys(terminal: Terminal, flags: ExportFlags): Promis
   await withSession(terminal, flags, async (session) => {
     const { client, project, now } = session
     if (format === 'jwks') {
-      terminal.stdout.write(`${JSON.stringify(await client.jwks.get(project), null, 2)}\n`)
+      await written(terminal, asJson(await client.jwks.get(project)))
       return
     }
     const projects = await exported(session, all === true)
-    if (format === 'csv') terminal.stdout.write(writeCsv(projects))
-    else if (format === 'pem') terminal.stdout.write(projects.map(pemOf).join(''))
-    else {
-      const plain = projects.map(({ id, name, keys }) => ({ id, name, keys }))
-      const document = exportDocument(plain, new Date(now()).toISOString())
-      terminal.stdout.write(`${JSON.stringify(document, null, 2)}\n`)
-    }
+    const time = new Date(now()).toISOString()
+    await written(terminal, writers[format](projects, time))
     const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
     session.say(`Exported keys: ${count}, of projects: ${projects.length}.`)
   })
+}
+
+const asJson = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`
+
+/** The text of all projects, by the format. */
+const writers = {
+  json: (projects: readonly Exported[], time: string) => {
+    const plain = projects.map(({ id, name, keys }) => ({ id, name, keys }))
+    return asJson(exportDocument(plain, time))
+  },
+  csv: (projects: readonly Exported[]) => writeCsv(projects),
+  pem: (projects: readonly Exported[]) => projects.map(pemOf).join(''),
 }
 
 async function exported({ client, project }: Session, all: boolean): Promise<Exported[]> {

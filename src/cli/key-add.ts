@@ -27,10 +27,13 @@ export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlag
 
 function announcement(
   { project }: Session,
-  { label, algorithm, active, details }: JwtKeyWithDetails,
+  { label, algorithm, active, details, expireTime }: JwtKeyWithDetails,
 ) {
   const registered = `Registered “${label}” (${algorithm}) in project ${project}`
   if (!active) return `${registered}, switched off.`
+  if (expireTime !== undefined && expireTime <= details.convergedTime) {
+    return `${registered}. It expires at ${expireTime}, before every verifier knows it: give it a later expiry.`
+  }
   const wait = Date.parse(details.convergedTime) - Date.now()
   const when = wait <= 0 ? 'now' : `from ${details.convergedTime} on (in ${lengthOf(wait)})`
   return `${registered}. Verifiers know it ${when}: sign with it then, with its kid in the header.`

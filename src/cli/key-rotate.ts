@@ -98,6 +98,11 @@ async function begin(
     })
   }
   session.say(`1. ${known ? 'Going on with' : 'Registered'} “${next.label}”, kid ${kid}.`)
+  if (next.createTime < old.createTime) {
+    session.say(
+      `   It is older than “${old.label}”, which it replaces: Ctrl-C if that is not meant.`,
+    )
+  }
   return { next, old }
 }
 
@@ -184,7 +189,8 @@ function report(rotation: Rotation, outcome: Outcome, file: string): void {
   if (outcome === 'kept')
     session.say(`6. “${old.label}” stays in the list, switched off. The rotation is done.`)
   if (outcome === 'switch_signer') {
-    session.say(`   When it does: ${commandToGoOn(rotation, file)} --switched`)
+    const flags = { ...rotation.flags, switched: true as const }
+    session.say(`   When it does: ${commandToGoOn({ ...rotation, flags }, file)}`)
   }
 }
 
@@ -197,7 +203,8 @@ function commandToGoOn({ session, old, flags }: Rotation, file: string): string 
     return value === undefined ? [] : [option, shellQuoted(value)]
   })
   const all = ['pubring key rotate', shellQuoted(file), '--old', old.id, ...words]
-  return [...all, ...(flags.keep === true ? ['--keep'] : [])].join(' ')
+  const switched = flags.switched === true ? ['--switched'] : []
+  return [...all, ...switched, ...(flags.keep === true ? ['--keep'] : [])].join(' ')
 }
 
 function isInterruption(error: unknown, signal: AbortSignal): boolean {

@@ -26,6 +26,13 @@ export function clean(text: string): string {
   )
 }
 
+/** Writes all of the text, and resolves when it is out; rejects where it cannot be. */
+export function written({ stdout }: Terminal, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+}
+
 /** The result on stdout: one JSON document, or text for a person. */
 export function printResult(
   { stdout }: Terminal,

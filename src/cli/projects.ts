@@ -110,5 +110,5 @@ export async function deleteProject(
 
 /** A project named as an argument goes before every other. */
 function withProject(flags: ConnectionFlags, project: string | undefined): ConnectionFlags {
-  return project === undefined ? flags : { ...flags, project }
+  return project === undefined ? flags : { ...flags, project, projectSource: 'the command line' }
 }

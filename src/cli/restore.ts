@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, rmSync } from 'node:fs'
+import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadConfig } from '../config.ts'
+import { makeFolder } from '../storage/folders.ts'
 import { openLedgers, sqliteFile } from '../storage/open.ts'
 import {
   copySqlite,
@@ -28,7 +29,7 @@ export async function restore(
   const staged = `${file}.restoring`
   const aside = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
   const replaced = existsSync(file)
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+  makeFolder(dirname(file))
   removeStaged(staged)
   try {
     await stage(source, staged)

@@ -1,3 +1,4 @@
+import { endOfTime, isoTime, readTime } from '../core/times.ts'
 import { usageError } from './failures.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -11,7 +12,7 @@ const millisecondsPerUnit: Readonly<Record<string, number>> = {
 
 /** Milliseconds, from `90s`, `5m`, `1h`, `30d` or `2w`; undefined for anything else. */
 function readDuration(text: string): number | undefined {
-  const [, digits, unit = ''] = /^(\d{1,6}) ?([smhdw])$/.exec(text.trim()) ?? []
+  const [, digits, unit = ''] = /^(\d+) ?([smhdw])$/.exec(text.trim()) ?? []
   return digits === undefined ? undefined : Number(digits) * (millisecondsPerUnit[unit] ?? 0)
 }
 
@@ -31,31 +32,36 @@ export function durationIn(text: string, option: string): number {
 export function momentIn(text: string, option: string): string {
   const given = text.trim()
   const duration = readDuration(given)
-  if (duration !== undefined) return new Date(Date.now() + duration).toISOString()
-  const isMoment = /^\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:[Zz]|[+-]\d\d:\d\d))?$/
-  const time = isMoment.test(given) ? Date.parse(given.replace(' ', 'T')) : Number.NaN
-  if (Number.isNaN(time)) {
+  const time = duration === undefined ? readMoment(given) : Date.now() + duration
+  if (time === undefined) {
     throw usageError(
-      `${option} must be a time from now on, such as 90d or 12h, a day, or a moment, such as 2027-01-31T12:00:00Z.`,
+      `${option} must be a time from now on in whole numbers, such as 90d or 12h, a day of the calendar, such as 2027-01-31, or a moment, such as 2027-01-31T12:00:00Z.`,
     )
   }
-  return new Date(time).toISOString()
+  if (time >= endOfTime) throw usageError(`${option} must lie before the year 10000.`)
+  return isoTime(time)
 }
 
-const steps: readonly [string, number][] = [
-  ['w', 604_800_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
+/** A day is its beginning; seconds may be left out. */
+function readMoment(text: string): number | undefined {
+  if (/^[\d-]+$/.test(text)) return readTime(`${text}T00:00:00Z`)
+  return readTime(text.replace(/^(.{11}\d\d:\d\d)(?=[Zz+-])/, '$1:00'))
+}
+
+/** Each unit, and from how many milliseconds on a time is told in it. */
+const steps: readonly [string, number, number][] = [
+  ['y', 31_557_600_000, 315_576_000_000],
+  ['d', 86_400_000, 172_800_000],
+  ['h', 3_600_000, 7_200_000],
+  ['min', 60_000, 120_000],
 ]
 
-/** How long a time is, in a unit of which there are at least two: `3 d`. */
+/** How long a time is, in a unit of which there are at least two, years at least ten: `3 d`. */
 export function lengthOf(
   milliseconds: number,
   round: (value: number) => number = Math.ceil,
 ): string {
-  const [unit, size] = steps.find(([, each]) => milliseconds >= 2 * each) ?? ['s', 1_000]
+  const [unit, size] = steps.find(([, , least]) => milliseconds >= least) ?? ['s', 1_000]
   return `${round(milliseconds / size)} ${unit}`
 }
 

@@ -5,6 +5,9 @@ import { lengthOf } from './times.ts'
 /** Milliseconds between two looks at the clock while a bar is shown. */
 const frame = 200
 
+/** Milliseconds of one timer at most. */
+const longestTimer = 86_400_000
+
 /**
  * Resolves at the moment (milliseconds, of the server's clock); shows on stderr how long that takes.
  * Rejects when the signal is aborted.
@@ -20,7 +23,10 @@ export async function waitUntil(
   const { stderr, quiet } = session.terminal
   if (stderr.isTTY !== true || quiet) {
     session.say(`${what}: waiting ${lengthOf(total)}, until ${new Date(moment).toISOString()}.`)
-    await delay(total, undefined, { signal })
+    // A timer of more than 2^31 ms would be over at once.
+    for (let left = total; left > 0; left = moment - session.now()) {
+      await delay(Math.min(left, longestTimer), undefined, { signal })
+    }
     return
   }
   const { Presets, SingleBar } = await import('cli-progress')

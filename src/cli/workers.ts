@@ -82,7 +82,8 @@ function superviseCrew({ workers: size, shutdownGrace }: Config, outcomes: Outco
       outcomes.failed()
       process.exit(code || 1)
     }
-    const held = since !== undefined && performance.now() - since >= trial
+    // Killed from outside, it did not fail by itself.
+    const held = since !== undefined && (signal === 'SIGKILL' || performance.now() - since >= trial)
     failures = held ? 0 : failures + 1
     void replace(`worker ${worker.process.pid} ended (${signal ?? `exit code ${code}`})`)
   }

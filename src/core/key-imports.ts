@@ -35,7 +35,7 @@ export function requireHomecoming(principal: Principal, items: readonly unknown[
   if (mayKeep || found === undefined) return
   throw new PubringError(
     'insufficient_role',
-    `To import ${found} needs the role admin and an API key for all projects, since a kid is of one project in all. Leave out kid, createTime and updateTime, and the keys get new ones.`,
+    `To import ${found} needs the role admin and an API key for all projects. Leave out kid, createTime and updateTime, and the keys get new ones.`,
   )
 }
 
@@ -187,7 +187,7 @@ function givenBy(item: KeyImportItem, now: string) {
     label: parseKeyLabel(item),
     algorithm,
     enabled: active,
-    ...expiryOf(item, item.createTime === undefined ? now : createTime),
+    ...expiryOf(item, now, createTime),
     createTime,
     updateTime,
     publishTime: now,
@@ -195,9 +195,15 @@ function givenBy(item: KeyImportItem, now: string) {
 }
 
 /** A key that comes back home may have expired since it was made. */
-function expiryOf({ expireTime }: KeyImportItem, earliest: string): { expireTime?: string } {
+function expiryOf(item: KeyImportItem, now: string, createTime: string): { expireTime?: string } {
+  const { expireTime } = item
+  const isHome = item.createTime !== undefined
+  const earliest = isHome ? createTime : now
   if (expireTime === undefined) return {}
   const time = parseTime(expireTime)
+  if (isHome && time <= earliest) {
+    throw invalidField('/expireTime', 'time_order', 'expireTime must lie after createTime.')
+  }
   requireFuture(time, earliest)
   return { expireTime: time }
 }

@@ -31,23 +31,32 @@ export function requireFuture(expireTime: string, time: string): void {
   throw invalidField('/expireTime', 'time_past', 'expireTime must lie in the future.')
 }
 
+/** Milliseconds of an RFC 3339 time with its zone; undefined where the text is none. */
+export function readTime(text: string): number | undefined {
+  const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
+  return Number.isNaN(ms) || !isCalendarDay(text.slice(0, 10)) ? undefined : ms
+}
+
+/** Milliseconds at which the year 10000 begins: times of one spelling end there. */
+export const endOfTime = 253_402_300_800_000
+
 /** Reads a caller's moment, past or future; throws `invalid_request`. */
 export function parseTime(text: string, field = 'expireTime'): string {
-  const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
-  // Date.parse rolls 30 February over to March; the day that comes out must be the one asked for.
-  if (Number.isNaN(ms) || !isCalendarDay(text.slice(0, 10))) {
+  const ms = readTime(text)
+  if (ms === undefined) {
     throw invalidField(
       `/${field}`,
       'time_invalid',
       `${field} must be an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z.`,
     )
   }
-  if (ms >= 253402300800000) {
+  if (ms >= endOfTime) {
     throw invalidField(`/${field}`, 'time_invalid', `${field} must lie before the year 10000.`)
   }
   return isoTime(ms)
 }
 
+/** Date.parse rolls 30 February over to March; the day that comes out must be the one asked for. */
 function isCalendarDay(day: string): boolean {
   const ms = Date.parse(`${day}T00:00:00Z`)
   return !Number.isNaN(ms) && isoTime(ms).startsWith(day)

@@ -1,5 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import { newId } from '../core/ids.ts'
+import { createRequestIds } from '../core/ids.ts'
 import { clientErrorHandler } from './client-errors.ts'
 import { createConnections } from './connections.ts'
 import { answerFrameworkError } from './error-handler.ts'
@@ -19,7 +19,7 @@ export function createServer(options: HttpOptions): FastifyInstance {
     ...loggingOptions(options),
     trustProxy: options.trustProxy === true ? isPeer : options.trustProxy,
     bodyLimit: options.bodyLimit,
-    genReqId: () => newId(),
+    genReqId: createRequestIds(),
     requestIdHeader: false,
     keepAliveTimeout: 72_000,
     requestTimeout: 30_000,

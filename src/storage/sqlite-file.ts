@@ -1,6 +1,7 @@
-import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PubringError } from '../errors.ts'
+import { makeFolder } from './folders.ts'
 
 /** How every SQLite database begins (https://sqlite.org/fileformat.html, section 1.2). */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')
@@ -19,7 +20,7 @@ export function holdFile(file: string): number {
     )
   }
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file))
     return openSync(file, 'a+', 0o600)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error

@@ -156,7 +156,8 @@ describe('a set on the net', () => {
   })
 
   test.each([
-    ['another status', { status: 404 }, 8, /answered 404/],
+    ['no such address', { status: 404 }, 6, /answered 404/],
+    ['a server in trouble', { status: 503 }, 8, /answered 503/],
     [
       'a redirect',
       { status: 302, headers: { location: 'http://x.example/k' }, body: '' },

@@ -51,6 +51,21 @@ async function spawned(
   return { code, ...written }
 }
 
+test.each([
+  ['a list', ['key', 'list']],
+  ['an export', ['export']],
+])(
+  '%s that cannot be written is said in one line, and nothing is called done',
+  async (_name, args) => {
+    await spawned(['key', 'add', '-', '--name', 'some'], { input: ecKey().publicKeyPem })
+    const { code, stderr } = await spawned(args, { script: 'exec "$0" "$@" > /dev/full' })
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: 'pubring: The output cannot be written (ENOSPC).\n',
+    })
+  },
+)
+
 test('a key from standard input: its kid on stdout, in a pipe without colours', async () => {
   const input = ecKey().publicKeyPem
   const { code, stdout, stderr } = await spawned(['key', 'add', '-', '--name', 'piped'], { input })

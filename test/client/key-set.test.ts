@@ -41,6 +41,15 @@ describe('the address', () => {
   )
 })
 
+test.each([0, 2_999, -1, Number.NaN])(
+  'a maxStale of %d is refused, not made longer',
+  (maxStale) => {
+    expect(() => projectKeySet(issuer, { maxStale })).toThrow(
+      expect.objectContaining({ name: 'KeySetError', code: 'invalid_option' }),
+    )
+  },
+)
+
 describe('a token', () => {
   test.each(algorithmNames)(
     'that is signed as its key says (%s) is taken by jose',

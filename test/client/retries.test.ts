@@ -226,6 +226,20 @@ describe('an answer that says “not now”', () => {
     expect(requests).toHaveLength(1)
   })
 
+  test('JSON of another shape is no answer of Pubring', async () => {
+    const json = (text: string) => (outgoing: ServerResponse) => {
+      outgoing.setHeader('content-type', 'application/json').end(text)
+    }
+    const object = json('{"a":1}')
+    const array = json('[]')
+    answers = [object, object, object, array]
+    const refused = { code: 'unexpected_response', status: 200 }
+    await expect(to().keys.list('a')).rejects.toMatchObject(refused)
+    await expect(to().apiKeys.list()).rejects.toMatchObject(refused)
+    await expect(to().projects.list()).rejects.toMatchObject(refused)
+    await expect(to().projects.get('a')).rejects.toMatchObject(refused)
+  })
+
   test('a page that is no answer of Pubring is told apart from one', async () => {
     answers = [page(200), page(404)]
     const error = await to()

@@ -200,6 +200,14 @@ describe('last uses', () => {
     expect(await lastUse(id)).toBe(later)
   })
 
+  test('of an API key that was revoked since are written: they are what a leak is judged by', async () => {
+    const { secret, id } = await register('reader')
+    await authenticator.authenticate(secret)
+    await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { active: false } })
+    await authenticator.flush()
+    expect(await lastUse(id)).toBe('2026-03-01T00:00:00.000Z')
+  })
+
   test('that could not be written are written the next time', async () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)

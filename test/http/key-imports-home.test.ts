@@ -85,7 +85,7 @@ test.each([
   [
     'an expiry before the creation',
     { createTime: home.createTime, expireTime: '2024-04-01T00:00:00Z' },
-    '/expireTime time_past',
+    '/expireTime time_order',
   ],
 ])('%s is refused', async (_name, members, fault) => {
   expect(codes(await into([importItem(members)]))).toEqual([`/keys/0${fault}`])

@@ -1,6 +1,7 @@
 import { deadline } from '../deadline.ts'
 import { reasonOf } from '../reasons.ts'
 import { retryAfterOf } from '../retry.ts'
+import { textsOf } from '../texts.ts'
 import { KeySetError } from './errors.ts'
 import { type Moment, now } from './moments.ts'
 
@@ -68,7 +69,7 @@ export async function askForKeySet(question: Question): Promise<KeySetAnswer> {
 
 async function readAnswer(response: Response, url: string, sent: Moment): Promise<KeySetAnswer> {
   const { status, headers } = response
-  const text = await response.text()
+  const text = await textOf(response, url)
   if (status !== 200 && status !== 304) throw refusal(response, url)
   const applied = numberIn(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i)
   const answer: KeySetAnswer = {
@@ -79,6 +80,18 @@ async function readAnswer(response: Response, url: string, sent: Moment): Promis
     maxAge: numberIn(headers.get('cache-control'), /(?:^|[,\s])max-age="?(\d+)/i) ?? 0,
   }
   return status === 304 ? answer : { ...answer, body: parsed(text, url) }
+}
+
+/** Characters of an answer that are read at most: key sets have 51,200 unless configured otherwise. */
+const longestAnswer = 4 * 1024 * 1024
+
+async function textOf(response: Response, url: string): Promise<string> {
+  let text = ''
+  for await (const piece of textsOf(response)) {
+    text += piece
+    if (text.length > longestAnswer) throw noKeySet(url)
+  }
+  return text
 }
 
 function numberIn(text: string | null, pattern: RegExp): number | undefined {

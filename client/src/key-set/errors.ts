@@ -8,6 +8,7 @@
  * - `key_set_stale`: without contact for longer than `maxStale`, so nothing is trusted.
  * - `key_set_unavailable`: the key set could not be loaded, or is closed.
  * - `invalid_address`: what was given is neither an issuer nor the address of a key set.
+ * - `invalid_option`: an option has a value that it cannot have.
  *
  * The first three are the token's fault (answer 401), the others are not (answer 503).
  */
@@ -19,6 +20,7 @@ export type KeySetErrorCode =
   | 'key_set_stale'
   | 'key_set_unavailable'
   | 'invalid_address'
+  | 'invalid_option'
 
 /**
  * The one error of a key set; jose's `jwtVerify` passes it on as it is.

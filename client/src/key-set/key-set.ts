@@ -16,7 +16,7 @@ const leastMaxStale = 3_000
  * argument of jose's `jwtVerify`. `address` is the issuer of the project or the address of its JWKS;
  * no API key is needed. Nothing is asked for before the first use; from then on the key set is
  * followed on one connection until it is not used for `idleAfter`, or closed. In Node it keeps no
- * process alive. Throws `invalid_address` for an address that is neither.
+ * process alive. Throws `invalid_address` for an address that is neither, and `invalid_option`.
  *
  * @example
  * import { jwtVerify } from 'jose'
@@ -26,7 +26,8 @@ const leastMaxStale = 3_000
 export function projectKeySet(address: string | URL, options: KeySetOptions = {}): ProjectKeySet {
   const url = keySetAddress(address)
   const { coolDown = 5_000, timeout = 5_000, idleAfter = 300_000, onChange } = options
-  const maxStale = Math.max(leastMaxStale, options.maxStale ?? 30_000)
+  const { maxStale = 30_000 } = options
+  if (!(maxStale >= leastMaxStale)) throw invalidMaxStale()
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const holding = createHolding(url, maxStale)
   const settings = { url, maxStale, timeout, fetch, ...(onChange && { onChange }) }
@@ -80,6 +81,11 @@ async function lookAgain(kid: string, holding: Holding, loader: Loader): Promise
     'The token names a key that is not in the key set: it was never registered there, or it is not active.',
     { cause },
   )
+}
+
+function invalidMaxStale(): KeySetError {
+  const message = `maxStale must be ${leastMaxStale} ms or more: less than that no connection can promise.`
+  return new KeySetError('invalid_option', message)
 }
 
 function stale(holding: Holding, cause?: unknown): KeySetError {

@@ -8,6 +8,15 @@ const icons = {
   revoked: IconCircleX,
 }
 
+/** The state of a key or an API key; `off` is what it is called where it is switched off. */
+export function stateOf<Off extends 'off' | 'revoked'>(
+  { active, expireTime }: { active: boolean; expireTime?: string },
+  off: Off,
+): 'active' | 'expired' | Off {
+  if (active) return 'active'
+  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : off
+}
+
 /** The state of a key or an API key, in a word, an icon and a colour. */
 export function StateBadge({ state }: { state: keyof typeof icons }) {
   const Icon = icons[state]

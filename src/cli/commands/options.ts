@@ -13,6 +13,8 @@ export interface ConnectionFlags {
   profile?: string
   timeout?: string
   project?: string
+  /** Where `project` stands, unless it is the option. */
+  projectSource?: string
   json?: true
 }
 

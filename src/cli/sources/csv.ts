@@ -1,4 +1,7 @@
+import { CsvError, parse } from 'csv-parse/sync'
 import type { JwtKey } from '../../../client/src/index.ts'
+import { usageError } from '../failures.ts'
+import { didYouMean } from '../nearest.ts'
 import { privateEntry, refusedEntry, type SourceEntry, type SourceProject } from './entry.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
@@ -45,28 +48,53 @@ function rowOf(project: string, key: JwtKey): Record<Column, string> {
   return { project, kid, label, algorithm, active, createTime, updateTime, expireTime, publicKey }
 }
 
+/** Columns that a table needs to be read. */
+const needed = ['label', 'active', 'publicKey'] as const satisfies readonly Column[]
+
 /** Whether the text is such a table: its headings tell. */
 export function isCsv(text: string): boolean {
   const [first = ''] = text.replace(/^\uFEFF/, '').split(/\r?\n/, 1)
-  return /^"?project"?[,;]/.test(first) && first.includes('publicKey')
+  return /(?:^|[,;])"?publicKey"?(?:[,;]|$)/.test(first)
 }
 
-/** The keys of a CSV export, project by project. Spreadsheets may have written it with semicolons. */
+/**
+ * The keys of a CSV export, project by project. Spreadsheets may have written it with semicolons.
+ * Throws a usage error where it is no table, or its headings are not known.
+ */
 export function readCsv(text: string, name: string): SourceProject[] {
-  const [headings = [], ...lines] = parse(text.replace(/^\uFEFF/, ''))
+  const [headings = [], ...lines] = rowsOf(text, name)
+  requireHeadings(headings, name)
+  let project: string | undefined
   const rows = lines.map((line, index) => {
+    const place = `${name}, row ${index + 2}`
     const cells = Object.fromEntries(line.map((value, at) => [headings[at] ?? '', restored(value)]))
-    return { project: cells.project ?? '', entry: entryOf(cells, `${name}, row ${index + 2}`) }
+    if (line.length === headings.length) project = cells.project
+    return { project, entry: entryOf(cells, place, line.length - headings.length) }
   })
-  const groups = Map.groupBy(rows, ({ project }) => project)
-  return [...groups].map(([project, group]) => ({
-    name: project,
+  const groups = Map.groupBy(rows, (row) => row.project)
+  return [...groups].map(([named, group]) => ({
+    ...(named === undefined ? {} : { name: named }),
     entries: group.map(({ entry }) => entry),
   }))
 }
 
-function entryOf(cells: Record<string, string>, place: string): SourceEntry {
+function requireHeadings(headings: readonly string[], name: string): void {
+  const unknown = headings.find((heading) => !columns.some((column) => column === heading))
+  if (unknown !== undefined) {
+    const near = didYouMean(unknown, columns) || `; known are ${columns.join(', ')}.`
+    throw usageError(`${name} has a column that is not known: ${unknown}${near}`)
+  }
+  const missing = needed.filter((column) => !headings.includes(column))
+  if (missing.length > 0) throw usageError(`${name} lacks the columns ${missing.join(', ')}.`)
+}
+
+/** `surplus`: how many cells more than headings the row has. */
+function entryOf(cells: Record<string, string>, place: string, surplus: number): SourceEntry {
   const { label = '', active = '', publicKey = '' } = cells
+  if (surplus !== 0) {
+    const detail = `The row has ${Math.abs(surplus)} cells ${surplus > 0 ? 'more' : 'fewer'} than there are headings.`
+    return refusedEntry(place, label, { code: 'invalid_row', detail })
+  }
   if (!/^(true|false)$/i.test(active)) {
     const detail = 'The cell active must be true or false.'
     return refusedEntry(place, label, { code: 'invalid_row', detail })
@@ -82,20 +110,17 @@ function entryOf(cells: Record<string, string>, place: string): SourceEntry {
 }
 
 /** RFC 4180, whose commas may be semicolons: rows of cells, empty rows left out. */
-function parse(text: string): string[][] {
-  const separator = /^[^\r\n]*?[,;]/.exec(text)?.[0].at(-1) ?? ','
-  const pattern = new RegExp(
-    `("(?:[^"]|"")*"|[^"${separator}\\r\\n]*)(${separator}|\\r?\\n|$)`,
-    'gy',
-  )
-  const rows: string[][] = []
-  let row: string[] = []
-  for (const [whole, value = '', ending] of text.matchAll(pattern)) {
-    if (whole === '') break
-    row.push(value.startsWith('"') ? value.slice(1, -1).replaceAll('""', '"') : value)
-    if (ending === separator) continue
-    if (row.some((each) => each !== '')) rows.push(row)
-    row = []
+function rowsOf(text: string, name: string): string[][] {
+  const delimiter = /^[^\r\n]*?[,;]/.exec(text)?.[0].at(-1) ?? ','
+  try {
+    return parse(text, {
+      bom: true,
+      delimiter,
+      relaxColumnCount: true,
+      skipRecordsWithEmptyValues: true,
+    })
+  } catch (error) {
+    const line = error instanceof CsvError ? ` (line ${error.lines})` : ''
+    throw usageError(`${name} is not valid CSV${line}: a quotation mark is open, or stands alone.`)
   }
-  return rows
 }

@@ -92,10 +92,8 @@ export function converted(convert: () => string, place: string, label: string): 
 }
 
 function commentOf({ comments }: Block): string | undefined {
-  const label = comments
-    .at(-1)
-    ?.replace(/^(?:#+|\/\/+|;+|--+)\s?/, '')
-    .replace(/^friendlyName:\s*/, '')
-    .trim()
+  const last = comments.at(-1) ?? ''
+  // What openssl pkcs12 writes has no mark of a comment before it.
+  const label = last.replace(/^(?:(?:#+|\/\/+|;+|--+)\s?|friendlyName:\s*)/, '').trim()
   return label === '' ? undefined : label
 }

@@ -1,3 +1,5 @@
+import { causeOf, isCertificateFault } from '../connection-faults.ts'
+import { type ExitKind, kindOfStatus } from '../exit-codes.ts'
 import { CommandError, usageError } from '../failures.ts'
 
 /** How a key set on the net is fetched. */
@@ -23,17 +25,25 @@ export async function fetchText(address: string, options: FetchOptions): Promise
   try {
     const answer = await fetch(url, { redirect: 'manual', headers, signal })
     if (answer.status >= 300 && answer.status < 400) throw elsewhere(answer, url)
-    if (!answer.ok) throw unreachable(`${url.host} answered ${answer.status}, not a key set.`)
+    if (!answer.ok) {
+      const message = `${url.host} answered ${answer.status}, not a key set.`
+      throw unavailable(message, kindOfStatus(answer.status))
+    }
     return await textOf(answer)
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (options.signal.aborted) throw new CommandError('interrupted', 'Interrupted.')
-    const late = error instanceof Error && error.name === 'TimeoutError'
-    throw unreachable(
-      late
-        ? `${url.host} did not answer within ${options.timeout / 1_000} s.`
-        : `${url.host} cannot be reached, or its certificate is not trusted here.`,
-    )
+    if (error instanceof Error && error.name === 'TimeoutError') {
+      throw unavailable(`${url.host} did not answer within ${options.timeout / 1_000} s.`)
+    }
+    const cause = causeOf(error)
+    if (isCertificateFault(cause)) {
+      throw unavailable(
+        `The certificate of ${url.host} is not trusted here (${cause}).`,
+        'untrusted',
+      )
+    }
+    throw unavailable(`${url.host} cannot be reached${cause && ` (${cause})`}.`)
   }
 }
 
@@ -59,8 +69,8 @@ function elsewhere(answer: Response, url: URL): CommandError {
   })
 }
 
-function unreachable(message: string): CommandError {
-  return new CommandError('unavailable', message, { code: 'source_unavailable' })
+function unavailable(message: string, kind: ExitKind = 'unavailable'): CommandError {
+  return new CommandError(kind, message, { code: 'source_unavailable' })
 }
 
 async function textOf(answer: Response): Promise<string> {

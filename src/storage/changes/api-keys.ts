@@ -94,8 +94,8 @@ async function remove(db: Db, head: Head, origin: Origin, apiKey: ApiKeyRecord):
 }
 
 /**
- * Notes when API keys were last used: no event, nothing for those that no longer let in, and nothing
- * earlier than what another replica noted.
+ * Notes when API keys were last used: no event, and nothing earlier than what another replica noted.
+ * Also of those that were revoked since: whoever looks into a leak wants to know.
  */
 export async function touchApiKeys(
   db: Db,
@@ -106,7 +106,6 @@ export async function touchApiKeys(
       .updateTable('api_key')
       .set({ last_use_time: time })
       .where('id', '=', id)
-      .where('enabled', '=', 1)
       .where((where) =>
         where.or([where('last_use_time', 'is', null), where('last_use_time', '<', time)]),
       )

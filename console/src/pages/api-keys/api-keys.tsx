@@ -1,11 +1,12 @@
 import { Button, Card, Menu, Table, Text } from '@mantine/core'
-import { IconDots, IconPlus } from '@tabler/icons-react'
+import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiKey } from '../../../../client/src/index.ts'
+import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { useProject } from '../../keys/queries.ts'
@@ -93,7 +94,7 @@ function Row({ apiKey, onAction }: { apiKey: ApiKey; onAction(action: ApiKeyActi
   return (
     <Table.Tr>
       <Table.Td data-label="State">
-        <StateBadge state={stateOf(apiKey)} />
+        <StateBadge state={stateOf(apiKey, 'revoked')} />
       </Table.Td>
       <Table.Td data-label="Name">
         <div>
@@ -123,47 +124,29 @@ function Row({ apiKey, onAction }: { apiKey: ApiKey; onAction(action: ApiKeyActi
   )
 }
 
-function stateOf({ active, expireTime }: ApiKey): 'active' | 'expired' | 'revoked' {
-  if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'revoked'
-}
-
 function Actions({ apiKey, onAction }: { apiKey: ApiKey; onAction(action: ApiKeyAction): void }) {
   const { self } = useSession()
   const own = apiKey.id === self.id
-  const state = stateOf(apiKey)
+  const state = stateOf(apiKey, 'revoked')
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button
-          variant="subtle"
-          color="gray"
-          px={6}
-          size="xs"
-          aria-label={`Actions for ${apiKey.name}`}
-        >
-          <IconDots size={18} />
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item onClick={() => onAction('edit')}>Change</Menu.Item>
-        <Menu.Divider />
-        {own ? (
-          <Menu.Label>You are using it: revoke it with another one</Menu.Label>
-        ) : (
-          <>
-            {state !== 'expired' && (
-              <Menu.Item onClick={() => onAction(apiKey.active ? 'revoke' : 'restore')}>
-                {apiKey.active ? 'Revoke' : 'Make active again'}
-              </Menu.Item>
-            )}
-            <Menu.Item color="red" onClick={() => onAction('delete')}>
-              Delete
+    <ActionsMenu of={apiKey.name}>
+      <Menu.Item onClick={() => onAction('edit')}>Change</Menu.Item>
+      <Menu.Divider />
+      {own ? (
+        <Menu.Label>You are using it: revoke it with another one</Menu.Label>
+      ) : (
+        <>
+          {state !== 'expired' && (
+            <Menu.Item onClick={() => onAction(apiKey.active ? 'revoke' : 'restore')}>
+              {apiKey.active ? 'Revoke' : 'Make active again'}
             </Menu.Item>
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+          )}
+          <Menu.Item color="red" onClick={() => onAction('delete')}>
+            Delete
+          </Menu.Item>
+        </>
+      )}
+    </ActionsMenu>
   )
 }
 

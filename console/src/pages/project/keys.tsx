@@ -1,7 +1,6 @@
 import { Button, Card, Group, Menu, Table, Text, Tooltip } from '@mantine/core'
 import {
   IconAlarm,
-  IconDots,
   IconEye,
   IconPencil,
   IconPlayerPause,
@@ -12,10 +11,11 @@ import {
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { JwtKey, Project } from '../../../../client/src/index.ts'
+import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { Copy } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { StateBadge } from '../../components/state-badge.tsx'
+import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, LoadingRows } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { materialOf } from '../../keys/material.ts'
@@ -98,7 +98,7 @@ function Row({ jwtKey, onAction }: { jwtKey: JwtKey; onAction(action: KeyAction)
   return (
     <Table.Tr data-kid={jwtKey.id}>
       <Table.Td data-label="State">
-        <StateBadge state={stateOf(jwtKey)} />
+        <StateBadge state={stateOf(jwtKey, 'off')} />
       </Table.Td>
       <Table.Td data-label="Label">
         <Text fw={600} inherit style={{ overflowWrap: 'anywhere' }}>
@@ -144,74 +144,55 @@ function Row({ jwtKey, onAction }: { jwtKey: JwtKey; onAction(action: KeyAction)
   )
 }
 
-/** Active, switched off, or expired. */
-function stateOf({ active, expireTime }: JwtKey): 'active' | 'off' | 'expired' {
-  if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'off'
-}
-
 function Actions({ jwtKey, onAction }: { jwtKey: JwtKey; onAction(action: KeyAction): void }) {
   const { mayWrite } = useRights()
   const [, navigate] = useLocation()
   const rotate = () => navigate(`/projects/${jwtKey.projectId}/rotate/${jwtKey.id}`)
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <Button
-          variant="subtle"
-          color="gray"
-          px={6}
-          size="xs"
-          aria-label={`Actions for ${jwtKey.label}`}
-        >
-          <IconDots size={18} />
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Item leftSection={<IconEye size={16} />} onClick={() => onAction('show')}>
-          Details
-        </Menu.Item>
-        {mayWrite && (
-          <>
-            {jwtKey.active && (
-              <Menu.Item leftSection={<IconRefresh size={16} />} onClick={rotate}>
-                Rotate…
-              </Menu.Item>
-            )}
-            <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => onAction('rename')}>
-              Rename
+    <ActionsMenu of={jwtKey.label}>
+      <Menu.Item leftSection={<IconEye size={16} />} onClick={() => onAction('show')}>
+        Details
+      </Menu.Item>
+      {mayWrite && (
+        <>
+          {jwtKey.active && (
+            <Menu.Item leftSection={<IconRefresh size={16} />} onClick={rotate}>
+              Rotate…
             </Menu.Item>
-            <Menu.Item leftSection={<IconAlarm size={16} />} onClick={() => onAction('expire')}>
-              Expiry
+          )}
+          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => onAction('rename')}>
+            Rename
+          </Menu.Item>
+          <Menu.Item leftSection={<IconAlarm size={16} />} onClick={() => onAction('expire')}>
+            Expiry
+          </Menu.Item>
+          <Menu.Divider />
+          {jwtKey.active ? (
+            <Menu.Item
+              leftSection={<IconPlayerPause size={16} />}
+              onClick={() => onAction('deactivate')}
+            >
+              Switch off
             </Menu.Item>
-            <Menu.Divider />
-            {jwtKey.active ? (
+          ) : (
+            <>
               <Menu.Item
-                leftSection={<IconPlayerPause size={16} />}
-                onClick={() => onAction('deactivate')}
+                leftSection={<IconPlayerPlay size={16} />}
+                onClick={() => onAction('activate')}
               >
-                Switch off
+                Switch on
               </Menu.Item>
-            ) : (
-              <>
-                <Menu.Item
-                  leftSection={<IconPlayerPlay size={16} />}
-                  onClick={() => onAction('activate')}
-                >
-                  Switch on
-                </Menu.Item>
-                <Menu.Item
-                  leftSection={<IconTrash size={16} />}
-                  color="red"
-                  onClick={() => onAction('delete')}
-                >
-                  Delete
-                </Menu.Item>
-              </>
-            )}
-          </>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+              <Menu.Item
+                leftSection={<IconTrash size={16} />}
+                color="red"
+                onClick={() => onAction('delete')}
+              >
+                Delete
+              </Menu.Item>
+            </>
+          )}
+        </>
+      )}
+    </ActionsMenu>
   )
 }

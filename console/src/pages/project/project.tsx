@@ -46,7 +46,8 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 function Present({ project, tab }: { project: Project; tab: string }) {
   const { mayWrite } = useRights()
   const [, navigate] = useLocation()
-  const [registering, setRegistering] = useState(false)
+  const [registeringOn, setRegisteringOn] = useState<string>()
+  const register = () => setRegisteringOn(tab)
   useEffect(() => {
     document.title = `${project.name} · Pubring`
     return () => {
@@ -60,7 +61,7 @@ function Present({ project, tab }: { project: Project; tab: string }) {
         actions={
           <>
             {mayWrite && (
-              <Button leftSection={<IconPlus size={16} />} onClick={() => setRegistering(true)}>
+              <Button leftSection={<IconPlus size={16} />} onClick={register}>
                 Register a key
               </Button>
             )}
@@ -83,7 +84,7 @@ function Present({ project, tab }: { project: Project; tab: string }) {
         </Tabs.List>
         <Suspense fallback={<Waiting />}>
           <Tabs.Panel value="keys">
-            <KeysPanel project={project} onRegister={() => setRegistering(true)} />
+            <KeysPanel project={project} onRegister={register} />
           </Tabs.Panel>
           <Tabs.Panel value="connect">
             <Connect project={project} />
@@ -96,7 +97,9 @@ function Present({ project, tab }: { project: Project; tab: string }) {
           </Tabs.Panel>
         </Suspense>
       </Tabs>
-      {registering && <Register project={project} onClose={() => setRegistering(false)} />}
+      {registeringOn === tab && (
+        <Register project={project} onClose={() => setRegisteringOn(undefined)} />
+      )}
     </>
   )
 }

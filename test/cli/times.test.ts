@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { lengthOf, momentIn } from '../../src/cli/times.ts'
+
+test.each([
+  ['2027-01-31', '2027-01-31T00:00:00.000Z'],
+  ['2028-02-29', '2028-02-29T00:00:00.000Z'],
+  ['2027-01-31T12:30Z', '2027-01-31T12:30:00.000Z'],
+  ['2027-01-31 12:30:05+02:00', '2027-01-31T10:30:05.000Z'],
+  ['2027-01-31t12:30:05.5z', '2027-01-31T12:30:05.500Z'],
+])('%s is a moment', (text, time) => {
+  expect(momentIn(text, '--expires')).toBe(time)
+})
+
+test.each([
+  '2027-02-30',
+  '2027-02-29',
+  '2027-04-31T00:00:00Z',
+  '2027-13-01',
+  '2027-01-31T12:30:05',
+  '2027-01-31T25:00:00Z',
+  '1.5h',
+  '-3d',
+  'tomorrow',
+  '',
+])('%j is no moment, and is not made into another one', (text) => {
+  expect(() => momentIn(text, '--expires')).toThrow(
+    expect.objectContaining({
+      kind: 'usage',
+      message: expect.stringMatching(/^--expires must be/),
+    }),
+  )
+})
+
+test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])('%j is too far away', (text) => {
+  expect(() => momentIn(text, '--expires')).toThrow(/^--expires must lie before the year 10000/)
+})
+
+test.each([
+  ['30 d', 30 * 86_400_000],
+  ['15 d', 15 * 86_400_000],
+  ['400 d', 400 * 86_400_000],
+  ['10 y', 10 * 31_557_600_000],
+  ['47 h', 47 * 3_600_000],
+  ['61 s', 60_400],
+  ['3 min', 121_000],
+])('%s is how long a time is told', (told, milliseconds) => {
+  expect(lengthOf(milliseconds)).toBe(told)
+})
