@@ -44,7 +44,7 @@ export function choice<Name extends string>(...names: Name[]) {
   }
 }
 
-export function toggle(value: string): boolean {
+function toggle(value: string): boolean {
   return choice('true', 'false')(value) === 'true'
 }
 

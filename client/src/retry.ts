@@ -7,7 +7,7 @@ const firstPause = 200
 const longestPause = 5_000
 
 /** Seconds of `Retry-After` that are waited for at most; whoever is told more gets the error. */
-export const longestRetryAfter = 30
+const longestRetryAfter = 30
 
 /** What a repetition of the request could do that the first one did not. */
 export type Repeatable =

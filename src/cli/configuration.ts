@@ -35,7 +35,7 @@ export interface Configuration {
 const members = ['url', 'project', 'apiKey', 'apiKeyFile'] as const
 
 /** `$XDG_CONFIG_HOME/pubring/config.json`, by default below `~/.config`. */
-export function configurationPath(env: Environment): string {
+function configurationPath(env: Environment): string {
   const { XDG_CONFIG_HOME: given = '', HOME: home = homedir() } = env
   // What is not absolute is to be ignored (XDG Base Directory Specification).
   const folder = given.startsWith('/') ? given : join(home, '.config')

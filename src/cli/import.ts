@@ -117,7 +117,7 @@ function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
   if (!isHome) return error
   return new CommandError(
     'forbidden',
-    'To keep kids and times takes an API key with the role admin.',
+    'To keep kids and times takes an API key with the role admin for all projects.',
     {
       code: error.code,
       hints: ['With --kids new the keys get new ones. Nothing was imported.'],

@@ -117,7 +117,7 @@ async function confirmDeletion(
 }
 
 /** When the last verifier that honours the cache headers knows the key's state. */
-export function converges({ details: { convergedTime } }: JwtKeyWithDetails): string {
+function converges({ details: { convergedTime } }: JwtKeyWithDetails): string {
   const wait = Date.parse(convergedTime) - Date.now()
   if (wait <= 0) return 'Every verifier that honours the cache headers knows it.'
   return `Verifiers that honour the cache headers know it within ${lengthOf(wait)}.`

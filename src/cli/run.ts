@@ -4,7 +4,8 @@ import { createProgram } from './program.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Runs `pubring` with the arguments; answers the exit code. What goes wrong is said on stderr. */
-export async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function run(given: readonly string[], terminal: Terminal): Promise<number> {
+  const args = given[0] === 'help' ? [...given.slice(1), '--help'] : given
   terminal.quiet = wantsJson(args)
   const program = createProgram(terminal)
   if (args.length === 0) {

@@ -209,3 +209,34 @@ describe('with --json an error is one document on stderr', () => {
     })
   })
 })
+
+describe('a project that is not there', () => {
+  test('and that a file names: the file is said', async () => {
+    const file = shell.file('declared.json', JSON.stringify({ project: 'nowhere', keys: [] }))
+    expectFailure(await shell.pubring(['apply', file]), 'not_found', /came from .*declared\.json;/)
+  })
+
+  test('and that the command names: that is said', async () => {
+    const ran = await shell.pubring(['project', 'show', 'nowhere'])
+    expectFailure(ran, 'not_found', /came from the command line;/)
+    const listed = await shell.pubring([...list, '--project', 'nowhere'])
+    expectFailure(listed, 'not_found', /came from --project;/)
+  })
+})
+
+test.each([
+  ['key', /Usage: pubring key /],
+  ['key add', /Usage: pubring key add /],
+  ['', /Usage: pubring /],
+])('pubring help %s shows that help', async (words, usage) => {
+  const ran = await shell.pubring(['help', ...words.split(' ').filter(Boolean)])
+  expect(ran).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(usage) })
+})
+
+test('a key that is declared twice is named as the file counts, not as a request does', async () => {
+  const { publicKeyPem } = ecKey()
+  const keys = ['first', 'second'].map((name) => ({ name, publicKeyPem }))
+  const ran = await shell.pubring(['apply', shell.file('twice.json', JSON.stringify({ keys }))])
+  expectFailure(ran, 'refused', /Key 2, second: .*key 1/)
+  expect(ran.stderr).not.toContain('/keys/')
+})

@@ -104,7 +104,7 @@ async function connected<Result>(
 }
 
 /** A database on the server that the run shares, whichever engine the run is about. */
-export async function createPostgresDatabase(template: string): Promise<TestDatabase> {
+async function createPostgresDatabase(template: string): Promise<TestDatabase> {
   const name = `t_${newId().replaceAll('-', '')}`
   const server = (text: string) => connected('postgres', (client) => client.query(text))
   await server(`create database ${name} template ${template} strategy file_copy`)

@@ -42,7 +42,7 @@ export type Followed = {
  * Seconds that a question waits for news: short enough that a connection which died unnoticed is
  * given up, and another one tried, before trust ends.
  */
-export function waitFor(maxStale: number): number {
+function waitFor(maxStale: number): number {
   return Math.max(1, Math.min(60, Math.floor(maxStale / 3_000)))
 }
 

@@ -12,7 +12,7 @@ export type ApiRequest = {
 }
 
 /** The same by `curl`; the API key comes from the environment and is not in it. */
-export function curlOf(base: string, { method = 'GET', path, body }: ApiRequest): string {
+function curlOf(base: string, { method = 'GET', path, body }: ApiRequest): string {
   const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(base + path)}`]
   lines.push(`  -H "X-Api-Key: $PUBRING_API_KEY"`)
   if (body !== undefined) {

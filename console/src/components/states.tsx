@@ -1,4 +1,4 @@
-import { Card, Center, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Center, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 
 /** Where there is nothing yet: what it is, and how to begin. */
@@ -45,14 +45,5 @@ export function PageHead(props: { title: ReactNode; children?: ReactNode; action
       </div>
       <Group gap="sm">{props.actions}</Group>
     </Group>
-  )
-}
-
-/** A sheet that a page's content stands on. */
-export function Panel({ children }: { children: ReactNode }) {
-  return (
-    <Card withBorder padding="lg">
-      {children}
-    </Card>
   )
 }

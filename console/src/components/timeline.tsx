@@ -2,8 +2,8 @@ import { Button, Card, Group, Stack, Text } from '@mantine/core'
 import { useDocumentVisibility } from '@mantine/hooks'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import type { Event, Project } from '../../../client/src/index.ts'
-import { headOf, pageBefore } from '../events/pages.ts'
+import type { Client, Event, Project } from '../../../client/src/index.ts'
+import { headOf, type List, pageBefore } from '../events/pages.ts'
 import { labelsOf } from '../events/sentences.ts'
 import { useSession } from '../session/session.tsx'
 import { CurlHint } from './curl.tsx'
@@ -43,12 +43,23 @@ function useEvents(project: Project | undefined) {
     queryFn: async ({ signal, pageParam }) => {
       const list = (after: number, limit: number) =>
         client.events.list({ signal, after, limit, ...(project && { project: project.id }) })
-      const newest = pageParam ?? (await headOf(list))
+      const newest = pageParam ?? (await newestRevision(client, project, list, signal))
       return { items: await pageBefore(list, newest, pageSize), oldest: newest - pageSize }
     },
     initialPageParam: undefined as number | undefined,
     getNextPageParam: ({ oldest }) => (oldest > 0 ? oldest : undefined),
   })
+}
+
+/** A project tells its own: it is its revision. */
+async function newestRevision(
+  client: Client,
+  project: Project | undefined,
+  list: List,
+  signal: AbortSignal,
+): Promise<number> {
+  if (project === undefined) return headOf(list)
+  return (await client.projects.get(project.id, { signal })).revision
 }
 
 /** Events that were read, what is shown of them, and the way to older ones. */

@@ -1,7 +1,7 @@
 import type { Event } from '../../../client/src/index.ts'
 
 /** Reads `limit` events after the revision `after`. */
-type List = (after: number, limit: number) => Promise<Event[]>
+export type List = (after: number, limit: number) => Promise<Event[]>
 
 /**
  * The newest revision of a ledger; 0 where it is empty. Revisions have no gap, so that it is found by

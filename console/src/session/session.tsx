@@ -14,7 +14,7 @@ import { forgetRotations } from '../pages/rotate/progress.ts'
 const storageKey = 'pubring.apiKey'
 
 /** The service that sent this page: `/console/` and `/v1` stand side by side. */
-export const serviceUrl = new URL('..', document.baseURI.replace(/#.*$/, '')).href
+const serviceUrl = new URL('..', document.baseURI.replace(/#.*$/, '')).href
 
 /** Who is signed in. The API key itself is in `client` and in the tab's session storage alone. */
 export type Session = { client: Client; self: ApiKey; signOut(): void }

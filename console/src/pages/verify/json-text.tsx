@@ -5,7 +5,7 @@ const token = /("(?:\\.|[^"\\])*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*
 type Piece = { at: number; text: string; kind?: 'name' | 'string' | 'other' }
 
 /** JSON cut into names, strings, other values and what stands between; nothing is lost or added. */
-export function piecesOf(json: string): Piece[] {
+function piecesOf(json: string): Piece[] {
   const pieces: Piece[] = []
   let done = 0
   for (const match of json.matchAll(token)) {
