@@ -70,7 +70,10 @@ export interface Tables {
     expire_time: string | null
     last_use_time: string | null
   }
-  /** RFC 7638 thumbprints and material hashes of public keys whose private halves were submitted. */
+  /**
+   * RFC 7638 thumbprints and material hashes of public keys whose private halves were submitted. Within
+   * a transaction also what nobody else may take meanwhile: the same of new keys, and `kid KID`.
+   */
   blocked_fingerprint: {
     fingerprint: string
     create_time: string
