@@ -192,10 +192,10 @@ describe('lastUseTime', () => {
   test('does not move once the API key opens nothing, and makes no event', async () => {
     const { id, apiKey } = await create({})
     await self(apiKey)
+    await patch(id, { active: false })
     await server.app.authenticator.flush()
     const last = await lastUse(id)
-    await self(apiKey)
-    await patch(id, { active: false })
+    expect(last).toBeDefined()
     const revision = (await server.context.store.revisions([systemLedger])).get(systemLedger)
     await self(apiKey)
     await server.app.authenticator.flush()

@@ -110,7 +110,7 @@ describe('another project is as if it were not there', () => {
   })
 })
 
-/** A call whose arguments are made before its time is taken. */
+/** A call whose arguments are made before the time of either of a pair is taken. */
 type Call = (foreign: boolean) => () => Promise<unknown>
 
 /**
@@ -121,8 +121,9 @@ async function timed(prepare: Call): Promise<{ foreign: number; absent: number }
   const pairs: { foreign: number; absent: number }[] = []
   for (let round = 0; round < 220; round += 1) {
     const pair = { foreign: 0, absent: 0 }
+    const calls = { foreign: prepare(true), absent: prepare(false) }
     for (const which of round % 2 === 0 ? order : order.toReversed()) {
-      const call = prepare(which === 'foreign')
+      const call = calls[which]
       const start = performance.now()
       await call()
       pair[which] = performance.now() - start
