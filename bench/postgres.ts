@@ -63,7 +63,7 @@ const change = (place: number) => {
 }
 print('changes, all of one project', await rateOf(() => change(0)))
 print(`changes, of ${clients} projects`, await rateOf((client) => change(client)))
-print('look-ups of a revision', await rateOf(() => store.revisions([projects[0]?.id ?? ''])))
+print('look-ups of a head', await rateOf(() => store.heads([projects[0]?.id ?? ''])))
 await store.close()
 
 const replicas = createReplicas(url)

@@ -3,7 +3,7 @@ import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { parseId } from './ids.ts'
-import type { ApiKeyRecord, ProjectRecord } from './records.ts'
+import type { ApiKeyRecord, FoundProject } from './records.ts'
 
 /** Who a request comes from, as its API key says. */
 export interface Principal {
@@ -12,6 +12,10 @@ export interface Principal {
   role: Role
   /** The one project it is bound to; absent: all. */
   projectId?: string
+  /** When it ends to open anything; absent: never. */
+  expireTime?: string
+  /** Hash of the system ledger's last event when all this was so. */
+  head: string
 }
 
 /** What an operation asks of its caller; stated where its route is registered. */
@@ -46,7 +50,7 @@ export async function findProject(
   context: Context,
   principal: Principal,
   idOrName: string,
-): Promise<ProjectRecord> {
+): Promise<FoundProject> {
   const ref = parseProjectRef(idOrName)
   // No project can have another name, and not every database takes every text (PostgreSQL: no NUL).
   const possible = 'id' in ref || projectNamePattern.test(ref.name)
@@ -56,7 +60,7 @@ export async function findProject(
   return project
 }
 
-function isNamedBy(ref: ProjectRef, { id, name }: ProjectRecord): boolean {
+function isNamedBy(ref: ProjectRef, { id, name }: FoundProject): boolean {
   return 'id' in ref ? ref.id === id : ref.name === name
 }
 

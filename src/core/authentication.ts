@@ -5,23 +5,16 @@ import type { Context } from './context.ts'
 import { createLastUses } from './last-uses.ts'
 import { systemLedgerId } from './ledger.ts'
 import type { ApiKeyRecord } from './records.ts'
-import type { RevisionLookup } from './revision-lookup.ts'
 import { apiKeyDigest, readApiKeySecret } from './secrets.ts'
-import { now } from './times.ts'
+import { isoTime } from './times.ts'
 
 /** API keys that are remembered; unknown secrets are not, so nobody can fill the memory with them. */
 const maxRemembered = 10_000
 
-/**
- * Milliseconds after which one is read again all the same: a fail-over that loses changes gives their
- * revisions to others.
- */
-const maxAge = 30_000
-
 interface Remembered {
   record: ApiKeyRecord
-  /** The system ledger's revision at which the record was so. */
-  revision: number
+  /** Hash of the system ledger's last event when the record was so. */
+  head: string
 }
 
 export interface Authenticator {
@@ -30,6 +23,8 @@ export interface Authenticator {
    * second says nothing about why, so that nobody learns which secrets once were good.
    */
   authenticate(header: string | undefined): Promise<Principal>
+  /** The API key was used now. */
+  noteUse(apiKeyId: string): void
   /** Writes down what is noted of last uses. */
   flush(): Promise<void>
   /** The same, for the last time. */
@@ -37,36 +32,47 @@ export interface Authenticator {
 }
 
 /**
- * Every change to an API key raises the system ledger's revision, so a remembered API key holds as
- * long as that has not moved: a revocation, demotion or expiry counts from the next request on, on
- * every replica. The revision is read before the record, which is therefore never older than it.
+ * Every change to an API key is an event of the system ledger, so a remembered API key holds as long
+ * as that has not gone on: a revocation, demotion or expiry counts from the next request on, on
+ * every replica. The ledger is looked at before the record is read, which is therefore never older.
  */
-export function createAuthenticator(context: Context, revisions: RevisionLookup): Authenticator {
-  const { store, clock } = context
-  const remembered = new LRUCache<string, Remembered>({ max: maxRemembered, ttl: maxAge })
+export function createAuthenticator({ store, clock }: Context): Authenticator {
+  const remembered = new LRUCache<string, Remembered>({ max: maxRemembered })
   const lastUses = createLastUses(store)
 
-  async function find(digest: string): Promise<ApiKeyRecord | undefined> {
-    const revision = await revisions.current(systemLedgerId)
+  async function find(digest: string): Promise<Remembered | undefined> {
+    const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
     const known = remembered.get(digest)
-    if (known !== undefined && known.revision === revision) return known.record
+    if (known !== undefined && known.head === head) return known
     const record = await store.findApiKeyByDigest(digest)
-    if (record === undefined || revision === undefined) remembered.delete(digest)
-    else remembered.set(digest, { record, revision })
-    return record
+    if (record === undefined || head === undefined) {
+      remembered.delete(digest)
+      return undefined
+    }
+    const found = { record, head }
+    remembered.set(digest, found)
+    return found
   }
 
   return {
     async authenticate(header) {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
       const secret = readApiKeySecret(header)
-      const record = secret === undefined ? undefined : await find(apiKeyDigest(secret))
-      const time = now(clock)
-      if (record === undefined || !isUsable(record, time)) throw invalidApiKey()
-      const { id, name, role, projectId } = record
+      const found = secret === undefined ? undefined : await find(apiKeyDigest(secret))
+      const time = clock.now()
+      if (found === undefined || !isUsable(found.record, isoTime(time))) throw invalidApiKey()
+      const { id, name, role, projectId, expireTime } = found.record
       lastUses.note(id, time)
-      return { apiKeyId: id, name, role, ...(projectId === undefined ? {} : { projectId }) }
+      return {
+        apiKeyId: id,
+        name,
+        role,
+        ...(projectId === undefined ? {} : { projectId }),
+        ...(expireTime === undefined ? {} : { expireTime }),
+        head: found.head,
+      }
     },
+    noteUse: (apiKeyId) => lastUses.note(apiKeyId, clock.now()),
     flush: lastUses.flush,
     close: lastUses.close,
   }

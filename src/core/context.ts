@@ -3,7 +3,16 @@ import type { ChangeOf, ChangeResults, ChangeType } from './changes.ts'
 import type { BulkIntake } from './intake/bulk.ts'
 import type { Exposed, Verdict } from './intake/types.ts'
 import type { LedgerEvent } from './ledger.ts'
-import type { ApiKeyRecord, KeyCount, KeySet, ProjectRecord, RsaKey } from './records.ts'
+import type {
+  ApiKeyRecord,
+  FoundProject,
+  KeyCount,
+  KeySet,
+  LedgerHead,
+  ProjectRecord,
+  RsaKey,
+  SeenLedger,
+} from './records.ts'
 
 /** How a caller names a project. */
 export type ProjectRef = { id: string } | { name: string }
@@ -18,14 +27,20 @@ export interface Store {
    * loss of power); rejects with a PubringError, and then nothing of it was kept.
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
-  findProject(ref: ProjectRef): Promise<ProjectRecord | undefined>
+  findProject(ref: ProjectRef): Promise<FoundProject | undefined>
   /** A page in order of id (which is order of creation); `after` is the last id of the page before. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
   /**
-   * The present revisions of ledgers (a project's, or the system's): what copies of a project's
-   * data must be compared with. A ledger that is not known has no entry; a deleted project's stays.
+   * Where ledgers end at present (a project's, or the system's): what copies of a project's data must
+   * be compared with. A ledger that is not known has no entry; a deleted project's stays. There may be
+   * entries that were not asked for.
    */
-  revisions(ledgerIds: readonly string[]): Promise<Map<string, number>>
+  heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
+  /**
+   * Whether none of the ledgers has gone on, so that what was read of them still is so. Looks no
+   * earlier than it is called, and answers at once where that takes no waiting.
+   */
+  areUnchanged(seen: readonly SeenLedger[]): boolean | Promise<boolean>
   /** Events after the given revision, in order. */
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Keys and revision in one snapshot; undefined where there is no such project. */
@@ -48,7 +63,7 @@ export interface Store {
    * Where what is published may be read instead: as fresh as the servers there are, and never older
    * than what this process has seen. Absent: here.
    */
-  published?: Pick<Store, 'revisions' | 'keySet'>
+  published?: Pick<Store, 'heads' | 'keySet'>
   /** How many keys there are of each kind, at the time given (ISO 8601). */
   countKeys(time: string): Promise<KeyCount[]>
   /** Resolves when all that is stored can be read: what serving depends on. */

@@ -46,7 +46,7 @@ export async function findLedger(
     const isAbsent = error instanceof PubringError && error.code === 'project_not_found'
     const mayLookBack = principal.role === 'admin' && principal.projectId === undefined
     if (!isAbsent || !mayLookBack || id === undefined || id === systemLedgerId) throw error
-    const known = await context.store.revisions([id])
+    const known = await context.store.heads([id])
     if (!known.has(id)) throw error
     return id
   }

@@ -13,14 +13,20 @@ export interface KeyDocument {
   etag: string
 }
 
-/** Everything that was made of one key set. */
-interface Documents {
+/** One that was made of a key set, and for how long it is as it is. */
+export interface KeptDocument extends KeyDocument {
+  /** Hash of the last event of the project's ledger. */
+  head: string
   /** Epoch milliseconds from and until which each key is as active as it is shown. */
   from: number
   until: number
-  all?: KeyDocument
-  active?: KeyDocument
-  single: Map<string, KeyDocument>
+}
+
+/** Everything that was made of one key set. */
+interface Documents extends Pick<KeptDocument, 'head' | 'from' | 'until'> {
+  all?: KeptDocument
+  active?: KeptDocument
+  single: Map<string, KeptDocument>
 }
 
 /**
@@ -34,12 +40,12 @@ export async function listDocument(
   context: Context,
   projectId: string,
   filter: { activeOnly: boolean },
-): Promise<KeyDocument> {
+): Promise<KeptDocument> {
   const found = await keySet(context, projectId)
   const time = context.clock.now()
   const documents = documentsOf(found, time)
   const which = filter.activeOnly ? 'active' : 'all'
-  documents[which] ??= list(found.keys, isoTime(time), filter.activeOnly)
+  documents[which] ??= kept(documents, list(found.keys, isoTime(time), filter.activeOnly))
   return documents[which]
 }
 
@@ -48,17 +54,17 @@ export async function keyDocument(
   context: Context,
   projectId: string,
   kid: string,
-): Promise<KeyDocument> {
+): Promise<KeptDocument> {
   const found = await keySet(context, projectId)
   const time = context.clock.now()
-  const { single } = documentsOf(found, time)
+  const documents = documentsOf(found, time)
   const id = parseId(kid)
-  const known = id === undefined ? undefined : single.get(id)
+  const known = id === undefined ? undefined : documents.single.get(id)
   if (known !== undefined) return known
   const key = found.keys.find((candidate) => candidate.id === id)
   if (key === undefined) throw keyNotFound()
-  const document = documentOf(key, isoTime(time), context.config)
-  single.set(key.id, document)
+  const document = kept(documents, documentOf(key, isoTime(time), context.config))
+  documents.single.set(key.id, document)
   return document
 }
 
@@ -75,12 +81,17 @@ function documentsOf(found: KeySet, time: number): Documents {
     .map(({ expireTime }) => (expireTime === undefined ? Number.NaN : Date.parse(expireTime)))
     .filter((expiry) => expiry > time)
   const documents = {
+    head: found.head,
     from: time,
     until: Math.min(Number.POSITIVE_INFINITY, ...expiries),
     single: new Map(),
   }
   made.set(found, documents)
   return documents
+}
+
+function kept({ head, from, until }: Documents, document: KeyDocument): KeptDocument {
+  return { ...document, head, from, until }
 }
 
 function list(keys: readonly KeyRecord[], time: string, activeOnly: boolean): KeyDocument {

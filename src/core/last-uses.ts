@@ -1,10 +1,12 @@
 import type { Store } from './context.ts'
+import { isoTime } from './times.ts'
 
 /** Milliseconds between two writings. */
 const flushInterval = 10_000
 
 export interface LastUses {
-  note(apiKeyId: string, time: string): void
+  /** `time`: milliseconds since the epoch. */
+  note(apiKeyId: string, time: number): void
   /** Resolves once what was noted before is written down, or was found not to be possible now. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -16,19 +18,20 @@ export interface LastUses {
  * again, and is lost with the process.
  */
 export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
-  const uses = new Map<string, string>()
+  const uses = new Map<string, number>()
   const timer = setInterval(() => void flush(), flushInterval)
   timer.unref()
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
     if (uses.size === 0) return
-    const noted = [...uses].map(([id, time]) => ({ id, time }))
+    const noted = [...uses]
     uses.clear()
     try {
-      await store.commit({ type: 'api_key.touch', uses: noted })
+      const written = noted.map(([id, time]) => ({ id, time: isoTime(time) }))
+      await store.commit({ type: 'api_key.touch', uses: written })
     } catch {
-      for (const { id, time } of noted) if (!uses.has(id)) uses.set(id, time)
+      for (const [id, time] of noted) if (!uses.has(id)) uses.set(id, time)
     }
   }
   async function flush(): Promise<void> {

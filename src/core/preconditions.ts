@@ -51,6 +51,7 @@ export function apiKeyEntityTag(apiKey: ApiKey): string {
  * comparison (RFC 9110 section 8.8.3.2) is that of `If-None-Match`.
  */
 export function matchesTag(header: string, tag: string, comparison: 'strong' | 'weak'): boolean {
+  if (header === tag) return true
   return header.split(',').some((part) => {
     const candidate = part.trim()
     if (candidate === '*') return true

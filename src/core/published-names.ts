@@ -17,6 +17,8 @@ export interface PublishedNames {
    * an id exists is for the documents to say.
    */
   resolve(ref: ProjectRef): Promise<string>
+  /** Whether `resolve` would answer the same, and at once. */
+  isCurrent(ref: ProjectRef, projectId: string): boolean
   /** A project of this process was created, renamed or deleted: names are to be looked up again. */
   changed(): void
 }
@@ -66,6 +68,11 @@ export function createPublishedNames(
         known.recheckAt = clock.monotonic() + recheckInterval
         return known.projectId
       }
+    },
+    isCurrent(ref, projectId) {
+      if ('id' in ref) return ref.id === projectId
+      const known = names.get(ref.name)
+      return known?.projectId === projectId && clock.monotonic() < known.recheckAt
     },
     changed() {
       changes += 1

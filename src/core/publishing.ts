@@ -10,12 +10,6 @@ import { isoTime } from './times.ts'
 /** Milliseconds for which a look at the revision holds: half of the second that is promised. */
 export const recheckInterval = 500
 
-/**
- * Milliseconds after which the keys themselves are read again: a database that lost its last changes
- * in a fail-over gives their revisions to other ones.
- */
-const rereadInterval = 30_000
-
 /** Milliseconds that a caller waits for a look where there is something good to serve instead. */
 const patience = 400
 
@@ -38,6 +32,8 @@ export interface PublishedProject {
   validUntil: number
   /** Monotonic milliseconds at which the look at the store began that found it so. */
   seen: number
+  /** Epoch milliseconds until which `maxAge` is what it is. */
+  steadyUntil: number
   jwks: PublishedDocument
   discovery: PublishedDocument
 }
@@ -45,8 +41,6 @@ export interface PublishedProject {
 /** What is kept of a project between requests. */
 interface Entry {
   keySet: KeySet
-  /** Monotonic milliseconds at which the key set was read. */
-  read: number
   jwks: Omit<PublishedDocument, 'maxAge'>
   discovery: Omit<PublishedDocument, 'maxAge'>
   validUntil: number
@@ -72,6 +66,8 @@ export interface Publisher {
    * `storage_unavailable`. Never an empty set for a project that has keys.
    */
   published(projectId: string): Promise<PublishedProject>
+  /** Whether `published` would answer the same, and at once. */
+  isCurrent(published: PublishedProject): boolean
   /** The project was changed: no look that began before now serves it any more. */
   changed(projectId: string): void
 }
@@ -97,17 +93,16 @@ export function createPublisher(context: Context): Publisher {
   async function read(projectId: string, look: Look): Promise<Entry> {
     const seen = clock.monotonic()
     const known = entries.peek(projectId)
-    const kept = known !== undefined && seen - known.read < rereadInterval ? known : undefined
-    const revisions = kept && (await store.revisions([projectId]))
-    const same = kept !== undefined && revisions?.get(projectId) === kept.keySet.revision
-    const keySet = same ? kept.keySet : await store.keySet(projectId)
+    // The hash tells histories apart: a fail-over that loses changes gives their revisions to others.
+    const head = known && (await store.heads([projectId])).get(projectId)?.hash
+    const same = known !== undefined && known.keySet.head === head
+    const keySet = same ? known.keySet : await store.keySet(projectId)
     if (keySet === undefined) {
       if (!look.overtaken) entries.delete(projectId)
       throw publishedNowhere()
     }
     const entry = {
       ...documentsOf(projectId, keySet, known),
-      read: same ? kept.read : seen,
       seen,
       recheckAt: seen + recheckInterval,
     }
@@ -120,11 +115,12 @@ export function createPublisher(context: Context): Publisher {
     if (known?.keySet === keySet && now < known.validUntil) return known
     return documents(context, projectId, keySet, now)
   }
+  function isFresh({ recheckAt, validUntil }: Entry): boolean {
+    return clock.monotonic() < recheckAt && clock.now() < validUntil
+  }
   async function current(projectId: string): Promise<Entry> {
     const known = entries.get(projectId)
-    const isFresh =
-      known !== undefined && clock.monotonic() < known.recheckAt && clock.now() < known.validUntil
-    if (isFresh) return known
+    if (known !== undefined && isFresh(known)) return known
     const look = looks.get(projectId) ?? begin(projectId)
     if (known === undefined) return look.done
     try {
@@ -142,8 +138,8 @@ export function createPublisher(context: Context): Publisher {
     const time = clock.monotonic()
     if (known === undefined || time >= limit) throw error
     const recheckAt = Math.min(time + recheckInterval, limit)
-    const { read, seen } = known
-    const entry = { ...documentsOf(projectId, known.keySet, known), read, seen, recheckAt }
+    const { seen } = known
+    const entry = { ...documentsOf(projectId, known.keySet, known), seen, recheckAt }
     if (!look.overtaken) entries.set(projectId, entry)
     return entry
   }
@@ -155,6 +151,7 @@ export function createPublisher(context: Context): Publisher {
       revision: entry.keySet.revision,
       validUntil: entry.validUntil,
       seen: entry.seen,
+      steadyUntil: entry.validUntil - maxAge * 1000,
       jwks: { ...entry.jwks, maxAge },
       discovery: { ...entry.discovery, maxAge },
     }
@@ -162,6 +159,12 @@ export function createPublisher(context: Context): Publisher {
 
   return {
     published: async (projectId) => present(projectId, await current(projectId)),
+    isCurrent({ projectId, seen, steadyUntil, jwks, discovery }) {
+      const known = entries.get(projectId)
+      if (known === undefined || known.seen !== seen) return false
+      const isSame = known.jwks.etag === jwks.etag && known.discovery.etag === discovery.etag
+      return isSame && isFresh(known) && clock.now() <= steadyUntil
+    },
     changed(projectId) {
       const running = looks.get(projectId)
       if (running !== undefined) running.overtaken = true

@@ -11,6 +11,25 @@ export interface ProjectRecord {
   updateTime: string
 }
 
+/** A project as it was read. */
+export interface FoundProject extends ProjectRecord {
+  /** Hash of its ledger's last event at that time. */
+  head: string
+}
+
+/** Where a ledger ends. */
+export interface LedgerHead {
+  revision: number
+  /** Hash of the last event. */
+  hash: string
+}
+
+/** A ledger as it ended when something was read of what it tells. */
+export interface SeenLedger {
+  ledgerId: string
+  hash: string
+}
+
 /** A JWT key as the store keeps it. Whether it is *active* is for `isActive` to say. */
 export interface KeyRecord {
   id: string

@@ -1,4 +1,5 @@
 import type { Store } from './context.ts'
+import type { LedgerHead } from './records.ts'
 
 /** What a look at a ledger found: its revision, or that the store could not tell in time. */
 export type Sighting = number | 'unknown'
@@ -36,8 +37,8 @@ export function createRevisionWatch(store: Store, interval: number): RevisionWat
   }
   async function look(ids: string[]): Promise<void> {
     // A store that cannot answer tells nothing; why is for those to say who serve from it.
-    const revisions = await store.revisions(ids).catch(() => new Map<string, number>())
-    tell(ids, (id) => revisions.get(id) ?? 'unknown')
+    const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
+    tell(ids, (id) => heads.get(id)?.revision ?? 'unknown')
   }
   async function tick(): Promise<void> {
     timer = undefined

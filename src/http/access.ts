@@ -4,8 +4,9 @@ import { type Authenticator, createAuthenticator } from '../core/authentication.
 import type { Origin } from '../core/changes.ts'
 import type { Context } from '../core/context.ts'
 import { findLedger } from '../core/events.ts'
-import type { ProjectRecord } from '../core/records.ts'
-import { createRevisionLookup } from '../core/revision-lookup.ts'
+import type { KeptDocument } from '../core/key-documents.ts'
+import { systemLedgerId } from '../core/ledger.ts'
+import type { FoundProject } from '../core/records.ts'
 import { now } from '../core/times.ts'
 import type { ErrorCode } from '../errors.ts'
 
@@ -25,7 +26,7 @@ declare module 'fastify' {
     /** Who asks; set where the route states an access. */
     principal: Principal | undefined
     /** The project that the path names; set where the path has `:projectIdOrName`. */
-    project: ProjectRecord | undefined
+    project: FoundProject | undefined
     /** The ledger of the project that the path names; set where the route reads the ledger. */
     ledgerId: string | undefined
   }
@@ -33,7 +34,7 @@ declare module 'fastify' {
 
 /** The first check of all: 401, before anything else of the request is looked at. */
 export function addAuthentication(app: FastifyInstance, context: Context): void {
-  const authenticator = createAuthenticator(context, createRevisionLookup(context.store))
+  const authenticator = createAuthenticator(context)
   app.decorate('authenticator', authenticator)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
@@ -87,7 +88,7 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 /** The project in the path; only for routes that state an access and have one. */
-export function projectOf(request: FastifyRequest): ProjectRecord {
+export function projectOf(request: FastifyRequest): FoundProject {
   if (request.project === undefined) throw new Error('The route names no project.')
   return request.project
 }
@@ -96,6 +97,34 @@ export function projectOf(request: FastifyRequest): ProjectRecord {
 export function ledgerOf(request: FastifyRequest): string {
   if (request.ledgerId === undefined) throw new Error('The route names no ledger.')
   return request.ledgerId
+}
+
+/**
+ * Lets others who ask the same with the same API key have the answer, which shows the project alone:
+ * as long as the API keys and the project are unchanged, and the document and the API key hold.
+ */
+export function allowReuse(
+  request: FastifyRequest,
+  { store, clock }: Context,
+  document: Pick<KeptDocument, 'head' | 'from' | 'until'>,
+): void {
+  const { apiKeyId, head, expireTime } = principalOf(request)
+  const { id: ledgerId, head: projectHead } = projectOf(request)
+  const seen = [
+    { ledgerId: systemLedgerId, hash: head },
+    { ledgerId, hash: projectHead },
+    { ledgerId, hash: document.head },
+  ]
+  const expiry = expireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(expireTime)
+  const until = Math.min(document.until, expiry)
+  const { authenticator } = request.server
+  request.reuse = {
+    isCurrent() {
+      const time = clock.now()
+      return document.from <= time && time < until && store.areUnchanged(seen)
+    },
+    used: () => authenticator.noteUse(apiKeyId),
+  }
 }
 
 /** Who asks for a change, when, and in which request. */

@@ -1,6 +1,7 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../core/context.ts'
+import { createRequestIds } from '../core/ids.ts'
 import { createLive } from '../core/live.ts'
 import { addAccess, addAuthentication } from './access.ts'
 import { apiKeyRoutes } from './api-keys.ts'
@@ -21,6 +22,7 @@ import { addMethods } from './methods.ts'
 import { addMetrics } from './metrics.ts'
 import { addOpenApi } from './openapi.ts'
 import type { HttpOptions } from './options.ts'
+import { addOutcomes } from './outcomes.ts'
 import { addOverload } from './overload.ts'
 import { projectRoutes } from './projects.ts'
 import { publishedRoutes } from './published.ts'
@@ -29,6 +31,7 @@ import { addRateLimits } from './rate-limits.ts'
 import { addSecurityHeaders } from './security-headers.ts'
 import { createServer } from './server.ts'
 import { addShutdown } from './shutdown.ts'
+import { addStoredAnswers } from './stored-answers.ts'
 import { tokenCheckRoutes } from './token-checks.ts'
 import { addValidation } from './validation.ts'
 
@@ -37,7 +40,8 @@ export type HttpApp = FastifyInstance
 
 /** The HTTP side of Pubring, not yet listening. `close()` answers what was accepted, then ends. */
 export async function buildApp(given: Context, options: HttpOptions): Promise<HttpApp> {
-  const app = createServer(options)
+  const newRequestId = createRequestIds()
+  const app = createServer(options, newRequestId)
   const live = createLive(given)
   const { context } = live
   app.addHook('onRequest', (request, reply, done) => {
@@ -46,9 +50,11 @@ export async function buildApp(given: Context, options: HttpOptions): Promise<Ht
   })
   addShutdown(app)
   app.addHook('preClose', async () => live.close())
+  addOutcomes(app)
   addRequestLog(app, options)
   addMetrics(app, live, options)
   addErrors(app, options)
+  addStoredAnswers(app, newRequestId)
   await addSecurityHeaders(app, options.publicUrl)
   addMethods(app)
   addHostCheck(app)

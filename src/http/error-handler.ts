@@ -7,16 +7,8 @@ import { lingering } from './lingering.ts'
 import type { HttpOptions } from './options.ts'
 import { renderProblem } from './problem.ts'
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The error that the request ended with, for its line in the log. */
-    problem: PubringError | undefined
-  }
-}
-
 /** Every error of every route goes out here, in the one form. */
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
-  app.decorateRequest('problem', undefined)
   app.setErrorHandler((error, request, reply) => {
     const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
     const problem = problemOf(error, request.raw.url, { bodyLimit })

@@ -12,7 +12,7 @@ import { documentOf, type KeyDocument, keyDocument, listDocument } from '../core
 import { createKey, deleteKey, type KeyReference, updateKey } from '../core/keys.ts'
 import { keyEntityTag } from '../core/preconditions.ts'
 import { now } from '../core/times.ts'
-import { originOf, projectOf } from './access.ts'
+import { allowReuse, originOf, projectOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from './paths.ts'
 
@@ -89,7 +89,9 @@ function readRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const activeOnly = request.query.active === true
-      return sendDocument(reply, await listDocument(context, projectOf(request).id, { activeOnly }))
+      const document = await listDocument(context, projectOf(request).id, { activeOnly })
+      allowReuse(request, context, document)
+      return sendDocument(reply, document)
     },
   })
   app.route({
@@ -105,7 +107,9 @@ function readRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const { kid } = request.params
-      return sendDocument(reply, await keyDocument(context, projectOf(request).id, kid))
+      const document = await keyDocument(context, projectOf(request).id, kid)
+      allowReuse(request, context, document)
+      return sendDocument(reply, document)
     },
   })
 }

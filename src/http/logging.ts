@@ -34,19 +34,10 @@ const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
  */
 export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): void {
   if (!requestLogLevels.includes(logLevel)) return
-  app.addHook('onResponse', (request, reply, done) => {
-    request.log.info(
-      {
-        method: request.method,
-        route: request.is404 ? undefined : request.routeOptions.url,
-        status: reply.statusCode,
-        code: request.problem?.code,
-        ms: Math.round(reply.elapsedTime * 10) / 10,
-        apiKeyId: request.principal?.apiKeyId,
-      },
-      'request',
-    )
-    done()
+  app.outcomes.observe(({ requestId, method, route, status, problem, ms, apiKeyId }) => {
+    const code = problem?.code
+    const rounded = Math.round(ms * 10) / 10
+    app.log.info({ requestId, method, route, status, code, ms: rounded, apiKeyId }, 'request')
   })
 }
 

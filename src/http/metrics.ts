@@ -1,17 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { Live } from '../core/live.ts'
 import { addGauges } from './gauges.ts'
 import type { HttpOptions } from './options.ts'
+import type { Outcome } from './outcomes.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Empty where nothing is counted. */
     metrics: Registry
-  }
-  interface FastifyRequest {
-    /** Milliseconds since the look at the store that the published answer rests on. */
-    lookAge: number | undefined
   }
 }
 
@@ -33,19 +30,17 @@ const refusals: readonly string[] = [
  * each: patterns of routes, our own codes, algorithms; never an address, a name, an id or a secret.
  */
 export function addMetrics(app: FastifyInstance, live: Live, { metrics }: HttpOptions): void {
-  app.decorateRequest('lookAge', undefined)
   const registry = new Registry()
   app.decorate('metrics', registry)
   if (!metrics) return
   collectDefaultMetrics({ register: registry })
   addGauges(registry, app, live)
-  const notes = [requestNotes(registry), refusalNotes(registry), publishingNotes(registry)]
-  app.addHook('onResponse', async (request, reply) => {
-    for (const note of notes) note(request, reply)
-  })
+  app.outcomes.observe(requestNotes(registry))
+  app.outcomes.observe(refusalNotes(registry))
+  app.outcomes.observe(publishingNotes(registry))
 }
 
-type Note = (request: FastifyRequest, reply: FastifyReply) => void
+type Note = (outcome: Outcome) => void
 
 function requestNotes(registry: Registry): Note {
   const registers = [registry]
@@ -62,19 +57,10 @@ function requestNotes(registry: Registry): Note {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   })
-  return (request, reply) => {
-    const { method } = request
-    const route = request.is404 ? 'none' : (request.routeOptions.url ?? 'none')
-    const code = request.problem?.code ?? ''
-    requests.inc({ method, route, status: reply.statusCode, code })
-    if (!isWaiting(reply)) durations.observe({ method, route }, reply.elapsedTime / 1_000)
+  return ({ method, route = 'none', status, problem, ms, waited }) => {
+    requests.inc({ method, route, status, code: problem?.code ?? '' })
+    if (!waited) durations.observe({ method, route }, ms / 1_000)
   }
-}
-
-/** Held requests and event streams take as long as there is no news. */
-function isWaiting(reply: FastifyReply): boolean {
-  const waited = reply.getHeader('preference-applied') !== undefined
-  return waited || reply.getHeader('content-type') === 'text/event-stream'
 }
 
 function refusalNotes(registry: Registry): Note {
@@ -109,9 +95,9 @@ function publishingNotes(registry: Registry): Note {
     help: 'Documents older than a second that were served while the database was away.',
     registers,
   })
-  return ({ lookAge }, reply) => {
-    if (lookAge === undefined || reply.statusCode >= 400) return
-    served.inc({ status: reply.statusCode })
+  return ({ lookAge, status }) => {
+    if (lookAge === undefined || status >= 400) return
+    served.inc({ status })
     ages.observe(lookAge / 1_000)
     if (lookAge > freshness) stale.inc()
   }

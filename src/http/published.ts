@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../contract/published.ts'
 import { parseProjectRef } from '../core/access.ts'
+import type { ProjectRef } from '../core/context.ts'
 import type { Live } from '../core/live.ts'
 import type { Place } from '../core/live-jwks.ts'
 import { matchesTag } from '../core/preconditions.ts'
@@ -67,10 +68,12 @@ function jwksRoute(app: App, live: Live): void {
       response: { 200: Jwks },
     },
     handler: async (request, reply) => {
-      const projectId = await live.names.resolve(parseProjectRef(request.params.projectIdOrName))
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      const projectId = await live.names.resolve(ref)
       const present = await live.publisher.published(projectId)
-      const { jwks, seen } = await awaitNews(live, present, request, reply)
-      request.lookAge = live.context.clock.monotonic() - seen
+      const published = await awaitNews(live, present, request, reply)
+      const { jwks } = published
+      restOn(request, live, ref, published)
       const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: of the usual type too, or a shared cache would give it to whoever asks for the other.
       reply.header('vary', 'Accept')
@@ -131,11 +134,27 @@ function discoveryRoute(app: App, live: Live): void {
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
       if ('name' in ref) throw byIdAlone()
-      const { discovery, seen } = await live.publisher.published(ref.id)
-      request.lookAge = live.context.clock.monotonic() - seen
+      const published = await live.publisher.published(ref.id)
+      const { discovery } = published
+      restOn(request, live, ref, published)
       return sendDocument(reply, discovery, 'application/json')
     },
   })
+}
+
+/** Notes what the answer rests on, and as long as that holds lets others have it too. */
+function restOn(
+  request: FastifyRequest,
+  { names, publisher, context }: Live,
+  ref: ProjectRef,
+  published: PublishedProject,
+): void {
+  const lookAge = () => context.clock.monotonic() - published.seen
+  request.lookAge = lookAge()
+  request.reuse = {
+    isCurrent: () => names.isCurrent(ref, published.projectId) && publisher.isCurrent(published),
+    lookAge,
+  }
 }
 
 /** The octets as they are: what is sent is what the tag was made of. */

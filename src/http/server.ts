@@ -1,5 +1,5 @@
+import { createServer as createHttpServer } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { createRequestIds } from '../core/ids.ts'
 import { clientErrorHandler } from './client-errors.ts'
 import { createConnections } from './connections.ts'
 import { answerFrameworkError } from './error-handler.ts'
@@ -9,37 +9,45 @@ import type { HttpOptions } from './options.ts'
 /** Bytes of address and headers together: far more than any valid name or API key needs. */
 const maxHeaderSize = 64 * 1024
 
+const httpOptions = {
+  maxHeaderSize,
+  keepAliveTimeout: 72_000,
+  requestTimeout: 30_000,
+  headersTimeout: 20_000,
+  connectionsCheckingInterval: 5_000,
+  // We refuse a request without Host ourselves, in the form that every error has.
+  requireHostHeader: false,
+}
+
 /**
  * Fastify with the limits that a server on the open net needs. Idle connections are kept for 72
  * seconds, longer than load balancers keep theirs (60 as a rule): they close first, not we.
  */
-export function createServer(options: HttpOptions): FastifyInstance {
+export function createServer(options: HttpOptions, newRequestId: () => string): FastifyInstance {
   const connections = createConnections()
   const app: FastifyInstance = Fastify({
     ...loggingOptions(options),
     trustProxy: options.trustProxy === true ? isPeer : options.trustProxy,
     bodyLimit: options.bodyLimit,
-    genReqId: createRequestIds(),
+    genReqId: newRequestId,
     requestIdHeader: false,
-    keepAliveTimeout: 72_000,
-    requestTimeout: 30_000,
     // A request that was accepted is answered, also while the server closes.
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },
-    http: {
-      maxHeaderSize,
-      headersTimeout: 20_000,
-      connectionsCheckingInterval: 5000,
-      // We refuse a request without Host ourselves, in the form that every error has.
-      requireHostHeader: false,
-    },
+    serverFactory: (route) =>
+      createHttpServer(httpOptions, (request, response) => {
+        const served = app.storedAnswers.serve(request, response)
+        if (served === true) return
+        connections.began(request, response)
+        if (served === false) return route(request, response)
+        void served.then((done) => done || route(request, response))
+      }),
     frameworkErrors: (error, request, reply) => {
       answerFrameworkError(error, request, reply.raw, options)
     },
     clientErrorHandler: clientErrorHandler(options.publicUrl, connections, () => app.log),
   })
   app.decorate('connections', connections)
-  app.server.prependListener('request', connections.began)
   // Node answers an unknown Expect with a bare 417, which RFC 9110 section 10.1.1 does not ask for.
   app.server.on('checkExpectation', (request, response) => {
     connections.began(request, response)

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../core/context.ts'
-import { createCachedReads, createCoalescedHeads } from './cached-reads.ts'
+import { createCachedReads } from './cached-reads.ts'
+import { createCoalescedHeads, type Heads } from './heads.ts'
 import { parsePostgresAddress } from './postgres-address.ts'
 import { createCommit } from './postgres-commit.ts'
 import { kyselyOver } from './postgres-dialect.ts'
@@ -48,10 +49,10 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
   return replica === undefined ? store : publishedReads(store, readsOf(replica))
 }
 
-function readsOf(sessions: PostgresSessions): Reads {
+function readsOf(sessions: PostgresSessions): Reads & Heads {
   const db = kyselyOver(sessions.read)
   const reads = createReads(db)
-  return { ...reads, ...createCachedReads(db, reads, createCoalescedHeads(db)) }
+  return { ...reads, ...createCachedReads(reads, createCoalescedHeads(db)) }
 }
 
 /** Resolves when the server answers and is one that can be worked with. */

@@ -1,7 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { KeySet, ProjectRecord } from '../core/records.ts'
-import { chunked } from './chunks.ts'
 import {
   apiKeyColumns,
   apiKeyRecord,
@@ -15,7 +14,10 @@ import {
 import { type Tables, tableNames } from './schema.ts'
 
 /** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
-export type Reads = Omit<Store, 'commit' | 'isWritable' | 'published' | 'close'>
+export type Reads = Omit<
+  Store,
+  'commit' | 'heads' | 'areUnchanged' | 'isWritable' | 'published' | 'close'
+>
 
 export function createReads(db: Kysely<Tables>): Reads {
   return {
@@ -25,7 +27,7 @@ export function createReads(db: Kysely<Tables>): Reads {
           ? projects(db).where('project.id', '=', ref.id)
           : projects(db).where('project.name', '=', ref.name)
       const row = await query.executeTakeFirst()
-      return row && projectRecord(row)
+      return row && { ...projectRecord(row), head: row.hash }
     },
     async listProjects({ after, limit }) {
       const rows = await projects(db)
@@ -34,18 +36,6 @@ export function createReads(db: Kysely<Tables>): Reads {
         .limit(limit)
         .execute()
       return rows.map(projectRecord)
-    },
-    async revisions(ledgerIds) {
-      const revisions = new Map<string, number>()
-      for (const some of chunked(ledgerIds)) {
-        const rows = await db
-          .selectFrom('ledger')
-          .select(['project_id', 'revision'])
-          .where('project_id', 'in', some)
-          .execute()
-        for (const row of rows) revisions.set(row.project_id, row.revision)
-      }
-      return revisions
     },
     async events(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(ledgerEvent)
@@ -129,7 +119,7 @@ export function createReads(db: Kysely<Tables>): Reads {
   }
 }
 
-/** Projects with the revisions of their ledgers. */
+/** Projects with the heads of their ledgers. */
 export function projects(db: Kysely<Tables>) {
   return db
     .selectFrom('project')
@@ -138,6 +128,7 @@ export function projects(db: Kysely<Tables>) {
       'project.id',
       'project.name',
       'ledger.revision',
+      'ledger.hash',
       'project.create_time',
       'project.update_time',
     ])

@@ -11,10 +11,10 @@ export function publishedReads(store: Store, follower: Pick<Store, 'keySet'>): S
   return {
     ...store,
     published: {
-      revisions: (ids) => store.revisions(ids),
+      heads: (ids) => store.heads(ids),
       async keySet(projectId) {
-        const present = await store.revisions([projectId]).catch(ifAway('unknown' as const))
-        const wanted = present === 'unknown' ? 0 : (present.get(projectId) ?? Infinity)
+        const present = await store.heads([projectId]).catch(ifAway('unknown' as const))
+        const wanted = present === 'unknown' ? 0 : (present.get(projectId)?.revision ?? Infinity)
         const found = await follower.keySet(projectId).catch(ifAway(undefined))
         return found !== undefined && found.revision >= wanted ? found : store.keySet(projectId)
       },

@@ -19,7 +19,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
   const heads = createVersionedHeads(reader, () => reads.ping())
   return {
     ...reads,
-    ...createCachedReads(reader.db, reads, heads),
+    ...createCachedReads(reads, heads),
     async commit(change) {
       try {
         return await writer.commit(change)

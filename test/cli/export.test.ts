@@ -154,7 +154,7 @@ test('pem: what is imported from it has the same names', async () => {
 
 test('jwks: what verifiers see, of one project', async () => {
   const { stdout } = await from.pubring(['export', '--format', 'jwks'])
-  const answer = await from.test.app.inject('/v1/projects/payments/.well-known/jwks.json')
+  const answer = await from.test.inject('/v1/projects/payments/.well-known/jwks.json')
   expect(JSON.parse(stdout)).toEqual(answer.json())
   const all = await from.pubring(['export', '--format', 'jwks', '--all'])
   expect(all).toMatchObject({ code: 2, stdout: '' })

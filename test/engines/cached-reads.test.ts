@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
-import { createLookup } from '../../src/core/revision-lookup.ts'
+import { createLookup } from '../../src/storage/lookup.ts'
 import { openPostgresStore } from '../../src/storage/postgres-store.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { keyRecord } from '../support/key-records.ts'
@@ -80,7 +80,7 @@ test('a look-up serves nobody who came after it began, and one is under way at a
   let value = 0
   let running = 0
   let queries = 0
-  const lookup = createLookup(async (ids) => {
+  const lookup = createLookup<number>(async (ids) => {
     queries += 1
     running += 1
     expect(running).toBe(1)
@@ -92,7 +92,8 @@ test('a look-up serves nobody who came after it began, and one is under way at a
   const readers = Array.from({ length: 50 }, async (_, index) => {
     for (let round = 0; round < 20; round += 1) {
       const before = value
-      expect(await lookup.current(`ledger-${index % 7}`)).toBeGreaterThanOrEqual(before)
+      const id = `ledger-${index % 7}`
+      expect((await lookup([id])).get(id)).toBeGreaterThanOrEqual(before)
       value += 1
     }
   })

@@ -45,8 +45,11 @@ test('prepared statements give the same, over and over', async () => {
   }
   expect((await store.keySet(project.id))?.keys).toHaveLength(20)
   const ids = Array.from({ length: 700 }, () => newId())
-  expect(await store.revisions([...ids, project.id])).toEqual(new Map([[project.id, 21]]))
+  expect(await store.heads([...ids, project.id])).toEqual(headsOf(project.id, 21))
 })
+
+const headsOf = (ledgerId: string, revision: number) =>
+  new Map([[ledgerId, { revision, hash: expect.any(String) }]])
 
 test('a change that takes nothing back leaves no trace, and no connection is lost to it', async () => {
   const store = await open('?pool_size=2')
@@ -58,7 +61,7 @@ test('a change that takes nothing back leaves no trace, and no connection is los
       store.commit({ type: 'project.rename', origin: origin(), projectId: newId(), name: 'x' }),
     ).rejects.toMatchObject({ code: 'project_not_found' })
   }
-  expect(await store.revisions([project.id])).toEqual(new Map([[project.id, 1]]))
+  expect(await store.heads([project.id])).toEqual(headsOf(project.id, 1))
 })
 
 test('a commit waits for the disk even where the server would not ask for it', async () => {
@@ -112,7 +115,7 @@ describe('published reads on a server that follows the primary', () => {
     const project = await createProject(other, name())
     const key = keyRecord(project.id)
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
-    expect(await published?.revisions([project.id])).toEqual(new Map([[project.id, 2]]))
+    expect(await published?.heads([project.id])).toEqual(headsOf(project.id, 2))
     expect(await published?.keySet(project.id)).toEqual({
       revision: 2,
       head: expect.any(String),
@@ -148,6 +151,6 @@ describe('published reads on a server that follows the primary', () => {
       head: expect.any(String),
       keys: [],
     })
-    expect(await store.published?.revisions([project.id])).toEqual(new Map([[project.id, 1]]))
+    expect(await store.published?.heads([project.id])).toEqual(headsOf(project.id, 1))
   })
 })

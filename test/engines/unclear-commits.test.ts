@@ -33,7 +33,8 @@ beforeEach(async () => {
   projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
 })
 
-const revisionOf = async (ledgerId: string) => (await store.revisions([ledgerId])).get(ledgerId)
+const revisionOf = async (ledgerId: string) =>
+  (await store.heads([ledgerId])).get(ledgerId)?.revision
 
 describe.each(['before', 'after'] as const)(
   'where the line breaks %s the server has the commit',

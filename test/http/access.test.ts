@@ -136,7 +136,7 @@ function expected(caller: Caller, { operation, method, url }: Route): [number, s
 async function ask(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
   const secret = secrets.get(caller)
   const hasBody = method === 'POST' || method === 'PATCH'
-  const answer = await server.app.inject({
+  const answer = await server.inject({
     method,
     url,
     headers: {

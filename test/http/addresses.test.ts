@@ -85,7 +85,7 @@ describe('methods and routes', () => {
     '%s on the keys of a project is 405 with Allow',
     async (name) => {
       const method = name as NonNullable<InjectOptions['method']>
-      const answer = await server.app.inject({ method, url: `${keys}?x=1` })
+      const answer = await server.inject({ method, url: `${keys}?x=1` })
       expect(answer.json()).toMatchObject({ status: 405, code: 'method_not_allowed' })
       expect(answer.headers.allow).toBe('GET, HEAD, POST')
     },
@@ -100,7 +100,7 @@ describe('methods and routes', () => {
     ['/openapi.json', 'GET, HEAD'],
     ['/docs/', 'GET, HEAD'],
   ])('%s allows %s', async (url, allow) => {
-    const answer = await server.app.inject({ method: 'PUT', url, payload: '{' })
+    const answer = await server.inject({ method: 'PUT', url, payload: '{' })
     expect(answer.statusCode).toBe(405)
     expect(answer.headers.allow).toBe(allow)
   })
@@ -113,7 +113,7 @@ describe('methods and routes', () => {
     '/V1/projects',
   ])('%s is 404, with no API key asked for and no body looked at', async (url) => {
     const headers = { 'content-type': 'application/json' }
-    const answer = await server.app.inject({ method: 'POST', url, headers, payload: '{"a":' })
+    const answer = await server.inject({ method: 'POST', url, headers, payload: '{"a":' })
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
     expect(answer.headers['content-security-policy']).toContain("default-src 'none'")
   })

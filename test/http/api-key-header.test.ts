@@ -89,7 +89,7 @@ describe('the API key', () => {
 
   test('in the query is refused, and its owner is told that it is burnt', async () => {
     for (const path of ['/v1/projects?apiKey=', '/v1/projects/', '/v1/nope/', '/%ff']) {
-      const answer = await server.app.inject({ url: path + server.admin })
+      const answer = await server.inject({ url: path + server.admin })
       expect(answer.statusCode).not.toBe(200)
       expect(answer.json().detail).toMatch(/API key in the address .* revoke it/)
       expect(answer.body).not.toContain(server.admin)

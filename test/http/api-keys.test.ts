@@ -196,11 +196,13 @@ describe('lastUseTime', () => {
     await server.app.authenticator.flush()
     const last = await lastUse(id)
     expect(last).toBeDefined()
-    const revision = (await server.context.store.revisions([systemLedger])).get(systemLedger)
+    const revision = (await server.context.store.heads([systemLedger])).get(systemLedger)?.revision
     await self(apiKey)
     await server.app.authenticator.flush()
     expect(await lastUse(id)).toBe(last)
-    expect((await server.context.store.revisions([systemLedger])).get(systemLedger)).toBe(revision)
+    expect((await server.context.store.heads([systemLedger])).get(systemLedger)?.revision).toBe(
+      revision,
+    )
   })
 })
 

@@ -40,9 +40,9 @@ describe('media types', () => {
 
   test('no Content-Type at all is 415', async () => {
     const headers = { 'x-api-key': server.admin }
-    const answer = await server.app.inject({ method: 'POST', url: keys, headers, payload: '{}' })
+    const answer = await server.inject({ method: 'POST', url: keys, headers, payload: '{}' })
     expect(answer.json().code).toBe('unsupported_media_type')
-    const empty = await server.app.inject({ method: 'POST', url: keys, headers })
+    const empty = await server.inject({ method: 'POST', url: keys, headers })
     expect(empty.json().code).toBe('unsupported_media_type')
   })
 

@@ -234,7 +234,7 @@ describe('a private key in a text that would be stored', () => {
 test('a reader that checks private keys without end disturbs the system’s ledger ten times', async () => {
   const headers = { 'x-api-key': await app.apiKey('reader') }
   const revision = async () =>
-    (await app.context.store.revisions([systemLedgerId])).get(systemLedgerId) ?? 0
+    (await app.context.store.heads([systemLedgerId])).get(systemLedgerId)?.revision ?? 0
   const before = await revision()
   for (let i = 0; i < 30; i += 1) {
     const checked = await app.send('POST', '/v1/key-checks', {

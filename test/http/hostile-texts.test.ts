@@ -158,7 +158,7 @@ const keys = '/v1/projects/payments/jwt-keys'
 const json = 'application/json'
 const printable = (text: string) => text.replace(/[^\t\x20-\x7e]/g, '.')
 const send = (method: 'POST' | 'DELETE' | 'GET', url: string, header: object, payload?: string) =>
-  server.app.inject({
+  server.inject({
     method,
     url,
     headers: { 'x-api-key': writer, ...header },

@@ -189,7 +189,7 @@ describe('limits', () => {
     const answer = await sendImport(small, [...importItems(6), importItem({ active: false })])
     expect(codes(answer)).toEqual(['/keys/5 jwks_too_large'])
     const report = (await sendImport(small, importItems(5))).json()
-    const jwks = await small.app.inject({ url: '/v1/projects/payments/.well-known/jwks.json' })
+    const jwks = await small.inject({ url: '/v1/projects/payments/.well-known/jwks.json' })
     expect(report.room.jwksBytes).toEqual({ before: 11, after: jwks.body.length, limit: 1_024 })
     await small.close()
   })

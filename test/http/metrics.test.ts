@@ -34,8 +34,8 @@ describe('the metrics', () => {
     await register(server)
     await server.send('GET', keysUrl)
     await server.send('GET', keysUrl)
-    await server.app.inject({ method: 'GET', url: keysUrl })
-    await server.app.inject({ method: 'GET', url: '/nowhere/secret-word' })
+    await server.inject({ method: 'GET', url: keysUrl })
+    await server.inject({ method: 'GET', url: '/nowhere/secret-word' })
     await server.send('POST', keysUrl, {
       body: { name: 'n', algorithm: 'RSA', publicKeyPem: 'none' },
     })

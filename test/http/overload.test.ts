@@ -25,26 +25,26 @@ test('while the process lags, requests are refused early and readiness says so',
     server.send('GET', list),
     server.send('GET', list, { headers: { 'x-api-key': '' } }),
     server.send('POST', '/v1/projects', { body: { name: 'late' } }),
-    server.app.inject(jwks),
+    server.inject(jwks),
   ]
   for (const answer of await Promise.all(requests)) {
     expect(answer.statusCode).toBe(503)
     expect(answer.json()).toMatchObject({ code: 'overloaded', status: 503 })
     expect(answer.headers['retry-after']).toBe('1')
   }
-  expect((await server.app.inject(jwks)).headers['access-control-allow-origin']).toBe('*')
-  const ready = await server.app.inject('/health/ready')
+  expect((await server.inject(jwks)).headers['access-control-allow-origin']).toBe('*')
+  const ready = await server.inject('/health/ready')
   expect([ready.statusCode, ready.json()]).toEqual([
     503,
     { status: 'unavailable', reason: 'overloaded' },
   ])
-  expect((await server.app.inject('/health/live')).statusCode).toBe(200)
+  expect((await server.inject('/health/live')).statusCode).toBe(200)
   expect(await server.context.store.findProject({ name: 'late' })).toBeUndefined()
   expect((await server.context.store.findProject({ name: 'payments' }))?.revision).toBe(revision)
   await expect
     .poll(async () => (await server.send('GET', list)).statusCode, { timeout: 10_000 })
     .toBe(200)
-  expect((await server.app.inject('/health/ready')).statusCode).toBe(200)
+  expect((await server.inject('/health/ready')).statusCode).toBe(200)
 })
 
 test('with 0 nothing is ever refused', async () => {

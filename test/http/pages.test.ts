@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const get = (url: string) => server.app.inject({ url })
+const get = (url: string) => server.inject({ url })
 
 describe('/docs', () => {
   test('leads to the page, also behind a path of a proxy', async () => {
@@ -45,7 +45,7 @@ test('the description of the API has a tag, and is 304 to whoever has it', async
   expect(length).toBe(String(first.rawPayload.length))
   expect(etag).toMatch(/^"[\w-]+"$/)
   const headers = { 'if-none-match': String(etag) }
-  const again = await server.app.inject({ url: '/openapi.json', headers })
+  const again = await server.inject({ url: '/openapi.json', headers })
   expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
   expect((await get('/openapi.json')).rawPayload.equals(first.rawPayload)).toBe(true)
 })
@@ -60,7 +60,7 @@ test('the type of every error leads to its place on a page', async () => {
 test.each(['/health/live', '/v1/nope', '/openapi.json', '/%'])(
   '%s may not be sniffed, framed or loaded from, and has no CORS header',
   async (url) => {
-    const { headers } = await server.app.inject({
+    const { headers } = await server.inject({
       url,
       headers: { origin: 'https://evil.example' },
     })

@@ -127,10 +127,10 @@ describe('the tag', () => {
     const tag = await tagOf(url)
     const slower = await startApp({ database: server.database, clock, config: { jwksMaxAge: 300 } })
     const headers = { 'x-api-key': slower.admin }
-    const read = await slower.app.inject({ url, headers })
+    const read = await slower.inject({ url, headers })
     expect(read.headers.etag).not.toBe(tag)
     const send = (match: string) =>
-      slower.app.inject({
+      slower.inject({
         method: 'PATCH',
         url,
         headers: { ...headers, 'if-match': match },

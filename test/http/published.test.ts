@@ -94,7 +94,7 @@ describe('what is there and what is not', () => {
   })
 
   test('a wrong verb is 405 with Allow', async () => {
-    const answer = await server.app.inject({ method: 'POST', url: jwksUrl, payload: '{' })
+    const answer = await server.inject({ method: 'POST', url: jwksUrl, payload: '{' })
     expect(answer.statusCode).toBe(405)
     expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS')
   })
@@ -214,7 +214,7 @@ describe('ETag', () => {
 describe('HEAD and OPTIONS', () => {
   test('HEAD has the status and headers of GET, and no content', async () => {
     for (const url of [jwksUrl, discoveryUrl, '/v1/projects/nope/.well-known/jwks.json']) {
-      const [one, head] = [await get(url), await server.app.inject({ method: 'HEAD', url })]
+      const [one, head] = [await get(url), await server.inject({ method: 'HEAD', url })]
       const told = ({ date: _date, 'x-request-id': _id, ...rest }: Record<string, unknown>) => rest
       expect(head.statusCode).toBe(one.statusCode)
       expect(told(head.headers)).toEqual(told(one.headers))
@@ -229,7 +229,7 @@ describe('HEAD and OPTIONS', () => {
       'access-control-request-headers': 'if-none-match, prefer',
     }
     for (const url of [jwksUrl, discoveryUrl]) {
-      const answer = await server.app.inject({ method: 'OPTIONS', url, headers })
+      const answer = await server.inject({ method: 'OPTIONS', url, headers })
       expect(answer.statusCode).toBe(204)
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': '*',

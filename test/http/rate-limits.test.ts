@@ -74,7 +74,7 @@ describe('the limit per API key', () => {
       expect(await statuses(20, () => as(secret))).toEqual(Array(20).fill(401))
     }
     expect((await as(server.admin)).statusCode).toBe(200)
-    expect((await server.app.inject(jwks)).statusCode).toBe(200)
+    expect((await server.inject(jwks)).statusCode).toBe(200)
   })
 
   test('counts five times for what is examined: registering and checking a key', async () => {
@@ -98,7 +98,7 @@ describe('the limit per API key', () => {
 })
 
 describe('the limit without an API key', () => {
-  const from = (ip: string, url = jwks) => server.app.inject({ url, remoteAddress: ip })
+  const from = (ip: string, url = jwks) => server.inject({ url, remoteAddress: ip })
 
   test('is each client address’s own, and open to scripts of all origins when it refuses', async () => {
     await start({ publicRateLimit: perMinute(2) })
@@ -131,13 +131,13 @@ describe('the limit without an API key', () => {
   test('is not taken from by requests with an API key', async () => {
     await start({ publicRateLimit: perMinute(1) })
     await statuses(5, () => as(server.admin))
-    expect((await server.app.inject(jwks)).statusCode).toBe(200)
+    expect((await server.inject(jwks)).statusCode).toBe(200)
   })
 })
 
 describe('the client address', () => {
   const through = (peer: string, forwarded: string) =>
-    server.app.inject({
+    server.inject({
       url: jwks,
       remoteAddress: peer,
       headers: { 'x-forwarded-for': forwarded },

@@ -37,7 +37,7 @@ function importChange(keys: KeyRecord[], more: Partial<Import> = {}): Import {
 }
 
 const records = (count: number) => Array.from({ length: count }, () => keyRecord(projectId))
-const revision = async () => (await store.revisions([projectId])).get(projectId)
+const revision = async () => (await store.heads([projectId])).get(projectId)?.revision
 
 test('more keys than one statement takes: all are in, and the chain of events holds', async () => {
   const keys = records(1_100)

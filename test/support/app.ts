@@ -1,4 +1,5 @@
-import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify'
+import type { FastifyInstance } from 'fastify'
+import { type InjectOptions, inject, type Response } from 'light-my-request'
 import type { Role } from '../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../src/core/api-keys.ts'
 import type { Clock, Context, CoreConfig, Store } from '../../src/core/context.ts'
@@ -25,7 +26,9 @@ export interface TestApp {
   /** A new API key's secret. */
   apiKey(role: Role, projectId?: string, expireTime?: string): Promise<string>
   /** With the admin API key, unless the headers say otherwise. */
-  send(method: Method, url: string, request?: Sent): Promise<LightMyRequestResponse>
+  send(method: Method, url: string, request?: Sent): Promise<Response>
+  /** As it is, and as from a socket: through what stands in front of the routes too. */
+  inject(request: InjectOptions | string): Promise<Response>
   /** Listens on a free port; the address has no final slash. */
   listen(): Promise<string>
   close(): Promise<void>
@@ -75,6 +78,10 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     logStream,
   })
   const undescribed = watchStatuses(app)
+  const injected = async (request: InjectOptions | string) => {
+    await app.ready()
+    return inject((incoming, answer) => app.server.emit('request', incoming, answer), request)
+  }
   const answers = watchAnswers(app)
   return {
     app,
@@ -83,7 +90,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     admin,
     project,
     apiKey,
-    send: (method, url, request = {}) => send(app, admin, { method, url, ...request }),
+    send: (method, url, request = {}) => injected(withDefaults(admin, { method, url, ...request })),
+    inject: injected,
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await app.close()
@@ -176,13 +184,12 @@ async function registerApiKey(
   return secret
 }
 
-function send(
-  app: FastifyInstance,
+function withDefaults(
   admin: string,
   { method, url, body, headers }: Sent & { method: Method; url: string },
-): Promise<LightMyRequestResponse> {
+): InjectOptions {
   const raw = typeof body === 'string' || Buffer.isBuffer(body)
-  return app.inject({
+  return {
     method,
     url,
     headers: {
@@ -191,5 +198,5 @@ function send(
       ...headers,
     },
     ...(body === undefined ? {} : { payload: raw ? body : JSON.stringify(body) }),
-  })
+  }
 }

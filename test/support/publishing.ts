@@ -76,7 +76,7 @@ export function kidsOf(jwks: string): string[] {
 
 /** What an anonymous verifier gets. */
 export function fetchJwks(server: TestApp, headers: Record<string, string> = {}, url = jwksUrl) {
-  return server.app.inject({ method: 'GET', url, headers })
+  return server.inject({ method: 'GET', url, headers })
 }
 
 /** The seconds of `Cache-Control: public, max-age=N`. */

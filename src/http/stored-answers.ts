@@ -1,0 +1,161 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { matchesTag } from '../core/preconditions.ts'
+import { apiKeyDigest } from '../core/secrets.ts'
+import { isSaidAgain } from './caching.ts'
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    storedAnswers: StoredAnswers
+  }
+  interface FastifyRequest {
+    /** Set by a handler whose answer may be given to others too. */
+    reuse: Reuse | undefined
+  }
+}
+
+/** Bound of what is stored, in octets; what falls out is worked out again when it is asked for. */
+const maxOctets = 16 * 1024 * 1024
+
+/** What an entry takes beside its body, roughly: its key and its headers. */
+const overhead = 3_000
+
+/** On what an answer may be given again (RFC 9111 section 4 calls that reuse). */
+export interface Reuse {
+  /** Whether it would be the same now; asked for each request, after that has come. */
+  isCurrent(): boolean | Promise<boolean>
+  /** Another request was answered with it. */
+  used?(): void
+  /** Milliseconds since the look at the store that it rests on, where it is a published one. */
+  lookAge?(): number
+}
+
+interface Stored {
+  route: string | undefined
+  apiKeyId: string | undefined
+  reuse: Reuse
+  etag: string
+  body: string
+  /** Names and values in turn, for 200 and for 304, without the request's id. */
+  headers: string[]
+  unmodifiedHeaders: string[]
+}
+
+export interface StoredAnswers {
+  /**
+   * Answers a request as it was answered before, without any route or hook; false where there is
+   * nothing that still holds, and then nothing was done. Never rejects.
+   */
+  serve(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>
+  /** Stores what is sent now, where its handler allows it. `body` is what a 200 has. */
+  keep(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
+}
+
+/** Of a request that may be answered so, these alone decide about its answer. */
+function keyOf({ method, url, headers }: IncomingMessage): string | undefined {
+  if (method !== 'GET' || headers.host === undefined || headers.prefer !== undefined)
+    return undefined
+  if (headers['content-length'] !== undefined) return undefined
+  if (headers['transfer-encoding'] !== undefined) return undefined
+  const secret = headers['x-api-key'] ?? ''
+  if (typeof secret !== 'string') return undefined
+  return `${secret === '' ? '' : apiKeyDigest(secret)} ${headers.accept ?? ''} ${url}`
+}
+
+/**
+ * The answers that are asked for most, ready to be sent: in front of the routes, which cost several
+ * times what node:http itself does. It decides nothing: what is sent is what a route has answered to
+ * the same request, for as long as what that rests on is unchanged; all else goes to the routes.
+ */
+export function addStoredAnswers(app: FastifyInstance, newRequestId: () => string): void {
+  const stored = new LRUCache<string, Stored>({
+    maxSize: maxOctets,
+    sizeCalculation: ({ body }) => overhead + body.length,
+  })
+
+  function give(answer: Stored, request: IncomingMessage, response: ServerResponse): void {
+    const requestId = newRequestId()
+    answer.reuse.used?.()
+    if (app.outcomes.isObserved()) tellWhenDone(answer, requestId, response)
+    const known = request.headers['if-none-match']
+    if (known !== undefined && matchesTag(known, answer.etag, 'weak')) {
+      response.writeHead(304, ['x-request-id', requestId, ...answer.unmodifiedHeaders]).end()
+    } else {
+      response.writeHead(200, ['x-request-id', requestId, ...answer.headers]).end(answer.body)
+    }
+  }
+  function tellWhenDone(answer: Stored, requestId: string, response: ServerResponse): void {
+    const { route, apiKeyId, reuse } = answer
+    const start = performance.now()
+    const lookAge = reuse.lookAge?.()
+    response.once('finish', () => {
+      const ms = performance.now() - start
+      const status = response.statusCode
+      app.outcomes.tell({
+        requestId,
+        method: 'GET',
+        route,
+        status,
+        ms,
+        apiKeyId,
+        lookAge,
+        waited: false,
+      })
+    })
+  }
+  async function giveIf(
+    isCurrent: Promise<boolean>,
+    key: string,
+    answer: Stored,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<boolean> {
+    if (await isCurrent.catch(() => false)) {
+      give(answer, request, response)
+      return true
+    }
+    if (stored.peek(key) === answer) stored.delete(key)
+    return false
+  }
+
+  app.decorateRequest('reuse', undefined)
+  app.decorate('storedAnswers', {
+    serve(request, response) {
+      const key = keyOf(request)
+      const answer = key === undefined ? undefined : stored.get(key)
+      if (key === undefined || answer === undefined) return false
+      // Answers of one connection go out in order: this one would have to wait for another.
+      if (response.socket === null) return false
+      if (app.readiness.shuttingDown || app.isUnderPressure()) return false
+      const isCurrent = answer.reuse.isCurrent()
+      if (typeof isCurrent === 'object') return giveIf(isCurrent, key, answer, request, response)
+      if (isCurrent) give(answer, request, response)
+      else stored.delete(key)
+      return isCurrent
+    },
+    keep(request, reply, body, etag) {
+      const { reuse } = request
+      const key = reuse === undefined ? undefined : keyOf(request.raw)
+      if (reuse === undefined || key === undefined) return
+      const { 'x-request-id': _id, ...all } = reply.getHeaders()
+      // What is left of a budget, and the end of a connection, are for one request alone.
+      if (all.ratelimit !== undefined || all.connection !== undefined) return
+      const headers = Object.entries(all)
+      const unmodified = headers.filter(([name]) => isSaidAgain(name))
+      stored.set(key, {
+        route: request.routeOptions.url,
+        apiKeyId: request.principal?.apiKeyId,
+        reuse,
+        etag,
+        body,
+        headers: flat([...headers, ['content-length', Buffer.byteLength(body)]]),
+        unmodifiedHeaders: flat(unmodified),
+      })
+    },
+  })
+}
+
+function flat(headers: [string, unknown][]): string[] {
+  return headers.flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
+}
