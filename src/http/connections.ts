@@ -36,6 +36,7 @@ export function createConnections(): Connections {
   return {
     began({ socket }, response) {
       const open = answers.get(socket) ?? new Set()
+      if (open.has(response)) return
       answers.set(socket, open.add(response))
       response.once('close', () => open.delete(response))
     },

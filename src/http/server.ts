@@ -34,14 +34,15 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     // A request that was accepted is answered, also while the server closes.
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },
-    serverFactory: (route) =>
-      createHttpServer(httpOptions, (request, response) => {
-        const served = app.storedAnswers.serve(request, response)
-        if (served === true) return
+    serverFactory(handler) {
+      const route: typeof handler = (request, response) => {
         connections.began(request, response)
-        if (served === false) return route(request, response)
-        void served.then((done) => done || route(request, response))
-      }),
+        handler(request, response)
+      }
+      return createHttpServer(httpOptions, (request, response) => {
+        app.storedAnswers.serve(request, response, route)
+      })
+    },
     frameworkErrors: (error, request, reply) => {
       answerFrameworkError(error, request, reply.raw, options)
     },

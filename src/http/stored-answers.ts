@@ -42,12 +42,11 @@ interface Stored {
   unmodifiedHeaders: string[]
 }
 
+type Route = (request: IncomingMessage, response: ServerResponse) => void
+
 export interface StoredAnswers {
-  /**
-   * Answers a request as it was answered before, without any route or hook; false where there is
-   * nothing that still holds, and then nothing was done. Never rejects.
-   */
-  serve(request: IncomingMessage, response: ServerResponse): boolean | Promise<boolean>
+  /** Answers a request as it was answered before where that still holds; else leaves it to `route`. */
+  serve(request: IncomingMessage, response: ServerResponse, route: Route): void
   /** Stores what is sent now, where its handler allows it. `body` is what a 200 has. */
   keep(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
 }
@@ -104,35 +103,28 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
       })
     })
   }
-  async function giveIf(
-    isCurrent: Promise<boolean>,
-    key: string,
-    answer: Stored,
-    request: IncomingMessage,
-    response: ServerResponse,
-  ): Promise<boolean> {
-    if (await isCurrent.catch(() => false)) {
-      give(answer, request, response)
-      return true
-    }
-    if (stored.peek(key) === answer) stored.delete(key)
-    return false
+  /** What is stored for the request, where it may be answered so at the moment. */
+  function find(key: string, { socket }: ServerResponse): Stored | undefined {
+    // Answers of one connection go out in order: without the socket, others come first.
+    if (socket === null || app.readiness.shuttingDown || app.isUnderPressure()) return undefined
+    return stored.get(key)
   }
 
   app.decorateRequest('reuse', undefined)
   app.decorate('storedAnswers', {
-    serve(request, response) {
+    serve(request, response, route) {
       const key = keyOf(request)
-      const answer = key === undefined ? undefined : stored.get(key)
-      if (key === undefined || answer === undefined) return false
-      // Answers of one connection go out in order: this one would have to wait for another.
-      if (response.socket === null) return false
-      if (app.readiness.shuttingDown || app.isUnderPressure()) return false
-      const isCurrent = answer.reuse.isCurrent()
-      if (typeof isCurrent === 'object') return giveIf(isCurrent, key, answer, request, response)
-      if (isCurrent) give(answer, request, response)
-      else stored.delete(key)
-      return isCurrent
+      const answer = key === undefined ? undefined : find(key, response)
+      if (key === undefined || answer === undefined) return route(request, response)
+      const decide = (isCurrent: boolean) => {
+        if (isCurrent) return give(answer, request, response)
+        if (stored.peek(key) === answer) stored.delete(key)
+        route(request, response)
+      }
+      const isCurrent = currency(answer.reuse)
+      if (typeof isCurrent === 'boolean') return decide(isCurrent)
+      app.connections.began(request, response)
+      isCurrent.then(decide, () => route(request, response))
     },
     keep(request, reply, body, etag) {
       const { reuse } = request
@@ -154,6 +146,15 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
       })
     },
   })
+}
+
+/** What cannot be told now is for the route to say. */
+function currency(reuse: Reuse): boolean | Promise<boolean> {
+  try {
+    return reuse.isCurrent()
+  } catch {
+    return false
+  }
 }
 
 function flat(headers: [string, unknown][]): string[] {

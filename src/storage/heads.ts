@@ -2,21 +2,10 @@ import type { Kysely } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { LedgerHead, SeenLedger } from '../core/records.ts'
 import { chunked } from './chunks.ts'
-import { createLookup } from './lookup.ts'
 import type { Tables } from './schema.ts'
 
 /** Where ledgers end: what every copy in memory is compared with before it is used. */
 export type Heads = Pick<Store, 'heads' | 'areUnchanged'>
-
-/** One query at a time for everybody who waits: for a database that takes a round trip. */
-export function createCoalescedHeads(db: Kysely<Tables>): Heads {
-  const lookUp = createLookup((ledgerIds) => readHeads(db, ledgerIds))
-  return {
-    heads: lookUp,
-    areUnchanged: async (seen) =>
-      endAsSeen(seen, await lookUp(seen.map(({ ledgerId }) => ledgerId))),
-  }
-}
 
 export function endAsSeen(
   seen: readonly SeenLedger[],

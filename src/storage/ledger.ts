@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import { type EventContent, eventHash, genesisHash } from '../core/ledger.ts'
-import { chunked } from './chunks.ts'
 import { eventRow } from './rows.ts'
 import type { Tables } from './schema.ts'
+import { inOrder, insertion, statement } from './statements.ts'
 
 /** A ledger locked for one change: its new revision, and the hash that the event is chained to. */
 export interface Head {
@@ -20,17 +20,27 @@ export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<
   return { ledgerId, revision: 1, previousHash: genesisHash }
 }
 
+const raiseRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
+  db
+    .updateTable('ledger')
+    .set((update) => ({ revision: update('revision', '+', 1) }))
+    .where('project_id', '=', ledgerId)
+    .returning(['revision', 'hash']),
+)
+
+const moveHead = statement(
+  (db, { ledgerId, ...head }: Pick<Tables['ledger'], 'revision' | 'hash'> & { ledgerId: string }) =>
+    db.updateTable('ledger').set(head).where('project_id', '=', ledgerId),
+)
+
+const insertEvents = insertion('event')
+
 /**
  * Raises the revision, which locks the row until the transaction ends: changes of one project
  * happen one after the other, and their events have no gap. Undefined for an unknown ledger.
  */
 export async function lockLedger(db: Kysely<Tables>, ledgerId: string): Promise<Head | undefined> {
-  const row = await db
-    .updateTable('ledger')
-    .set((update) => ({ revision: update('revision', '+', 1) }))
-    .where('project_id', '=', ledgerId)
-    .returning(['revision', 'hash'])
-    .executeTakeFirst()
+  const [row] = await raiseRevision(db, { ledgerId })
   return row && { ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
@@ -63,11 +73,10 @@ export async function appendEvents(
     hash = eventHash(hash, event)
     return eventRow({ ...event, hash })
   })
-  for (const some of chunked(rows)) await db.insertInto('event').values(some).execute()
   const revision = head.revision + contents.length - 1
-  await db
-    .updateTable('ledger')
-    .set({ hash, ...(revision === head.revision ? {} : { revision }) })
-    .where('project_id', '=', ledgerId)
-    .execute()
+  await inOrder(
+    db,
+    () => insertEvents(db, rows),
+    () => moveHead(db, { ledgerId, revision, hash }),
+  )
 }

@@ -125,6 +125,8 @@ function createPool(
     connectionTimeoutMillis: address.connectTimeout,
     idleTimeoutMillis: idleTimeout,
     maxLifetimeSeconds: maxLifetime,
+    // What does not wait for one another is sent without waiting.
+    pipeline: true,
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveDelay,
     types,
@@ -184,8 +186,15 @@ async function readFacts(client: pg.ClientBase, address: PostgresAddress): Promi
   }
 }
 
+/** A socket that sends what is written in one go of the event loop by one call of the system. */
+class GatheringSocket extends Socket {
+  override uncork(): void {
+    process.nextTick(() => super.uncork())
+  }
+}
+
 function tracked(sockets: Set<Socket>): Socket {
-  const socket = new Socket()
+  const socket = new GatheringSocket()
   sockets.add(socket)
   socket.once('close', () => sockets.delete(socket))
   return socket

@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../core/context.ts'
 import { createCachedReads } from './cached-reads.ts'
-import { createCoalescedHeads, type Heads } from './heads.ts'
+import type { Heads } from './heads.ts'
 import { parsePostgresAddress } from './postgres-address.ts'
 import { createCommit } from './postgres-commit.ts'
 import { kyselyOver } from './postgres-dialect.ts'
 import { sqlState } from './postgres-errors.ts'
+import { createCoalescedHeads } from './postgres-heads.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import type { Facts } from './postgres-pool.ts'
 import { openSessions, type PostgresSessions } from './postgres-sessions.ts'
@@ -52,7 +53,7 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
 function readsOf(sessions: PostgresSessions): Reads & Heads {
   const db = kyselyOver(sessions.read)
   const reads = createReads(db)
-  return { ...reads, ...createCachedReads(reads, createCoalescedHeads(db)) }
+  return { ...reads, ...createCachedReads(reads, createCoalescedHeads(sessions.read)) }
 }
 
 /** Resolves when the server answers and is one that can be worked with. */

@@ -9,7 +9,7 @@ import { holdAllUnblocked } from '../fingerprints.ts'
 import { appendEvents } from '../ledger.ts'
 import { keyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
-import { lockKeySet } from './keys.ts'
+import { insertKeys, lockKeySet } from './keys.ts'
 
 type Db = Kysely<Tables>
 
@@ -36,9 +36,7 @@ export async function importKeys(
   if (dryRun || result.refused.length > 0 || created.length === 0) {
     return { result, changed: false }
   }
-  for (const some of chunked(created)) {
-    await db.insertInto('jwt_key').values(some.map(keyRow)).execute()
-  }
+  await insertKeys(db, created.map(keyRow))
   const { time, actor, requestId } = origin
   const events = created.map((key) => ({
     type: 'key.created' as const,

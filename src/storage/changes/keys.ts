@@ -16,24 +16,38 @@ import { keyEntityTag, requireMatch } from '../../core/preconditions.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import type { Outcome } from '../apply.ts'
-import { holdUnblocked } from '../fingerprints.ts'
+import { holdKey, holdUnblocked } from '../fingerprints.ts'
 import { appendEvent, type Head, lockLedger } from '../ledger.ts'
+import { readNeighbours } from '../neighbours.ts'
 import { readKeySet } from '../reads.ts'
 import { keyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
+import { inOrder, insertion } from '../statements.ts'
 import { forgetAudit } from './audits.ts'
 
 type Db = Kysely<Tables>
+
+export const insertKeys = insertion('jwt_key')
 
 export async function createKey(
   db: Db,
   { key, limits, origin }: ChangeOf<'key.create'>,
 ): Promise<Outcome<KeyRecord>> {
-  const { head, keySet } = await lockKeySet(db, key.projectId)
-  const blocked = await holdUnblocked(db, key, origin.time)
-  admitKey(keySet.keys, key, { limits, now: origin.time, blocked })
-  await db.insertInto('jwt_key').values(keyRow(key)).execute()
-  await appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key))
+  const head = await lockLedger(db, key.projectId)
+  if (head === undefined) throw projectNotFound()
+  const [neighbours, hold] = await inOrder(
+    db,
+    () => readNeighbours(db, key.projectId),
+    () => holdKey(db, key, origin.time),
+  )
+  if (neighbours === undefined) throw projectNotFound()
+  admitKey(neighbours, key, { limits, now: origin.time, blocked: hold.blocked.size > 0 })
+  await inOrder(
+    db,
+    () => hold.leave(),
+    () => insertKeys(db, [keyRow(key)]),
+    () => appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key)),
+  )
   return { result: key, changed: true }
 }
 
