@@ -38,9 +38,9 @@ export interface Store {
   heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
   /**
    * Whether none of the ledgers has gone on, so that what was read of them still is so. Looks no
-   * earlier than it is called, and answers at once where that takes no waiting.
+   * earlier than it is called.
    */
-  areUnchanged(seen: readonly SeenLedger[]): boolean | Promise<boolean>
+  areUnchanged(seen: readonly SeenLedger[]): Promise<boolean>
   /** Events after the given revision, in order. */
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Keys and revision in one snapshot; undefined where there is no such project. */

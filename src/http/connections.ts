@@ -35,10 +35,10 @@ export function createConnections(): Connections {
   const waiting = new WeakSet<Socket>()
   return {
     began({ socket }, response) {
-      const open = answers.get(socket) ?? new Set()
-      if (open.has(response)) return
-      answers.set(socket, open.add(response))
-      response.once('close', () => open.delete(response))
+      const open = answers.get(socket)
+      if (open === undefined) return void answers.set(socket, new Set([response]))
+      for (const earlier of open) if (earlier.closed) open.delete(earlier)
+      open.add(response)
     },
     owed(socket) {
       return [...(answers.get(socket) ?? [])].filter(

@@ -46,9 +46,11 @@ function parseJsonBody(bytes: Uint8Array): unknown {
   return value
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return utf8.decode(bytes)
   } catch (cause) {
     throw invalidJson(
       'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data in it.',

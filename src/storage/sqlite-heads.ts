@@ -1,3 +1,4 @@
+import { setImmediate as endOfTurn } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { LedgerHead, SeenLedger } from '../core/records.ts'
 import { endAsSeen, type Heads, readHeads } from './heads.ts'
@@ -15,9 +16,10 @@ export interface VersionedHeads extends Heads {
 const unknown = Symbol('unknown')
 
 /**
- * Heads from memory as long as the file has the same version. One look at that serves only those who
- * ask without a pause: in a whole turn of the event loop a request can arrive after a change that was
- * acknowledged elsewhere after the turn's first look.
+ * Heads from memory as long as the file has the same version. One look at that, at the end of a turn
+ * of the event loop, serves whoever has asked in the turn whether something is unchanged: at its
+ * beginning it could miss a change that was acknowledged before the last of them arrived. For the
+ * same reason heads themselves are looked at for those alone who ask without a pause.
  * https://www.sqlite.org/pragma.html#pragma_data_version
  */
 export function createVersionedHeads(
@@ -28,6 +30,7 @@ export function createVersionedHeads(
   let seenVersion = Number.NaN
   let soundSchema = Number.NaN
   let looked = false
+  let lookAtEnd: Promise<void> | undefined
 
   function look(): void {
     if (looked) return
@@ -39,6 +42,11 @@ export function createVersionedHeads(
   }
   function forget(): void {
     looked = false
+  }
+  async function lookAtEndOfTurn(): Promise<void> {
+    await endOfTurn()
+    lookAtEnd = undefined
+    look()
   }
   /** What is kept of a database is worth nothing where its tables are gone. */
   async function read(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
@@ -70,13 +78,15 @@ export function createVersionedHeads(
       return heads
     },
     areUnchanged(seen) {
-      look()
-      for (const { ledgerId, hash } of seen) {
-        const head = known.get(ledgerId)
-        if (head === undefined) return isUnchanged(seen)
-        if (head === unknown || head.hash !== hash) return false
-      }
-      return true
+      lookAtEnd ??= lookAtEndOfTurn()
+      return lookAtEnd.then(() => {
+        for (const { ledgerId, hash } of seen) {
+          const head = known.get(ledgerId)
+          if (head === undefined) return isUnchanged(seen)
+          if (head === unknown || head.hash !== hash) return false
+        }
+        return true
+      })
     },
     changed: forget,
   }

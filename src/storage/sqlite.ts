@@ -102,14 +102,12 @@ function createConnection(options: SqliteOptions) {
     return statement
   }
   function version(): number {
-    const [row] = prepare('PRAGMA data_version').all([])
     // SQLite counts in 32 bits, for each connection from the start.
-    return openings * 2 ** 32 + Number(row?.data_version)
+    return openings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version)
   }
 
   function schema(): number {
-    const [row] = prepare('PRAGMA schema_version').all([])
-    return Number(row?.schema_version)
+    return Number(prepare('PRAGMA schema_version').first()?.schema_version)
   }
 
   return { current: () => database, close: () => database.close(), prepare, version, schema }
@@ -137,6 +135,7 @@ function statementOf(statement: StatementSync, guarded: <Result>(call: () => Res
   const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
   return {
     reader: statement.columns().length > 0,
+    first: () => guarded(() => statement.get()),
     all: (parameters: readonly unknown[]) => guarded(() => statement.all(...bind(parameters))),
     run: (parameters: readonly unknown[]) => guarded(() => statement.run(...bind(parameters))),
     iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),

@@ -100,3 +100,23 @@ test('a look-up serves nobody who came after it began, and one is under way at a
   await Promise.all(readers)
   expect(queries).toBeLessThan(100)
 })
+
+test('whether something is unchanged is told of what was acknowledged before the question, by whomever', async () => {
+  const { id: projectId } = await createProject(one, name())
+  const seenNow = async () => {
+    const head = (await one.heads([projectId])).get(projectId)
+    return [{ ledgerId: projectId, hash: head?.hash ?? '' }]
+  }
+  for (const writer of [other, one]) {
+    const seen = await seenNow()
+    expect(await one.areUnchanged(seen)).toBe(true)
+    const early = one.areUnchanged(seen)
+    const key = keyRecord(projectId)
+    await writer.commit({ type: 'key.create', origin: origin(), key, limits })
+    const late = [1, 2, 3].map(() => one.areUnchanged(seen))
+    expect(await Promise.all(late)).toEqual([false, false, false])
+    await early
+    expect(await one.areUnchanged(await seenNow())).toBe(true)
+  }
+  expect(await one.areUnchanged([{ ledgerId: newId(), hash: 'f'.repeat(64) }])).toBe(false)
+})
