@@ -1,23 +1,30 @@
 /**
  * Where the server's time goes while one operation is asked as fast as it answers: the functions with
- * the most time of their own, from a profile of V8 (--cpu-prof), and the parts that they belong to.
+ * the most time of their own, from profiles of V8 (--cpu-prof), one for each of its threads, and the
+ * parts that they belong to. The start of the process is in them.
  *
- *   npm run bench:profile -- --operation 'list of 3 keys' [--engine postgres]
+ *   npm run bench:profile -- --operation 'create P-256' [--engine postgres]
  */
-import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { startGenerator } from './load/client.ts'
-import { operations } from './operations.ts'
+import { registerEc } from './creates/ec-creates.ts'
+import { createRsaGroups, registerRsa } from './creates/rsa-creates.ts'
+import { createFreshKeys } from './fill/fresh-keys.ts'
+import { type LoadGenerator, startGenerator } from './load/client.ts'
+import { type Operation, operations } from './operations.ts'
+import { profileText, readProfiles } from './report/profiles.ts'
 import { capture } from './server/capture.ts'
-import { createDatabases, startSubject } from './server/subject.ts'
+import { createDatabases, type Subject, startSubject } from './server/subject.ts'
 import { connections } from './settings.ts'
 import { stockShelf } from './shelf.ts'
 
 const seconds = 10
-const lines = 12
+
+/** Some seconds of work. */
+const ecKeys = 12_800
 
 const { values } = parseArgs({
   options: {
@@ -26,48 +33,34 @@ const { values } = parseArgs({
   },
 })
 
-/** As V8 writes it: https://chromedevtools.github.io/devtools-protocol/tot/Profiler/#type-Profile. */
-interface Profile {
-  nodes: { id: number; callFrame: { functionName: string; url: string; lineNumber: number } }[]
-  samples: number[]
-  timeDeltas: number[]
-}
+type Load = (generator: LoadGenerator, subject: Subject) => Promise<unknown>
 
-/** The package or the folder that a function is in. */
-function partOf(url: string): string {
-  if (url === '') return 'V8 and native code'
-  if (url.startsWith('node:')) return 'Node'
-  const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(url) ?? []
-  const [, folder] = /\/(src\/[^/]+)/.exec(url) ?? []
-  return name ?? folder ?? url
-}
+const loads = new Map<string, Load>([
+  ...operations.map((operation): [string, Load] => [operation.name, reading(operation)]),
+  ['create P-256', createP256],
+  ['create RSA-2048', async (...under) => registerRsa(...under, await createRsaGroups())],
+])
 
-function selfTimes(
-  { nodes, samples, timeDeltas }: Profile,
-  nameOf: (node: Profile['nodes'][number]) => string,
-) {
-  const names = new Map(nodes.map((node) => [node.id, nameOf(node)]))
-  const times = new Map<string, number>()
-  for (const [index, id] of samples.entries()) {
-    const name = names.get(id) ?? ''
-    if (name.startsWith('(idle)')) continue
-    times.set(name, (times.get(name) ?? 0) + (timeDeltas[index] ?? 0))
-  }
-  return [...times].sort(([, a], [, b]) => b - a)
-}
-
-function print(title: string, times: [string, number][]): void {
-  const total = times.reduce((sum, [, time]) => sum + time, 0)
-  process.stdout.write(`\n${title}\n`)
-  for (const [name, time] of times.slice(0, lines)) {
-    process.stdout.write(`${((time / total) * 100).toFixed(1).padStart(6)} %  ${name}\n`)
+function reading(operation: Operation): Load {
+  return async (generator, subject) => {
+    const call = operation.call(await stockShelf(subject.replica))
+    const { status, body } = await capture(subject.port, call)
+    const calls = [{ ...call, expected: { status, body } }]
+    await generator.run({ port: subject.port, pids: [], connections, calls, seconds })
   }
 }
 
-const operation = operations.find(({ name }) => name === values.operation)
-if (operation === undefined) {
-  throw new Error(`--operation is one of: ${operations.map(({ name }) => name).join('; ')}.`)
+async function createP256(generator: LoadGenerator, subject: Subject): Promise<void> {
+  const keys = createFreshKeys()
+  try {
+    await registerEc(generator, subject, await keys.take(ecKeys))
+  } finally {
+    await keys.close()
+  }
 }
+
+const load = loads.get(values.operation)
+if (load === undefined) throw new Error(`--operation is one of: ${[...loads.keys()].join('; ')}.`)
 const folder = mkdtempSync(join(tmpdir(), 'pubring-profile-'))
 const databases = createDatabases()
 const generator = startGenerator()
@@ -76,33 +69,15 @@ try {
   const options = `--cpu-prof --cpu-prof-dir=${folder}`
   const subject = await startSubject(database, { nodeOptions: options })
   try {
-    const shelf = await stockShelf(subject.replica)
-    const { port } = subject
-    const { status, body } = await capture(port, operation.call(shelf))
-    const calls = [{ ...operation.call(shelf), expected: { status, body } }]
-    await generator.run({ port, pids: [], connections, calls, seconds })
+    await load(generator, subject)
     subject.replica.signal('SIGTERM')
     await subject.replica.ended
   } finally {
     await subject.close()
   }
-  // Threads write profiles of their own; that of the process is the one that answered.
-  const [largest] = globSync(join(folder, '*.cpuprofile'))
-    .map((file) => readFileSync(file, 'utf8'))
-    .sort((a, b) => b.length - a.length)
-  const profile: Profile = JSON.parse(largest ?? '')
-  print(
-    `${operation.name}, by part`,
-    selfTimes(profile, ({ callFrame }) => partOf(callFrame.url)),
-  )
-  print(
-    `${operation.name}, by function`,
-    selfTimes(
-      profile,
-      ({ callFrame: { functionName, url, lineNumber } }) =>
-        `${functionName || '(anonymous)'}  ${url.replace(/^.*\/(?=node_modules|src)/, '')}:${lineNumber + 1}`,
-    ),
-  )
+  for (const { thread, profile } of readProfiles(folder)) {
+    process.stdout.write(profileText(`${values.operation}, ${thread}`, profile))
+  }
 } finally {
   generator.close()
   await databases.close()

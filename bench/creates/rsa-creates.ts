@@ -14,13 +14,16 @@ const groupSize = primeCount / 2
 /** Few, so that no key is turned away for want of a thread. */
 const clients = 4
 
+/** RSA-2048 keys that nobody has had, in groups for a project each. */
+export const createRsaGroups = () => rsaGroups(2_048, primeCount)
+
 /** Registers RSA-2048 keys, beside the intake's checks of the same keys alone. */
 export async function measureRsaCreates(
   generator: LoadGenerator,
   { rounds, rsaKeys }: Extent,
   subjects: Subject[],
 ): Promise<Figure[]> {
-  const groups = await rsaGroups(2_048, primeCount)
+  const groups = await createRsaGroups()
   const intake = fork(new URL('./intake-cost.ts', import.meta.url))
   const samples = new Map<Subject, { micros: number; ratio: number }[]>(
     subjects.map((subject) => [subject, []]),
@@ -34,7 +37,7 @@ export async function measureRsaCreates(
       intake.send(chosen.flat())
       const [checks]: number[] = await once(intake, 'message')
       for (const [subject, list] of shuffled([...samples])) {
-        const micros = await register(generator, subject, chosen)
+        const micros = await registerRsa(generator, subject, chosen)
         if (round >= 0) list.push({ micros, ratio: micros / (checks ?? Number.NaN) })
       }
       if (round >= 0) alone.push(checks ?? Number.NaN)
@@ -46,7 +49,7 @@ export async function measureRsaCreates(
 }
 
 /** Registers each group in a project of its own; answers the CPU time per key. */
-async function register(
+export async function registerRsa(
   generator: LoadGenerator,
   subject: Subject,
   groups: string[][],

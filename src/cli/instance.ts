@@ -3,7 +3,7 @@ import process from 'node:process'
 import type { Config } from '../config.ts'
 import type { Context } from '../core/context.ts'
 import { createIntakePool } from '../core/intake/pool.ts'
-import { buildApp, type HttpApp } from '../http/app.ts'
+import type { HttpApp } from '../http/app.ts'
 import { serveMetrics } from '../http/metrics-server.ts'
 import { openStore } from '../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
@@ -41,8 +41,12 @@ export async function openRegistry(
   }
 }
 
+/** Loads what serves: not at once, since the parent of workers never does. */
+export const loadApp = () => import('../http/app.ts')
+
 /** The HTTP side of the registry, not yet listening; when it closes, the registry does. */
 export async function createApp(registry: Registry, config: Config): Promise<HttpApp> {
+  const { buildApp } = await loadApp()
   const app = await buildApp(registry.context, {
     publicUrl: config.publicUrl,
     trustProxy: config.trustProxy,

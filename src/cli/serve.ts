@@ -2,9 +2,17 @@ import cluster from 'node:cluster'
 import process from 'node:process'
 import type { Config } from '../config.ts'
 import { prepareRegistry } from '../core/first-start.ts'
+import { dropStartGarbage } from '../core/start-garbage.ts'
 import type { HttpApp } from '../http/app.ts'
 import { openExistingStore, openStore } from '../storage/open.ts'
-import { createApp, listen, listenForMetrics, openRegistry, type Registry } from './instance.ts'
+import {
+  createApp,
+  listen,
+  listenForMetrics,
+  loadApp,
+  openRegistry,
+  type Registry,
+} from './instance.ts'
 import { shutDown, whenTold } from './shutdown.ts'
 import { announce, announceLoss } from './welcome.ts'
 import { tellMetrics } from './worker-metrics.ts'
@@ -50,12 +58,16 @@ async function starting(
   open: typeof openStore,
   prepare: (registry: Registry) => Promise<void>,
 ): Promise<HttpApp> {
-  const registry = await openRegistry(config, open)
+  const opening = openRegistry(config, open)
+  // Beside the thread that writes, which starts meanwhile.
+  const [registry] = await Promise.all([opening, loadApp()])
   let app: HttpApp | undefined
   try {
     await prepare(registry)
     app = await createApp(registry, config)
     await publishMetrics(app, config)
+    // While nobody waits for an answer.
+    await dropStartGarbage()
     await listen(app, config)
     return app
   } catch (error) {

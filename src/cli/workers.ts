@@ -3,6 +3,7 @@ import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../config.ts'
 import { prepareRegistry } from '../core/first-start.ts'
+import { dropStartGarbage } from '../core/start-garbage.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'
 import { complain } from './output.ts'
 import { endMessage, whenTold } from './shutdown.ts'
@@ -34,6 +35,7 @@ export async function superviseWorkers(config: Config): Promise<void> {
     announceLoss(newSecret)
     throw error
   }
+  await dropStartGarbage()
   superviseCrew(config, {
     ready: () => announce(config.publicUrl, newSecret),
     failed: () => announceLoss(newSecret),

@@ -1,9 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Time, Uuid } from './common.ts'
 
-/** Names that can stand in a URL as they are, and that no UUID can be taken for. */
-export const projectNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/
-
 export const ProjectName = Type.String({
   minLength: 1,
   maxLength: 128,

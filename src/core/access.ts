@@ -1,4 +1,4 @@
-import { projectNamePattern } from '../contract/projects.ts'
+import { projectNamePattern } from '../contract/names.ts'
 import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'

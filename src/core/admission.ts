@@ -2,9 +2,12 @@ import { PubringError } from '../errors.ts'
 import type { KeyLimits, KeyPatch } from './changes.ts'
 import { sharesPrime } from './intake/rsa/index.ts'
 import type { Fault } from './intake/types.ts'
-import { isActive, jwksText } from './jwks.ts'
+import { isActive, type JwksPart, jwksOctets, jwksText } from './jwks.ts'
 import type { KeyRecord } from './records.ts'
 import { latest, requireFuture } from './times.ts'
+
+/** What of a registered key matters to one that is to be registered beside it. */
+export type Neighbour = JwksPart & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
 
 /** What `admitKey` is to know besides the keys. */
 interface Admission {
@@ -19,7 +22,7 @@ interface Admission {
  * project's lock, so that of two equal creates at once one is refused. Throws a PubringError.
  */
 export function admitKey(
-  existing: readonly KeyRecord[],
+  existing: readonly Neighbour[],
   key: KeyRecord,
   { limits, now, blocked }: Admission,
 ): void {
@@ -33,9 +36,14 @@ export function admitKey(
     )
   }
   refuseReusedModulus(existing, key)
-  refuseSharedPrime(existing, key)
+  if (key.jwk.kty === 'RSA') refuseSharedPrime(existing.map(withJwk), key)
   refuseOneTooMany(existing.length, limits)
-  refuseLargeJwks(jwksText([...existing, key], now).length, limits)
+  const part = { ...key, jwkText: JSON.stringify(key.jwk) }
+  refuseLargeJwks(jwksOctets([...existing, part], now), limits)
+}
+
+function withJwk({ id, jwkText }: Neighbour): Pick<KeyRecord, 'id' | 'jwk'> {
+  return { id, jwk: JSON.parse(jwkText) }
 }
 
 /** A key whose private half was submitted is taken into no project. */
@@ -67,7 +75,10 @@ export function refuseActivationOfBlocked(): never {
 }
 
 /** RSA keys that share their modulus fall together, so the second one is refused. */
-export function refuseReusedModulus(existing: readonly KeyRecord[], key: KeyRecord): void {
+export function refuseReusedModulus(
+  existing: readonly Pick<KeyRecord, 'id' | 'materialSha256'>[],
+  key: KeyRecord,
+): void {
   if (key.jwk.kty !== 'RSA') return
   const twin = existing.find((other) => other.materialSha256 === key.materialSha256)
   if (twin === undefined) return
@@ -76,7 +87,10 @@ export function refuseReusedModulus(existing: readonly KeyRecord[], key: KeyReco
 }
 
 /** So do RSA keys that share a prime. */
-export function refuseSharedPrime(existing: readonly KeyRecord[], key: KeyRecord): void {
+export function refuseSharedPrime(
+  existing: readonly Pick<KeyRecord, 'id' | 'jwk'>[],
+  key: KeyRecord,
+): void {
   if (key.jwk.kty !== 'RSA') return
   const others = existing.filter((other) => other.jwk.kty === 'RSA')
   const found = sharesPrime(modulus(key), others.map(modulus))
@@ -90,7 +104,7 @@ export function sharedPrime(kid: string): Fault {
   return { code: 'rsa_shared_prime', detail }
 }
 
-function modulus(key: KeyRecord): bigint {
+function modulus(key: Pick<KeyRecord, 'jwk'>): bigint {
   if (key.jwk.kty !== 'RSA') return 1n
   return BigInt(`0x${Buffer.from(key.jwk.n, 'base64url').toString('hex')}`)
 }

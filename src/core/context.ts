@@ -60,10 +60,10 @@ export interface Store {
   /** Where the keys with this material are, in all projects, whatever their state. */
   keysOfMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
   /**
-   * Where what is published may be read instead: as fresh as the servers there are, and never older
-   * than what this process has seen. Absent: here.
+   * Where what is published is read: by whoever keeps it, and so nothing of it is kept here. It is as
+   * fresh as the servers there are, and never older than what this process has seen.
    */
-  published?: Pick<Store, 'heads' | 'keySet'>
+  published: Pick<Store, 'heads' | 'keySet'>
   /** How many keys there are of each kind, at the time given (ISO 8601). */
   countKeys(time: string): Promise<KeyCount[]>
   /** Resolves when all that is stored can be read: what serving depends on. */

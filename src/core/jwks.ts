@@ -8,7 +8,7 @@ const propagationSeconds = 1
  * The one rule of what is trusted: switched on, and not expired. The list, the JWKS and the token
  * check all ask it. A key is no longer active at the very millisecond of its `expireTime`.
  */
-export function isActive(key: KeyRecord, now: string): boolean {
+export function isActive(key: Pick<KeyRecord, 'enabled' | 'expireTime'>, now: string): boolean {
   return key.enabled && (key.expireTime === undefined || key.expireTime > now)
 }
 
@@ -31,6 +31,25 @@ function jwksEntry(key: KeyRecord): Record<string, string> {
 /** The JWKS document as text: one entry per active key, in list order, the same on every process. */
 export function jwksText(keys: readonly KeyRecord[], now: string): string {
   return JSON.stringify({ keys: keys.filter((key) => isActive(key, now)).map(jwksEntry) })
+}
+
+/** A key as far as its place in the JWKS goes; its JWK as the text that is stored. */
+export type JwksPart = Pick<KeyRecord, 'id' | 'jwsAlgorithm' | 'enabled' | 'expireTime'> & {
+  jwkText: string
+}
+
+/** `jwksText(keys, now).length`, without reading or writing any JWK. */
+export function jwksOctets(parts: readonly JwksPart[], now: string): number {
+  const active = parts.filter((part) => isActive(part, now))
+  const commas = Math.max(0, active.length - 1)
+  return active.reduce((sum, part) => sum + entryOctets(part), jwksText([], now).length + commas)
+}
+
+/** The JWK with the members that an entry has besides: a comma in place of their braces. */
+function entryOctets({ id, jwsAlgorithm, jwkText }: JwksPart): number {
+  // That of an AKP key has its algorithm already (RFC 9964).
+  const alg = jwkText.includes('"alg":') ? {} : { alg: jwsAlgorithm }
+  return jwkText.length + JSON.stringify({ use: 'sig', kid: id, ...alg }).length - 1
 }
 
 /**

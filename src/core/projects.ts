@@ -1,4 +1,4 @@
-import { projectNamePattern } from '../contract/projects.ts'
+import { projectNamePattern } from '../contract/names.ts'
 import { invalidField } from '../errors.ts'
 import { foldName, type Principal } from './access.ts'
 import type { Origin } from './changes.ts'

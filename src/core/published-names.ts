@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { projectNamePattern } from '../contract/projects.ts'
+import { projectNamePattern } from '../contract/names.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { inTime, isStorageAway } from './storage-faults.ts'

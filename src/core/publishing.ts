@@ -3,7 +3,7 @@ import type { Context } from './context.ts'
 import { discoveryText, isActive, issuerOf, jwksText } from './jwks.ts'
 import { entityTag } from './preconditions.ts'
 import { publishedNowhere } from './published-names.ts'
-import type { KeySet } from './records.ts'
+import { type KeySet, keySetBytes } from './records.ts'
 import { inTime, isStorageAway } from './storage-faults.ts'
 import { isoTime } from './times.ts'
 
@@ -14,7 +14,7 @@ export const recheckInterval = 500
 const patience = 400
 
 /** Bound of what a process keeps, in bytes; what falls out is read again when it is asked for. */
-const maxCachedBytes = 64 * 1024 * 1024
+const maxCachedBytes = 32 * 1024 * 1024
 
 /** A public document as it is sent: the same octets and tag on every process. */
 export interface PublishedDocument {
@@ -32,18 +32,27 @@ export interface PublishedProject {
   validUntil: number
   /** Monotonic milliseconds at which the look at the store began that found it so. */
   seen: number
+  /** Hash of the last event of the project's ledger. */
+  head: string
   /** Epoch milliseconds until which `maxAge` is what it is. */
   steadyUntil: number
   jwks: PublishedDocument
   discovery: PublishedDocument
 }
 
-/** What is kept of a project between requests. */
-interface Entry {
-  keySet: KeySet
+/** The documents of a key set, and how long they hold. */
+interface Documents {
+  revision: number
+  head: string
   jwks: Omit<PublishedDocument, 'maxAge'>
   discovery: Omit<PublishedDocument, 'maxAge'>
   validUntil: number
+  /** What the next ones are made of; absent where these hold until a change. */
+  keySet?: KeySet
+}
+
+/** What is kept of a project between requests. */
+interface Entry extends Documents {
   /** Monotonic milliseconds at which the last good look at the store began. */
   seen: number
   /** Monotonic milliseconds from which on it is not served without another look. */
@@ -74,7 +83,7 @@ export interface Publisher {
 
 export function createPublisher(context: Context): Publisher {
   const { clock, config } = context
-  const store = context.store.published ?? context.store
+  const store = context.store.published
   const entries = new LRUCache<string, Entry>({ maxSize: maxCachedBytes, sizeCalculation })
   const looks = new Map<string, Look>()
 
@@ -95,25 +104,25 @@ export function createPublisher(context: Context): Publisher {
     const known = entries.peek(projectId)
     // The hash tells histories apart: a fail-over that loses changes gives their revisions to others.
     const head = known && (await store.heads([projectId])).get(projectId)?.hash
-    const same = known !== undefined && known.keySet.head === head
-    const keySet = same ? known.keySet : await store.keySet(projectId)
-    if (keySet === undefined) {
+    const isSame = known !== undefined && known.head === head
+    const documents = isSame ? ofNow(projectId, known) : await readDocuments(projectId)
+    if (documents === undefined) {
       if (!look.overtaken) entries.delete(projectId)
       throw publishedNowhere()
     }
-    const entry = {
-      ...documentsOf(projectId, keySet, known),
-      seen,
-      recheckAt: seen + recheckInterval,
-    }
+    const entry = { ...documents, seen, recheckAt: seen + recheckInterval }
     if (!look.overtaken) entries.set(projectId, entry)
     return entry
   }
-  /** What is known already where it still holds, else the documents as of now. */
-  function documentsOf(projectId: string, keySet: KeySet, known: Entry | undefined) {
-    const now = clock.now()
-    if (known?.keySet === keySet && now < known.validUntil) return known
-    return documents(context, projectId, keySet, now)
+  async function readDocuments(projectId: string): Promise<Documents | undefined> {
+    const keySet = await store.keySet(projectId)
+    return keySet && documentsOf(context, projectId, keySet)
+  }
+  /** The documents of the same key set as they are by now. */
+  function ofNow(projectId: string, known: Documents): Documents {
+    const { keySet, validUntil } = known
+    if (keySet === undefined || clock.now() < validUntil) return known
+    return documentsOf(context, projectId, keySet)
   }
   function isFresh({ recheckAt, validUntil }: Entry): boolean {
     return clock.monotonic() < recheckAt && clock.now() < validUntil
@@ -139,7 +148,7 @@ export function createPublisher(context: Context): Publisher {
     if (known === undefined || time >= limit) throw error
     const recheckAt = Math.min(time + recheckInterval, limit)
     const { seen } = known
-    const entry = { ...documentsOf(projectId, known.keySet, known), seen, recheckAt }
+    const entry = { ...ofNow(projectId, known), seen, recheckAt }
     if (!look.overtaken) entries.set(projectId, entry)
     return entry
   }
@@ -148,7 +157,8 @@ export function createPublisher(context: Context): Publisher {
     const maxAge = Math.max(0, Math.min(config.jwksMaxAge, untilExpiry))
     return {
       projectId,
-      revision: entry.keySet.revision,
+      revision: entry.revision,
+      head: entry.head,
       validUntil: entry.validUntil,
       seen: entry.seen,
       steadyUntil: entry.validUntil - maxAge * 1000,
@@ -159,11 +169,11 @@ export function createPublisher(context: Context): Publisher {
 
   return {
     published: async (projectId) => present(projectId, await current(projectId)),
-    isCurrent({ projectId, seen, steadyUntil, jwks, discovery }) {
+    isCurrent({ projectId, head, validUntil, seen, steadyUntil }) {
       const known = entries.get(projectId)
-      if (known === undefined || known.seen !== seen) return false
-      const isSame = known.jwks.etag === jwks.etag && known.discovery.etag === discovery.etag
-      return isSame && isFresh(known) && clock.now() <= steadyUntil
+      if (known === undefined || known.head !== head) return false
+      if (known.validUntil !== validUntil || known.seen !== seen) return false
+      return isFresh(known) && clock.now() <= steadyUntil
     },
     changed(projectId) {
       const running = looks.get(projectId)
@@ -175,16 +185,18 @@ export function createPublisher(context: Context): Publisher {
   }
 }
 
-/** The documents of the key set as it is now, and how long they hold. */
-function documents(context: Context, projectId: string, keySet: KeySet, now: number) {
-  const time = isoTime(now)
-  const { keys } = keySet
+/** The documents of the key set as it is now. */
+function documentsOf(context: Context, projectId: string, keySet: KeySet): Documents {
+  const time = isoTime(context.clock.now())
+  const { revision, head, keys } = keySet
   const expiries = keys
     .filter((key) => isActive(key, time) && key.expireTime !== undefined)
     .map((key) => Date.parse(key.expireTime ?? ''))
   const issuer = issuerOf(context.config.publicUrl, projectId)
   return {
-    keySet,
+    revision,
+    head,
+    ...(expiries.length === 0 ? {} : { keySet }),
     jwks: document(jwksText(keys, time)),
     discovery: document(discoveryText(issuer, keys, time)),
     validUntil: Math.min(Number.POSITIVE_INFINITY, ...expiries),
@@ -195,7 +207,8 @@ function document(text: string): Omit<PublishedDocument, 'maxAge'> {
   return { body: text, etag: entityTag(text) }
 }
 
-/** Octets, roughly: a key's record weighs about as much as three times its JWKS entry. */
-function sizeCalculation(entry: Entry): number {
-  return 2_000 + 4 * entry.jwks.body.length + 1_000 * entry.keySet.keys.length
+/** Octets, roughly. */
+function sizeCalculation({ jwks, discovery, keySet }: Entry): number {
+  const texts = jwks.body.length + discovery.body.length
+  return 1_500 + texts + (keySet === undefined ? 0 : keySetBytes(keySet))
 }

@@ -76,6 +76,11 @@ export interface KeySet {
   keys: KeyRecord[]
 }
 
+/** Octets that the records of a key set take in memory, roughly: the PEM, a JWK of its size, the rest. */
+export function keySetBytes({ keys }: KeySet): number {
+  return keys.reduce((sum, key) => sum + 1_500 + 2 * key.publicKeyPem.length, 500)
+}
+
 /** An RSA key as far as its numbers go. */
 export interface RsaKey {
   kid: string

@@ -1,9 +1,9 @@
-import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { newId } from '../core/ids.ts'
 import { type ErrorCode, errorTable, PubringError } from '../errors.ts'
 import type { Connections } from './connections.ts'
+import { STATUS_CODES } from './node-http.ts'
 import { renderProblem } from './problem.ts'
 
 /** What Node's parser says about a request that never became one. */

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
 import { Registry } from 'prom-client'
+import { createServer } from './node-http.ts'
 
 /**
  * Serves `/metrics` and nothing else, on a port of its own: whoever may reach the one need not reach

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
 import type { Store } from '../core/context.ts'
-import type { FoundProject, KeySet } from '../core/records.ts'
+import { type FoundProject, type KeySet, keySetBytes } from '../core/records.ts'
 import type { Heads } from './heads.ts'
 import type { Reads } from './reads.ts'
 
 /** Bound of the key sets that are kept, in bytes, with what is made of them; and of projects. */
-const maxKeySetBytes = 64 * 1024 * 1024
-const maxProjects = 50_000
+const maxKeySetBytes = 32 * 1024 * 1024
+const maxProjects = 20_000
 
-type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'areUnchanged'>
+type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'areUnchanged' | 'published'>
 
 /**
  * Projects and their keys from memory, each use after a look at the head of the project's ledger
@@ -23,7 +23,7 @@ export function createCachedReads(
 ): Cached {
   const keySets = new LRUCache<string, KeySet>({
     maxSize: maxKeySetBytes,
-    sizeCalculation: keySetBytes,
+    sizeCalculation: keptBytes,
   })
   const reading = new Map<string, { head: string; keySet: Promise<KeySet | undefined> }>()
   const projects = new LRUCache<string, FoundProject>({ max: maxProjects })
@@ -56,6 +56,7 @@ export function createCachedReads(
 
   return {
     ...heads,
+    published: { heads: heads.heads, keySet: reads.keySet },
     async findProject(ref) {
       // As long as a project keeps its name, no other has it.
       const kept = await unchanged('id' in ref ? ref.id : ids.get(ref.name))
@@ -77,10 +78,7 @@ export function createCachedReads(
   }
 }
 
-/**
- * Octets that a key set takes at most, roughly: records and what is made of them for the list, the
- * list of active keys and each key, all of which hold the PEM, and a JWK of about its size.
- */
-export function keySetBytes({ keys }: KeySet): number {
-  return keys.reduce((sum, key) => sum + 4_000 + 6 * key.publicKeyPem.length, 1_000)
+/** With what is made of it for the list, the list of active keys and each key, which all hold the PEM. */
+export function keptBytes(keySet: KeySet): number {
+  return 3 * keySetBytes(keySet)
 }

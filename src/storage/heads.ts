@@ -1,8 +1,8 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../core/context.ts'
 import type { LedgerHead, SeenLedger } from '../core/records.ts'
-import { chunked } from './chunks.ts'
 import type { Tables } from './schema.ts'
+import { statement } from './statements.ts'
 
 /** Where ledgers end: what every copy in memory is compared with before it is used. */
 export type Heads = Pick<Store, 'heads' | 'areUnchanged'>
@@ -14,18 +14,19 @@ export function endAsSeen(
   return seen.every(({ ledgerId, hash }) => heads.get(ledgerId)?.hash === hash)
 }
 
+const headOf = statement((db, { id }: { id: string }) =>
+  db.selectFrom('ledger').select(['revision', 'hash']).where('project_id', '=', id),
+)
+
+/** One statement for each: for a database without round trips. */
 export async function readHeads(
   db: Kysely<Tables>,
   ledgerIds: readonly string[],
 ): Promise<Map<string, LedgerHead>> {
   const heads = new Map<string, LedgerHead>()
-  for (const some of chunked(ledgerIds)) {
-    const rows = await db
-      .selectFrom('ledger')
-      .select(['project_id', 'revision', 'hash'])
-      .where('project_id', 'in', some)
-      .execute()
-    for (const { project_id, revision, hash } of rows) heads.set(project_id, { revision, hash })
+  for (const id of ledgerIds) {
+    const [row] = await headOf(db, { id })
+    if (row !== undefined) heads.set(id, row)
   }
   return heads
 }

@@ -1,7 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Neighbour } from '../core/admission.ts'
-import type { PublicJwk } from '../core/intake/types.ts'
 import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'
 
@@ -49,7 +48,7 @@ function isKey<Joined extends { id: string | null }>(row: Joined): row is Joined
 function neighbour(row: Row): Neighbour {
   return {
     id: row.id,
-    jwk: JSON.parse(row.jwk) as PublicJwk,
+    jwkText: row.jwk,
     jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
     enabled: row.enabled === 1,
     ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),

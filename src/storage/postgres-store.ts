@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../core/context.ts'
 import { createCachedReads } from './cached-reads.ts'
-import type { Heads } from './heads.ts'
 import { parsePostgresAddress } from './postgres-address.ts'
 import { createCommit } from './postgres-commit.ts'
 import { kyselyOver } from './postgres-dialect.ts'
@@ -10,7 +9,7 @@ import { createCoalescedHeads } from './postgres-heads.ts'
 import { migratePostgres } from './postgres-migrate.ts'
 import type { Facts } from './postgres-pool.ts'
 import { openSessions, type PostgresSessions } from './postgres-sessions.ts'
-import { createReads, type Reads } from './reads.ts'
+import { createReads } from './reads.ts'
 import { publishedReads } from './replica-reads.ts'
 
 /** Milliseconds for which a start waits for the database: it may be starting or failing over too. */
@@ -40,20 +39,18 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
   }
   const replica =
     replicaUrl === undefined ? undefined : openSessions(parsePostgresAddress(replicaUrl), 'any')
+  const reads = createReads(kyselyOver(sessions.read))
   const store: Store = {
-    ...readsOf(sessions),
+    ...reads,
+    ...createCachedReads(reads, createCoalescedHeads(sessions.read)),
     ...createCommit(sessions, address.poolSize),
     async close() {
       await Promise.all([sessions.close(), replica?.close()])
     },
   }
-  return replica === undefined ? store : publishedReads(store, readsOf(replica))
-}
-
-function readsOf(sessions: PostgresSessions): Reads & Heads {
-  const db = kyselyOver(sessions.read)
-  const reads = createReads(db)
-  return { ...reads, ...createCachedReads(reads, createCoalescedHeads(sessions.read)) }
+  return replica === undefined
+    ? store
+    : publishedReads(store, createReads(kyselyOver(replica.read)))
 }
 
 /** Resolves when the server answers and is one that can be worked with. */

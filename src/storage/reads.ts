@@ -12,6 +12,7 @@ import {
   rsaKey,
 } from './rows.ts'
 import { type Tables, tableNames } from './schema.ts'
+import { statement } from './statements.ts'
 
 /** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
 export type Reads = Omit<
@@ -22,11 +23,7 @@ export type Reads = Omit<
 export function createReads(db: Kysely<Tables>): Reads {
   return {
     async findProject(ref) {
-      const query =
-        'id' in ref
-          ? projects(db).where('project.id', '=', ref.id)
-          : projects(db).where('project.name', '=', ref.name)
-      const row = await query.executeTakeFirst()
+      const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
       return row && { ...projectRecord(row), head: row.hash }
     },
     async listProjects({ after, limit }) {
@@ -42,19 +39,11 @@ export function createReads(db: Kysely<Tables>): Reads {
     },
     keySet: (projectId) => readKeySet(db, projectId),
     async findApiKeyByDigest(digest) {
-      const row = await db
-        .selectFrom('api_key')
-        .select(apiKeyColumns)
-        .where('digest', '=', digest)
-        .executeTakeFirst()
+      const [row] = await apiKeyByDigest(db, { digest })
       return row && apiKeyRecord(row)
     },
     async findApiKey(id) {
-      const row = await db
-        .selectFrom('api_key')
-        .select(apiKeyColumns)
-        .where('id', '=', id)
-        .executeTakeFirst()
+      const [row] = await apiKeyById(db, { id })
       return row && apiKeyRecord(row)
     },
     async listApiKeys(boundTo) {
@@ -150,12 +139,20 @@ export function projectRecord(row: {
   }
 }
 
-/** Keys and revision together; also what a change reads once it holds the project's lock. */
-export async function readKeySet(
-  db: Kysely<Tables>,
-  projectId: string,
-): Promise<KeySet | undefined> {
-  const rows = await db
+const projectById = statement((db, { id }: { id: string }) =>
+  projects(db).where('project.id', '=', id),
+)
+const projectByName = statement((db, { name }: { name: string }) =>
+  projects(db).where('project.name', '=', name),
+)
+const apiKeyById = statement((db, { id }: { id: string }) =>
+  db.selectFrom('api_key').select(apiKeyColumns).where('id', '=', id),
+)
+const apiKeyByDigest = statement((db, { digest }: { digest: string }) =>
+  db.selectFrom('api_key').select(apiKeyColumns).where('digest', '=', digest),
+)
+const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
+  db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
@@ -163,8 +160,15 @@ export async function readKeySet(
     .select(keyColumns)
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
-    .orderBy('jwt_key.id')
-    .execute()
+    .orderBy('jwt_key.id'),
+)
+
+/** Keys and revision together; also what a change reads once it holds the project's lock. */
+export async function readKeySet(
+  db: Kysely<Tables>,
+  projectId: string,
+): Promise<KeySet | undefined> {
+  const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
   return {

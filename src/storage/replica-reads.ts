@@ -1,5 +1,6 @@
 import type { Store } from '../core/context.ts'
 import { isStorageAway } from '../core/storage-faults.ts'
+import type { Reads } from './reads.ts'
 
 /**
  * The same store, whose published key sets are read from a server that follows the primary. Which
@@ -7,7 +8,7 @@ import { isStorageAway } from '../core/storage-faults.ts'
  * follower that lags never serves a key that was revoked: where it is behind, or away, the primary
  * is read instead. While the primary is away the follower serves what no process has read yet.
  */
-export function publishedReads(store: Store, follower: Pick<Store, 'keySet'>): Store {
+export function publishedReads(store: Store, follower: Pick<Reads, 'keySet'>): Store {
   return {
     ...store,
     published: {
@@ -16,7 +17,8 @@ export function publishedReads(store: Store, follower: Pick<Store, 'keySet'>): S
         const present = await store.heads([projectId]).catch(ifAway('unknown' as const))
         const wanted = present === 'unknown' ? 0 : (present.get(projectId)?.revision ?? Infinity)
         const found = await follower.keySet(projectId).catch(ifAway(undefined))
-        return found !== undefined && found.revision >= wanted ? found : store.keySet(projectId)
+        const isBehind = found === undefined || found.revision < wanted
+        return isBehind ? store.published.keySet(projectId) : found
       },
     },
   }

@@ -1,11 +1,10 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import { LRUCache } from 'lru-cache'
 import type { LedgerHead, SeenLedger } from '../core/records.ts'
 import { endAsSeen, type Heads, readHeads } from './heads.ts'
 import type { SqliteConnection } from './sqlite.ts'
 
-/** Ledgers whose heads are kept. */
-const maxHeads = 50_000
+/** Ledgers whose heads are kept; all are let go when there are more, as with every commit. */
+const maxHeads = 20_000
 
 export interface VersionedHeads extends Heads {
   /** This process has changed the database: the next look is at the file. */
@@ -26,7 +25,7 @@ export function createVersionedHeads(
   { db, version, schema }: SqliteConnection,
   ping: () => Promise<void>,
 ): VersionedHeads {
-  const known = new LRUCache<string, LedgerHead | typeof unknown>({ max: maxHeads })
+  const known = new Map<string, LedgerHead | typeof unknown>()
   let seenVersion = Number.NaN
   let soundSchema = Number.NaN
   let looked = false
@@ -57,6 +56,7 @@ export function createVersionedHeads(
     const heads = await readHeads(db, ledgerIds)
     // What was read may be newer than that version, and then is read once more: never older.
     if (began === seenVersion) {
+      if (known.size + ledgerIds.length > maxHeads) known.clear()
       for (const id of ledgerIds) known.set(id, heads.get(id) ?? unknown)
     }
     return heads

@@ -5,6 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Change } from '../core/changes.ts'
+import { dropStartGarbage } from '../core/start-garbage.ts'
 import { applyChange } from './apply.ts'
 import {
   begin,
@@ -72,4 +73,5 @@ const connection = await openMigrated(workerData).catch((error) => {
 if (connection !== undefined) {
   parentPort?.on('message', (message: WriterMessage) => void answer(connection, message))
   parentPort?.postMessage({ type: 'ready' })
+  await dropStartGarbage()
 }

@@ -48,16 +48,26 @@ export function insertion<Table extends keyof Tables>(
 /**
  * Takes steps in their order within a transaction. PostgreSQL is sent each without waiting for the
  * answers to those before: where one fails there, all after it fail. On SQLite, which may end the
- * transaction itself where one fails, none after it is begun.
+ * transaction itself where one fails, none after it is begun. Rejects as the first one that fails,
+ * and not before all that were begun have ended.
  */
 export async function inOrder<Results extends unknown[]>(
   db: Db,
   ...steps: { [Step in keyof Results]: () => Promise<Results[Step]> }
 ): Promise<Results> {
   const { supportsMultipleConnections: isServer } = db.getExecutor().adapter
-  const results: unknown[] = isServer ? await Promise.all(steps.map((step) => step())) : []
+  const results: unknown[] = isServer ? await allAtOnce(steps) : []
   if (!isServer) for (const step of steps) results.push(await step())
   return results as Results
+}
+
+/** The results of all; rejects as the first in their order that fails, once none goes on any more. */
+export async function allAtOnce<Result>(steps: (() => Promise<Result>)[]): Promise<Result[]> {
+  const settled = await Promise.allSettled(steps.map((step) => step()))
+  return settled.map((each) => {
+    if (each.status === 'rejected') throw each.reason
+    return each.value
+  })
 }
 
 /** Stands for a value while a statement is built. */

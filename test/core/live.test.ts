@@ -30,6 +30,7 @@ function slowly(store: Store): { store: Store; hold(): () => void; releaseAll():
       findProject: late(store.findProject),
       heads: late(store.heads),
       keySet: late(store.keySet),
+      published: { heads: late(store.heads), keySet: late(store.published.keySet) },
       events: late(store.events),
       findApiKey: late(store.findApiKey),
     },

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expectNoSecret, rememberSecret } from './secrets.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
+const main = join(import.meta.dirname, '../../bin/pubring.js')
 
 /** A TCP port that was free a moment ago. */
 export async function freePort(): Promise<number> {

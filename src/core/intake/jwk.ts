@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { PublicJwk } from './types.ts'
 
 /** RFC 7638 thumbprint: SHA-256 over the required members in order, base64url, 43 characters. */
 export function thumbprintOf(jwk: PublicJwk): string {
-  return createHash('sha256').update(requiredMembers(jwk)).digest('base64url')
+  return hash('sha256', requiredMembers(jwk), 'base64url')
 }
 
 /** The required members, in lexicographic order (RFC 7638 3.2, RFC 8037 2, RFC 9964 6). */
@@ -22,5 +22,5 @@ function requiredMembers(jwk: PublicJwk): string {
 
 /** SHA-256 in lower-case hex. */
 export function sha256Hex(octets: Uint8Array): string {
-  return createHash('sha256').update(octets).digest('hex')
+  return hash('sha256', octets, 'hex')
 }

@@ -1,0 +1,98 @@
+import { join } from 'node:path'
+import type { Insertable } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Tables } from '../../src/storage/schema.ts'
+import type { SqliteConnection } from '../../src/storage/sqlite.ts'
+import { openMigrated } from '../../src/storage/sqlite-migrate.ts'
+import { allAtOnce, inOrder, insertion, statement } from '../../src/storage/statements.ts'
+import { temporaryFolder } from '../support/server.ts'
+
+const { folder, remove } = temporaryFolder()
+let connection: SqliteConnection
+beforeAll(async () => {
+  connection = await openMigrated({ file: join(folder, 'statements.db') })
+})
+afterAll(() => {
+  connection.close()
+  remove()
+})
+
+type ApiKey = Insertable<Tables['api_key']>
+
+const insertApiKeys = insertion('api_key')
+const digestsOf = statement((db, { role, least }: { role: string; least: string }) =>
+  db
+    .selectFrom('api_key')
+    .select('digest')
+    .where('role', '=', role)
+    .where('digest', '>=', least)
+    .orderBy('digest'),
+)
+
+function apiKey(digest: string, members: Partial<ApiKey> = {}): ApiKey {
+  const time = '2026-01-02T03:04:05.678Z'
+  return {
+    id: digest,
+    name: 'ci',
+    role: 'reader',
+    project_id: null,
+    prefix: 'pubring_abcd',
+    digest,
+    enabled: 1,
+    create_time: time,
+    expire_time: null,
+    last_use_time: null,
+    ...members,
+  }
+}
+
+test('a statement that is built once takes the values of each call, absent ones too', async () => {
+  const { db } = connection
+  await insertApiKeys(db, [apiKey('a')])
+  await insertApiKeys(db, [apiKey('b', { role: 'writer', project_id: 'p' })])
+  await insertApiKeys(db, [apiKey('c'), apiKey('d', { role: 'writer' })])
+  await insertApiKeys(db, [])
+  expect(await digestsOf(db, { role: 'reader', least: '' })).toEqual([
+    { digest: 'a' },
+    { digest: 'c' },
+  ])
+  expect(await digestsOf(db, { role: 'writer', least: 'c' })).toEqual([{ digest: 'd' }])
+  const bound = await db.selectFrom('api_key').select(['id', 'project_id']).orderBy('id').execute()
+  expect(bound.map(({ project_id }) => project_id)).toEqual([null, 'p', null, null])
+})
+
+test('a value that looks like SQL, or like nothing, is a value', async () => {
+  const name = `x'); delete from "api_key"; -- \u0000 $1 ? {}`
+  await insertApiKeys(connection.db, [apiKey('e', { name, role: 'admin' })])
+  const rows = await connection.db.selectFrom('api_key').select('name').execute()
+  expect(rows.filter((row) => row.name === name)).toHaveLength(1)
+  expect(await digestsOf(connection.db, { role: 'admin', least: 'e' })).toHaveLength(1)
+})
+
+test('on SQLite no step is begun after one that failed, for it may have ended the transaction', async () => {
+  const begun: string[] = []
+  const failing = inOrder(
+    connection.db,
+    async () => begun.push('first'),
+    async () => Promise.reject(new Error('disk full')),
+    async () => begun.push('third'),
+  )
+  await expect(failing).rejects.toThrow('disk full')
+  expect(begun).toEqual(['first'])
+})
+
+test('of steps that are taken at once none goes on when the first failure in their order is told', async () => {
+  const ended: string[] = []
+  const step = (name: string, turns: number, fails: boolean) => async () => {
+    for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate)
+    ended.push(name)
+    if (fails) throw new Error(name)
+  }
+  const failing = allAtOnce([
+    step('first', 2, false),
+    step('second', 4, true),
+    step('third', 1, true),
+  ])
+  await expect(failing).rejects.toThrow('second')
+  expect(ended).toEqual(['third', 'first', 'second'])
+})
