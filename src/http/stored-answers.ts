@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
+import { createDoorkeeper } from '../core/doorkeeper.ts'
 import { matchesTag } from '../core/preconditions.ts'
 import { apiKeyDigest } from '../core/secrets.ts'
 import { isSaidAgain } from './caching.ts'
@@ -17,6 +18,9 @@ declare module 'fastify' {
 
 /** Bound of what is stored, in octets; what falls out is worked out again when it is asked for. */
 const maxOctets = 16 * 1024 * 1024
+
+/** Requests of which one is stored only when it comes again before so many others. */
+const memory = 4_000
 
 /** What an entry takes beside its body, roughly: its key and its headers. */
 const overhead = 3_000
@@ -70,6 +74,7 @@ function keyOf({ method, url, headers }: IncomingMessage): string | undefined {
  * the same request, for as long as what that rests on is unchanged; all else goes to the routes.
  */
 export function addStoredAnswers(app: FastifyInstance, newRequestId: () => string): void {
+  const doorkeeper = createDoorkeeper(memory)
   const stored = new LRUCache<string, Stored>({
     maxSize: maxOctets,
     sizeCalculation: ({ body }) => overhead + body.length,
@@ -133,7 +138,7 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
     keep(request, reply, body, etag) {
       const { reuse } = request
       const key = reuse === undefined ? undefined : keyOf(request.raw)
-      if (reuse === undefined || key === undefined) return
+      if (reuse === undefined || key === undefined || !doorkeeper.comesAgain(key)) return
       const { 'x-request-id': _id, ...all } = reply.getHeaders()
       // What is left of a budget, and the end of a connection, are for one request alone.
       if (all.ratelimit !== undefined || all.connection !== undefined) return

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Store } from '../core/context.ts'
+import { createDoorkeeper } from '../core/doorkeeper.ts'
 import { type FoundProject, type KeySet, keySetBytes } from '../core/records.ts'
 import type { Heads } from './heads.ts'
 import type { Reads } from './reads.ts'
@@ -7,6 +8,9 @@ import type { Reads } from './reads.ts'
 /** Bound of the key sets that are kept, in bytes, with what is made of them; and of projects. */
 const maxKeySetBytes = 32 * 1024 * 1024
 const maxProjects = 20_000
+
+/** Projects that a key set is kept of only when it is read again before so many others. */
+const memory = 4_000
 
 type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'areUnchanged' | 'published'>
 
@@ -25,6 +29,7 @@ export function createCachedReads(
     maxSize: maxKeySetBytes,
     sizeCalculation: keptBytes,
   })
+  const doorkeeper = createDoorkeeper(memory)
   const reading = new Map<string, { head: string; keySet: Promise<KeySet | undefined> }>()
   const projects = new LRUCache<string, FoundProject>({ max: maxProjects })
   const ids = new LRUCache<string, string>({ max: maxProjects })
@@ -47,7 +52,7 @@ export function createCachedReads(
     try {
       const found = await started.keySet
       // With the head that it was read with: a change may have come since the look.
-      if (found !== undefined) keySets.set(projectId, found)
+      if (found !== undefined && doorkeeper.comesAgain(projectId)) keySets.set(projectId, found)
       return found
     } finally {
       if (reading.get(projectId) === started) reading.delete(projectId)

@@ -84,31 +84,33 @@ describe('an answer that is given again', () => {
   })
 
   test.each(addresses)('is the same, header by header: %s', async (_name, url, headers = {}) => {
-    const first = await ask(server, url(), { headers })
-    expect([first.status, routed]).toEqual([200, 1])
-    const second = await ask(server, url(), { headers })
-    expect(routed).toBe(1)
-    expect(lasting(second)).toEqual(lasting(first))
-    expect(second.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-    expect(second.headers['x-request-id']).not.toBe(first.headers['x-request-id'])
+    // What is asked for once is not stored.
+    await ask(server, url(), { headers })
+    const routedOne = await ask(server, url(), { headers })
+    expect([routedOne.status, routed]).toEqual([200, 2])
+    const stored = await ask(server, url(), { headers })
+    expect(routed).toBe(2)
+    expect(lasting(stored)).toEqual(lasting(routedOne))
+    expect(stored.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(stored.headers['x-request-id']).not.toBe(routedOne.headers['x-request-id'])
   })
 
   test.each(addresses)('is the same 304 to whoever has it: %s', async (_name, url, more = {}) => {
     const { etag } = (await ask(server, url(), { headers: more })).headers
     routed = 0
     const headers = { ...more, 'if-none-match': `"x", W/${etag}` }
-    const first = await ask(other, url(), { headers })
-    expect([first.status, routed]).toEqual([304, 1])
-    expect(lasting(await ask(other, url(), { headers }))).toEqual(lasting(first))
-    expect(routed).toBe(1)
+    await ask(other, url(), { headers })
+    const routedOne = await ask(other, url(), { headers })
+    expect([routedOne.status, routed]).toEqual([304, 2])
+    expect(lasting(await ask(other, url(), { headers }))).toEqual(lasting(routedOne))
     expect((await ask(other, url(), { headers: more })).body).not.toBe('')
-    expect(routed).toBe(1)
+    expect(routed).toBe(2)
   })
 })
 
 describe('goes through the routes', () => {
   beforeEach(async () => {
-    for (const url of [jwksUrl, keysUrl]) await ask(server, url)
+    for (const url of [jwksUrl, keysUrl, jwksUrl, keysUrl]) await ask(server, url)
     routed = 0
   })
 
@@ -159,8 +161,7 @@ describe('is not given again', () => {
     ]
     const as = async (secret: string) =>
       (await ask(server, keys, { headers: { 'x-api-key': secret } })).status
-    expect(await as(bound)).toBe(200)
-    expect(await as(bound)).toBe(200)
+    for (const _time of [1, 2, 3]) expect(await as(bound)).toBe(200)
     expect(await as(stranger)).toBe(404)
     expect(await as(bound)).toBe(200)
   })
@@ -171,7 +172,7 @@ describe('is not given again', () => {
     const { id, apiKey } = (await server.send('POST', '/v1/api-keys', { body })).json()
     const status = async () =>
       (await ask(server, keysUrl, { headers: { 'x-api-key': apiKey } })).status
-    expect([await status(), await status()]).toEqual([200, 200])
+    for (const _time of [1, 2, 3]) expect(await status()).toBe(200)
     clock.advance(50_000)
     expect(await status()).toBe(200)
     clock.advance(10_000)
@@ -183,7 +184,10 @@ describe('is not given again', () => {
   })
 
   test('once a key was changed by another process, at once; the key set within half a second', async () => {
-    const active = async (url: string) => (await ask(server, url)).body.includes(kid)
+    const active = async (url: string) => {
+      await ask(server, url)
+      return (await ask(server, url)).body.includes(kid)
+    }
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
     await changeElsewhere(server, server.project.id, kid, { active: false })
     expect(await active(`${keysUrl}?active=true`)).toBe(false)
@@ -195,7 +199,7 @@ describe('is not given again', () => {
 
   test('under a name that its project has given up, by another process too', async () => {
     const { keys, jwks } = await newProject(server, 'early-name')
-    expect([(await ask(server, keys)).status, (await ask(server, jwks)).status]).toEqual([200, 200])
+    for (const url of [keys, jwks, keys, jwks]) expect((await ask(server, url)).status).toBe(200)
     await other.send('PATCH', '/v1/projects/early-name', { body: { name: 'late-name' } })
     expect((await ask(server, keys)).status).toBe(404)
     clock.advance(500)
@@ -222,22 +226,22 @@ test('is logged and counted as what went through the routes, and is a use of the
   const body = { name: 'n', role: 'reader' }
   const { id, apiKey } = (await busy.send('POST', '/v1/api-keys', { body })).json()
   const read = (url: string) => busy.inject({ url, headers: { 'x-api-key': apiKey } })
-  for (const url of [keysUrl, keysUrl, jwksUrl, jwksUrl]) await read(url)
+  for (const url of [keysUrl, keysUrl, keysUrl, jwksUrl, jwksUrl, jwksUrl]) await read(url)
   const entries = lines.map((line) => JSON.parse(line)).filter(({ method }) => method === 'GET')
   const steady = entries.map(({ requestId: _id, time: _time, ms, ...rest }) => {
     expect(ms).toBeGreaterThanOrEqual(0)
     return rest
   })
-  expect(steady).toHaveLength(4)
-  expect(steady[1]).toEqual(steady[0])
-  expect(steady[3]).toMatchObject({ route: expect.stringContaining('jwks.json'), status: 200 })
-  expect(new Set(entries.map(({ requestId }) => requestId)).size).toBe(4)
+  expect(steady).toHaveLength(6)
+  expect(steady[2]).toEqual(steady[1])
+  expect(steady[5]).toMatchObject({ route: expect.stringContaining('jwks.json'), status: 200 })
+  expect(new Set(entries.map(({ requestId }) => requestId)).size).toBe(6)
   const metrics = await busy.app.metrics.metrics()
   const route = '/v1/projects/:projectIdOrName/jwt-keys'
   expect(metrics).toContain(
-    `pubring_http_requests_total{method="GET",route="${route}",status="200",code=""} 2`,
+    `pubring_http_requests_total{method="GET",route="${route}",status="200",code=""} 3`,
   )
-  expect(metrics).toContain('pubring_published_total{status="200"} 2')
+  expect(metrics).toContain('pubring_published_total{status="200"} 3')
   await busy.app.authenticator.flush()
   const first = (await busy.send('GET', `/v1/api-keys/${id}`)).json().lastUseTime
   await read(keysUrl)
