@@ -17,6 +17,7 @@ import { saveResults } from './report/results.ts'
 import { shuffled, spreadOf } from './report/spread.ts'
 import { resultsText } from './report/table.ts'
 import { type Contender, contendersOf, createTools } from './scale/contenders.ts'
+import { measureBounded, memoryFigure } from './scale/memory.ts'
 import { measurePages } from './scale/pages.ts'
 import { openRegistry, type Registry } from './scale/registry.ts'
 import { serverCores } from './server/cores.ts'
@@ -131,8 +132,9 @@ async function measureAll(): Promise<Figure[]> {
       const [a, b] = [await openRegistry(subjects[0]), await openRegistry(subjects[1])]
       const pages = await measurePages(generator, b, extent)
       const { figures, memory } = await measureAccess(generator, a, b)
-      figures.push(...pages, memoryFigure(b, memory))
+      figures.push(...pages, memoryFigure('', b.subject.name, memory))
       for (const subject of subjects) await subject.close()
+      figures.push(await measureBounded(generator, many, extent))
       return [...figures, await measureStart(many)]
     } finally {
       for (const subject of subjects) await subject.close()
@@ -140,17 +142,6 @@ async function measureAll(): Promise<Figure[]> {
   } finally {
     generator.close()
     await databases.close()
-  }
-}
-
-function memoryFigure({ subject }: Registry, mib: number): Figure {
-  return {
-    name: 'memory under random load',
-    server: subject.name,
-    unit: 'MiB',
-    value: spreadOf([mib]),
-    target: { most: 300 },
-    note: 'resident, the most that was seen after any measurement',
   }
 }
 
