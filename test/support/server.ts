@@ -37,7 +37,7 @@ export interface ServerProcess {
   url: string
   pid: number
   folder: string
-  /** All that was written to stdout and stderr so far. */
+  /** All that was written to stdout and stderr so far; of more than `maxOutput` octets, the last. */
   output(): string
   signal(name: NodeJS.Signals): void
   /** The exit code, or the signal that ended the process. */
@@ -106,15 +106,22 @@ export async function spawnServer(
   return { ...followed, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, folder }
 }
 
+/** Far more than any test looks at, and less than a server that logs under full load writes. */
+const maxOutput = 64 * 1024 * 1024
+
 function follow(child: ChildProcess): Pick<ServerProcess, 'output' | 'signal' | 'ended'> {
-  let output = ''
+  const written: Buffer[] = []
+  let octets = 0
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
-      output += chunk
+      written.push(chunk)
+      octets += chunk.length
+      while (octets > maxOutput) octets -= written.shift()?.length ?? 0
     })
   }
+  const output = () => Buffer.concat(written).toString()
   const ended = once(child, 'close').then(([code, signal]) => code ?? signal)
-  return { output: () => output, signal: (name) => child.kill(name), ended }
+  return { output, signal: (name) => child.kill(name), ended }
 }
 
 /** Resolves when `/health/ready` says so; rejects with the output where the process ends first. */
