@@ -25,17 +25,21 @@ export interface PublishedDocument {
   maxAge: number
 }
 
-export interface PublishedProject {
+/** What tells one state of a project's documents from another. */
+export interface PublishedState {
   projectId: string
-  revision: number
+  /** Hash of the last event of the project's ledger. */
+  head: string
   /** Epoch milliseconds of the next expiry of a key, when the documents become others. */
   validUntil: number
   /** Monotonic milliseconds at which the look at the store began that found it so. */
   seen: number
-  /** Hash of the last event of the project's ledger. */
-  head: string
   /** Epoch milliseconds until which `maxAge` is what it is. */
   steadyUntil: number
+}
+
+export interface PublishedProject extends PublishedState {
+  revision: number
   jwks: PublishedDocument
   discovery: PublishedDocument
 }
@@ -76,7 +80,7 @@ export interface Publisher {
    */
   published(projectId: string): Promise<PublishedProject>
   /** Whether `published` would answer the same, and at once. */
-  isCurrent(published: PublishedProject): boolean
+  isCurrent(state: PublishedState): boolean
   /** The project was changed: no look that began before now serves it any more. */
   changed(projectId: string): void
 }

@@ -110,19 +110,19 @@ export function allowReuse(
 ): void {
   const { apiKeyId, head, expireTime } = principalOf(request)
   const { id: ledgerId, head: projectHead } = projectOf(request)
+  // The project has changed between the two looks: the next request sees it in one state.
+  if (projectHead !== document.head) return
   const seen = [
     { ledgerId: systemLedgerId, hash: head },
     { ledgerId, hash: projectHead },
-    { ledgerId, hash: document.head },
   ]
   const expiry = expireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(expireTime)
   const until = Math.min(document.until, expiry)
   const { authenticator } = request.server
+  const isInTime = () => document.from <= clock.now() && clock.now() < until
   request.reuse = {
-    isCurrent() {
-      const time = clock.now()
-      return document.from <= time && time < until && store.areUnchanged(seen)
-    },
+    isCurrent: () =>
+      isInTime() && store.areUnchanged(seen).then((unchanged) => unchanged && isInTime()),
     used: () => authenticator.noteUse(apiKeyId),
   }
 }

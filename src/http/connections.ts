@@ -33,12 +33,17 @@ export interface Waiting {
 export function createConnections(): Connections {
   const answers = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
+  // One for all: nothing is made for each request.
+  function forget(this: ServerResponse): void {
+    answers.get(this.req.socket)?.delete(this)
+  }
   return {
     began({ socket }, response) {
       const open = answers.get(socket)
-      if (open === undefined) return void answers.set(socket, new Set([response]))
-      for (const earlier of open) if (earlier.closed) open.delete(earlier)
-      open.add(response)
+      if (open?.has(response)) return
+      if (open === undefined) answers.set(socket, new Set([response]))
+      else open.add(response)
+      response.once('close', forget)
     },
     owed(socket) {
       return [...(answers.get(socket) ?? [])].filter(

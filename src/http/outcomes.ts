@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PubringError } from '../errors.ts'
 
@@ -34,11 +35,14 @@ export interface Outcomes {
   /** Whether anybody observes. */
   isObserved(): boolean
   tell(outcome: Outcome): void
+  /** The request came then (`performance.now()`), and goes through the routes later. */
+  arrived(request: IncomingMessage, time: number): void
 }
 
 /** Tells whoever logs or counts how each request ended, whichever way it was answered. */
 export function addOutcomes(app: FastifyInstance): void {
   const observers: ((outcome: Outcome) => void)[] = []
+  const arrivals = new WeakMap<IncomingMessage, number>()
   app.decorateRequest('problem', undefined)
   app.decorateRequest('lookAge', undefined)
   app.decorate('outcomes', {
@@ -47,15 +51,17 @@ export function addOutcomes(app: FastifyInstance): void {
     tell(outcome) {
       for (const observer of observers) observer(outcome)
     },
+    arrived: (request, time) => void arrivals.set(request, time),
   })
   app.addHook('onResponse', (request, reply, done) => {
+    const arrival = arrivals.get(request.raw)
     app.outcomes.tell({
       requestId: request.id,
       method: request.method,
       route: request.is404 ? undefined : request.routeOptions.url,
       status: reply.statusCode,
       problem: request.problem,
-      ms: reply.elapsedTime,
+      ms: arrival === undefined ? reply.elapsedTime : performance.now() - arrival,
       apiKeyId: request.principal?.apiKeyId,
       lookAge: request.lookAge,
       waited: hasWaited(reply),

@@ -149,10 +149,13 @@ function restOn(
   ref: ProjectRef,
   published: PublishedProject,
 ): void {
-  const lookAge = () => context.clock.monotonic() - published.seen
+  // Not the documents, of which the answer has one already.
+  const { projectId, head, validUntil, seen, steadyUntil } = published
+  const state = { projectId, head, validUntil, seen, steadyUntil }
+  const lookAge = () => context.clock.monotonic() - seen
   request.lookAge = lookAge()
   request.reuse = {
-    isCurrent: () => names.isCurrent(ref, published.projectId) && publisher.isCurrent(published),
+    isCurrent: () => names.isCurrent(ref, projectId) && publisher.isCurrent(state),
     lookAge,
   }
 }

@@ -1,23 +1,13 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { clientErrorHandler } from './client-errors.ts'
 import { createConnections } from './connections.ts'
 import { answerFrameworkError } from './error-handler.ts'
 import { loggingOptions } from './logging.ts'
-import { createServer as createHttpServer } from './node-http.ts'
 import type { HttpOptions } from './options.ts'
 
 /** Bytes of address and headers together: far more than any valid name or API key needs. */
 const maxHeaderSize = 64 * 1024
-
-const httpOptions = {
-  maxHeaderSize,
-  keepAliveTimeout: 72_000,
-  requestTimeout: 30_000,
-  headersTimeout: 20_000,
-  connectionsCheckingInterval: 5_000,
-  // We refuse a request without Host ourselves, in the form that every error has.
-  requireHostHeader: false,
-}
 
 /**
  * Fastify with the limits that a server on the open net needs. Idle connections are kept for 72
@@ -34,14 +24,14 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     // A request that was accepted is answered, also while the server closes.
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },
-    serverFactory(handler) {
-      const route: typeof handler = (request, response) => {
-        connections.began(request, response)
-        handler(request, response)
-      }
-      return createHttpServer(httpOptions, (request, response) => {
-        app.storedAnswers.serve(request, response, route)
-      })
+    keepAliveTimeout: 72_000,
+    requestTimeout: 30_000,
+    http: {
+      maxHeaderSize,
+      headersTimeout: 20_000,
+      connectionsCheckingInterval: 5_000,
+      // We refuse a request without Host ourselves, in the form that every error has.
+      requireHostHeader: false,
     },
     frameworkErrors: (error, request, reply) => {
       answerFrameworkError(error, request, reply.raw, options)
@@ -49,11 +39,16 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     clientErrorHandler: clientErrorHandler(options.publicUrl, connections, () => app.log),
   })
   app.decorate('connections', connections)
-  // Node answers an unknown Expect with a bare 417, which RFC 9110 section 10.1.1 does not ask for.
-  app.server.on('checkExpectation', (request, response) => {
+  const route = (request: IncomingMessage, response: ServerResponse) => {
     connections.began(request, response)
     app.routing(request, response)
+  }
+  // In front of Fastify, in place of its own listener.
+  app.server.removeAllListeners('request').on('request', (request, response) => {
+    app.storedAnswers.serve(request, response, route)
   })
+  // Node answers an unknown Expect with a bare 417, which RFC 9110 section 10.1.1 does not ask for.
+  app.server.on('checkExpectation', route)
   return app
 }
 

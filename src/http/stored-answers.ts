@@ -22,8 +22,11 @@ const maxOctets = 16 * 1024 * 1024
 /** Requests of which one is stored only when it comes again before so many others. */
 const memory = 4_000
 
-/** What an entry takes beside its body, roughly: its key and its headers. */
-const overhead = 3_000
+/** What the headers of an entry take, roughly. */
+const headerOctets = 3_000
+
+/** Characters of an address or an `Accept`; no verifier sends one that is longer. */
+const maxLength = 400
 
 /** On what an answer may be given again (RFC 9111 section 4 calls that reuse). */
 export interface Reuse {
@@ -58,14 +61,15 @@ export interface StoredAnswers {
 }
 
 /** Of a request that may be answered so, these alone decide about its answer. */
-function keyOf({ method, url, headers }: IncomingMessage): string | undefined {
-  if (method !== 'GET' || headers.host === undefined || headers.prefer !== undefined)
-    return undefined
+function keyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
+  const { host, prefer, accept = '' } = headers
+  if (method !== 'GET' || host === undefined || prefer !== undefined) return undefined
+  if (url.length > maxLength || accept.length > maxLength) return undefined
   if (headers['content-length'] !== undefined) return undefined
   if (headers['transfer-encoding'] !== undefined) return undefined
   const secret = headers['x-api-key'] ?? ''
   if (typeof secret !== 'string') return undefined
-  return `${secret === '' ? '' : apiKeyDigest(secret)} ${headers.accept ?? ''} ${url}`
+  return `${secret === '' ? '' : apiKeyDigest(secret)} ${accept} ${url}`
 }
 
 /**
@@ -77,13 +81,20 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
   const doorkeeper = createDoorkeeper(memory)
   const stored = new LRUCache<string, Stored>({
     maxSize: maxOctets,
-    sizeCalculation: ({ body }) => overhead + body.length,
+    // V8 holds text that is not Latin-1 in two octets for each character.
+    sizeCalculation: ({ body, encoding }, key) =>
+      headerOctets + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
   })
 
-  function give(answer: Stored, request: IncomingMessage, response: ServerResponse): void {
+  function give(
+    answer: Stored,
+    request: IncomingMessage,
+    response: ServerResponse,
+    arrival: number,
+  ): void {
     const requestId = newRequestId()
     answer.reuse.used?.()
-    if (app.outcomes.isObserved()) tellWhenDone(answer, requestId, response)
+    if (app.outcomes.isObserved()) tellWhenDone(answer, requestId, response, arrival)
     const known = request.headers['if-none-match']
     if (known !== undefined && matchesTag(known, answer.etag, 'weak')) {
       response.writeHead(304, ['x-request-id', requestId, ...answer.unmodifiedHeaders]).end()
@@ -93,12 +104,16 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
         .end(answer.body, answer.encoding)
     }
   }
-  function tellWhenDone(answer: Stored, requestId: string, response: ServerResponse): void {
+  function tellWhenDone(
+    answer: Stored,
+    requestId: string,
+    response: ServerResponse,
+    arrival: number,
+  ): void {
     const { route, apiKeyId, reuse } = answer
-    const start = performance.now()
     const lookAge = reuse.lookAge?.()
     response.once('finish', () => {
-      const ms = performance.now() - start
+      const ms = performance.now() - arrival
       const status = response.statusCode
       app.outcomes.tell({
         requestId,
@@ -125,23 +140,30 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
       const key = keyOf(request)
       const answer = key === undefined ? undefined : find(key, response)
       if (key === undefined || answer === undefined) return route(request, response)
-      const decide = (isCurrent: boolean) => {
-        if (isCurrent) return give(answer, request, response)
-        if (stored.peek(key) === answer) stored.delete(key)
-        route(request, response)
-      }
+      const arrival = performance.now()
       const isCurrent = answer.reuse.isCurrent()
-      if (typeof isCurrent === 'boolean') return decide(isCurrent)
+      if (isCurrent === true) return give(answer, request, response, arrival)
+      if (isCurrent === false) {
+        stored.delete(key)
+        return route(request, response)
+      }
+      app.outcomes.arrived(request, arrival)
       app.connections.began(request, response)
-      isCurrent.then(decide, () => route(request, response))
+      const otherwise = () => route(request, response)
+      isCurrent.then((found) => {
+        if (!found && stored.peek(key) === answer) stored.delete(key)
+        // Once more: after a look that took its time, the process may be shutting down.
+        if (!found || find(key, response) !== answer) return otherwise()
+        give(answer, request, response, arrival)
+      }, otherwise)
     },
     keep(request, reply, body, etag) {
       const { reuse } = request
+      // What is left of a budget, and the end of a connection, are for one request alone.
+      if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return
       const key = reuse === undefined ? undefined : keyOf(request.raw)
       if (reuse === undefined || key === undefined || !doorkeeper.comesAgain(key)) return
       const { 'x-request-id': _id, ...all } = reply.getHeaders()
-      // What is left of a budget, and the end of a connection, are for one request alone.
-      if (all.ratelimit !== undefined || all.connection !== undefined) return
       const headers = Object.entries(all)
       const octets = Buffer.byteLength(body)
       const unmodified = headers.filter(([name]) => isSaidAgain(name))

@@ -6,11 +6,10 @@ import type { Store } from '../core/context.ts'
 import { isStorageAway } from '../core/storage-faults.ts'
 import { applyChange } from './apply.ts'
 import { lockLedger } from './ledger.ts'
-import { createCreates } from './postgres-creates.ts'
 import { kyselyOver } from './postgres-dialect.ts'
 import { meaningOf, translated, unclear } from './postgres-errors.ts'
 import type { PostgresSessions } from './postgres-sessions.ts'
-import { UnclearCommit, type Unconfirmed } from './postgres-transaction.ts'
+import { UnclearCommit } from './postgres-transaction.ts'
 import type { Tables } from './schema.ts'
 import { createNamedTurns, createTurns } from './turns.ts'
 
@@ -24,9 +23,14 @@ const turnPatience = 3_000
 /** Changes that may wait. */
 const maxWaiting = 4_096
 
+/** A try whose commit was not confirmed: what it answered, and the error that said so. */
+interface Unconfirmed<Result> {
+  result: Result
+  error: UnclearCommit
+}
+
 /**
- * Carries out changes, each in a transaction of its own; new keys of different projects together,
- * where they wait for one another. One that lost its connection before its
+ * Carries out changes, each in a transaction of its own. One that lost its connection before its
  * commit was sent, or met another one, is carried out again from its beginning. Where the answer to
  * the commit itself was lost, the ledger tells whether it took place. Changes of one ledger come one
  * after the other anyway, so they wait for each other here and not on a connection each; and half of
@@ -40,22 +44,20 @@ export function createCommit(
   const ledgers = createNamedTurns({ atOnce: 1, waiting: maxWaiting })
   let writable = true
 
-  const create = createCreates(sessions, {
-    takeTurn: () => turns.take(turnPatience),
-    alone: (change, earlier) => carryOut<'key.create'>(sessions, change, earlier),
-  })
-
-  async function inTurn(change: Change): Promise<ChangeResults[ChangeType]> {
-    if (change.type === 'key.create') return create(change)
+  async function withTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     const done = await turns.take(turnPatience)
-    return carryOut(sessions, change).finally(done)
+    try {
+      return await work()
+    } finally {
+      done()
+    }
   }
   return {
     async commit<T extends ChangeType>(change: ChangeOf<T>) {
       const [ledgerId = 'none'] = ledgersOf(change)
       const leave = await ledgers.take(ledgerId, turnPatience)
       try {
-        const result = (await inTurn(change)) as ChangeResults[T]
+        const result = await withTurn(() => carryOut<T>(sessions, change))
         writable = true
         return result
       } catch (error) {
@@ -72,10 +74,9 @@ export function createCommit(
 async function carryOut<T extends ChangeType>(
   sessions: PostgresSessions,
   change: ChangeOf<T> & Change,
-  earlier?: Unconfirmed<ChangeResults[T]>,
 ): Promise<ChangeResults[T]> {
   const deadline = performance.now() + retryWindow
-  let unconfirmed = earlier
+  let unconfirmed: Unconfirmed<ChangeResults[T]> | undefined
   for (let tries = 1; ; tries += 1) {
     const mayGoOn = () => tries < maxTries && performance.now() < deadline
     try {

@@ -57,14 +57,19 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
     // While it is taken the pool does not listen: whoever uses it learns of the loss by the query.
     const ignore = () => undefined
     client.on('error', ignore)
+    let ahead: Promise<unknown> = Promise.resolve()
     const suspect = () => finder.suspect(pool)
     return {
       client,
       facts: pool.factsOf(client),
       suspect,
       async run<Row>(statement: Statement, timeout = address.statementTimeout) {
+        const answer = send<Row>(client, statement, address.prepared)
+        // The server takes one after the other: its time with this one begins when those before are done.
+        const timed = ahead.then(() => inTime(answer, timeout + grace))
+        ahead = Promise.allSettled([answer, timed])
         try {
-          return await inTime(send<Row>(client, statement, address.prepared), timeout + grace)
+          return await timed
         } catch (error) {
           if (isBroken(error)) suspect()
           throw error

@@ -17,12 +17,6 @@ export class UnclearCommit extends Error {
   override readonly name = 'UnclearCommit'
 }
 
-/** A try whose commit was not confirmed: what it answered, and the error that said so. */
-export interface Unconfirmed<Result> {
-  result: Result
-  error: UnclearCommit
-}
-
 interface Beginning {
   mode: 'read committed' | 'read committed read only' | 'repeatable read'
   /** Milliseconds that each statement, and a pause between two, may take. */

@@ -1,4 +1,5 @@
 import type { Store } from '../core/context.ts'
+import type { KeySet, LedgerHead } from '../core/records.ts'
 import { isStorageAway } from '../core/storage-faults.ts'
 import type { Reads } from './reads.ts'
 
@@ -15,13 +16,21 @@ export function publishedReads(store: Store, follower: Pick<Reads, 'keySet'>): S
       heads: (ids) => store.heads(ids),
       async keySet(projectId) {
         const present = await store.heads([projectId]).catch(ifAway('unknown' as const))
-        const wanted = present === 'unknown' ? 0 : (present.get(projectId)?.revision ?? Infinity)
+        const wanted = present === 'unknown' ? present : present.get(projectId)
         const found = await follower.keySet(projectId).catch(ifAway(undefined))
-        const isBehind = found === undefined || found.revision < wanted
-        return isBehind ? store.published.keySet(projectId) : found
+        return found !== undefined && isUpTo(found, wanted)
+          ? found
+          : store.published.keySet(projectId)
       },
     },
   }
+}
+
+/** Ahead is right, since the follower may have heard of later changes; beside is another history. */
+function isUpTo({ revision, head }: KeySet, wanted: LedgerHead | 'unknown' | undefined): boolean {
+  if (wanted === 'unknown') return true
+  if (wanted === undefined) return false
+  return revision > wanted.revision || head === wanted.hash
 }
 
 function ifAway<Substitute>(substitute: Substitute) {
