@@ -126,6 +126,15 @@ describe('goes through the routes', () => {
     expect(routed).toBe(1)
   })
 
+  test('an address or an Accept that would fill the memory, however often it comes', async () => {
+    const long = 'x'.repeat(500)
+    for (const _time of [1, 2, 3]) {
+      expect((await ask(server, `${jwksUrl}?${long}`)).status).toBe(200)
+      expect((await ask(server, jwksUrl, { headers: { accept: long } })).status).toBe(200)
+    }
+    expect(routed).toBe(6)
+  })
+
   test('a wish to be held', async () => {
     const headers = { prefer: 'wait=1', 'if-none-match': '"other"' }
     const answer = await ask(server, jwksUrl, { headers })
