@@ -11,9 +11,6 @@ const maxBatch = 256
 /** Changes that may wait; beyond it a caller is told to come back. */
 const maxWaiting = 4_096
 
-/** What the thread makes lives for one batch: V8 need not grow its young generation to 48 MiB. */
-const resourceLimits = { maxYoungGenerationSizeMb: 12 }
-
 /** The file, and the descriptor by which this process holds it open. */
 interface DatabaseFile {
   file: string
@@ -117,7 +114,7 @@ export async function startWriterThread(where: DatabaseFile): Promise<WriterThre
 function startWorker(where: DatabaseFile): Promise<Worker> {
   const source = moduleBeside(import.meta.url, 'sqlite-writer')
   return new Promise((resolve, reject) => {
-    const worker = new Worker(source, { workerData: where, stdin: false, resourceLimits })
+    const worker = new Worker(source, { workerData: where, stdin: false })
     worker.once('error', reject)
     worker.once('message', (answer: WriterAnswer) => {
       worker.off('error', reject)
