@@ -13,7 +13,7 @@ export default defineConfig({
   test: {
     pool: 'forks',
     // Most of them wait for something most of the time.
-    maxWorkers: 4,
+    maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     globalSetup: 'test/support/postgres-setup.ts',
