@@ -67,7 +67,9 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
         const answer = send<Row>(client, statement, address.prepared)
         // The server takes one after the other: its time with this one begins when those before are done.
         const timed = ahead.then(() => inTime(answer, timeout + grace))
-        ahead = Promise.allSettled([answer, timed])
+        // An error that comes before its time is told then; an answer that never comes holds up nobody.
+        answer.catch(ignore)
+        ahead = timed.then(ignore, ignore)
         try {
           return await timed
         } catch (error) {

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { parsePostgresAddress } from '../../src/storage/postgres-address.ts'
+import { openSessions, type PostgresSessions } from '../../src/storage/postgres-sessions.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+
+let database: TestDatabase
+let sessions: PostgresSessions
+beforeAll(async () => {
+  database = await createDatabase('postgres')
+  sessions = openSessions(
+    parsePostgresAddress(`${database.url}?statement_timeout=500&pool_size=2`),
+    'primary',
+  )
+})
+afterAll(async () => {
+  await sessions.close()
+  await database.remove()
+})
+
+const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] })
+
+test('statements that are sent together each have their own time, however long those before take', async () => {
+  const transaction = await sessions.begin()
+  const pieces = [0.4, 0.4, 0.4, 0.4].map((seconds) => transaction.query(sleep(seconds)))
+  expect(await Promise.all(pieces)).toHaveLength(4)
+  await transaction.commit()
+})
+
+test('one that takes too long fails with those after it, and the connection is given back', async () => {
+  const transaction = await sessions.begin()
+  const pieces = [0.1, 5, 0.1].map((seconds) => transaction.query(sleep(seconds)))
+  const settled = await Promise.allSettled(pieces)
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
+  await transaction.rollback()
+  expect((await sessions.read(sleep(0))).rows).toHaveLength(1)
+})
