@@ -1,5 +1,5 @@
 /**
- * Writes `src/core/intake/blocklist-data.ts` from `published-keys.json` and from the key pairs of
+ * Writes `src/intake/blocklists/published-keys.ts` from `published-keys.json` and from the key pairs of
  * RFC 9964, which come from a seed of 32 zero octets.
  *
  *   node scripts/generate-blocklist.ts
@@ -74,7 +74,7 @@ ${lines.join('')}])
 `
 }
 
-const target = new URL('../src/core/intake/blocklist-data.ts', import.meta.url)
+const target = new URL('../src/intake/blocklists/published-keys.ts', import.meta.url)
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   writeFileSync(target, blocklistSource())
 }

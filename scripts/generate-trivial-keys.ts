@@ -1,5 +1,5 @@
 /**
- * Writes `src/core/intake/trivial-keys.bin`: records of the public keys whose private key stands in
+ * Writes `src/intake/blocklists/trivial-keys.bin`: records of the public keys whose private key stands in
  * a short list that anybody would try first.
  *
  *   node scripts/generate-trivial-keys.ts
@@ -9,17 +9,17 @@
  */
 import { createECDH, createHash, createPrivateKey, createPublicKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { type Curve, p256, p384, p521, secp256k1 } from '../src/core/intake/curves.ts'
-import { encode, encodeInteger, tag } from '../src/core/intake/der.ts'
-import { add, basePoint, encodePoint } from '../src/core/intake/edwards.ts'
-import { mlDsaSets } from '../src/core/intake/ml-dsa-sets.ts'
-import { fixedOctets, minimalOctets, toNumber } from '../src/core/intake/octets.ts'
-import { oid } from '../src/core/intake/oids.ts'
-import { encodeOid } from '../src/core/intake/spki-writer.ts'
+import { fixedOctets, minimalOctets, toNumber } from '../src/intake/encoding/bytes.ts'
+import { encode, encodeInteger, tag } from '../src/intake/encoding/der.ts'
+import { oid } from '../src/intake/encoding/oids.ts'
+import { encodeOid } from '../src/intake/encoding/spki-writer.ts'
+import { type Curve, p256, p384, p521, secp256k1 } from '../src/intake/kinds/curves.ts'
+import { add, basePoint, encodePoint } from '../src/intake/kinds/edwards.ts'
+import { mlDsaSets } from '../src/intake/kinds/ml-dsa-sets.ts'
 
 const RECORD_OCTETS = 8
 const MULTIPLES = 1024
-const target = new URL('../src/core/intake/trivial-keys.bin', import.meta.url)
+const target = new URL('../src/intake/blocklists/trivial-keys.bin', import.meta.url)
 
 const platformCurves: readonly { curve: Curve; name: string }[] = [
   { curve: p256, name: 'prime256v1' },

@@ -1,7 +1,7 @@
 /** What the intake alone costs: examines the keys that the parent sends, with nothing around it. */
 import process from 'node:process'
-import { createBlocklist } from '../../src/core/intake/blocklist.ts'
-import { examineKey } from '../../src/core/intake/index.ts'
+import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
+import { examineKey } from '../../src/intake/index.ts'
 import { cpuMicros } from '../load/usage.ts'
 
 const blocklist = createBlocklist()

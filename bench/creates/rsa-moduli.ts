@@ -1,8 +1,8 @@
 import { generatePrime } from 'node:crypto'
-import { encode, encodeBitString, encodeInteger, tag } from '../../src/core/intake/der.ts'
-import { minimalOctets } from '../../src/core/intake/octets.ts'
-import { writePem } from '../../src/core/intake/pem.ts'
-import { encodeOid } from '../../src/core/intake/spki-writer.ts'
+import { minimalOctets } from '../../src/intake/encoding/bytes.ts'
+import { encode, encodeBitString, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
+import { writePem } from '../../src/intake/encoding/pem.ts'
+import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
 
 function makePrime(bits: number): Promise<bigint> {
   return new Promise((resolve, reject) => {

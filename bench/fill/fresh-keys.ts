@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
-import type { Accepted } from '../../src/core/intake/types.ts'
+import type { Accepted } from '../../src/intake/types.ts'
 
 export interface FreshKeys {
   /** So many keys that nobody has had; more are made meanwhile. */

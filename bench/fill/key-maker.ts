@@ -1,10 +1,10 @@
 /** A thread that makes P-256 keys and has the intake examine each: registered keys, but not stored yet. */
 import { createECDH } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
-import { createBlocklist } from '../../src/core/intake/blocklist.ts'
-import { examineKey } from '../../src/core/intake/index.ts'
-import { writePem } from '../../src/core/intake/pem.ts'
-import type { Accepted } from '../../src/core/intake/types.ts'
+import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
+import { writePem } from '../../src/intake/encoding/pem.ts'
+import { examineKey } from '../../src/intake/index.ts'
+import type { Accepted } from '../../src/intake/types.ts'
 
 /** SubjectPublicKeyInfo of P-256 up to the point (RFC 5480 section 2). */
 const head = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')

@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject, X509Certificate } from 'node:crypto'
-import { recogniseWrongKind } from '../core/intake/wrong-kind.ts'
+import { recogniseWrongKind } from '../intake/wrong-kind.ts'
 import { CommandError } from './failures.ts'
 import type { PublicKeyFile } from './key-files.ts'
 import { readSshKey } from './ssh-keys.ts'

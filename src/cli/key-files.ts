@@ -1,5 +1,5 @@
 import { type Algorithm, algorithmNames } from '../contract/algorithms.ts'
-import { findSecret } from '../core/intake/secrets.ts'
+import { findSecret } from '../intake/secrets/detector.ts'
 import { CommandError, usageError } from './failures.ts'
 import { nameOf, readOctets } from './files.ts'
 import { isConvertible, toPem } from './key-conversion.ts'

@@ -2,8 +2,8 @@ import cluster from 'node:cluster'
 import process from 'node:process'
 import type { Config } from '../config.ts'
 import { prepareRegistry } from '../core/first-start.ts'
-import { dropStartGarbage } from '../core/start-garbage.ts'
 import type { HttpApp } from '../http/app.ts'
+import { dropStartGarbage } from '../runtime/startup-garbage.ts'
 import { openExistingStore, openStore } from '../storage/open.ts'
 import {
   createApp,

@@ -1,3 +1,7 @@
+import type { Blocklist } from '../intake/blocklists/blocklist.ts'
+import { minimalOctets, toNumber } from '../intake/encoding/bytes.ts'
+import { sha256Hex } from '../intake/encoding/jwk.ts'
+import type { Fault, PublicJwk } from '../intake/types.ts'
 import { findReused, findShared, type StoredModulus } from './audit/moduli.ts'
 import type {
   AuditedKey,
@@ -9,10 +13,6 @@ import type {
 import { auditRules } from './audit/rules.ts'
 import { type AuditSetup, keysOf, notePasses, type Run, settle, subjectOf } from './audit/run.ts'
 import { newId } from './ids.ts'
-import type { Blocklist } from './intake/blocklist.ts'
-import { sha256Hex } from './intake/jwk.ts'
-import { minimalOctets, toNumber } from './intake/octets.ts'
-import type { Fault, PublicJwk } from './intake/types.ts'
 import type { KeyRecord } from './records.ts'
 import { now } from './times.ts'
 

@@ -1,8 +1,8 @@
 import { PubringError } from '../errors.ts'
+import type { Exposed } from '../intake/types.ts'
 import type { Principal } from './access.ts'
 import type { Origin } from './changes.ts'
 import type { Store } from './context.ts'
-import type { Exposed } from './intake/types.ts'
 
 /** A private key that was submitted: who did it, and the ledger that it is told to. */
 export interface Incident {

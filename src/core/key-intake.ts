@@ -1,13 +1,13 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import type { KeyCheck, KeyCheckRequest } from '../contract/key-checks.ts'
 import { PubringError } from '../errors.ts'
+import { intakeCodes } from '../intake/codes/index.ts'
+import type { Accepted, Refused, Verdict } from '../intake/types.ts'
 import type { Principal } from './access.ts'
 import { submittedBefore } from './admission.ts'
 import type { Origin } from './changes.ts'
 import type { Context } from './context.ts'
 import { type Incident, incidentOf, recordExposure } from './incidents.ts'
-import { intakeCodes } from './intake/codes.ts'
-import type { Accepted, Refused, Verdict } from './intake/types.ts'
 import { holdsPrivateKey } from './labels.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { invalidField, PubringError } from '../errors.ts'
-import { findSecret, hasSecretMarkAnywhere } from './intake/secrets.ts'
+import { findSecret, hasSecretMarkAnywhere } from '../intake/secrets/detector.ts'
 import { holdsApiKey, holdsToken } from './redaction.ts'
 
 const maxCodePoints = 255

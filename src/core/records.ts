@@ -1,6 +1,6 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
-import type { Normalisation, PublicJwk } from './intake/types.ts'
+import type { Normalisation, PublicJwk } from '../intake/types.ts'
 
 /** A project as the store keeps it. Times are ISO 8601 UTC with milliseconds, here and below. */
 export interface ProjectRecord {

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Exposed } from '../core/intake/types.ts'
+import type { Exposed } from '../intake/types.ts'
 import { chunked } from './chunks.ts'
 import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'

@@ -1,9 +1,9 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
-import type { Normalisation, PublicJwk } from '../core/intake/types.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger.ts'
 import type { ApiKeyRecord, KeyCount, KeyRecord, RsaKey } from '../core/records.ts'
+import type { Normalisation, PublicJwk } from '../intake/types.ts'
 import type { Tables } from './schema.ts'
 
 /** Names of the columns, since no query here says `*`. */

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/changes.ts'
-import { moduleBeside } from '../core/modules.ts'
 import { PubringError } from '../errors.ts'
+import { moduleBeside } from '../runtime/modules.ts'
 import { unpackError, type WriterAnswer, type WriterMessage } from './sqlite-messages.ts'
 
 /** Changes committed together at most. */

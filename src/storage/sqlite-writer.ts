@@ -5,7 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Change } from '../core/changes.ts'
-import { dropStartGarbage } from '../core/start-garbage.ts'
+import { dropStartGarbage } from '../runtime/startup-garbage.ts'
 import { applyChange } from './apply.ts'
 import {
   begin,

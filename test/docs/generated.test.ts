@@ -4,8 +4,8 @@ import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
 import { clientSettings } from '../../src/client-settings.ts'
 import { settings } from '../../src/config.ts'
-import { intakeCodes } from '../../src/core/intake/codes.ts'
 import { errorTable } from '../../src/errors.ts'
+import { intakeCodes } from '../../src/intake/codes/index.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 

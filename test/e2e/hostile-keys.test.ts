@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encode, tag } from '../../src/core/intake/der.ts'
-import { encodeOid } from '../../src/core/intake/spki-writer.ts'
+import { encode, tag } from '../../src/intake/encoding/der.ts'
+import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
 import { fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
 import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { intakeCodes } from '../../src/core/intake/codes.ts'
+import { intakeCodes } from '../../src/intake/codes/index.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { fixture } from '../support/intake.ts'
 

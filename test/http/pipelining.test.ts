@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { examineKey } from '../../src/core/intake/index.ts'
+import { examineKey } from '../../src/intake/index.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { readEvents } from '../support/event-source.ts'
 import { emptyBlocklist } from '../support/intake.ts'

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Algorithm } from '../../src/contract/algorithms.ts'
-import type { Blocklist } from '../../src/core/intake/blocklist.ts'
-import { encode, encodeBitString, encodeInteger, tag } from '../../src/core/intake/der.ts'
-import { examineKey } from '../../src/core/intake/index.ts'
-import { encodeOid } from '../../src/core/intake/spki-writer.ts'
-import type { Accepted, Refused, Verdict } from '../../src/core/intake/types.ts'
+import type { Blocklist } from '../../src/intake/blocklists/blocklist.ts'
+import { encode, encodeBitString, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
+import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
+import { examineKey } from '../../src/intake/index.ts'
+import type { Accepted, Refused, Verdict } from '../../src/intake/types.ts'
 
 const fixtures = new URL('../fixtures/', import.meta.url)
 

@@ -1,8 +1,8 @@
 import { createHash, createPublicKey } from 'node:crypto'
-import { minimalOctets, toNumber } from '../../src/core/intake/octets.ts'
-import { isqrt } from '../../src/core/intake/rsa/numbers.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
-import { nextPrime, seeded } from '../core/intake/rsa/seeded.ts'
+import { minimalOctets, toNumber } from '../../src/intake/encoding/bytes.ts'
+import { isqrt } from '../../src/intake/rsa/numbers.ts'
+import { nextPrime, seeded } from '../intake/rsa/seeded.ts'
 import { keyRecord } from './key-records.ts'
 
 const random = seeded('audited keys')

@@ -1,5 +1,5 @@
 import type { KeyImportItem } from '../../../client/src/index.ts'
-import { findSecret, hasSecretMarkAnywhere } from '../../core/intake/secrets.ts'
+import { findSecret, hasSecretMarkAnywhere } from '../../intake/secrets/detector.ts'
 
 /** Why a key is refused. */
 export interface Refusal {

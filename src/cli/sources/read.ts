@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { recogniseWrongKind } from '../../core/intake/wrong-kind.ts'
+import { recogniseWrongKind } from '../../intake/wrong-kind.ts'
 import { type CommandError, usageError } from '../failures.ts'
 import { nameOf, readOctets } from '../files.ts'
 import { toPem } from '../key-conversion.ts'

@@ -1,6 +1,6 @@
-import { bitLength } from '../intake/octets.ts'
-import type { SharedPrime } from '../intake/rsa/index.ts'
-import type { Fault } from '../intake/types.ts'
+import { bitLength } from '../../intake/encoding/bytes.ts'
+import type { SharedPrime } from '../../intake/rsa/index.ts'
+import type { Fault } from '../../intake/types.ts'
 import type { AuditSubject } from './records.ts'
 
 /** An RSA key, as far as it is compared with all the others of the registry. */

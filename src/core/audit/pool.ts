@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
-import type { SharedPrime } from '../intake/rsa/index.ts'
-import type { Fault } from '../intake/types.ts'
-import { moduleBeside } from '../modules.ts'
+import type { SharedPrime } from '../../intake/rsa/index.ts'
+import type { Fault } from '../../intake/types.ts'
+import { moduleBeside } from '../../runtime/modules.ts'
 import type { KeyToExamine } from './worker.ts'
 
 /** The audit's computing, off the event loop. */

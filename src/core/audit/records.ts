@@ -1,5 +1,5 @@
+import type { Fault } from '../../intake/types.ts'
 import type { Store } from '../context.ts'
-import type { Fault } from '../intake/types.ts'
 import type { KeyRecord } from '../records.ts'
 
 /** Which key a finding is about, for the operator: a project's own ledger never hears of others. */

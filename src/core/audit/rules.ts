@@ -1,5 +1,5 @@
-import { intakeCodes } from '../intake/codes.ts'
-import { sha256Hex } from '../intake/jwk.ts'
+import { intakeCodes } from '../../intake/codes/index.ts'
+import { sha256Hex } from '../../intake/encoding/jwk.ts'
 
 /** Raise it when a check changes and its entry in the table of intake codes does not. */
 const revision = 1

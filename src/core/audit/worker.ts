@@ -1,8 +1,8 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
-import { examineKey } from '../intake/index.ts'
-import { toNumber } from '../intake/octets.ts'
-import { auditRsa, type SharedPrime, sharedPrimes } from '../intake/rsa/index.ts'
-import type { Fault } from '../intake/types.ts'
+import { toNumber } from '../../intake/encoding/bytes.ts'
+import { examineKey } from '../../intake/index.ts'
+import { auditRsa, type SharedPrime, sharedPrimes } from '../../intake/rsa/index.ts'
+import type { Fault } from '../../intake/types.ts'
 
 export interface KeyToExamine {
   publicKeyPem: string

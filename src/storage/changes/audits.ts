@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { ChangeOf } from '../../core/changes.ts'
-import type { IntakeCode } from '../../core/intake/codes.ts'
+import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { Outcome } from '../apply.ts'
 import { leaveLedger, lockLedger } from '../ledger.ts'
 import type { Tables } from '../schema.ts'

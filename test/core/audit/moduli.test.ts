@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { findReused, findShared, type StoredModulus } from '../../../src/core/audit/moduli.ts'
-import { sharedPrimes } from '../../../src/core/intake/rsa/index.ts'
-import { seeded } from '../intake/rsa/seeded.ts'
+import { sharedPrimes } from '../../../src/intake/rsa/index.ts'
+import { seeded } from '../../intake/rsa/seeded.ts'
 
 const random = seeded('moduli of an audit')
 const prime = () => random.prime(96)

@@ -1,0 +1,17 @@
+import { oid } from '../encoding/oids.ts'
+
+/** A parameter set of ML-DSA (FIPS 204 table 1). */
+export interface MlDsa {
+  name: 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87'
+  oid: string
+  /** Octets of a public key: 32 of rho and 320 for each row of t1. */
+  length: number
+  /** The low-order rounding range. */
+  gamma2: number
+}
+
+export const mlDsaSets: readonly MlDsa[] = [
+  { name: 'ML-DSA-44', oid: oid.mlDsa44, length: 1312, gamma2: 95_232 },
+  { name: 'ML-DSA-65', oid: oid.mlDsa65, length: 1952, gamma2: 261_888 },
+  { name: 'ML-DSA-87', oid: oid.mlDsa87, length: 2592, gamma2: 261_888 },
+]

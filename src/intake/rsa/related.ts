@@ -1,0 +1,70 @@
+import { bitLength } from '../encoding/bytes.ts'
+import type { Fault } from '../types.ts'
+import { makeNewKey } from './advice.ts'
+import { exactSquareRoot, isqrt } from './numbers.ts'
+import { addResidues, type Residues, squareSieve } from './square-sieve.ts'
+
+/** Bits of (p + q)/2 that may come neither from √n nor from the square root modulo 2^k. */
+const freeBits = 3
+
+/**
+ * A square root of n = 1 (mod 8) modulo 2^bits, by Newton's iteration for 1/√n in the 2-adic
+ * numbers: y ← y·(3 - n·y²)/2, and √n = n·y. The others are its negative and both plus 2^(bits-1).
+ */
+export function squareRootModuloPowerOfTwo(n: bigint, bits: number): bigint {
+  let inverse = 1n
+  // A step takes a root that is right modulo 2^precision to one modulo 2^(2·precision - 2).
+  for (let precision = 3; precision < bits + 1; precision = 2 * precision - 2) {
+    const width = 2 * precision
+    const error = BigInt.asUintN(width, 3n - n * inverse * inverse)
+    inverse = BigInt.asUintN(width - 1, (inverse * error) >> 1n)
+  }
+  return BigInt.asUintN(bits, n * inverse)
+}
+
+/**
+ * A factor of odd `n` = p·q when p and q agree in their top r and bottom s bits, r + s ≥ bits/4. The
+ * top of (p + q)/2 is then that of √n, its bottom that of a square root of n modulo a power of two;
+ * s = ⌈√n⌉ is raised bit by bit until the bottom agrees (paranoid_crypto,
+ * `FactorHighAndLowBitsEqual`). Equal low bits imply n = 1 (mod 8), so three keys in four are done
+ * at once.
+ */
+export function factorWithEqualEnds(n: bigint): bigint | undefined {
+  if (n % 8n !== 1n) return undefined
+  const bits = (bitLength(n) + 1) >> 1
+  const root = squareRootModuloPowerOfTwo(n, bits)
+  const start = isqrt(n - 1n) + 1n
+  return raise(n, start, root, bits) ?? raise(n, start, (1n << BigInt(bits)) - root, bits)
+}
+
+function raise(n: bigint, start: bigint, root: bigint, bits: number): bigint | undefined {
+  const sieve = squareSieve(n)
+  let s = start
+  let residues = sieve.residues(s)
+  // residuesOf[i] are the residues of 2^i.
+  const residuesOf: Residues[] = [sieve.residues(1n)]
+  for (let bit = 0; bit < bits; bit++) {
+    const power = residuesOf[bit] ?? []
+    residuesOf.push(addResidues(power, power))
+    if ((((s ^ root) >> BigInt(bit)) & 1n) === 0n) continue
+    const free = Math.min(freeBits, bit)
+    const step = residuesOf[bit - free] ?? []
+    for (let i = 1; i <= 2 ** free; i++) {
+      if (!sieve.allows(residues, step, i)) continue
+      const candidate = s + (BigInt(i) << BigInt(bit - free))
+      const difference = exactSquareRoot(candidate * candidate - n)
+      if (difference !== undefined && candidate - difference > 1n) return candidate - difference
+    }
+    s += 1n << BigInt(bit)
+    residues = addResidues(residues, power)
+  }
+  return undefined
+}
+
+/** Primes that were made from one another, or from one seed with a part of it changed. */
+export function checkEqualEnds(n: bigint): Fault | undefined {
+  if (factorWithEqualEnds(n) === undefined) return undefined
+  const found =
+    'The two primes of this key have the same first and last bits, so they can be computed.'
+  return { code: 'rsa_primes_related', detail: `${found} ${makeNewKey}` }
+}

@@ -1,0 +1,98 @@
+import { describe, expect, test } from 'vitest'
+import { intakeCodes, problemOf } from '../../src/intake/codes/index.ts'
+import { examine, fixture } from '../support/intake.ts'
+
+interface Case {
+  file: string
+  expect: 'accept' | 'reject'
+  code: string
+  why: string
+  alg?: string
+  kty?: string
+  crv?: string
+  normalised?: boolean
+  /** The key that must be stored first; alone this one is fine. */
+  after?: string
+}
+
+const cases: Case[] = JSON.parse(fixture('keys/manifest.json'))
+
+/** The coarse code that each refusal becomes, written down once more, by rule. */
+const coarse: Record<string, string[]> = {
+  private_key_submitted: ['private_key_submitted'],
+  algorithm_mismatch: ['algorithm_mismatch'],
+  compromised_key: ['key_known_compromised'],
+  unsupported_key: [
+    'key_type_unsupported',
+    'key_agreement_only',
+    'ec_curve_unsupported',
+    'ec_explicit_parameters',
+    'ec_point_format_unsupported',
+    'rsa_modulus_too_large',
+    'rsa_modulus_bits_unsupported',
+    'rsa_pss_params_unusable',
+  ],
+  invalid_key_pem: [
+    'key_missing',
+    'key_too_large',
+    'jwk_submitted',
+    'ssh_key_submitted',
+    'pgp_key_submitted',
+    'certificate_submitted',
+    'csr_submitted',
+    'key_encoding_invalid',
+    'pem_not_found',
+    'pem_multiple_blocks',
+    'pem_end_missing',
+    'pem_label_mismatch',
+    'pem_extra_text',
+    'pem_headers_unsupported',
+    'pem_base64_invalid',
+    'pem_label_unsupported',
+    'pem_label_content_mismatch',
+    'spki_not_der',
+    'spki_der_invalid',
+    'spki_trailing_data',
+    'spki_params_invalid',
+    'okp_length_invalid',
+    'akp_length_invalid',
+  ],
+}
+
+test.each(Object.entries(intakeCodes))('%s has its coarse code', (code, rule) => {
+  const expected = Object.entries(coarse).find(([, codes]) => codes.includes(code))?.[0]
+  expect(rule.problem).toBe(expected ?? 'weak_key')
+})
+
+describe('accepted', () => {
+  const good = cases.filter(({ expect: verdict, after }) => verdict === 'accept' || after)
+  test.each(good)('$file: $why', (each) => {
+    const verdict = examine(fixture(`keys/${each.file}`))
+    if (!verdict.ok) throw new Error(JSON.stringify(verdict.faults))
+    if (each.alg !== undefined) expect(verdict.jwsAlgorithm).toBe(each.alg)
+    if (each.kty !== undefined) expect(verdict.key.kty).toBe(each.kty)
+    if (each.crv !== undefined) expect(verdict.key.crv).toBe(each.crv)
+    expect(verdict.normalised.length > 0).toBe(each.normalised === true)
+  })
+})
+
+describe('refused', () => {
+  const bad = cases.filter(({ expect: verdict, after }) => verdict === 'reject' && !after)
+  test.each(bad)('$file: $code, $why', (each) => {
+    const text = fixture(`keys/${each.file}`)
+    const verdict = examine(text)
+    if (verdict.ok) throw new Error('accepted')
+    const [first] = verdict.faults
+    expect(verdict.faults.map(({ code }) => code)[0]).toBe(each.code)
+    expect(problemOf(first.code)).toMatch(/^[a-z_]+$/)
+    expect(first.detail).toMatch(/^[A-Za-z0-9].{15,}[^ ]$/)
+    for (const { detail } of verdict.faults) expectNoInput(detail, text)
+  })
+})
+
+function expectNoInput(detail: string, text: string): void {
+  const body = text.replace(/-----[^-]*-----/g, '').replace(/\s+/g, '')
+  for (let at = 0; at + 24 <= body.length; at += 1) {
+    expect(detail.includes(body.slice(at, at + 24))).toBe(false)
+  }
+}

@@ -1,0 +1,13 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { documentedCodes, keyPolicyPage } from '../../scripts/generate-key-policy.ts'
+
+const page = readFileSync(new URL('../../docs/key-policy.md', import.meta.url), 'utf8')
+
+test('the committed page is the generated one: node scripts/generate-key-policy.ts', () => {
+  expect(page).toBe(keyPolicyPage())
+})
+
+test.each(documentedCodes)('the page explains %s once', (code) => {
+  expect(page.split(`#### \`${code}\`\n`)).toHaveLength(2)
+})

@@ -1,0 +1,164 @@
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { intakeCodes } from '../../src/intake/codes/index.ts'
+import type { Verdict } from '../../src/intake/types.ts'
+import { derOf, examine, fixture, pem } from '../support/intake.ts'
+
+const goodFiles = [
+  'good/ec-p256.pem',
+  'good/ec-p384.pem',
+  'good/ec-p521.pem',
+  'good/ed25519.pem',
+  'good/ml-dsa-44.pem',
+  'good/rsa2048.pem',
+  'good/rsa-pss-sha256.pem',
+]
+const goodTexts = goodFiles.map((file) => fixture(`keys/${file}`))
+const small = goodTexts.slice(0, 4)
+
+/** Refused with a known code, or accepted as a key that the platform reads alike. */
+function expectSound(verdict: Verdict): void {
+  if (!verdict.ok) {
+    for (const { code } of verdict.faults) expect(intakeCodes).toHaveProperty(code)
+    return
+  }
+  const { publicKeyPem, jwk } = verdict.key
+  const platform = createPublicKey({ key: derOf(publicKeyPem), format: 'der', type: 'spki' })
+  expect(platform.export({ type: 'spki', format: 'der' })).toEqual(derOf(publicKeyPem))
+  if (platform.asymmetricKeyType !== 'rsa-pss') {
+    expect(platform.export({ format: 'jwk' })).toEqual(jwk)
+  }
+  const again = examine(publicKeyPem)
+  expect(again).toMatchObject({ ok: true, key: verdict.key, normalised: [] })
+}
+
+/** A text with some octets or characters replaced, removed, doubled or put in. */
+function mutate(source: Buffer, edits: readonly [number, number, number][]): Buffer {
+  let octets = source
+  for (const [kind, place, value] of edits) {
+    const at = place % (octets.length + 1)
+    const rest = octets.subarray(kind === 0 ? at : at + 1)
+    const middle = kind === 2 ? Buffer.alloc(0) : Buffer.of(value)
+    octets = Buffer.concat([octets.subarray(0, at), middle, rest])
+  }
+  return octets
+}
+
+const edits = fc.array(fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 5000 }), fc.nat({ max: 255 })), {
+  minLength: 1,
+  maxLength: 4,
+})
+
+describe('whatever is sent is refused with a code or accepted as the key that the platform reads', () => {
+  test('changed DER of the small kinds', () => {
+    const run = fc.property(fc.constantFrom(...small), edits, (text, changes) => {
+      expectSound(examine(pem(mutate(derOf(text), changes))))
+    })
+    fc.assert(run, { numRuns: 1500 })
+  })
+
+  test('changed DER of every kind', () => {
+    const run = fc.property(fc.constantFrom(...goodTexts), edits, (text, changes) => {
+      expectSound(examine(pem(mutate(derOf(text), changes))))
+    })
+    fc.assert(run, { numRuns: 200 })
+  })
+
+  test('changed text', () => {
+    const run = fc.property(fc.constantFrom(...goodTexts), edits, (text, changes) => {
+      expectSound(examine(mutate(Buffer.from(text), changes).toString('latin1')))
+    })
+    fc.assert(run, { numRuns: 400 })
+  })
+
+  test('any octets under any label', () => {
+    const label = fc.constantFrom('PUBLIC KEY', 'RSA PUBLIC KEY', 'CERTIFICATE')
+    const run = fc.property(fc.uint8Array({ maxLength: 200 }), label, (octets, name) => {
+      expectSound(examine(pem(octets, name)))
+    })
+    fc.assert(run, { numRuns: 1000 })
+  })
+
+  test('any text', () => {
+    const text = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 400 }),
+      fc.string({ unit: 'grapheme', maxLength: 200 }),
+      fc.json(),
+      fc.base64String({ maxLength: 400 }),
+      fc.stringMatching(/^[-BEGINPUBLICKEYRSA \n{}"\\%&;<>]{0,200}$/),
+    )
+    fc.assert(
+      fc.property(text, (each) => expectSound(examine(each))),
+      { numRuns: 1500 },
+    )
+  })
+
+  test('random 32 octets as Ed25519', () => {
+    const header = derOf(fixture('keys/good/ed25519.pem')).subarray(0, 12)
+    const run = fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (octets) => {
+      expectSound(examine(pem(Buffer.concat([header, octets]))))
+    })
+    fc.assert(run, { numRuns: 200 })
+  })
+})
+
+describe('a changed private key is never accepted', () => {
+  const secrets = [
+    generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
+    generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
+    generateKeyPairSync('ed25519').privateKey,
+  ]
+  const texts = secrets.map((key) => key.export({ type: 'pkcs8', format: 'pem' }).toString())
+
+  test('and nothing of it is said', () => {
+    const wrap = fc.constantFrom(
+      (text: string) => text,
+      (text: string) => JSON.stringify(text),
+      (text: string) => Buffer.from(text).toString('base64'),
+      (text: string) => encodeURIComponent(text),
+      (text: string) => text.replaceAll('PRIVATE KEY', 'PUBLIC KEY'),
+    )
+    const run = fc.property(fc.constantFrom(...texts), wrap, edits, (text, wrapped, changes) => {
+      const sent = wrapped(mutate(Buffer.from(text), changes.slice(0, 1)).toString('latin1'))
+      const verdict = examine(sent)
+      expect(verdict.ok).toBe(false)
+      const said = JSON.stringify(verdict)
+      for (let at = 0; at + 24 <= sent.length; at += 1) {
+        expect(said.includes(sent.slice(at, at + 24))).toBe(false)
+      }
+    })
+    fc.assert(run, { numRuns: 400 })
+  })
+
+  test('in any nesting of encodings it is called what it is', () => {
+    const layer = fc.constantFrom(
+      (text: string) => JSON.stringify(text),
+      (text: string) => JSON.stringify({ key: text }),
+      (text: string) => Buffer.from(text).toString('base64'),
+      (text: string) => Buffer.from(text).toString('hex'),
+      (text: string) => encodeURIComponent(text),
+      (text: string) => text.replaceAll('\n', '\\n'),
+      (text: string) => `\uFEFF  ${text}\n`,
+    )
+    const short = texts.slice(1)
+    const layers = fc.array(layer, { maxLength: 3 })
+    const run = fc.property(fc.constantFrom(...short), layers, (text, wrappings) => {
+      const sent = wrappings.reduce((inner, wrap) => wrap(inner), text)
+      const verdict = examine(sent)
+      expect(verdict.ok ? 'ok' : verdict.faults[0].code).toBe('private_key_submitted')
+    })
+    fc.assert(run, { numRuns: 300 })
+  })
+})
+
+test('the platform agrees about the public half of every private key that is found', () => {
+  const run = fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (seed) => {
+    const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
+    const verdict = examine(pem(der, 'PRIVATE KEY'))
+    const own = createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
+    const known = examine(own.export({ type: 'spki', format: 'pem' }).toString())
+    expect(verdict.ok ? undefined : verdict.exposed?.thumbprint).toBe(known.key?.thumbprint)
+  })
+  fc.assert(run, { numRuns: 20 })
+})

@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest'
+import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { isProbablePrime, smallFactor } from '../../../src/intake/rsa/factors.ts'
+import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import { powerDegree } from '../../../src/intake/rsa/powers.ts'
+import { product, smallPrimeDivisors, smallPrimes } from '../../../src/intake/rsa/primes.ts'
+import { codes, nextPrime, seeded } from './seeded.ts'
+
+const random = seeded('shape')
+const f4 = 65537n
+/** A modulus of 2048 bits that is `factor` times a prime. */
+const multipleOf = (factor: bigint) => {
+  return nextPrime(((2n ** 2048n - random.number(2040)) / factor) | 1n) * factor
+}
+
+describe('small factors', () => {
+  it('refuses a modulus with a factor up to 65537 and none above', () => {
+    for (const factor of [3n, 751n, 757n, 65521n, 65537n]) {
+      expect(codes(checkRsa(multipleOf(factor), f4))).toEqual(['rsa_small_factor'])
+    }
+    expect(checkRsa(multipleOf(65539n), f4)).toEqual([])
+  })
+
+  it('finds every prime up to 65537, alone and beside others', () => {
+    expect(smallPrimes()).toHaveLength(6543)
+    expect(smallPrimes().at(-1)).toBe(65537)
+    const cofactor = random.prime(2032)
+    for (const prime of smallPrimes().filter((_, i) => i % 97 === 0)) {
+      expect(smallFactor(cofactor * BigInt(prime))).toBe(prime)
+    }
+    const chosen = [2, 3, 167, 751, 30011, 65521, 65537]
+    const number = chosen.reduce((all, prime) => all * BigInt(prime) ** 2n, cofactor)
+    expect([...smallPrimeDivisors(number)]).toEqual(chosen)
+    expect(smallFactor(cofactor)).toBeUndefined()
+  })
+})
+
+describe('powers', () => {
+  it('refuses the square and the cube of a prime', () => {
+    expect(codes(checkRsa(random.prime(1024) ** 2n, f4))).toEqual(['rsa_modulus_power'])
+    const cubeRoot = nextPrime((2n ** 688n - random.number(680)) | 1n)
+    expect(bitLength(cubeRoot ** 3n)).toBe(2064)
+    expect(codes(checkRsa(cubeRoot ** 3n, f4))).toEqual(['rsa_modulus_power'])
+  })
+
+  it('finds every prime degree up to 127 of a 2048-bit modulus and none beside it', () => {
+    for (const k of smallPrimes().filter((prime) => prime <= 127)) {
+      const root = random.odd(Math.ceil(2048 / k))
+      const power = (root > 65537n ? root : 65539n) ** BigInt(k)
+      expect(powerDegree(power)).toBe(k)
+      expect(powerDegree(power + 2n)).toBeUndefined()
+      expect(powerDegree(power - 2n)).toBeUndefined()
+    }
+  })
+
+  it('finds the degrees that only a larger modulus can have', () => {
+    for (const k of [131, 257, 509]) expect(powerDegree(65539n ** BigInt(k))).toBe(k)
+    expect(powerDegree(65539n ** 6n)).toBe(2)
+    expect(powerDegree(65539n ** 15n)).toBe(3)
+  })
+
+  it('takes no number for a power that only has the residues of one', () => {
+    const one = product(smallPrimes().slice(0, 1000).map(BigInt)) * 3n + 1n
+    expect(powerDegree(one)).toBeUndefined()
+  })
+
+  it('names the degree', () => {
+    expect(checkRsa(random.prime(1024) ** 2n, f4)[0]?.detail).toContain('the square of')
+  })
+})
+
+describe('prime modulus', () => {
+  it('refuses a prime', () => {
+    const prime = random.prime(2048)
+    expect(codes(checkRsa(prime, f4))).toEqual(['rsa_modulus_not_composite'])
+  })
+
+  it('knows primes from products above the size that OpenSSL is asked about', () => {
+    const prime = 5n * 2n ** 4687n + 1n
+    expect(isProbablePrime(prime)).toBe(true)
+    expect(isProbablePrime(prime * random.prime(1024))).toBe(false)
+    expect(isProbablePrime(prime + 2n)).toBe(false)
+  })
+})

@@ -1,0 +1,130 @@
+import { describe, expect, it } from 'vitest'
+import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import {
+  checkStructure,
+  factorWithDenominator,
+  hasBiasedBits,
+  longestEqualRun,
+  simpleDenominator,
+  zeroFilledLimbSize,
+} from '../../../src/intake/rsa/structure.ts'
+import { codes, nextPrime, seeded } from './seeded.ts'
+
+const random = seeded('structure')
+const f4 = 65537n
+
+/** A modulus of 2048 bits that begins with the given octets: the upper half can be chosen. */
+function vanity(prefix: string): bigint {
+  const p = random.prime(1024)
+  const rest = 2048 - 4 * prefix.length
+  const target = (BigInt(`0x${prefix}`) << BigInt(rest)) + random.number(rest)
+  return p * nextPrime((target / p) | 1n)
+}
+
+const repeatedWord = (word: bigint, bits: number) => {
+  return BigInt(
+    `0x${word
+      .toString(16)
+      .padStart(bits / 4, '0')
+      .repeat(1024 / bits)}`,
+  )
+}
+
+describe('runs of equal octets', () => {
+  const head = 'c3a1b2d4e5f60718'
+  it('refuses 16 in a row and takes 15', () => {
+    const sixteen = vanity(`${head}${'ab'.repeat(16)}17`)
+    expect(longestEqualRun(sixteen)).toBe(16)
+    expect(codes(checkRsa(sixteen, f4))).toEqual(['rsa_modulus_structured'])
+    expect(checkRsa(sixteen, f4)[0]?.detail).toContain('16 equal bytes')
+    const fifteen = vanity(`${head}${'ab'.repeat(15)}17`)
+    expect(longestEqualRun(fifteen)).toBe(15)
+    expect(checkRsa(fifteen, f4)).toEqual([])
+  })
+
+  it('takes readable text in the upper third, under which the primes are random', () => {
+    const text = 'This modulus was chosen so that it spells a whole sentence. '
+    expect(checkRsa(vanity(`c3${Buffer.from(text).toString('hex')}`), f4)).toEqual([])
+  })
+})
+
+describe('share of one bits', () => {
+  /** A prime with random top bits and about 20 one bits below them. */
+  function sparsePrime(): bigint {
+    let value = random.odd(96) << 928n
+    for (let i = 0; i < 16; i++) value |= 1n << (random.number(16) % 900n)
+    return nextPrime(value | 1n)
+  }
+
+  it('refuses primes with few one bits', () => {
+    const n = sparsePrime() * sparsePrime()
+    expect(longestEqualRun(n)).toBeLessThan(16)
+    expect(zeroFilledLimbSize(n)).toBeUndefined()
+    expect(simpleDenominator(n)).toBeUndefined()
+    expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
+  })
+
+  it('looks at both sides and does not mind a bias of the upper half alone', () => {
+    expect(hasBiasedBits(2n ** 2047n + 1n)).toBe(true)
+    expect(hasBiasedBits(2n ** 2048n - 1n)).toBe(true)
+    expect(hasBiasedBits((1n << 2047n) + random.number(1024))).toBe(false)
+    const fewer = random.number(1024) & (random.number(1023) | random.number(1023))
+    expect(hasBiasedBits(fewer)).toBe(true)
+    expect(hasBiasedBits((random.number(1024) << 1024n) + fewer)).toBe(false)
+    expect(hasBiasedBits(random.number(2048))).toBe(false)
+  })
+})
+
+describe('zero-filled limbs', () => {
+  it.each([32, 64, 128, 256])('finds limbs of %i bits with an empty upper half', (size) => {
+    // The lower halves are nearly full, so that the share of one bits is normal.
+    const limb = (2n ** BigInt(size / 2) - 1n).toString(16).padStart(size / 4, '0')
+    const filled = BigInt(`0xc${limb.slice(1)}${limb.repeat(2048 / size - 1)}`)
+    expect(hasBiasedBits(filled)).toBe(false)
+    expect(zeroFilledLimbSize(filled)).toBe(size)
+    if (longestEqualRun(filled) > 15) return
+    expect(checkStructure(filled)?.detail).toContain(`${size}-bit words`)
+  })
+
+  it('refuses a product of polynomials in 2^128', () => {
+    const polynomial = () => {
+      let value = random.odd(28)
+      for (let degree = 0; degree < 8; degree++) value = (value << 128n) + random.number(28)
+      return nextPrime(value | 1n)
+    }
+    const n = polynomial() * polynomial()
+    expect(bitLength(n)).toBe(2104)
+    expect(zeroFilledLimbSize(n)).toBe(128)
+    expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
+  })
+
+  it('does not see limbs in random numbers', () => {
+    for (let i = 0; i < 50; i++) expect(zeroFilledLimbSize(random.number(2048))).toBeUndefined()
+  })
+})
+
+describe('continued fraction', () => {
+  it('refuses and factors primes that repeat a word', () => {
+    const p = nextPrime(repeatedWord(0xe5a7n, 16) | 1n)
+    const q = nextPrime(repeatedWord(0xd1c3n, 16) | 1n)
+    const n = p * q
+    expect(longestEqualRun(n)).toBeLessThan(16)
+    expect(hasBiasedBits(n)).toBe(false)
+    const [fault, ...others] = checkRsa(n, f4)
+    expect(fault?.code).toBe('rsa_modulus_structured')
+    expect(fault?.detail).toContain('was factored')
+    expect(others).toEqual([])
+    const factor = factorWithDenominator(n, simpleDenominator(n) ?? 0n)
+    expect([p, q]).toContain(factor)
+  })
+
+  it('refuses a long repetition in the modulus alone', () => {
+    const n = vanity(Buffer.from('\xc1twenty characters!!!'.repeat(5), 'latin1').toString('hex'))
+    expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
+  })
+
+  it('finds no simple fraction in random numbers', () => {
+    for (let i = 0; i < 50; i++) expect(simpleDenominator(random.odd(2048))).toBeUndefined()
+  })
+})
