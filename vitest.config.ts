@@ -4,8 +4,7 @@ import { defineConfig } from 'vitest/config'
 const onBothEngines = [
   'test/storage/**/*.test.ts',
   'test/http/**/*.test.ts',
-  'test/core/*.test.ts',
-  'test/core/audit/audit.test.ts',
+  'test/core/**/!(moduli).test.ts',
   'test/faults/publishing.test.ts',
 ]
 

@@ -2,7 +2,7 @@ import { PassThrough, Writable } from 'node:stream'
 import type { Command } from 'commander'
 import { exitCodes } from '../src/cli/exit-codes.ts'
 import { createProgram } from '../src/cli/program.ts'
-import { clientSettings } from '../src/client-settings.ts'
+import { clientSettings } from '../src/config/client-settings.ts'
 
 /** `docs/cli.md`: what all commands have in common, and the help of each one as it prints it. */
 export function cliDocument(): string {

@@ -9,13 +9,11 @@ const below: Record<string, string[]> = {
   contract: [],
   runtime: [],
   intake: ['contract', 'errors.ts', 'runtime'],
-  core: ['contract', 'errors.ts', 'intake', 'runtime'],
-  'config-values.ts': ['core'],
-  'setting.ts': [],
-  'client-settings.ts': ['config-values.ts', 'setting.ts'],
-  'config.ts': ['core', 'config-values.ts', 'setting.ts', 'client-settings.ts'],
-  storage: ['core', 'contract', 'errors.ts', 'intake', 'runtime'],
-  http: ['core', 'contract', 'errors.ts', 'intake', 'runtime'],
+  async: [],
+  core: ['contract', 'errors.ts', 'intake', 'runtime', 'async'],
+  config: ['core'],
+  storage: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],
+  http: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],
   cli: [
     'http',
     'intake',
@@ -24,9 +22,7 @@ const below: Record<string, string[]> = {
     'core',
     'contract',
     'errors.ts',
-    'config.ts',
-    'setting.ts',
-    'client-settings.ts',
+    'config',
     'client',
   ],
   'main.ts': ['cli'],
@@ -39,7 +35,7 @@ const owners: [RegExp, RegExp][] = [
   [/^(kysely.*|node:sqlite|pg)$/, /^storage$/],
   [/^(commander|picocolors|cli-progress|@inquirer\/.*|@bomb\.sh\/.*)$/, /^(cli|main\.ts)$/],
   [/^typebox/, /^(contract|http)$/],
-  [/^node:process$/, /^(cli|main\.ts|config\.ts)$/],
+  [/^node:process$/, /^(cli|main\.ts|config)$/],
 ]
 
 /** `src/LAYER/…`; the client stands beside `src` and is one layer. */
@@ -65,6 +61,6 @@ test.each(files)('%s imports from its own layer and those below alone', (file) =
       if (owned.test(name)) expect(layer, `${name} belongs elsewhere`).toMatch(owner)
     }
   }
-  const readsEnvironment = /process\.env/.test(source) && !/^(cli|config\.ts|main\.ts)$/.test(layer)
+  const readsEnvironment = /process\.env/.test(source) && !/^(cli|config|main\.ts)$/.test(layer)
   expect(readsEnvironment, 'reads the environment').toBe(false)
 })

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 
 const command = join(import.meta.dirname, '../../bin/pubring.js')
 

@@ -1,5 +1,5 @@
-import { loadConfig } from '../config.ts'
-import { createAdminApiKey } from '../core/api-keys.ts'
+import { loadConfig } from '../config/config.ts'
+import { createAdminApiKey } from '../core/api-keys/api-keys.ts'
 import { openExistingStore } from '../storage/open.ts'
 import type { ApiKeyCreateFlags } from './commands/api-key.ts'
 import { printResult, say } from './output.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/config.ts'
 import { openLedgers, sqliteFile } from '../storage/open.ts'
 import { integrityFaults } from '../storage/sqlite-copies.ts'
 import type { DatabaseFlags } from './commands/database.ts'

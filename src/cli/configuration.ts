@@ -10,7 +10,7 @@ import {
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import type { Environment } from '../setting.ts'
+import type { Environment } from '../config/setting.ts'
 import { makeFolder } from '../storage/folders.ts'
 import { usageError } from './failures.ts'
 import { didYouMean } from './nearest.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/config.ts'
 import { type CopyListener, copyRegistry } from '../storage/copy.ts'
 import { usageError } from './failures.ts'
 import { printResult, say } from './output.ts'

@@ -1,5 +1,5 @@
+import { SettingError } from '../config/setting.ts'
 import { errorTable, PubringError } from '../errors.ts'
-import { SettingError } from '../setting.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
 import { clean, complain } from './output.ts'
 import { coloursFor, type Terminal } from './terminal.ts'

@@ -1,4 +1,4 @@
-import { presentVerdict } from '../core/key-intake.ts'
+import { presentVerdict } from '../core/keys/intake.ts'
 import { createBlocklist } from '../intake/blocklists/blocklist.ts'
 import { examineKey } from '../intake/index.ts'
 import type { Verdict } from '../intake/types.ts'

@@ -1,12 +1,12 @@
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/config.ts'
 import { parseProjectRef } from '../core/access.ts'
-import { systemLedgerId } from '../core/ledger.ts'
+import { systemLedgerId } from '../core/ledger/ledger.ts'
 import {
   hasLedger,
   type LedgerVerdict,
   verifyLedger,
   verifyLedgers,
-} from '../core/ledger-verify.ts'
+} from '../core/ledger/verification.ts'
 import type { LedgerReader } from '../storage/ledger-reads.ts'
 import { openLedgers } from '../storage/open.ts'
 import type { DatabaseFlags } from './commands/database.ts'

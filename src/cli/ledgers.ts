@@ -1,5 +1,5 @@
-import { systemLedgerId } from '../core/ledger.ts'
-import { type LedgerReads, verifyLedgers } from '../core/ledger-verify.ts'
+import { systemLedgerId } from '../core/ledger/ledger.ts'
+import { type LedgerReads, verifyLedgers } from '../core/ledger/verification.ts'
 
 /** A line for each ledger whose hash chain is broken. */
 export async function brokenLedgers(ledgers: LedgerReads): Promise<string[]> {

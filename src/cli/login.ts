@@ -1,5 +1,5 @@
-import { clientSettings } from '../client-settings.ts'
-import { readSetting } from '../setting.ts'
+import { clientSettings } from '../config/client-settings.ts'
+import { readSetting } from '../config/setting.ts'
 import { readConfiguration, writeConfiguration } from './configuration.ts'
 import { apiKeyIn } from './connection.ts'
 import { readOctets } from './files.ts'

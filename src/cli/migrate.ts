@@ -1,4 +1,4 @@
-import { loadConfig } from '../config.ts'
+import { loadConfig } from '../config/config.ts'
 import { openStore } from '../storage/open.ts'
 import type { DatabaseFlags } from './commands/database.ts'
 import { printResult, say } from './output.ts'

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import type { Readable, Writable } from 'node:stream'
 import picocolors from 'picocolors'
-import type { Environment } from '../setting.ts'
+import type { Environment } from '../config/setting.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 

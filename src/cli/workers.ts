@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { prepareRegistry } from '../core/first-start.ts'
 import { dropStartGarbage } from '../runtime/startup-garbage.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'

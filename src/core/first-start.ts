@@ -1,9 +1,9 @@
 import { PubringError } from '../errors.ts'
-import { apiKeyRecord } from './api-keys.ts'
-import type { Origin } from './changes.ts'
+import { apiKeyRecord } from './api-keys/api-keys.ts'
+import { newApiKeySecret } from './api-keys/secrets.ts'
 import type { Context } from './context.ts'
 import { newId } from './ids.ts'
-import { newApiKeySecret } from './secrets.ts'
+import type { Origin } from './ledger/changes.ts'
 import { now } from './times.ts'
 
 /** The project that a new registry begins with. */

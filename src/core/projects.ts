@@ -1,10 +1,10 @@
 import { projectNamePattern } from '../contract/names.ts'
 import { invalidField } from '../errors.ts'
 import { foldName, type Principal } from './access.ts'
-import type { Origin } from './changes.ts'
 import type { Context } from './context.ts'
 import { newId, parseId } from './ids.ts'
-import { refusePrivateKeys } from './key-intake.ts'
+import { refusePrivateKeys } from './keys/intake.ts'
+import type { Origin } from './ledger/changes.ts'
 import type { ProjectRecord } from './records.ts'
 
 /** The name in its one spelling; throws `invalid_request`. */

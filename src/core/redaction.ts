@@ -1,4 +1,4 @@
-import { isApiKeySecret } from './secrets.ts'
+import { isApiKeySecret } from './api-keys/secrets.ts'
 
 const redacted = '[redacted]'
 

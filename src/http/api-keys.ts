@@ -7,9 +7,9 @@ import {
   getOwnApiKey,
   listApiKeys,
   updateApiKey,
-} from '../core/api-keys.ts'
+} from '../core/api-keys/api-keys.ts'
 import type { Context } from '../core/context.ts'
-import { apiKeyEntityTag } from '../core/preconditions.ts'
+import { apiKeyEntityTag } from '../core/keys/preconditions.ts'
 import { originOf, principalOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from './paths.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { entityTag, matchesTag } from '../core/preconditions.ts'
+import { entityTag, matchesTag } from '../core/keys/preconditions.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {

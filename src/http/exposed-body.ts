@@ -1,4 +1,4 @@
-import { holdsPrivateKey } from '../core/labels.ts'
+import { holdsPrivateKey } from '../core/keys/labels.ts'
 import { PubringError } from '../errors.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createKeyCensus, type KeyCensus } from '../core/key-census.ts'
-import type { Live } from '../core/live.ts'
+import { createKeyCensus, type KeyCensus } from '../core/keys/census.ts'
+import type { Live } from '../core/publishing/live.ts'
 
 /** What is read when Prometheus asks. Of several workers the numbers are added, unless it says otherwise. */
 export function addGauges(registry: Registry, app: FastifyInstance, live: Live): void {

@@ -1,6 +1,6 @@
 import { KeyCheck, KeyCheckRequest } from '../contract/key-checks.ts'
 import type { Context } from '../core/context.ts'
-import { checkKey } from '../core/key-intake.ts'
+import { checkKey } from '../core/keys/intake.ts'
 import { originOf, principalOf } from './access.ts'
 import type { App } from './options.ts'
 

@@ -7,7 +7,7 @@ import {
   importKeys,
   requireHomecoming,
   requireImportSize,
-} from '../core/key-imports.ts'
+} from '../core/keys/imports.ts'
 import { originOf, principalOf, projectOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'
 import { ProjectPath } from './paths.ts'

@@ -8,9 +8,9 @@ import {
   JwtKeyWithDetails,
 } from '../contract/keys.ts'
 import type { Context } from '../core/context.ts'
-import { documentOf, type KeyDocument, keyDocument, listDocument } from '../core/key-documents.ts'
-import { createKey, deleteKey, type KeyReference, updateKey } from '../core/keys.ts'
-import { keyEntityTag } from '../core/preconditions.ts'
+import { documentOf, type KeyDocument, keyDocument, listDocument } from '../core/keys/documents.ts'
+import { createKey, deleteKey, type KeyReference, updateKey } from '../core/keys/keys.ts'
+import { keyEntityTag } from '../core/keys/preconditions.ts'
 import { now } from '../core/times.ts'
 import { allowReuse, originOf, projectOf } from './access.ts'
 import type { App, HttpOptions } from './options.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { Live } from '../core/live.ts'
+import type { Live } from '../core/publishing/live.ts'
 import { addGauges } from './gauges.ts'
 import type { HttpOptions } from './options.ts'
 import type { Outcome } from './outcomes.ts'

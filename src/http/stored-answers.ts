@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { createDoorkeeper } from '../core/doorkeeper.ts'
-import { matchesTag } from '../core/preconditions.ts'
-import { apiKeyDigest } from '../core/secrets.ts'
+import { createDoorkeeper } from '../async/doorkeeper.ts'
+import { apiKeyDigest } from '../core/api-keys/secrets.ts'
+import { matchesTag } from '../core/keys/preconditions.ts'
 import { isSaidAgain } from './caching.ts'
 
 declare module 'fastify' {

@@ -1,6 +1,6 @@
 import { TokenCheck, TokenCheckRequest } from '../contract/token-checks.ts'
 import type { Context } from '../core/context.ts'
-import { checkToken } from '../core/tokens.ts'
+import { checkToken } from '../core/tokens/check.ts'
 import { projectOf } from './access.ts'
 import type { App } from './options.ts'
 import { ProjectPath } from './paths.ts'

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/changes.ts'
+import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/ledger/changes.ts'
 import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './changes/api-keys.ts'
 import { passAudit } from './changes/audits.ts'
 import { importKeys } from './changes/key-imports.ts'

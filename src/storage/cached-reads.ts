@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
+import { createDoorkeeper } from '../async/doorkeeper.ts'
 import type { Store } from '../core/context.ts'
-import { createDoorkeeper } from '../core/doorkeeper.ts'
 import { type FoundProject, type KeySet, keySetBytes } from '../core/records.ts'
 import type { Heads } from './heads.ts'
 import type { Reads } from './reads.ts'

@@ -1,6 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../core/context.ts'
-import type { LedgerEntry, LedgerReads } from '../core/ledger-verify.ts'
+import type { LedgerEntry, LedgerReads } from '../core/ledger/verification.ts'
 import { readEventRows } from './reads.ts'
 import { ledgerEvent } from './rows.ts'
 import type { Tables } from './schema.ts'

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type EventContent, eventHash, genesisHash } from '../core/ledger.ts'
+import { type EventContent, eventHash, genesisHash } from '../core/ledger/ledger.ts'
 import { eventRow } from './rows.ts'
 import type { Tables } from './schema.ts'
 import { inOrder, insertion, statement } from './statements.ts'

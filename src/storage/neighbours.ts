@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { JwsAlgorithm } from '../contract/algorithms.ts'
-import type { Neighbour } from '../core/admission.ts'
+import type { Neighbour } from '../core/keys/admission.ts'
 import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'
 

@@ -1,4 +1,4 @@
-import type { Change, ChangeResults, ChangeType } from '../core/changes.ts'
+import type { Change, ChangeResults, ChangeType } from '../core/ledger/changes.ts'
 import { type ErrorCode, type ErrorExtras, PubringError } from '../errors.ts'
 
 /** What the store asks of the writing thread. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
-import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/changes.ts'
+import type { Change, ChangeOf, ChangeResults, ChangeType } from '../core/ledger/changes.ts'
 import { PubringError } from '../errors.ts'
 import { moduleBeside } from '../runtime/modules.ts'
 import { unpackError, type WriterAnswer, type WriterMessage } from './sqlite-messages.ts'

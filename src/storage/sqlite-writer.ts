@@ -4,7 +4,7 @@
  * has its own savepoint and its own answer, and one durable commit serves them all.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import type { Change } from '../core/changes.ts'
+import type { Change } from '../core/ledger/changes.ts'
 import { dropStartGarbage } from '../runtime/startup-garbage.ts'
 import { applyChange } from './apply.ts'
 import {

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import type { Change, Origin } from '../../src/core/changes.ts'
+import type { Change, Origin } from '../../src/core/ledger/changes.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { keyRecord } from '../../src/storage/rows.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { accessibilityFaults, openConsole, signIn, type TestConsole } from '../support/console.ts'
 import { startHttpServer } from '../support/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { holdsApiKey, redact } from '../../src/core/redaction.ts'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
 import { edKey, privatePem, rsaKey } from '../support/pem.ts'
 import { findSecret, rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
 import { signToken } from '../support/tokens.ts'

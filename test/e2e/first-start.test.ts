@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import {
   type ServerProcess,
   spawnServer,

@@ -1,7 +1,7 @@
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { newId } from '../../src/core/ids.ts'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { ecKey } from '../support/pem.ts'
 

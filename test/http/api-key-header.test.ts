@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { privatePem, rsaKey } from '../support/pem.ts'
 import { lines, rawConnection } from '../support/raw.ts'

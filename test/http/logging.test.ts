@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { expect, test } from 'vitest'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { PubringError } from '../../src/errors.ts'
 import type { HttpOptions } from '../../src/http/options.ts'
 import { startApp } from '../support/app.ts'

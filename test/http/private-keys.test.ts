@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LedgerEvent, systemLedgerId } from '../../src/core/ledger.ts'
+import { type LedgerEvent, systemLedgerId } from '../../src/core/ledger/ledger.ts'
 import { startApp, type TestApp } from '../support/app.ts'
 import { accepted, pem } from '../support/intake.ts'
 import { expectNoEcho, formsOf, freshPair, kindNames, publicPemOf } from '../support/key-pairs.ts'

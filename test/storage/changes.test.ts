@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiKeyRecord } from '../../src/core/api-keys.ts'
+import { apiKeyRecord } from '../../src/core/api-keys/api-keys.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
 import { keyRecord } from '../support/key-records.ts'
 import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
 

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemLedgerId } from '../../src/core/ledger.ts'
-import { type LedgerVerdict, verifyLedger, verifyLedgers } from '../../src/core/ledger-verify.ts'
+import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
+import {
+  type LedgerVerdict,
+  verifyLedger,
+  verifyLedgers,
+} from '../../src/core/ledger/verification.ts'
 import { openLedgers } from '../../src/storage/open.ts'
 import { keyRecord } from '../support/key-records.ts'
 import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
-import { jwksText } from '../../src/core/jwks.ts'
+import { jwksText } from '../../src/core/keys/jwks.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { keyRecord } from '../support/key-records.ts'
 import { rsaKey } from '../support/pem.ts'

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { newApiKeySecret } from '../../src/core/secrets.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey } from './pem.ts'
 import { jsonOf, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './server.ts'
 

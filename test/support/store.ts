@@ -1,6 +1,6 @@
-import type { Origin } from '../../src/core/changes.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
+import type { Origin } from '../../src/core/ledger/changes.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { createDatabase, type TestDatabase } from './database.ts'
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
-import { clientSettings } from '../../client-settings.ts'
-import { settings } from '../../config.ts'
-import type { Setting } from '../../setting.ts'
+import { clientSettings } from '../../config/client-settings.ts'
+import { settings } from '../../config/config.ts'
+import type { Setting } from '../../config/setting.ts'
 
 /** Heading of the options that every command has that calls a server. */
 export const commonOptions = 'Common options:'

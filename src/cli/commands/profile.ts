@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { clientSettings } from '../../client-settings.ts'
+import { clientSettings } from '../../config/client-settings.ts'
 import type { Terminal } from '../terminal.ts'
 import { addCommand, addGroup, jsonOption, optionOf } from './options.ts'
 

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { loadConfig, settings } from '../../config.ts'
+import { loadConfig, settings } from '../../config/config.ts'
 import type { Terminal } from '../terminal.ts'
 import { addCommand } from './options.ts'
 

@@ -1,8 +1,8 @@
 import { PubringError } from '../../errors.ts'
 import type { Blocklist } from '../../intake/blocklists/blocklist.ts'
 import type { Fault } from '../../intake/types.ts'
-import type { Origin, WeaknessReport } from '../changes.ts'
 import type { Clock } from '../context.ts'
+import type { Origin, WeaknessReport } from '../ledger/changes.ts'
 import { now } from '../times.ts'
 import type { AuditWork } from './pool.ts'
 import type {

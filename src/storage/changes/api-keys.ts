@@ -1,16 +1,16 @@
 import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
-import { refuseActivationOfExpired, refusePastExpiry } from '../../core/admission.ts'
 import {
   apiKeyChanges,
   apiKeyNotFound,
   patchApiKey,
   presentApiKey,
   requireOtherAdmin,
-} from '../../core/api-keys.ts'
-import type { ChangeOf, Origin } from '../../core/changes.ts'
-import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger.ts'
-import { apiKeyEntityTag, requireMatch } from '../../core/preconditions.ts'
+} from '../../core/api-keys/api-keys.ts'
+import { refuseActivationOfExpired, refusePastExpiry } from '../../core/keys/admission.ts'
+import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
+import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/ledger.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
 import type { Outcome } from '../apply.ts'
 import { appendEvent, type Head, lockLedger } from '../ledger.ts'

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { ChangeOf } from '../../core/changes.ts'
+import type { ChangeOf } from '../../core/ledger/changes.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { Outcome } from '../apply.ts'
 import { leaveLedger, lockLedger } from '../ledger.ts'

@@ -6,13 +6,13 @@ import {
   refuseActivationOfBlocked,
   refuseActivationOfExpired,
   refusePastExpiry,
-} from '../../core/admission.ts'
-import type { ChangeOf, KeyPrecondition, Origin } from '../../core/changes.ts'
-import { isActive } from '../../core/jwks.ts'
-import { keyChanges, keyRemains } from '../../core/key-events.ts'
-import { keyNotFound } from '../../core/keys.ts'
-import type { EventChanges, EventType } from '../../core/ledger.ts'
-import { keyEntityTag, requireMatch } from '../../core/preconditions.ts'
+} from '../../core/keys/admission.ts'
+import { keyChanges, keyRemains } from '../../core/keys/events.ts'
+import { isActive } from '../../core/keys/jwks.ts'
+import { keyNotFound } from '../../core/keys/keys.ts'
+import { keyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
+import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
+import type { EventChanges, EventType } from '../../core/ledger/ledger.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import type { Outcome } from '../apply.ts'

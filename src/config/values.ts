@@ -1,0 +1,174 @@
+import { readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
+import { isApiKeySecret } from '../core/api-keys/secrets.ts'
+
+/**
+ * Readers of settings: each turns what a person wrote into a value, or throws an Error with the end
+ * of a sentence that begins with the setting's name and never repeats the value.
+ */
+
+export function text(value: string): string {
+  if (value.trim() === '') throw new Error('must not be empty')
+  return value.trim()
+}
+
+export function integer(min: number, max: number) {
+  return (value: string): number => {
+    const number = /^\d{1,15}$/.test(value.trim()) ? Number(value) : Number.NaN
+    if (!(number >= min && number <= max)) {
+      throw new Error(`must be a whole number from ${min} to ${max}`)
+    }
+    return number
+  }
+}
+
+const secondsPerUnit: Record<string, number> = { '': 1, s: 1, m: 60, h: 3600 }
+
+/** Seconds, from `90`, `90s`, `5m` or `1h`. */
+export function seconds(min: number, max: number) {
+  return (value: string): number => {
+    const [, digits, unit] = /^(\d{1,9}) ?([smh]?)$/.exec(value.trim()) ?? []
+    const number = Number(digits) * (secondsPerUnit[unit ?? ''] ?? Number.NaN)
+    if (!(number >= min && number <= max)) {
+      throw new Error(`must be a time from ${min} to ${max} seconds, such as 90, 90s, 5m or 1h`)
+    }
+    return number
+  }
+}
+
+export function choice<Name extends string>(...names: Name[]) {
+  return (value: string): Name => {
+    const found = names.find((name) => name === value.trim().toLowerCase())
+    if (found === undefined) throw new Error(`must be one of ${names.join(', ')}`)
+    return found
+  }
+}
+
+function toggle(value: string): boolean {
+  return choice('true', 'false')(value) === 'true'
+}
+
+export function httpUrl(value: string): string {
+  const url = URL.parse(value.trim())
+  const usable = url !== null && /^https?:$/.test(url.protocol)
+  if (
+    !usable ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== '' ||
+    url.password !== ''
+  ) {
+    throw new Error(
+      'must be an http or https address without user, query or fragment, such as https://keys.example.com',
+    )
+  }
+  return value.trim().replace(/\/+$/, '')
+}
+
+export function databaseUrl(value: string): string {
+  const url = value.trim()
+  if (isPostgres(url)) return url
+  if (!/^sqlite:.+/.test(url) || url.startsWith('sqlite::memory:')) {
+    throw new Error(
+      'must be sqlite:PATH, such as sqlite:./data/pubring.db, or postgres://USER@HOST:PORT/DATABASE',
+    )
+  }
+  return url
+}
+
+export function postgresUrl(value: string): string {
+  if (!isPostgres(value.trim())) throw new Error('must be postgres://USER@HOST:PORT/DATABASE')
+  return value.trim()
+}
+
+function isPostgres(url: string): boolean {
+  return /^postgres(ql)?:\/\//.test(url)
+}
+
+export function password(value: string): string {
+  if (value === '') throw new Error('must not be empty')
+  return value
+}
+
+/** The first line of the file that is named. */
+export function passwordFile(value: string): string {
+  let content: string
+  try {
+    content = readFileSync(value, 'utf8')
+  } catch {
+    throw new Error('names a file that cannot be read')
+  }
+  const [line = ''] = content.split(/\r?\n/)
+  if (line === '') throw new Error('names a file that has no password in its first line')
+  return line
+}
+
+interface DatabaseValues {
+  databaseUrl?: string
+  databaseReplicaUrl?: string | undefined
+  databasePassword?: string
+  databasePasswordFile?: string
+}
+
+/** The addresses of the database with the password in them: one carrier for all of it. */
+export function withPasswords(values: DatabaseValues, fallback: string | undefined) {
+  const { databasePassword, databasePasswordFile, databaseReplicaUrl, databaseUrl = '' } = values
+  const secret = databasePassword ?? databasePasswordFile ?? fallback
+  const replica = databaseReplicaUrl && withPassword(databaseReplicaUrl, secret)
+  return {
+    databaseUrl: withPassword(databaseUrl, secret),
+    ...(replica === undefined ? {} : { databaseReplicaUrl: replica }),
+  }
+}
+
+/** The address of a PostgreSQL database with the password, unless it has one. */
+function withPassword(url: string, secret: string | undefined): string {
+  const [, scheme, user, rest] = /^(postgres(?:ql)?:\/\/)(?:([^@:/?#]*)@)?(.*)$/.exec(url) ?? []
+  if (secret === undefined || scheme === undefined || rest?.includes('@')) return url
+  return `${scheme}${user ?? ''}:${encodeURIComponent(secret)}@${rest}`
+}
+
+export function apiKeySecret(value: string): string {
+  if (!isApiKeySecret(value.trim())) {
+    throw new Error(
+      'is not an API key: it has the form pubring_ and 49 letters and digits, and was perhaps not copied whole',
+    )
+  }
+  return value.trim()
+}
+
+/** So many requests in so many seconds. */
+export interface Rate {
+  limit: number
+  window: number
+}
+
+/** `600` and `600/m`: so many a minute; `10/s`, `20000/h`; `off`: undefined. */
+export function rate(value: string): Rate | undefined {
+  if (value.trim().toLowerCase() === 'off') return undefined
+  const [, digits, unit = 'm'] = /^(\d{1,9})(?: ?\/ ?([smh]))?$/.exec(value.trim()) ?? []
+  const limit = Number(digits)
+  if (!(limit >= 1)) {
+    throw new Error('must be off, or requests per time, such as 600 (a minute), 10/s or 20000/h')
+  }
+  return { limit, window: secondsPerUnit[unit] ?? 60 }
+}
+
+/** `false`, `true` (whoever connects is a proxy of ours), or the addresses of the proxies. */
+export function proxies(value: string): boolean | string[] {
+  const listed = value.split(',').map((one) => one.trim().toLowerCase())
+  if (listed[0] === 'true' || listed[0] === 'false') return toggle(value)
+  if (!listed.every(isNetwork)) {
+    throw new Error(
+      'must be true, false, or addresses of proxies with commas between them, such as 10.0.0.0/8,::1',
+    )
+  }
+  return listed
+}
+
+function isNetwork(value: string): boolean {
+  const [address = '', bits, ...rest] = value.split('/')
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (bits === undefined) return most > 0
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most
+}

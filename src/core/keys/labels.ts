@@ -1,0 +1,78 @@
+import { invalidField, PubringError } from '../../errors.ts'
+import { findSecret, hasSecretMarkAnywhere } from '../../intake/secrets/detector.ts'
+import { holdsApiKey, holdsToken } from '../redaction.ts'
+
+const maxCodePoints = 255
+
+/** Characters that are searched in every wrapping (1 ms); of a longer text its plain marks are. */
+const maxSearched = 4_096
+
+/** Whether a text that is to be stored as it is holds a private key. */
+export function holdsPrivateKey(text: string): boolean {
+  return text.length > maxSearched ? hasSecretMarkAnywhere(text) : findSecret(text) !== undefined
+}
+
+/**
+ * A label or name as free text: trimmed, 1 to 255 code points, no control characters (Unicode Cc),
+ * no lone surrogates, no secrets. Throws `invalid_request` or `private_key_submitted`; a caller that
+ * speaks for a request has asked `refusePrivateKeys` first, which makes an incident of the second.
+ */
+export function parseLabel(text: string, pointer: string): string {
+  refuseSecret(text, pointer)
+  const label = text.trim()
+  const field = pointer.slice(1)
+  if (!label.isWellFormed()) {
+    throw invalidField(
+      pointer,
+      'text_invalid',
+      `${field} holds half of a surrogate pair: send whole Unicode characters.`,
+    )
+  }
+  if (/\p{Cc}/u.test(label)) {
+    throw invalidField(
+      pointer,
+      'text_invalid',
+      `${field} may not hold control characters, such as line breaks: remove them.`,
+    )
+  }
+  const length = [...label].length
+  if (length === 0) {
+    throw invalidField(
+      pointer,
+      'too_short',
+      `${field} is empty: give 1 to ${maxCodePoints} characters.`,
+    )
+  }
+  if (length > maxCodePoints) {
+    throw invalidField(
+      pointer,
+      'too_long',
+      `${field} has ${length} characters; at most ${maxCodePoints} are allowed.`,
+    )
+  }
+  return label
+}
+
+/** A label is stored, listed and written into the ledger: a secret in it would be everywhere. */
+function refuseSecret(label: string, pointer: string): void {
+  const field = pointer.slice(1)
+  if (holdsPrivateKey(label)) {
+    const detail = `${field} holds a private key. It was not stored. Treat that key as compromised and make a new pair.`
+    const errors = [{ pointer, code: 'private_key_submitted', detail }]
+    throw new PubringError('private_key_submitted', detail, { errors })
+  }
+  if (holdsToken(label)) {
+    throw invalidField(
+      pointer,
+      'text_invalid',
+      `${field} holds a token (JWT). It was not stored: give a name that others may read.`,
+    )
+  }
+  if (holdsApiKey(label)) {
+    throw invalidField(
+      pointer,
+      'text_invalid',
+      `${field} holds an API key. It was not stored. Revoke that API key if others could read it here.`,
+    )
+  }
+}

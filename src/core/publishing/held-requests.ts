@@ -1,0 +1,132 @@
+import type { Clock } from '../context.ts'
+import { matchesTag } from '../keys/preconditions.ts'
+import { isStorageAway } from '../storage-faults.ts'
+import type { PublishedProject, Publisher } from './publishing.ts'
+import type { RevisionWatch, Sighting } from './revision-watch.ts'
+
+/** A request that waits. */
+interface Held {
+  /** The `If-None-Match` of the request. */
+  known: string
+  /** Monotonic milliseconds. */
+  deadline: number
+  resolve(published: PublishedProject | Promise<PublishedProject>): void
+  reject(error: unknown): void
+}
+
+/** All requests that wait for one project. */
+interface Group {
+  projectId: string
+  held: Set<Held>
+  latest: PublishedProject
+  refreshing: boolean
+  unwatch(): void
+}
+
+/** The place of a request among those that wait. */
+export interface Place {
+  /**
+   * Resolves as soon as the project's JWKS is known not to be the one that the caller has, and with
+   * what it is then when the wait is over and at shutdown.
+   */
+  answer: Promise<PublishedProject>
+  /** Frees the place at once: the client went away. */
+  leave(): void
+}
+
+export interface LiveKeySets {
+  /**
+   * Holds a request that has seen `latest` and knows it (`known`, its `If-None-Match`) for up to
+   * `wait` milliseconds. Undefined where too many wait already, and after `close`.
+   */
+  hold(latest: PublishedProject, known: string, wait: number): Place | undefined
+  /** How many requests are held. */
+  count(): number
+  /** Answers all that wait, and from then on holds nobody. */
+  close(): void
+}
+
+/** Long polling for verifiers: an idle connection each, and one look at the store for all. */
+export function createLiveKeySets(
+  publisher: Publisher,
+  watch: RevisionWatch,
+  clock: Clock,
+  maxHeld: number,
+): LiveKeySets {
+  const groups = new Map<string, Group>()
+  let count = 0
+  let closed = false
+
+  function remove(group: Group, held: Held): boolean {
+    if (!group.held.delete(held)) return false
+    count -= 1
+    if (group.held.size === 0) {
+      group.unwatch()
+      groups.delete(group.projectId)
+    }
+    return true
+  }
+  function answer(group: Group, isDue: (held: Held) => boolean): void {
+    for (const held of group.held) {
+      if (isDue(held) && remove(group, held)) held.resolve(publisher.published(group.projectId))
+    }
+  }
+  async function refresh(group: Group): Promise<void> {
+    if (group.refreshing) return
+    group.refreshing = true
+    try {
+      publisher.changed(group.projectId)
+      group.latest = await publisher.published(group.projectId)
+      const { etag } = group.latest.jwks
+      answer(group, (held) => !matchesTag(held.known, etag, 'weak'))
+    } catch (error) {
+      // While the store is away there is no news to tell; whoever waits goes on waiting.
+      if (isStorageAway(error)) return
+      for (const held of group.held) if (remove(group, held)) held.reject(error)
+    } finally {
+      group.refreshing = false
+    }
+  }
+  function look(group: Group, sighting: Sighting): void {
+    const moved = sighting !== 'unknown' && sighting !== group.latest.revision
+    if (moved || clock.now() >= group.latest.validUntil) void refresh(group)
+    const now = clock.monotonic()
+    answer(group, (held) => held.deadline <= now)
+  }
+  function open(latest: PublishedProject): Group {
+    const { projectId } = latest
+    const group: Group = {
+      projectId,
+      held: new Set(),
+      latest,
+      refreshing: false,
+      unwatch: watch.watch(projectId, (sighting) => look(group, sighting)),
+    }
+    groups.set(projectId, group)
+    return group
+  }
+
+  return {
+    hold(latest, known, wait) {
+      if (closed || count >= maxHeld) return undefined
+      const group = groups.get(latest.projectId) ?? open(latest)
+      const { promise, resolve, reject } = Promise.withResolvers<PublishedProject>()
+      const held = { known, deadline: clock.monotonic() + wait, resolve, reject }
+      group.held.add(held)
+      count += 1
+      // The group has seen another state, before or after this one: a look tells.
+      if (group.latest.jwks.etag !== latest.jwks.etag) void refresh(group)
+      return {
+        answer: promise,
+        leave: () => {
+          if (remove(group, held)) resolve(latest)
+        },
+      }
+    },
+    count: () => count,
+    close() {
+      closed = true
+      for (const group of groups.values()) answer(group, () => true)
+    },
+  }
+}

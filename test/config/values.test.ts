@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { loadConfig } from '../../src/config/config.ts'
+
+const config = (name: string, value: string) => loadConfig({ [`PUBRING_${name}`]: value })
+
+describe('PUBRING_RATE_LIMIT and PUBRING_PUBLIC_RATE_LIMIT', () => {
+  test.each([
+    ['600', { limit: 600, window: 60 }],
+    ['600/m', { limit: 600, window: 60 }],
+    [' 10/s ', { limit: 10, window: 1 }],
+    ['20000 / h', { limit: 20_000, window: 3_600 }],
+    ['off', undefined],
+    ['OFF', undefined],
+  ])('%j', (text, rate) => {
+    expect(config('RATE_LIMIT', text).rateLimit).toEqual(rate)
+    expect(config('PUBLIC_RATE_LIMIT', text).publicRateLimit).toEqual(rate)
+  })
+
+  test('are off unless they are set', () => {
+    expect(loadConfig({}).rateLimit).toBeUndefined()
+    expect(loadConfig({}).publicRateLimit).toBeUndefined()
+  })
+
+  test.each(['0', '-1', '1.5', '10/d', '10/', '/s', '10 per minute', '', 'false', '1e3'])(
+    '%j is refused with what it must be',
+    (text) => {
+      expect(() => config('RATE_LIMIT', text)).toThrow(/^PUBRING_RATE_LIMIT must be off, or /)
+    },
+  )
+})
+
+describe('PUBRING_TRUST_PROXY', () => {
+  test.each([
+    ['true', true],
+    ['False', false],
+    ['10.0.0.1', ['10.0.0.1']],
+    ['10.0.0.0/8, ::1,2001:DB8::/32', ['10.0.0.0/8', '::1', '2001:db8::/32']],
+  ])('%j', (text, proxies) => {
+    expect(config('TRUST_PROXY', text).trustProxy).toEqual(proxies)
+  })
+
+  test.each([
+    '1',
+    'yes',
+    'true,10.0.0.1',
+    '10.0.0.0/33',
+    '10.0.0.0/0',
+    '::/129',
+    '10.0.0.0/8/8',
+    'x',
+    '',
+  ])('%j is refused: it would trust more, or less, than it says', (text) => {
+    expect(() => config('TRUST_PROXY', text)).toThrow(/^PUBRING_TRUST_PROXY must be /)
+  })
+})
+
+test('PUBRING_OVERLOAD_LAG is milliseconds; 0 switches it off', () => {
+  expect(loadConfig({}).overloadLag).toBe(500)
+  expect(config('OVERLOAD_LAG', '0').overloadLag).toBe(0)
+  expect(() => config('OVERLOAD_LAG', '1s')).toThrow(/^PUBRING_OVERLOAD_LAG must be /)
+})

@@ -1,0 +1,277 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { audit } from '../../../src/core/audit/audit.ts'
+import { createAuditPool } from '../../../src/core/audit/pool.ts'
+import type { AuditFinding, AuditOptions, AuditStore } from '../../../src/core/audit/records.ts'
+import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
+import type { KeyRecord } from '../../../src/core/records.ts'
+import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
+import { openAudit, openLedgers } from '../../../src/storage/open.ts'
+import { keyRecord } from '../../support/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../../support/store.ts'
+import { closeModulus, prime, rsaRecord } from '../../support/weak-keys.ts'
+
+const work = createAuditPool()
+afterAll(() => work.close())
+
+let opened: TestStore
+let auditStore: AuditStore
+async function open(): Promise<void> {
+  opened = await openTestStore()
+  auditStore = await openAudit(opened.database.url)
+}
+async function dispose(): Promise<void> {
+  await auditStore.close()
+  await opened.dispose()
+}
+
+const limits = { maxKeys: 1_000, maxJwksBytes: 10_000_000 }
+
+async function put(key: KeyRecord): Promise<KeyRecord> {
+  return opened.store.commit({ type: 'key.create', origin: origin(), key, limits })
+}
+
+interface Trial extends Partial<AuditOptions> {
+  blocklist?: Uint8Array
+  /** Aborts the audit when so many keys were examined. */
+  stopAfter?: number
+}
+
+async function run({ blocklist, stopAfter, ...options }: Trial = {}) {
+  const findings: AuditFinding[] = []
+  const failures: unknown[] = []
+  const controller = new AbortController()
+  const clock = { now: Date.now, monotonic: () => performance.now() }
+  const setup = {
+    store: auditStore,
+    clock,
+    work,
+    blocklist: createBlocklist(blocklist),
+    listener: {
+      progress(stage: string, done: number) {
+        if (stage === 'examining' && done === stopAfter) controller.abort()
+      },
+      finding: (finding: AuditFinding) => findings.push(finding),
+      failure: (failure: unknown) => failures.push(failure),
+    },
+  }
+  const { signal } = controller
+  const summary = await audit(setup, { deactivate: false, again: false, signal, ...options })
+  expect(failures).toEqual([])
+  return { summary, findings, found: findings.map(({ kid, code }) => [kid, code]) }
+}
+
+async function eventsOf(projectId: string) {
+  const events = await opened.store.events(projectId, { after: 0, limit: 500 })
+  return events.filter(({ type }) => type !== 'project.created' && type !== 'key.created')
+}
+
+async function isEnabled({ projectId, id }: KeyRecord): Promise<boolean | undefined> {
+  const keys = (await opened.store.keySet(projectId))?.keys
+  return keys?.find((key) => key.id === id)?.enabled
+}
+
+describe('what an audit finds', () => {
+  beforeAll(open)
+  afterAll(dispose)
+
+  test('nothing in good keys, which are examined once', async () => {
+    const { id } = await createProject(opened.store, 'good')
+    await put(rsaRecord(id, prime() * prime()))
+    await put(keyRecord(id))
+    expect(await run()).toMatchObject({ found: [], summary: { keys: 2, examined: 2 } })
+    expect(await run()).toMatchObject({ found: [], summary: { keys: 2, examined: 0 } })
+    expect(await run({ again: true })).toMatchObject({ summary: { keys: 2, examined: 2 } })
+    expect(await eventsOf(id)).toEqual([])
+  })
+
+  test('primes that only 50,000 rounds of Fermat’s method find', async () => {
+    const { id } = await createProject(opened.store, 'close')
+    const key = await put(rsaRecord(id, closeModulus(50_000n)))
+    expect((await run({ projectId: id })).found).toEqual([[key.id, 'rsa_primes_too_close']])
+  })
+
+  test('every fault that today’s intake would refuse, in one event', async () => {
+    const { id } = await createProject(opened.store, 'old')
+    const key = await put(rsaRecord(id, closeModulus(500n), 3n))
+    const { findings } = await run({ projectId: id })
+    const codes = findings.map(({ code }) => code)
+    expect(codes).toEqual(['rsa_exponent_too_small', 'rsa_primes_too_close'])
+    expect(await eventsOf(id)).toMatchObject([
+      {
+        type: 'key.weakness_found',
+        actor: { name: 'pubring audit' },
+        subject: { type: 'key', id: key.id },
+        changes: { weaknesses: { to: codes.join(' ') } },
+      },
+    ])
+  })
+
+  test('a key whose private half was submitted after it was registered', async () => {
+    const { id } = await createProject(opened.store, 'exposed')
+    const [key, other] = [await put(keyRecord(id)), await put(keyRecord(id))]
+    const exposed = { thumbprint: key.thumbprint, materialSha256: key.materialSha256 }
+    await run({ projectId: id })
+    await opened.store.commit({ type: 'private_key.refuse', origin: origin(), exposed })
+    expect((await run({ projectId: id })).found).toEqual([[key.id, 'key_known_compromised']])
+    expect(await isEnabled(other)).toBe(true)
+  })
+
+  test('a key on the operator’s block list, although it has passed before', async () => {
+    const { id } = await createProject(opened.store, 'listed')
+    const key = await put(keyRecord(id))
+    await run({ projectId: id })
+    const blocklist = Buffer.from(`${key.materialSha256.slice(0, 30)}01`, 'hex')
+    const { found, summary } = await run({ projectId: id, blocklist })
+    expect(found).toEqual([[key.id, 'key_known_compromised']])
+    expect(summary.examined).toBe(0)
+  })
+})
+
+describe('between projects', () => {
+  let keys: Record<'left' | 'right' | 'here' | 'there' | 'same' | 'twin', KeyRecord>
+  let numbers: { left: bigint; right: bigint; n: bigint; both: bigint }
+  beforeAll(() => {
+    const p = prime()
+    const [left, right] = [p * prime(), p * prime()]
+    numbers = { left, right, n: prime() * prime(), both: prime() * prime() }
+  })
+  afterEach(dispose)
+  beforeEach(async () => {
+    await open()
+    const { id: a } = await createProject(opened.store, 'first-team')
+    const { id: b } = await createProject(opened.store, 'second-team')
+    const { left, right, n, both } = numbers
+    keys = {
+      left: await put(rsaRecord(a, left)),
+      right: await put(rsaRecord(b, right)),
+      here: await put(rsaRecord(a, n)),
+      there: await put(rsaRecord(b, n, 65539n)),
+      same: await put(rsaRecord(a, both)),
+      twin: await put(rsaRecord(b, both)),
+    }
+  })
+
+  const quick = { stopAfter: 0 }
+
+  test('shared primes and reused moduli are found on both sides; one key in both is none', async () => {
+    const { left, right, here, there } = keys
+    expect((await run(quick)).found.toSorted()).toEqual(
+      [
+        [here.id, 'rsa_modulus_reused'],
+        [there.id, 'rsa_modulus_reused'],
+        [left.id, 'rsa_shared_prime'],
+        [right.id, 'rsa_shared_prime'],
+      ].toSorted(),
+    )
+  })
+
+  test('no ledger names the other project or its key', async () => {
+    await run(quick)
+    const other = { 'first-team': 'right', 'second-team': 'left' } as const
+    for (const [name, side] of Object.entries(other)) {
+      const project = await opened.store.findProject({ name })
+      const foreign = keys[side]
+      const text = JSON.stringify(await eventsOf(project?.id ?? ''))
+      expect(text).toContain('rsa_shared_prime')
+      for (const secret of [foreign.projectId, foreign.id, foreign.thumbprint, '-team']) {
+        expect(text).not.toContain(secret)
+      }
+    }
+  })
+
+  test('both keys of a shared prime are switched off with the event; a reused modulus is not', async () => {
+    const before = await opened.store.keySet(keys.left.projectId)
+    const { findings } = await run({ ...quick, deactivate: true })
+    for (const finding of findings) {
+      const shared = finding.code === 'rsa_shared_prime'
+      expect(finding).toMatchObject({ isNew: true, active: !shared, deactivated: shared })
+    }
+    expect(await isEnabled(keys.left)).toBe(false)
+    expect(await isEnabled(keys.right)).toBe(false)
+    expect(await isEnabled(keys.here)).toBe(true)
+    expect(await isEnabled(keys.there)).toBe(true)
+    const events = await eventsOf(keys.left.projectId)
+    expect(events.map(({ subject, changes }) => [subject.id, changes])).toEqual([
+      [keys.here.id, { weaknesses: { to: 'rsa_modulus_reused' } }],
+      [keys.left.id, { weaknesses: { to: 'rsa_shared_prime' }, active: { from: true, to: false } }],
+    ])
+    const after = await opened.store.keySet(keys.left.projectId)
+    expect(after?.revision).toBe((before?.revision ?? 0) + 2)
+    const left = after?.keys.find(({ id }) => id === keys.left.id)
+    expect(left?.publishTime).toBe(left?.updateTime)
+    expect(left?.updateTime).toBe(events[1]?.time)
+  })
+
+  test('of one project alone, its keys are compared with all and nothing else is told', async () => {
+    const { projectId } = keys.left
+    const { found, summary } = await run({ projectId, ...quick, deactivate: true })
+    expect(found).toEqual([
+      [keys.here.id, 'rsa_modulus_reused'],
+      [keys.left.id, 'rsa_shared_prime'],
+    ])
+    expect(summary.keys).toBe(3)
+    expect(await eventsOf(keys.right.projectId)).toEqual([])
+    expect(await isEnabled(keys.right)).toBe(true)
+  })
+
+  test('a second audit finds the same and tells nothing again', async () => {
+    const first = await run(quick)
+    const events = await eventsOf(keys.left.projectId)
+    const second = await run(quick)
+    expect(second.found).toEqual(first.found)
+    expect(second.findings.map(({ isNew }) => isNew)).toEqual([false, false, false, false])
+    expect(await eventsOf(keys.left.projectId)).toEqual(events)
+  })
+
+  test('switching off what an earlier audit told of is an update, and the ledgers are whole', async () => {
+    await run(quick)
+    await run({ ...quick, deactivate: true })
+    await run({ ...quick, deactivate: true })
+    expect((await eventsOf(keys.right.projectId)).slice(2)).toMatchObject([
+      {
+        type: 'key.updated',
+        actor: { name: 'pubring audit' },
+        subject: { id: keys.right.id },
+        changes: { active: { from: true, to: false } },
+      },
+    ])
+    const ledgers = await openLedgers(opened.database.url)
+    for await (const { broken } of verifyLedgers(ledgers)) expect(broken).toBeUndefined()
+    await ledgers.close()
+  })
+})
+
+describe('an audit that is interrupted', () => {
+  afterAll(dispose)
+  beforeAll(async () => {
+    await open()
+    for (const name of ['one', 'two', 'three']) {
+      const { id } = await createProject(opened.store, name)
+      await Promise.all(Array.from({ length: 100 }, () => put(keyRecord(id))))
+    }
+  })
+
+  test('goes on where it was, over pages and projects', async () => {
+    const first = await run({ stopAfter: 210 })
+    expect(first.summary).toMatchObject({ keys: 300, complete: false })
+    const { examined } = first.summary
+    expect(examined).toBeGreaterThanOrEqual(210)
+    expect(examined).toBeLessThan(220)
+    const second = await run()
+    expect(second.summary).toMatchObject({ keys: 300, examined: 300 - examined, complete: true })
+    expect((await run()).summary).toMatchObject({ examined: 0, complete: true })
+  })
+
+  test('a key that came meanwhile is examined, and a deleted one leaves nothing', async () => {
+    await run()
+    const project = await opened.store.findProject({ name: 'two' })
+    const projectId = project?.id ?? ''
+    const key = await put(keyRecord(projectId, { enabled: false }))
+    expect((await run()).summary.examined).toBe(1)
+    const kid = key.id
+    await opened.store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+    const again = await put(key)
+    expect(again.id).toBe(kid)
+    expect((await run()).summary.examined).toBe(1)
+  })
+})

@@ -1,0 +1,48 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { parseLabel } from '../../../src/core/keys/labels.ts'
+
+const code = (value: string) => expect.objectContaining({ code: value })
+
+test.each([
+  ['a/b'],
+  ['a?b=%2e%2e'],
+  ['..'],
+  ['%2e%2e'],
+  ['<img src=x onerror=alert(1)>'],
+  ['our private key of May'],
+  ['eyeglasses-shop.production'],
+  ['=HYPERLINK("x")'],
+  ['👩‍🚀'.repeat(85)],
+  ['x'.repeat(255)],
+])('%s is a label as it is', (text) => {
+  expect(parseLabel(text, '/name')).toBe(text)
+})
+
+test('white space around a label is not part of it', () => {
+  expect(parseLabel(' \t spring\u00a0', '/name')).toBe('spring')
+})
+
+test.each([
+  ['blanks alone', '   '],
+  ['256 characters', 'x'.repeat(256)],
+  ['NUL', 'a\0b'],
+  ['a line break', 'a\nb'],
+  ['a C1 control character', 'a\u0085b'],
+  ['half of a surrogate pair', 'a\ud800b'],
+  ['an API key', `key ${newApiKeySecret()}`],
+  ['a token', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'],
+])('%s is invalid_request', (_name, text) => {
+  expect(() => parseLabel(text, '/name')).toThrow(code('invalid_request'))
+})
+
+test('a private key that fits into a label is refused as one, and not repeated', () => {
+  const { privateKey } = generateKeyPairSync('ed25519')
+  const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
+  const jwk = JSON.stringify(privateKey.export({ format: 'jwk' }))
+  for (const text of [der, jwk, `-----BEGIN PRIVATE KEY----- ${der} -----END PRIVATE KEY-----`]) {
+    expect(() => parseLabel(text, '/label')).toThrow(code('private_key_submitted'))
+    expect(() => parseLabel(text, '/label')).not.toThrow(der.slice(20, 44))
+  }
+})

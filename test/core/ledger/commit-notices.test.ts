@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Store } from '../../../src/core/context.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { announceCommits } from '../../../src/core/ledger/commit-notices.ts'
+import { systemLedgerId } from '../../../src/core/ledger/ledger.ts'
+import { keyRecord } from '../../support/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../../support/store.ts'
+
+let opened: TestStore
+beforeAll(async () => {
+  opened = await openTestStore()
+})
+afterAll(() => opened.dispose())
+
+/** The store with its notices, and what happened in which order. */
+function watched(store: Store) {
+  const log: string[] = []
+  return { store: announceCommits(store, (ledgerId) => log.push(ledgerId)), log }
+}
+
+test('a change is announced before the one who made it hears that it is done', async () => {
+  const { store, log } = watched(opened.store)
+  const id = newId()
+  const change = { type: 'project.create', origin: origin(), id, name: 'announced' } as const
+  await store.commit(change).then(() => log.push('done'))
+  expect(log).toEqual([id, systemLedgerId, 'done'])
+})
+
+test('a change that took place without a confirmation is announced before the error', async () => {
+  const { id: projectId } = await createProject(opened.store, 'unclear')
+  const { store, log } = watched({
+    ...opened.store,
+    async commit(change) {
+      await opened.store.commit(change)
+      throw new Error('the answer was lost')
+    },
+  })
+  const key = keyRecord(projectId)
+  const create = store.commit({ type: 'key.create', origin: origin(), key, limits })
+  await create.catch(() => log.push('failed'))
+  expect(log).toEqual([projectId, 'failed'])
+  expect((await store.keySet(projectId))?.keys).toEqual([key])
+})

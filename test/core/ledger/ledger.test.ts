@@ -1,0 +1,82 @@
+import { hash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Event } from '../../../src/contract/events.ts'
+import { eventHash, type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { fixture } from '../../support/intake.ts'
+import { ecKey, privatePem } from '../../support/pem.ts'
+
+const genesis = '0'.repeat(64)
+
+/** The hashes by an implementation of RFC 8785 that is not ours, as docs/ledger.md describes them. */
+function recomputed(ledgerId: string, events: readonly Event[]): string[] {
+  let previous = genesis
+  return events.map(({ hash: _hash, ...content }) => {
+    previous = hash('sha256', `${previous}\n${canonicalize({ ...content, ledgerId })}`)
+    return previous
+  })
+}
+
+describe('a ledger that was written down once', () => {
+  const chain: { ledgerId: string; events: LedgerEvent[] } = JSON.parse(
+    fixture('ledger/chain.json'),
+  )
+  const hashes = chain.events.map((event) => event.hash)
+
+  test('has the hashes that RFC 8785 and SHA-256 give it', () => {
+    expect(recomputed(chain.ledgerId, chain.events)).toEqual(hashes)
+  })
+
+  test('has the same hashes today, in whatever order the members come', () => {
+    let previous = genesis
+    for (const { hash: expected, ...content } of chain.events) {
+      const event = { ...content, ledgerId: chain.ledgerId }
+      expect(eventHash(previous, event)).toBe(expected)
+      expect(eventHash(previous, reversed(event))).toBe(expected)
+      previous = expected
+    }
+  })
+})
+
+/** The same value with the members of all its objects the other way round. */
+function reversed<Value>(value: Value): Value {
+  return JSON.parse(JSON.stringify(value), (_name, member: unknown) =>
+    typeof member === 'object' && member !== null && !Array.isArray(member)
+      ? Object.fromEntries(Object.entries(member).reverse())
+      : member,
+  )
+}
+
+describe('the events of a server', () => {
+  let app: TestApp
+  beforeAll(async () => {
+    app = await startApp()
+  })
+  afterAll(() => app.close())
+
+  test('can be verified by whoever reads them from the API', async () => {
+    const keys = '/v1/projects/payments/jwt-keys'
+    const post = (body: object) => app.send('POST', keys, { body })
+    const created = await post({
+      name: 'ключ 🔑 "é" \\ \u2028 ﬀ',
+      algorithm: 'ES256',
+      publicKeyPem: ecKey().publicKeyPem,
+      expireTime: '2999-01-01T00:00:00Z',
+    })
+    const address = `${keys}/${created.json().kid}`
+    await app.send('PATCH', address, { body: { active: false, expireTime: null } })
+    await app.send('PATCH', address, { body: { label: '\ud83d\udd11 \ufb00 z' } })
+    await app.send('DELETE', address)
+    await post({ name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) })
+    await app.send('PATCH', '/v1/projects/payments', { body: { name: 'billing' } })
+    for (const [ledgerId, url] of [
+      [app.project.id, `/v1/projects/${app.project.id}/events`],
+      [systemLedgerId, '/v1/events'],
+    ] as const) {
+      const events: Event[] = (await app.send('GET', url)).json()
+      expect(events.length).toBeGreaterThan(2)
+      expect(events.map((event) => event.hash)).toEqual(recomputed(ledgerId, events))
+    }
+  })
+})
