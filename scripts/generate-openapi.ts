@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig } from '../src/config/config.ts'
-import { openSqliteStore } from '../src/storage/sqlite-store.ts'
+import { openSqliteStore } from '../src/storage/sqlite/store.ts'
 import { openApiDocument } from './openapi-document.ts'
 
 const nothingIsExamined = () => Promise.reject(new Error('Nothing is examined here.'))

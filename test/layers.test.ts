@@ -9,7 +9,7 @@ const below: Record<string, string[]> = {
   contract: [],
   runtime: [],
   intake: ['contract', 'errors.ts', 'runtime'],
-  async: [],
+  async: ['errors.ts'],
   core: ['contract', 'errors.ts', 'intake', 'runtime', 'async'],
   config: ['core'],
   storage: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],

@@ -5,7 +5,7 @@ import type { Origin } from '../../src/core/ledger/changes.ts'
 import { type EventContent, eventHash, genesisHash } from '../../src/core/ledger/ledger.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
-import type { Row, TableName } from '../../src/storage/copy-tables.ts'
+import type { Row, TableName } from '../../src/storage/copy/tables.ts'
 import { eventRow, keyRow } from '../../src/storage/rows.ts'
 import type { Tables } from '../../src/storage/schema.ts'
 

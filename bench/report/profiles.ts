@@ -16,7 +16,7 @@ interface ProfileNode {
 /** The threads, by the module that runs in each alone; those of the intake take no options of Node. */
 const threads = [
   { name: 'main thread', module: 'src/main.ts' },
-  { name: 'writer thread', module: 'src/storage/sqlite-writer.ts' },
+  { name: 'writer thread', module: 'src/storage/sqlite/writer.ts' },
 ]
 
 /** Lines of a table that say something. */

@@ -1,6 +1,6 @@
 import { loadConfig } from '../config/config.ts'
 import { openLedgers, sqliteFile } from '../storage/open.ts'
-import { integrityFaults } from '../storage/sqlite-copies.ts'
+import { integrityFaults } from '../storage/sqlite/copies.ts'
 import type { DatabaseFlags } from './commands/database.ts'
 import { exitCodes } from './exit-codes.ts'
 import { brokenLedgers } from './ledgers.ts'

@@ -11,7 +11,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../config/setting.ts'
-import { makeFolder } from '../storage/folders.ts'
+import { makeFolder } from '../storage/sqlite/folders.ts'
 import { usageError } from './failures.ts'
 import { didYouMean } from './nearest.ts'
 

@@ -1,5 +1,5 @@
 import { loadConfig } from '../config/config.ts'
-import { type CopyListener, copyRegistry } from '../storage/copy.ts'
+import { type CopyListener, copyRegistry } from '../storage/copy/copy.ts'
 import { usageError } from './failures.ts'
 import { printResult, say } from './output.ts'
 import type { Terminal } from './terminal.ts'

@@ -7,8 +7,8 @@ import {
   verifyLedger,
   verifyLedgers,
 } from '../core/ledger/verification.ts'
-import type { LedgerReader } from '../storage/ledger-reads.ts'
 import { openLedgers } from '../storage/open.ts'
+import type { LedgerReader } from '../storage/reads/ledger.ts'
 import type { DatabaseFlags } from './commands/database.ts'
 import { exitCodes } from './exit-codes.ts'
 import { CommandError } from './failures.ts'

@@ -1,15 +1,15 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadConfig } from '../config/config.ts'
-import { makeFolder } from '../storage/folders.ts'
 import { openLedgers, sqliteFile } from '../storage/open.ts'
 import {
   copySqlite,
   integrityFaults,
   makeSingleFile,
   replaceSqlite,
-} from '../storage/sqlite-copies.ts'
-import { openMigrated } from '../storage/sqlite-migrate.ts'
+} from '../storage/sqlite/copies.ts'
+import { makeFolder } from '../storage/sqlite/folders.ts'
+import { openMigrated } from '../storage/sqlite/migrate.ts'
 import type { DatabaseFlags } from './commands/database.ts'
 import { brokenLedgers } from './ledgers.ts'
 import { printResult, say } from './output.ts'

@@ -1,6 +1,6 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
-import type { LedgerReader } from './ledger-reads.ts'
+import type { LedgerReader } from './reads/ledger.ts'
 
 /**
  * Opens the store that the address names: `sqlite:PATH` or `postgres://…`. Nothing is loaded of the
@@ -12,13 +12,13 @@ export async function openStore(
   { replicaUrl }: { replicaUrl?: string | undefined } = {},
 ): Promise<Store> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresStore } = await import('./postgres-store.ts')
+    const { openPostgresStore } = await import('./postgres/store.ts')
     return openPostgresStore({
       url: databaseUrl,
       ...(replicaUrl === undefined ? {} : { replicaUrl }),
     })
   }
-  const { openSqliteStore } = await import('./sqlite-store.ts')
+  const { openSqliteStore } = await import('./sqlite/store.ts')
   return openSqliteStore({ file: fileOf(databaseUrl) })
 }
 
@@ -38,20 +38,20 @@ export async function openExistingStore(
 /** Opens the store to read its ledgers and nothing else, beside a server that may be running. */
 export async function openLedgers(databaseUrl: string): Promise<LedgerReader> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresLedgers } = await import('./postgres-beside.ts')
+    const { openPostgresLedgers } = await import('./postgres/without-migrating.ts')
     return openPostgresLedgers({ url: databaseUrl })
   }
-  const { openSqliteLedgers } = await import('./sqlite-ledgers.ts')
+  const { openSqliteLedgers } = await import('./sqlite/ledgers.ts')
   return openSqliteLedgers({ file: fileOf(databaseUrl) })
 }
 
 /** Opens the store to audit its keys, beside a server that may be running. */
 export async function openAudit(databaseUrl: string): Promise<AuditStore> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresAudit } = await import('./postgres-beside.ts')
+    const { openPostgresAudit } = await import('./postgres/without-migrating.ts')
     return openPostgresAudit({ url: databaseUrl })
   }
-  const { openSqliteAudit } = await import('./sqlite-audit.ts')
+  const { openSqliteAudit } = await import('./sqlite/audit.ts')
   return openSqliteAudit({ file: fileOf(databaseUrl) })
 }
 

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
-import { parsePostgresAddress } from '../../src/storage/postgres-address.ts'
+import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parsePostgresAddress } from '../../src/storage/postgres-address.ts'
-import { openSessions, type PostgresSessions } from '../../src/storage/postgres-sessions.ts'
+import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
+import { openSessions, type PostgresSessions } from '../../src/storage/postgres/sessions.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 
 let database: TestDatabase

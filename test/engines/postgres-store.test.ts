@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
-import { openPostgresStore } from '../../src/storage/postgres-store.ts'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { keyRecord } from '../support/key-records.ts'
 import { createProject, limits, origin } from '../support/store.ts'

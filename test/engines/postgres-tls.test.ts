@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPostgresStore } from '../../src/storage/postgres-store.ts'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { createPostgres, giveToServer, type PostgresServer } from '../support/postgres-server.ts'
 import { temporaryFolder } from '../support/server.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { keySetBytes } from '../../src/core/records.ts'
-import { keptBytes } from '../../src/storage/cached-reads.ts'
+import { keptBytes } from '../../src/storage/reads/cached.ts'
 import { keyRecord } from '../support/key-records.ts'
 import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
 

@@ -1,5 +1,5 @@
 import type { TestProject } from 'vitest/node'
-import { openPostgresStore } from '../../src/storage/postgres-store.ts'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { createPostgres, type PostgresServer } from './postgres-server.ts'
 
 declare module 'vitest' {

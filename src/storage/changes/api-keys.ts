@@ -12,10 +12,10 @@ import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/ledger.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
-import type { Outcome } from '../apply.ts'
-import { appendEvent, type Head, lockLedger } from '../ledger.ts'
 import { apiKeyColumns, apiKeyRecord, apiKeyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
+import { appendEvent, type Head, lockLedger } from './append-event.ts'
+import type { Outcome } from './apply.ts'
 
 type Db = Kysely<Tables>
 

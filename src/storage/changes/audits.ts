@@ -1,9 +1,9 @@
 import type { Kysely } from 'kysely'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
-import type { Outcome } from '../apply.ts'
-import { leaveLedger, lockLedger } from '../ledger.ts'
 import type { Tables } from '../schema.ts'
+import { leaveLedger, lockLedger } from './append-event.ts'
+import type { Outcome } from './apply.ts'
 
 type Db = Kysely<Tables>
 

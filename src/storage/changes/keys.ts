@@ -15,15 +15,15 @@ import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/change
 import type { EventChanges, EventType } from '../../core/ledger/ledger.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
-import type { Outcome } from '../apply.ts'
-import { holdKey, holdUnblocked } from '../fingerprints.ts'
-import { appendEvent, type Head, lockLedger } from '../ledger.ts'
-import { readNeighbours } from '../neighbours.ts'
-import { readKeySet } from '../reads.ts'
+import { readKeySet } from '../reads/registry.ts'
 import { keyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
 import { inOrder, insertion } from '../statements.ts'
+import { readNeighbours } from './admission-keys.ts'
+import { appendEvent, type Head, lockLedger } from './append-event.ts'
+import type { Outcome } from './apply.ts'
 import { forgetAudit } from './audits.ts'
+import { holdKey, holdUnblocked } from './fingerprints.ts'
 
 type Db = Kysely<Tables>
 

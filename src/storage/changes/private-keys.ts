@@ -3,10 +3,10 @@ import { projectNotFound } from '../../core/access.ts'
 import { isRefusalNoted, refusalsLookedBack } from '../../core/keys/incidents.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { systemLedgerId } from '../../core/ledger/ledger.ts'
-import type { Outcome } from '../apply.ts'
-import { block } from '../fingerprints.ts'
-import { appendEvent, type Head, leaveLedger, lockLedger } from '../ledger.ts'
 import type { Tables } from '../schema.ts'
+import { appendEvent, type Head, leaveLedger, lockLedger } from './append-event.ts'
+import type { Outcome } from './apply.ts'
+import { block } from './fingerprints.ts'
 
 type Db = Kysely<Tables>
 

@@ -6,10 +6,10 @@ import { type EventChanges, type EventType, systemLedgerId } from '../../core/le
 import type { ProjectRecord } from '../../core/records.ts'
 import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
-import type { Outcome } from '../apply.ts'
-import { appendEvent, type Head, lockLedger, openLedger } from '../ledger.ts'
 import type { Tables } from '../schema.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
+import { appendEvent, type Head, lockLedger, openLedger } from './append-event.ts'
+import type { Outcome } from './apply.ts'
 
 type Db = Kysely<Tables>
 

@@ -1,0 +1,84 @@
+import { existsSync } from 'node:fs'
+import { type Kysely, sql } from 'kysely'
+import { requireSchema } from '../migrations/index.ts'
+import { parsePostgresAddress } from '../postgres/address.ts'
+import { kyselyOver } from '../postgres/dialect.ts'
+import { currentSchema } from '../postgres/migrate.ts'
+import { openSessions } from '../postgres/sessions.ts'
+import { whenUsable } from '../postgres/store.ts'
+import type { Tables } from '../schema.ts'
+import { openSqlite } from '../sqlite/connection.ts'
+
+/** Milliseconds that a statement, and a pause between two, may take while much is copied. */
+const copyTimeout = 600_000
+
+/** One side of a copy: a database within one transaction. */
+export interface CopyEnd {
+  db: Kysely<Tables>
+  /** Makes what was written durable. */
+  commit(): Promise<void>
+  /** Undoes what was not committed. */
+  close(): Promise<void>
+}
+
+/**
+ * Opens a database that is there, in the schema of this release. A `source` is read as it is at one
+ * moment, whatever is written to it meanwhile; a `target` is written to and seen by nobody before it
+ * is committed.
+ */
+export function openCopyEnd(url: string, role: 'source' | 'target'): Promise<CopyEnd> {
+  return url.startsWith('sqlite:')
+    ? openSqliteEnd(url.slice('sqlite:'.length), role)
+    : openPostgresEnd(url, role)
+}
+
+async function openSqliteEnd(file: string, role: 'source' | 'target'): Promise<CopyEnd> {
+  if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
+  const connection = openSqlite({ file, role: role === 'source' ? 'reader' : 'writer' })
+  const { db } = connection
+  try {
+    await requireSchema(db)
+    await sql.raw(role === 'source' ? 'BEGIN' : 'BEGIN IMMEDIATE').execute(db)
+  } catch (error) {
+    connection.close()
+    throw error
+  }
+  return {
+    db,
+    async commit() {
+      await sql`COMMIT`.execute(db)
+      // What follows is read from one moment again.
+      await sql`BEGIN`.execute(db)
+    },
+    async close() {
+      if (connection.inTransaction()) await sql`ROLLBACK`.execute(db)
+      connection.close()
+    },
+  }
+}
+
+async function openPostgresEnd(url: string, role: 'source' | 'target'): Promise<CopyEnd> {
+  const sessions = openSessions(parsePostgresAddress(url), 'primary')
+  const begin = () => sessions.begin({ timeout: copyTimeout, snapshot: true })
+  try {
+    await whenUsable(sessions)
+    const reading = kyselyOver(sessions.read)
+    await requireSchema(reading, await currentSchema(reading))
+    let transaction = await begin()
+    return {
+      db: kyselyOver((statement) => transaction.query(statement)),
+      async commit() {
+        if (role === 'source') return
+        await transaction.commit()
+        transaction = await begin()
+      },
+      async close() {
+        await transaction.rollback()
+        await sessions.close()
+      },
+    }
+  } catch (error) {
+    await sessions.close()
+    throw error
+  }
+}

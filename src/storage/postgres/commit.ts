@@ -1,0 +1,191 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Kysely } from 'kysely'
+import { createNamedTurns, createTurns } from '../../async/semaphore.ts'
+import type { Store } from '../../core/context.ts'
+import type {
+  Change,
+  ChangeOf,
+  ChangeResults,
+  ChangeType,
+  Origin,
+} from '../../core/ledger/changes.ts'
+import { ledgersOf } from '../../core/ledger/commit-notices.ts'
+import { isStorageAway } from '../../core/storage-faults.ts'
+import { lockLedger } from '../changes/append-event.ts'
+import { applyChange } from '../changes/apply.ts'
+import type { Tables } from '../schema.ts'
+import { kyselyOver } from './dialect.ts'
+import { meaningOf, translated, unclear } from './errors.ts'
+import type { PostgresSessions } from './sessions.ts'
+import { UnclearCommit } from './transaction.ts'
+
+/** How often a change is tried, and the milliseconds within which a further try may begin. */
+const maxTries = 5
+const retryWindow = 4_000
+
+/** Milliseconds that a change waits for those before it on its ledger, and then for a connection. */
+const turnPatience = 3_000
+
+/** Changes that may wait. */
+const maxWaiting = 4_096
+
+/** A try whose commit was not confirmed: what it answered, and the error that said so. */
+interface Unconfirmed<Result> {
+  result: Result
+  error: UnclearCommit
+}
+
+/**
+ * Carries out changes, each in a transaction of its own. One that lost its connection before its
+ * commit was sent, or met another one, is carried out again from its beginning. Where the answer to
+ * the commit itself was lost, the ledger tells whether it took place. Changes of one ledger come one
+ * after the other anyway, so they wait for each other here and not on a connection each; and half of
+ * the connections are for reading, however many changes there are.
+ */
+export function createCommit(
+  sessions: PostgresSessions,
+  poolSize: number,
+): Pick<Store, 'commit' | 'isWritable'> {
+  const turns = createTurns({ atOnce: Math.ceil(poolSize / 2), waiting: maxWaiting })
+  const ledgers = createNamedTurns({ atOnce: 1, waiting: maxWaiting })
+  let writable = true
+
+  async function withTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    const done = await turns.take(turnPatience)
+    try {
+      return await work()
+    } finally {
+      done()
+    }
+  }
+  return {
+    async commit<T extends ChangeType>(change: ChangeOf<T>) {
+      const [ledgerId = 'none'] = ledgersOf(change)
+      const leave = await ledgers.take(ledgerId, turnPatience)
+      try {
+        const result = await withTurn(() => carryOut<T>(sessions, change))
+        writable = true
+        return result
+      } catch (error) {
+        writable = !isStorageAway(error)
+        throw error
+      } finally {
+        leave()
+      }
+    },
+    isWritable: () => writable,
+  }
+}
+
+async function carryOut<T extends ChangeType>(
+  sessions: PostgresSessions,
+  change: ChangeOf<T> & Change,
+): Promise<ChangeResults[T]> {
+  const deadline = performance.now() + retryWindow
+  let unconfirmed: Unconfirmed<ChangeResults[T]> | undefined
+  for (let tries = 1; ; tries += 1) {
+    const mayGoOn = () => tries < maxTries && performance.now() < deadline
+    try {
+      if (unconfirmed !== undefined && (await tookPlace(sessions, change))) {
+        return unconfirmed.result
+      }
+      const attempt = await tryOnce<T>(sessions, change)
+      if (!('error' in attempt)) return attempt.result
+      unconfirmed = attempt
+      if (!mayGoOn()) throw unclear(unconfirmed.error)
+    } catch (error) {
+      if (!(isRepeatable(error) && mayGoOn())) {
+        if (unconfirmed === undefined) throw translated(error)
+        return settle(sessions, change, unconfirmed, error)
+      }
+      await delay(20 * 2 ** tries * Math.random())
+    }
+  }
+}
+
+function isRepeatable(error: unknown): boolean {
+  return ['lost', 'read-only', 'conflict'].includes(meaningOf(error))
+}
+
+/** What to say at last where one try was not confirmed and a later one failed. */
+async function settle<Result>(
+  sessions: PostgresSessions,
+  change: Change,
+  unconfirmed: Unconfirmed<Result>,
+  error: unknown,
+): Promise<Result> {
+  if (meaningOf(error) !== 'other') throw unclear(unconfirmed.error)
+  // A refusal of the repetition: of what the first try did, perhaps (its name is taken: by itself).
+  const written = await tookPlace(sessions, change).catch(() => {
+    throw unclear(unconfirmed.error)
+  })
+  if (written) return unconfirmed.result
+  throw error
+}
+
+async function tryOnce<T extends ChangeType>(
+  sessions: PostgresSessions,
+  change: ChangeOf<T> & Change,
+): Promise<{ result: ChangeResults[T] } | Unconfirmed<ChangeResults[T]>> {
+  const transaction = await sessions.begin()
+  const outcome = await applyChange<T>(kyselyOver(transaction.query), change).catch(
+    async (error) => {
+      await transaction.rollback()
+      throw error
+    },
+  )
+  const { result } = outcome
+  if (!outcome.changed) {
+    await transaction.rollback()
+    return { result }
+  }
+  try {
+    await transaction.commit()
+    return { result }
+  } catch (error) {
+    if (error instanceof UnclearCommit) return { result, error }
+    throw error
+  }
+}
+
+/**
+ * Whether the change's event stands in its ledger, asked under the ledger's lock: a commit that is
+ * still under way is waited for. Changes without an event can be carried out twice.
+ */
+async function tookPlace(sessions: PostgresSessions, change: Change): Promise<boolean> {
+  const [ledgerId] = ledgersOf(change)
+  if (!('origin' in change) || ledgerId === undefined) return false
+  const transaction = await sessions.begin()
+  try {
+    const db = kyselyOver(transaction.query)
+    await lockLedger(db, ledgerId)
+    return await isWritten(db, ledgerId, change)
+  } finally {
+    await transaction.rollback()
+  }
+}
+
+async function isWritten(
+  db: Kysely<Tables>,
+  ledgerId: string,
+  change: Change & { origin: Origin },
+): Promise<boolean> {
+  const row = await db
+    .selectFrom('event')
+    .select('revision')
+    .where('project_id', '=', ledgerId)
+    .where('request_id', '=', change.origin.requestId)
+    .where('subject_id', 'in', subjectsOf(change, ledgerId))
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Subjects of the change's events; with the request's id, which is made here, they are unique. */
+function subjectsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
+  if (change.type === 'key.create') return [change.key.id]
+  if (change.type === 'key.import') return change.keys.map(({ key }) => key.id)
+  if (change.type === 'api_key.create') return [change.apiKey.id]
+  if ('kid' in change) return [change.kid]
+  return ['id' in change ? change.id : ledgerId]
+}

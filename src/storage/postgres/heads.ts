@@ -1,0 +1,24 @@
+import type { Selectable } from 'kysely'
+import { createLookup } from '../../async/batch-loader.ts'
+import type { LedgerHead } from '../../core/records.ts'
+import { endAsSeen, type Heads } from '../heads.ts'
+import type { Tables } from '../schema.ts'
+import type { Run } from './dialect.ts'
+
+/** One text for any number of ledgers, so that it is prepared once: nothing is run more often. */
+const sql = 'select project_id, revision, hash from ledger where project_id = any($1::text[])'
+
+/** Heads read anew for each use, by one query at a time for everybody who waits. */
+export function createCoalescedHeads(run: Run): Heads {
+  const lookUp = createLookup(async (ledgerIds) => {
+    const { rows } = await run<Selectable<Tables['ledger']>>({ sql, parameters: [ledgerIds] })
+    const heads = new Map<string, LedgerHead>()
+    for (const { project_id, revision, hash } of rows) heads.set(project_id, { revision, hash })
+    return heads
+  })
+  return {
+    heads: lookUp,
+    areUnchanged: (seen) =>
+      lookUp(seen.map(({ ledgerId }) => ledgerId)).then((heads) => endAsSeen(seen, heads)),
+  }
+}

@@ -1,0 +1,97 @@
+import type { QueryResult } from 'kysely'
+import type { PostgresAddress } from './address.ts'
+import { meaningOf, translated, unavailable } from './errors.ts'
+import { createLeases, isBroken, type Lease, type Statement } from './leases.ts'
+import type { Facts } from './pool.ts'
+import type { Wanted } from './primary.ts'
+import { beginStatement, type PostgresTransaction, transactionOn } from './transaction.ts'
+
+/** Milliseconds within which a read that lost its connection is begun again, and how often. */
+const retryWindow = 1_500
+const maxTries = 4
+
+export interface BeginOptions {
+  /** Milliseconds that each statement, and a pause between two, may take. */
+  timeout?: number
+  /** All statements see one moment. */
+  snapshot?: boolean
+}
+
+/** What is done with a PostgreSQL database, wherever its primary is at the moment. */
+export interface PostgresSessions {
+  /** Runs one statement that changes nothing, on any connection, and again where that was lost. */
+  read<Row>(statement: Statement): Promise<QueryResult<Row>>
+  begin(options?: BeginOptions): Promise<PostgresTransaction>
+  /** What the server said of itself at last. */
+  facts(): Promise<Facts>
+  close(): Promise<void>
+}
+
+export function openSessions(address: PostgresAddress, wanted: Wanted): PostgresSessions {
+  const leases = createLeases(address, wanted)
+  const usual = address.statementTimeout
+
+  /** One statement alone; where the session has no time-out of its own, within a transaction. */
+  async function readOnce<Row>(statement: Statement): Promise<QueryResult<Row>> {
+    const lease = await leases.take()
+    if (!lease.facts.timeoutsHold) return readWithin(lease, statement)
+    let broken = false
+    try {
+      return await lease.run<Row>(statement)
+    } catch (error) {
+      broken = isBroken(error)
+      throw error
+    } finally {
+      lease.release(broken)
+    }
+  }
+  async function readWithin<Row>(lease: Lease, statement: Statement): Promise<QueryResult<Row>> {
+    const mode = 'read committed read only'
+    let broken = true
+    try {
+      await lease.run(beginStatement(lease, { mode, timeout: usual, hasTimeout: false }))
+      const result = await lease.run<Row>(statement)
+      await lease.run({ sql: 'commit', parameters: [] })
+      broken = false
+      return result
+    } finally {
+      lease.release(broken)
+    }
+  }
+  return {
+    async read<Row>(statement: Statement) {
+      const deadline = performance.now() + retryWindow
+      for (let tries = 1; ; tries += 1) {
+        try {
+          return await readOnce<Row>(statement)
+        } catch (error) {
+          const again = meaningOf(error) === 'lost' && performance.now() < deadline
+          if (!again || tries >= maxTries) throw translated(error)
+        }
+      }
+    },
+    async begin({ timeout = usual, snapshot = false } = {}) {
+      const lease = await leases.take()
+      if (lease.facts.readOnly) {
+        lease.release(false)
+        lease.suspect()
+        throw unavailable('The database is read-only at the moment. Nothing was changed.')
+      }
+      const mode = snapshot ? 'repeatable read' : 'read committed'
+      const hasTimeout = lease.facts.timeoutsHold && timeout === usual
+      try {
+        await lease.run(beginStatement(lease, { mode, timeout, hasTimeout }))
+      } catch (error) {
+        lease.release(true)
+        throw error
+      }
+      return transactionOn(lease, timeout)
+    },
+    async facts() {
+      const lease = await leases.take()
+      lease.release(false)
+      return lease.facts
+    },
+    close: () => leases.close(),
+  }
+}
