@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import process from 'node:process'
-import { createCrewMetrics, type ProcessMetrics } from '../http/crew-metrics.ts'
+import { createCrewMetrics, type ProcessMetrics } from '../http/metrics/worker-metrics.ts'
 
 /** Asks a worker for its metrics. */
 const question = 'metrics'

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { clientErrorHandler } from './client-errors.ts'
-import { createConnections } from './connections.ts'
-import { answerFrameworkError } from './error-handler.ts'
-import { loggingOptions } from './logging.ts'
+import { clientErrorHandler } from './errors/client-errors.ts'
+import { answerFrameworkError } from './errors/handler.ts'
+import { createConnections } from './hooks/connections.ts'
+import { loggingOptions } from './hooks/logging.ts'
 import type { HttpOptions } from './options.ts'
 
 /** Bytes of address and headers together: far more than any valid name or API key needs. */

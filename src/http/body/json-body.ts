@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { PubringError } from '../../errors.ts'
+import { printableName } from '../errors/names.ts'
+import { refuseExposedKey } from './exposed-body.ts'
+import { duplicateMember, holdsMoreValues, nestingDepth } from './json-text.ts'
+
+const maxDepth = 32
+
+/** Values in one body: 10,000 keys with ten members each. */
+const maxValues = 120_000
+
+/**
+ * Reads bodies for the operations that have one, and throws those of the others away: a DELETE
+ * with `Content-Type: application/json` and nothing after it is a whole request.
+ */
+export function addJsonBodies(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser(
+    '*',
+    { parseAs: 'buffer' },
+    async (request: FastifyRequest, bytes: Buffer) =>
+      request.routeOptions.schema?.body === undefined ? undefined : parseJsonBody(bytes),
+  )
+}
+
+/**
+ * JSON (RFC 8259) as every reader would read it: valid UTF-8, no member twice, no more than 32
+ * levels. `__proto__` is a member like any other (`JSON.parse` defines it, and sets nothing).
+ */
+function parseJsonBody(bytes: Uint8Array): unknown {
+  if (bytes.length === 0) throw invalidJson('The body is empty: send a JSON object.')
+  if (holdsMoreValues(bytes, maxValues)) {
+    throw invalidJson(`The body holds more than ${maxValues} values. Send fewer at once.`)
+  }
+  const text = decodeUtf8(bytes)
+  const value = parse(text)
+  if (nestingDepth(text) > maxDepth) {
+    throw invalidJson(
+      `The body is nested deeper than ${maxDepth} levels. Send one flat JSON object.`,
+    )
+  }
+  const duplicate = duplicateMember(text)
+  if (duplicate !== undefined) {
+    throw invalidJson(`${printableName(duplicate, 'A member')} occurs twice in one object.`)
+  }
+  return value
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return utf8.decode(bytes)
+  } catch (cause) {
+    throw invalidJson(
+      'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data in it.',
+      cause,
+    )
+  }
+}
+
+/** The parser's own words are not passed on: they quote the body, which may hold a private key. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    refuseExposedKey(text)
+    throw invalidJson(
+      'The body is not valid JSON. Check quotes and commas; line breaks in a PEM must be written as \\n.',
+    )
+  }
+}
+
+function invalidJson(detail: string, cause?: unknown): PubringError {
+  return new PubringError('invalid_json', detail, {}, cause)
+}

@@ -1,0 +1,74 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { unsupportedMediaType } from '../errors/faults.ts'
+
+/** RFC 9110 section 8.3.1: a type, and parameters that may be quoted; an empty one is let pass. */
+const typeName = /^\s*([^\s;]+)/
+/**
+ * One parameter where the one before ends. Sticky, so that each octet is looked at a fixed number
+ * of times, however the header is made.
+ */
+const parameter = /\s*;\s*(?:([^\s;=]+)=("[^"]*"|[^\s;"]*))?/y
+
+/** No media type that is accepted here is near it; a longer header is let go unread. */
+const maxLength = 1_000
+
+const accepted: Record<string, readonly string[]> = {
+  POST: ['application/json'],
+  PATCH: ['application/json', 'application/merge-patch+json'],
+}
+
+const withoutCharset: Record<string, string> = {
+  'application/json; charset=utf-8': 'application/json',
+  'application/jwk-set+json; charset=utf-8': 'application/jwk-set+json',
+}
+
+/** Bodies are JSON in UTF-8 and say so: anything else is 415 before it is read. */
+export function addMediaTypes(app: FastifyInstance): void {
+  app.addHook('preParsing', (request, _reply, _payload, done) => {
+    const expected = accepted[request.method]
+    if (request.routeOptions.schema?.body === undefined || expected === undefined) return done()
+    if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
+    done()
+  })
+  // RFC 8259 section 11: JSON has no charset parameter; Fastify adds one to what is sent as text.
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    const type = withoutCharset[String(reply.getHeader('content-type'))]
+    if (type !== undefined) reply.header('content-type', type)
+    done(null, payload)
+  })
+}
+
+function isAcceptable(request: FastifyRequest, expected: readonly string[]): boolean {
+  const coding = request.headers['content-encoding']
+  if (coding !== undefined && coding.toLowerCase() !== 'identity') return false
+  const type = readMediaType(request.headers['content-type'] ?? '')
+  return type !== undefined && expected.includes(type.name) && isUtf8(type.charset)
+}
+
+interface MediaType {
+  /** In lower case. */
+  name: string
+  charset?: string | undefined
+}
+
+/** The type and its first `charset`; undefined where the header is none that can be understood. */
+function readMediaType(header: string): MediaType | undefined {
+  if (header.length > maxLength) return undefined
+  const [start = '', name] = typeName.exec(header) ?? []
+  if (name === undefined) return undefined
+  let charset: string | undefined
+  let at = start.length
+  for (;;) {
+    parameter.lastIndex = at
+    const found = parameter.exec(header)
+    if (found === null) break
+    const [whole, key, value] = found
+    at += whole.length
+    if (key?.toLowerCase() === 'charset') charset ??= value
+  }
+  return header.slice(at).trim() === '' ? { name: name.toLowerCase(), charset } : undefined
+}
+
+function isUtf8(charset: string | undefined): boolean {
+  return charset === undefined || /^"?utf-?8"?$/i.test(charset)
+}

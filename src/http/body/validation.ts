@@ -1,0 +1,137 @@
+import type { FastifyInstance } from 'fastify'
+import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
+import type { TObject, TSchema } from 'typebox'
+import { Compile, type Validator } from 'typebox/compile'
+import { type FieldError, PubringError } from '../../errors.ts'
+import { nearest, printableName } from '../errors/names.ts'
+import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
+import { readQuery } from '../request/query.ts'
+import { refuseExposedKey } from './exposed-body.ts'
+
+/** More faults than these say no more. */
+const maxFaults = 20
+
+type Outcome = { value: unknown } | { error: Error }
+
+/**
+ * Checks requests against the schemas of their route: nothing is converted, filled in or dropped,
+ * and all independent faults are named at once.
+ */
+export function addValidation(app: FastifyInstance): void {
+  app.setValidatorCompiler(validator)
+}
+
+/** The check of one part of a request. */
+export function validator({
+  schema,
+  httpPart,
+}: Pick<FastifyRouteSchemaDef<TObject>, 'schema' | 'httpPart'>) {
+  return httpPart === 'querystring' ? queryValidator(schema) : bodyValidator(schema)
+}
+
+function bodyValidator(schema: TObject): (body: unknown) => Outcome {
+  const judge = faultsOf(schema, 'The body')
+  return (body) => {
+    const judged = judge(body)
+    if ('value' in judged) return judged
+    return isObject(body) ? refusedBody(body, judged.faults) : refused(judged.faults)
+  }
+}
+
+/** The value, where it is as the schema says, or all that is wrong with it. */
+export function faultsOf<Value>(
+  schema: TObject,
+  name: string,
+): (value: unknown) => { value: Value } | { faults: FieldError[] } {
+  let whole: Validator | undefined
+  const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
+  return (value) => {
+    // Compiled for the first value: most operations are not asked for in the first minute.
+    whole ??= Compile(schema)
+    if (whole.Check(value)) return { value: value as Value }
+    if (isObject(value)) return { faults: membersOf(value) }
+    const found = value === undefined ? 'missing' : typeName(value)
+    const detail = `${name} must be a JSON object; it is ${found}.`
+    return { faults: [{ pointer: '', code: 'wrong_type', detail }] }
+  }
+}
+
+function refusedBody(body: object, faults: FieldError[]): Outcome {
+  try {
+    refuseExposedKey(JSON.stringify(body))
+  } catch (error) {
+    if (error instanceof PubringError) return { error }
+    throw error
+  }
+  return refused(faults)
+}
+
+function queryValidator(schema: TObject): (query: unknown) => Outcome {
+  const faultsOf = objectFaults(schema, 'parameter', (path) => ({ parameter: path.slice(1) }))
+  return (query) => {
+    const { values, faults } = readQuery(schema, isObject(query) ? query : {})
+    const all = [...faults, ...faultsOf(values)]
+    return all.length === 0 ? { value: values } : refused(all)
+  }
+}
+
+function refused(faults: FieldError[]): Outcome {
+  const errors = faults.slice(0, maxFaults)
+  const detail = errors.map((fault) => fault.detail).join(' ')
+  return { error: new PubringError('invalid_request', detail, { errors }) }
+}
+
+/** Every fault of an object's members, each member judged by itself. */
+function objectFaults(
+  schema: TObject,
+  kind: keyof typeof kinds,
+  place: (path: string) => Pick<FieldError, 'pointer' | 'parameter'>,
+): (value: Record<string, unknown>) => FieldError[] {
+  const names = Object.keys(schema.properties)
+  const members = names.map((name) => ({ name, faultsOf: memberFaults(schema, name) }))
+  const spellings = spellingsOf(schema)
+  return (value) => {
+    const located = ({ path, ...fault }: MemberFault) => ({ ...place(path), ...fault })
+    const unknown = Object.keys(value).filter((name) => !names.includes(name))
+    return [
+      ...unknown.slice(0, maxFaults).map((name) => ({
+        ...place(isPrintable(name) ? `/${name}` : ''),
+        code: `unknown_${kind}`,
+        detail: unknownName(name, names, kind),
+      })),
+      ...missingSpelling(spellings, value).map(located),
+      ...members.flatMap(({ faultsOf }) => faultsOf(value).map(located)),
+    ]
+  }
+}
+
+/** The names of which one must be there (`anyOf` of `required`): two spellings of one member. */
+function spellingsOf(schema: TSchema): string[] {
+  const branches: unknown = Reflect.get(schema, 'anyOf')
+  if (!Array.isArray(branches)) return []
+  return branches.flatMap((branch: { required?: string[] }) => branch.required ?? [])
+}
+
+function missingSpelling(spellings: string[], value: Record<string, unknown>): MemberFault[] {
+  const [name] = spellings
+  if (name === undefined || spellings.some((spelling) => Object.hasOwn(value, spelling))) return []
+  return [{ path: `/${name}`, code: 'required', detail: `${name} is required.` }]
+}
+
+const kinds = { field: 'field', parameter: 'query parameter' } as const
+
+function unknownName(name: string, valid: readonly string[], kind: keyof typeof kinds): string {
+  const meant = nearest(name, valid)
+  const known =
+    valid.length === 0 ? `No ${kinds[kind]} is known here.` : `Known are: ${valid.join(', ')}.`
+  const hint = meant === undefined ? known : `Did you mean "${meant}"?`
+  return `There is no ${kinds[kind]} ${printableName(name, 'of that name')}. ${hint}`
+}
+
+function isPrintable(name: string): boolean {
+  return printableName(name, '') !== ''
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify'
+import { entityTag } from '../../core/keys/preconditions.ts'
+import { errorTable } from '../../errors.ts'
+import { referenceRoutes } from './reference.ts'
+
+/** The description as JSON, and the pages that people read: `/docs` and `/docs/errors`. */
+export function addDocs(app: FastifyInstance): void {
+  descriptionRoute(app)
+  app.route({
+    method: 'GET',
+    url: '/docs/errors',
+    schema: { hide: true },
+    handler: async (_request, reply) =>
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache').send(errorPage()),
+  })
+  referenceRoutes(app)
+}
+
+/** Written out once, for the first who asks: no route comes or goes after the start. */
+function descriptionRoute(app: FastifyInstance): void {
+  let written: { body: Buffer; etag: string } | undefined
+  function write(): { body: Buffer; etag: string } {
+    const body = Buffer.from(JSON.stringify(app.swagger()))
+    return { body, etag: entityTag(body) }
+  }
+  app.route({
+    method: 'GET',
+    url: '/openapi.json',
+    config: { etag: true },
+    schema: { hide: true },
+    handler: async (_request, reply) => {
+      written ??= write()
+      const { body, etag } = written
+      return reply
+        .type('application/json')
+        .headers({ 'cache-control': 'no-cache', etag })
+        .send(body)
+    },
+  })
+}
+
+/** Markdown that has nothing but words and code in it. */
+function asHtml(markdown: string): string {
+  const escaped = markdown.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+  return escaped.replace(/`([^`]*)`/g, '<code>$1</code>')
+}
+
+/** Where the `type` of every problem leads. */
+function errorPage(): string {
+  const rows = Object.entries(errorTable).map(
+    ([code, { status, title, advice }]) =>
+      `<tr id="${code}"><td><code>${code}</code></td><td>${status}</td><td>${title}</td><td>${asHtml(advice)}</td></tr>`,
+  )
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Errors of the Pubring API</title></head>
+<body>
+<h1>Errors</h1>
+<p>Every error is a problem details object (RFC 9457). Compare its <code>code</code>; its
+<code>detail</code> says what to do.</p>
+<table>
+<thead><tr><th>code</th><th>status</th><th>title</th><th>what to do</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`
+}

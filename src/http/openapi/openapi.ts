@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import swagger from '@fastify/swagger'
+import type { FastifyInstance, FastifySchema } from 'fastify'
+import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
+import { Event } from '../../contract/events.ts'
+import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
+import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
+import {
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyCreated,
+  JwtKeyUpdate,
+  JwtKeyWithDetails,
+} from '../../contract/keys.ts'
+import { Problem } from '../../contract/problem.ts'
+import { Project, ProjectCreate, ProjectUpdate } from '../../contract/projects.ts'
+import { Discovery, Jwks } from '../../contract/published.ts'
+import { TokenCheck, TokenCheckRequest } from '../../contract/token-checks.ts'
+import { reference, responsesOf } from './operations.ts'
+
+const components = [
+  ApiKey,
+  ApiKeyCreate,
+  ApiKeyCreated,
+  ApiKeyUpdate,
+  Discovery,
+  Event,
+  Jwks,
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyCreated,
+  JwtKeyUpdate,
+  JwtKeyWithDetails,
+  KeyCheck,
+  KeyCheckRequest,
+  KeyImport,
+  KeyImportItem,
+  KeyImportReport,
+  Problem,
+  Project,
+  ProjectCreate,
+  ProjectUpdate,
+  TokenCheck,
+  TokenCheckRequest,
+]
+
+const description = `Pubring keeps the public keys that JWTs are verified with.
+
+Every operation under \`/v1\` but the two that publish key sets takes an API key in the \`X-Api-Key\` header. Checks come in this order:
+401 (the API key), 429 (the rate limit), 404 (the project, also where the API key may not see it), 403 (the role), then
+415, 413 and 400 (the request).
+
+Errors are problem details (RFC 9457); compare their \`code\`. An address that is not described here
+is 404 \`route_not_found\`, a method that is not is 405 \`method_not_allowed\` with \`Allow\`. HEAD
+answers wherever GET does.`
+
+/** Describes every route that is added after it, as OpenAPI 3.1, from the schemas of the routes. */
+export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promise<void> {
+  for (const schema of components) app.addSchema(schema)
+  const { version, summary } = readPackage()
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.1',
+      info: {
+        title: 'Pubring',
+        version,
+        summary,
+        description,
+        license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+      },
+      servers: [{ url: publicUrl }],
+      tags: ['JWT keys', 'Key sets', 'Projects', 'Events', 'API keys', 'Health'].map((name) => ({
+        name,
+      })),
+      components: {
+        securitySchemes: {
+          apiKey: {
+            type: 'apiKey',
+            in: 'header',
+            name: 'X-Api-Key',
+            description: '`pubring_…`; the first one is printed at the first start.',
+          },
+        },
+      },
+    },
+    stripBasePath: false,
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? i) },
+    transform: ({ schema, url, route }) => ({
+      url,
+      schema: describe(
+        { method: route.method, url, schema, config: route.config ?? {} },
+        publicUrl,
+      ),
+    }),
+    transformObject: (document) =>
+      'openapiObject' in document ? withoutHead(document.openapiObject) : document.swaggerObject,
+  })
+}
+
+function readPackage(): { version: string; summary: string } {
+  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  const { version, description } = JSON.parse(text)
+  return { version: String(version), summary: String(description) }
+}
+
+function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: string): FastifySchema {
+  const { schema, config } = operation
+  if (schema.hide) return schema
+  return {
+    ...schema,
+    ...(schema.body === undefined ? {} : { body: reference(schema.body) }),
+    security: config.access === undefined ? [] : [{ apiKey: [] }],
+    response: responsesOf(operation, publicUrl),
+  }
+}
+
+/** HEAD is GET without its content; the description says so once. */
+function withoutHead<Document extends { paths?: object }>(document: Document): Document {
+  for (const item of Object.values(document.paths ?? {})) Reflect.deleteProperty(item, 'head')
+  return document
+}

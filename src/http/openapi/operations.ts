@@ -1,0 +1,173 @@
+import type { FastifyContextConfig, FastifySchema } from 'fastify'
+import type { TSchema } from 'typebox'
+import { type ErrorCode, errorTable } from '../../errors.ts'
+import { problemType } from '../errors/problem.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Headers that a success carries, besides those that every answer has. */
+    headers?: readonly (keyof typeof headers)[]
+    /** Media types that a success has besides JSON, for those who ask for them. */
+    mediaTypes?: Record<string, TSchema>
+  }
+}
+
+const headers = {
+  'X-Request-Id': 'Id of this request; the log and every error name it.',
+  Location: 'Address of what was created.',
+  ETag: 'Strong validator, for `If-None-Match` (and `If-Match`, where a change takes it).',
+  'Cache-Control':
+    '`public, max-age=N`: how long caches may keep it, never past the next `expireTime`.',
+  'Access-Control-Allow-Origin': '`*`: scripts of every origin may read it.',
+  'Preference-Applied': '`wait=N`: the request was ready to wait that long (RFC 7240).',
+  Vary: '`Accept`, by which the media type was chosen.',
+  Link: 'RFC 8288; `rel="next"`: the next page.',
+  'Retry-After': 'Seconds after which a repetition makes sense.',
+  RateLimit: '`r`: requests that are left, `t`: seconds until there are more.',
+  'RateLimit-Policy': '`q`: requests, `w`: in so many seconds.',
+  'WWW-Authenticate': 'Names the header that carries the API key.',
+} as const
+
+interface Operation {
+  method: string | string[]
+  url: string
+  schema: FastifySchema
+  config: FastifyContextConfig
+}
+
+/** What any request can be answered with. */
+const everywhere = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal'] as const
+
+/** What any request can be answered with but those of supervisors. */
+const underLoad = ['rate_limited', 'overloaded'] as const
+
+/** The errors of an operation: those it names, and those that follow from its shape. */
+function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
+  const { access } = config
+  const found: ErrorCode[] = [...(config.errors ?? []), ...everywhere]
+  if (!config.unlimited) found.push(...underLoad)
+  if (access !== undefined) {
+    found.push('missing_api_key', 'invalid_api_key', 'storage_unavailable')
+    if (access.role !== 'reader' || access.unbound) found.push('insufficient_role')
+    if (url.includes(':projectIdOrName')) found.push('project_not_found')
+  }
+  if (schema.body !== undefined) {
+    found.push('invalid_json', 'unsupported_media_type')
+  }
+  if (![method].flat().includes('GET')) found.push('body_too_large')
+  const codes = new Set(found)
+  return errorCodes.filter((code) => codes.has(code))
+}
+
+const errorCodes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable)
+
+/** The responses of an operation as OpenAPI has them: its successes, 304, and every error. */
+export function responsesOf(operation: Operation, publicUrl: string): Record<string, unknown> {
+  const { schema, config } = operation
+  const names = ['X-Request-Id', ...(config.headers ?? []), ...(config.etag ? ['ETag'] : [])]
+  const successes = Object.entries(schema.response ?? {}).map(([status, body]) => [
+    status,
+    {
+      ...contentOf(body, config.mediaTypes),
+      description: describe(body),
+      headers: headersOf(names),
+    },
+  ])
+  return {
+    ...Object.fromEntries(successes),
+    ...(config.etag ? { 304: { ...notModified, headers: headersOf(names) } } : {}),
+    ...problemResponses(
+      errorsOf(operation),
+      publicUrl,
+      names.filter((name) => name === 'Access-Control-Allow-Origin'),
+    ),
+  }
+}
+
+const notModified = {
+  type: 'null',
+  description: 'Unchanged since the `ETag` in `If-None-Match`.',
+}
+
+function contentOf(
+  body: unknown,
+  others: Record<string, TSchema> | undefined,
+): Record<string, unknown> {
+  if (others === undefined) return reference(body)
+  const all = Object.entries({ 'application/json': body, ...others })
+  const content = all.map(([mediaType, schema]) => [mediaType, { schema: reference(schema) }])
+  return { content: Object.fromEntries(content) }
+}
+
+function problemResponses(
+  codes: ErrorCode[],
+  publicUrl: string,
+  names: readonly string[],
+): Record<string, unknown> {
+  const byStatus = Map.groupBy(codes, (code) => errorTable[code].status)
+  return Object.fromEntries(
+    [...byStatus].map(([status, group]) => [
+      status,
+      {
+        description: group.map((code) => `\`${code}\`: ${errorTable[code].title}.`).join(' '),
+        headers: headersOf([
+          'X-Request-Id',
+          ...names,
+          ...(status === 401 ? ['WWW-Authenticate'] : []),
+          ...(status === 503 || status === 429 ? ['Retry-After'] : []),
+          ...(status === 429 ? ['RateLimit', 'RateLimit-Policy'] : []),
+        ]),
+        content: { 'application/problem+json': problemContent(group, publicUrl) },
+      },
+    ]),
+  )
+}
+
+function problemContent(codes: ErrorCode[], publicUrl: string): Record<string, unknown> {
+  const [first] = codes
+  const status = first === undefined ? 500 : errorTable[first].status
+  return {
+    schema: {
+      allOf: [
+        { $ref: 'Problem#' },
+        {
+          type: 'object',
+          properties: {
+            status: { type: 'integer', enum: [status] },
+            code: { type: 'string', enum: codes },
+          },
+        },
+      ],
+    },
+    examples: Object.fromEntries(codes.map((code) => [code, problemExample(code, publicUrl)])),
+  }
+}
+
+function problemExample(code: ErrorCode, publicUrl: string): Record<string, unknown> {
+  const { title, status } = errorTable[code]
+  const requestId = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
+  const type = problemType(publicUrl, code)
+  return { summary: title, value: { type, title, status, detail: `${title}.`, code, requestId } }
+}
+
+function headersOf(names: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(headers)
+      .filter(([name]) => names.includes(name))
+      .map(([name, description]) => [name, { type: 'string', description }]),
+  )
+}
+
+/** A schema with an `$id` is a component: it is referred to, not repeated. */
+export function reference(schema: unknown): Record<string, unknown> {
+  if (typeof schema !== 'object' || schema === null) return {}
+  if ('$id' in schema) return { $ref: `${schema.$id}#` }
+  if ('items' in schema) return { ...schema, items: reference(schema.items) }
+  return { ...schema }
+}
+
+function describe(schema: unknown): string {
+  if (typeof schema !== 'object' || schema === null) return 'Success.'
+  if ('description' in schema) return String(schema.description)
+  return 'items' in schema ? 'The list.' : 'Success.'
+}

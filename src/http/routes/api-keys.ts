@@ -1,0 +1,163 @@
+import { Type } from 'typebox'
+import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
+import {
+  createApiKey,
+  deleteApiKey,
+  getApiKey,
+  getOwnApiKey,
+  listApiKeys,
+  updateApiKey,
+} from '../../core/api-keys/api-keys.ts'
+import type { Context } from '../../core/context.ts'
+import { apiKeyEntityTag } from '../../core/keys/preconditions.ts'
+import { originOf, principalOf } from '../hooks/access.ts'
+import type { App, HttpOptions } from '../options.ts'
+import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
+
+const tags = ['API keys']
+const collection = '/v1/api-keys'
+const member = '/v1/api-keys/:id'
+
+const whose = 'An API key that is bound to a project sees and changes those of its project alone.'
+
+export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOptions): void {
+  createRoute(app, context, `${publicUrl}${collection}`)
+  readRoutes(app, context)
+  changeRoutes(app, context)
+}
+
+function createRoute(app: App, context: Context, address: string): void {
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: {
+      access: { role: 'admin' },
+      errors: ['private_key_submitted', 'project_not_found'],
+      headers: ['Location', 'ETag'],
+    },
+    schema: {
+      operationId: 'createApiKey',
+      summary: 'Create an API key',
+      description:
+        'The secret is in this answer and nowhere else. An API key that is bound to a project makes API keys for that project alone.',
+      tags,
+      body: ApiKeyCreate,
+      response: { 201: ApiKeyCreated },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      const apiKey = await createApiKey(context, principalOf(request), origin, request.body)
+      reply.code(201).header('location', `${address}/${apiKey.id}`)
+      return reply
+        .header('etag', apiKeyEntityTag(apiKey))
+        .header('cache-control', 'no-store')
+        .send(apiKey)
+    },
+  })
+}
+
+function readRoutes(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access: { role: 'admin' } },
+    schema: {
+      operationId: 'listApiKeys',
+      summary: 'List API keys',
+      description: `All of them in one array, oldest first; no secrets. ${whose}`,
+      tags,
+      response: { 200: Type.Array(ApiKey) },
+    },
+    handler: async (request, reply) => reply.send(await listApiKeys(context, principalOf(request))),
+  })
+  app.route({
+    method: 'GET',
+    url: `${collection}/self`,
+    config: { access: { role: 'reader' }, headers: ['ETag'] },
+    schema: {
+      operationId: 'getOwnApiKey',
+      summary: 'Read the API key that asks',
+      tags,
+      response: { 200: ApiKey },
+    },
+    handler: async (request, reply) => {
+      const apiKey = await getOwnApiKey(context, principalOf(request))
+      return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: member,
+    config: { access: { role: 'admin' }, errors: ['api_key_not_found'], headers: ['ETag'] },
+    schema: {
+      operationId: 'getApiKey',
+      summary: 'Read an API key',
+      description: whose,
+      tags,
+      params: ApiKeyPath,
+      response: { 200: ApiKey },
+    },
+    handler: async (request, reply) => {
+      const apiKey = await getApiKey(context, principalOf(request), request.params.id)
+      return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
+    },
+  })
+}
+
+function changeRoutes(app: App, context: Context): void {
+  app.route({
+    method: 'PATCH',
+    url: member,
+    config: {
+      access: { role: 'admin' },
+      errors: [
+        'private_key_submitted',
+        'api_key_not_found',
+        'last_admin_api_key',
+        'precondition_failed',
+      ],
+      headers: ['ETag'],
+    },
+    schema: {
+      operationId: 'updateApiKey',
+      summary: 'Change an API key',
+      description: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`; it counts from the next request on, everywhere. What an API key is bound to never changes. ${whose} The last admin API key that is for all projects, active and without \`expireTime\` stays so.`,
+      tags,
+      consumes: ['application/json', 'application/merge-patch+json'],
+      params: ApiKeyPath,
+      headers: Precondition,
+      body: ApiKeyUpdate,
+      response: { 200: ApiKey },
+    },
+    handler: async (request, reply) => {
+      const about = { ...request.params, ...preconditionOf(request) }
+      const origin = originOf(request, context)
+      const principal = principalOf(request)
+      const apiKey = await updateApiKey(context, principal, origin, about, request.body)
+      return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url: member,
+    config: {
+      access: { role: 'admin' },
+      errors: ['api_key_not_found', 'last_admin_api_key', 'precondition_failed'],
+    },
+    schema: {
+      operationId: 'deleteApiKey',
+      summary: 'Revoke an API key',
+      description: `For good, and from the next request on, everywhere. ${whose} The last admin API key that is for all projects, active and without \`expireTime\` cannot be revoked.`,
+      tags,
+      params: ApiKeyPath,
+      headers: Precondition,
+      response: { 204: Type.Null({ description: 'The API key is gone.' }) },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      const about = { ...request.params, ...preconditionOf(request) }
+      await deleteApiKey(context, principalOf(request), origin, about)
+      return reply.code(204).send(null)
+    },
+  })
+}

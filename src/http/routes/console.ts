@@ -1,0 +1,105 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import fastifyStatic from '@fastify/static'
+import type { FastifyInstance } from 'fastify'
+import { PubringError } from '../../errors.ts'
+
+/** Where the build puts the console: beside the sources, and beside the compiled ones. */
+const built = fileURLToPath(new URL('../../console/dist/', import.meta.url))
+
+/**
+ * What the pages may do: run our own scripts and talk to this server. The styles that they make as
+ * they go carry the answer's nonce. Nothing may frame them.
+ */
+const pagePolicy = (nonce: string) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    `style-src 'self' 'nonce-${nonce}'`,
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+
+/** The console's files, below `/console/`. Its pages are told apart by the fragment alone. */
+export async function addConsole(app: FastifyInstance): Promise<void> {
+  app.route({
+    method: 'GET',
+    url: '/console',
+    schema: { hide: true },
+    // Relative, so that it holds behind a proxy that puts a path before ours.
+    handler: async (_request, reply) =>
+      reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
+  })
+  if (existsSync(built)) await app.register(files, { prefix: '/console' })
+  else addAbsence(app)
+}
+
+async function files(app: FastifyInstance): Promise<void> {
+  app.addHook('onRoute', (route) => {
+    route.schema = { ...route.schema, hide: true }
+  })
+  addPage(app)
+  addDeepLinks(app)
+  await app.register(fastifyStatic, {
+    root: built,
+    index: false,
+    // Without a nonce of its own the page would have no styles.
+    allowedPath: (path) => path !== '/index.html',
+    preCompressed: true,
+    cacheControl: false,
+    setHeaders: (reply, path) => {
+      // The names of these files hold a digest of their content.
+      const lasting = path.includes('/assets/') || path.includes('\\assets\\')
+      reply.header('cache-control', lasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+    },
+  })
+}
+
+function addPage(app: FastifyInstance): void {
+  app.route({
+    method: 'GET',
+    url: '/',
+    prefixTrailingSlash: 'slash',
+    handler: async (_request, reply) => {
+      const html = await readFile(join(built, 'index.html'), 'utf8')
+      const nonce = randomBytes(16).toString('base64')
+      return reply
+        .type('text/html; charset=utf-8')
+        .headers({ 'cache-control': 'no-cache', 'content-security-policy': pagePolicy(nonce) })
+        .send(html.replaceAll('STYLE_NONCE', nonce))
+    },
+  })
+}
+
+/** `/console/projects/…` leads to the page that `/console/#/projects/…` shows. */
+function addDeepLinks(app: FastifyInstance): void {
+  app.setNotFoundHandler(async (request, reply) => {
+    const [path = ''] = request.url.split('?')
+    const page = path.replace(/^\/console\//, '')
+    if (!['GET', 'HEAD'].includes(request.method) || page.includes('.')) {
+      throw new PubringError('route_not_found', 'The console has no such file. Reload the page.')
+    }
+    const up = '../'.repeat(page.split('/').length - 1)
+    return reply.redirect(`${up === '' ? './' : up}#/${page}`, 302)
+  })
+}
+
+function addAbsence(app: FastifyInstance): void {
+  app.route({
+    method: 'GET',
+    url: '/console/',
+    schema: { hide: true },
+    handler: async () => {
+      throw new PubringError(
+        'route_not_found',
+        'The console is not built here. Run `npm run build:console` and start the server again.',
+      )
+    },
+  })
+}

@@ -1,0 +1,79 @@
+import { Readable } from 'node:stream'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../../core/access.ts'
+import { permissionOf, presentEvent } from '../../core/ledger/events.ts'
+import type { LedgerEvent } from '../../core/ledger/ledger.ts'
+import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
+import type { Live } from '../../core/publishing/live.ts'
+import { PubringError } from '../../errors.ts'
+import { principalOf } from '../hooks/access.ts'
+
+/** Octets that may wait in the process for one reader, beyond the page that is being sent. */
+const bufferSize = 64 * 1024
+
+/** Milliseconds after which a reader that lost its stream should come back. */
+const retryAfter = 2_000
+
+/**
+ * Answers with the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the
+ * revision, `event` the type, `data` the event. Throws `overloaded` where too many are open.
+ */
+export function sendEvents(
+  live: Live,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  about: { ledgerId: string; after: number; access: Access },
+): void {
+  let stream: EventStream | undefined
+  const body = new Readable({ highWaterMark: bufferSize, read: () => stream?.drained() })
+  const principal = principalOf(request)
+  const sink: EventSink = {
+    send: (events) => body.push(events.map(frame).join('')),
+    heartbeat: () => body.push(':\n\n'),
+    permission: () => permissionOf(live.context, principal, about.access),
+    end(how, error) {
+      if (error !== undefined) request.log.error({ err: error }, 'an event stream failed')
+      if (how === 'complete') body.push(null)
+      else body.destroy()
+    },
+  }
+  const waiting = request.server.connections.wait(request.raw.socket, () => stream?.close())
+  if (waiting === undefined) throw oneStreamEach()
+  body.once('close', () => {
+    waiting.over()
+    stream?.close()
+  })
+  body.push(`retry: ${retryAfter}\n\n`)
+  stream = live.events.open(about.ledgerId, about.after, sink)
+  if (stream === undefined) {
+    waiting.over()
+    throw tooManyStreams()
+  }
+  reply
+    .header('content-type', 'text/event-stream')
+    .header('cache-control', 'no-store')
+    .header('x-accel-buffering', 'no')
+    .header('connection', 'close')
+    .send(body)
+}
+
+function frame(event: LedgerEvent): string {
+  const data = JSON.stringify(presentEvent(event))
+  return `id: ${event.revision}\nevent: ${event.type}\ndata: ${data}\n\n`
+}
+
+function oneStreamEach(): PubringError {
+  return new PubringError(
+    'overloaded',
+    'Another request of this connection waits already. Open a connection for each event stream.',
+    { retryAfter: 1 },
+  )
+}
+
+function tooManyStreams(): PubringError {
+  return new PubringError(
+    'overloaded',
+    'Too many event streams are open. Try again later, or read the events page by page.',
+    { retryAfter: 10 },
+  )
+}

@@ -1,0 +1,145 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Event } from '../../contract/events.ts'
+import type { Access } from '../../core/access.ts'
+import { listEvents } from '../../core/ledger/events.ts'
+import { systemLedgerId } from '../../core/ledger/ledger.ts'
+import type { Live } from '../../core/publishing/live.ts'
+import { PubringError } from '../../errors.ts'
+import { ledgerOf } from '../hooks/access.ts'
+import type { App, HttpOptions } from '../options.ts'
+import { prefers } from '../request/accept.ts'
+import { defaultMaxPageSize, ProjectPath, Query } from '../request/paths.ts'
+import { sendEvents } from './event-stream.ts'
+
+const tags = ['Events']
+
+/** Events per page where `limit` is absent. */
+const pageSize = 50
+
+const eventStream = 'text/event-stream'
+
+const pageQuery = (maximum: number) =>
+  Query({
+    after: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        default: 0,
+        description: 'Revision of the last event that you have.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum,
+        default: pageSize,
+        description: 'Length of a page; a stream has no pages.',
+      }),
+    ),
+  })
+
+const StreamHeaders = Type.Object({
+  'Last-Event-ID': Type.Optional(
+    Type.String({
+      description:
+        'Streams: revision of the last event that you have; it counts more than `after`.',
+      examples: ['7'],
+    }),
+  ),
+})
+
+const stream = {
+  [eventStream]: Type.String({
+    description:
+      'Server-sent events: `id` is the revision, `event` the type, `data` the Event as JSON. A comment every 15 seconds shows that the stream lives.',
+  }),
+}
+
+const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
+  tags,
+  querystring: pageQuery(maxPageSize),
+  headers: StreamHeaders,
+  response: { 200: Type.Array(Event) },
+})
+
+const asStream =
+  'With `Accept: text/event-stream` it does not end but goes on with each event as it happens. A reader that takes nothing for 10 seconds is cut off, and so is one whose API key no longer lets it in; whoever comes back with `Last-Event-ID` misses nothing.'
+
+export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
+  const reader = { role: 'reader' } as const
+  const shared = sharedSchema(options)
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/events',
+    config: {
+      access: reader,
+      ledger: true,
+      errors: ['overloaded'],
+      headers: ['Link'],
+      mediaTypes: stream,
+    },
+    schema: {
+      ...shared,
+      operationId: 'listEvents',
+      summary: 'Read the ledger of a project',
+      description: `Every change to the project and its keys, in order and without a gap. ${asStream} The ledger of a deleted project stays readable by its id to an admin of all projects.`,
+      params: ProjectPath,
+    },
+    handler: async (request, reply) => {
+      const about = { ledgerId: ledgerOf(request), access: reader }
+      await answer(live, options, request, reply, about)
+      return reply
+    },
+  })
+  const admin = { role: 'admin', unbound: true } as const
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/events',
+    config: { access: admin, errors: ['overloaded'], headers: ['Link'], mediaTypes: stream },
+    schema: {
+      ...shared,
+      operationId: 'listSystemEvents',
+      summary: 'Read the ledger of the registry',
+      description: `Every change to projects and API keys, in order and without a gap. ${asStream}`,
+    },
+    handler: async (request, reply) => {
+      const about = { ledgerId: systemLedgerId, access: admin }
+      await answer(live, options, request, reply, about)
+      return reply
+    },
+  })
+}
+
+async function answer(
+  live: Live,
+  { publicUrl }: HttpOptions,
+  request: FastifyRequest<{ Querystring: { after?: number; limit?: number } }>,
+  reply: FastifyReply,
+  about: { ledgerId: string; access: Access },
+): Promise<void> {
+  const { after = 0, limit = pageSize } = request.query
+  const wantsStream = prefers(request.headers.accept, eventStream, 'application/json')
+  if (wantsStream && request.method === 'GET') {
+    sendEvents(live, request, reply, { ...about, after: lastEventId(request) ?? after })
+    return
+  }
+  const found = await listEvents(live.context, about.ledgerId, { after, limit: limit + 1 })
+  const shown = found.slice(0, limit)
+  if (found.length > limit) {
+    const path = about.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${about.ledgerId}`
+    const next = `${publicUrl}${path}/events?limit=${limit}&after=${shown.at(-1)?.revision}`
+    reply.header('link', `<${next}>; rel="next"`)
+  }
+  reply.header('vary', 'Accept').send(shown)
+}
+
+/** What a reader sends who comes back; an empty one is that of a reader who has seen nothing. */
+function lastEventId(request: FastifyRequest): number | undefined {
+  const text = [request.headers['last-event-id']].flat().join(',').trim()
+  if (text === '') return undefined
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new PubringError(
+    'invalid_request',
+    'Last-Event-ID must be the revision of an event: a whole number in digits.',
+  )
+}

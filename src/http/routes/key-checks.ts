@@ -1,0 +1,27 @@
+import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
+import type { Context } from '../../core/context.ts'
+import { checkKey } from '../../core/keys/intake.ts'
+import { originOf, principalOf } from '../hooks/access.ts'
+import type { App } from '../options.ts'
+
+export function keyCheckRoutes(app: App, context: Context): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/key-checks',
+    config: { access: { role: 'reader' }, errors: ['overloaded'], cost: 5 },
+    schema: {
+      operationId: 'checkPublicKey',
+      summary: 'Say whether a public key would be taken',
+      description:
+        'The verdict of registering it, without storing it, and every reason rather than the first. A key that would be refused is a success of the check: 200 with `accepted: false`. A private key is an incident here too: nothing of it is kept, its public half is blocked, and where that is registered the ledger of its project says so.',
+      tags: ['JWT keys'],
+      body: KeyCheckRequest,
+      response: { 200: KeyCheck },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      const report = await checkKey(context, principalOf(request), origin, request.body)
+      return reply.header('cache-control', 'no-store').send(report)
+    },
+  })
+}

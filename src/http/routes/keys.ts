@@ -1,0 +1,189 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import {
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyCreated,
+  JwtKeyUpdate,
+  JwtKeyWithDetails,
+} from '../../contract/keys.ts'
+import type { Context } from '../../core/context.ts'
+import {
+  documentOf,
+  type KeyDocument,
+  keyDocument,
+  listDocument,
+} from '../../core/keys/documents.ts'
+import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/keys.ts'
+import { keyEntityTag } from '../../core/keys/preconditions.ts'
+import { now } from '../../core/times.ts'
+import { allowReuse, originOf, projectOf } from '../hooks/access.ts'
+import type { App, HttpOptions } from '../options.ts'
+import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
+
+const tags = ['JWT keys']
+
+const KeyFilter = Query({
+  active: Type.Optional(
+    Type.Boolean({
+      default: false,
+      description: '`true`: only the active keys. `false` or absent: all keys.',
+    }),
+  ),
+})
+
+export function keyRoutes(app: App, context: Context, options: HttpOptions): void {
+  createRoute(app, context, options)
+  readRoutes(app, context)
+  changeRoutes(app, context)
+}
+
+function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/projects/:projectIdOrName/jwt-keys',
+    config: {
+      access: { role: 'writer' },
+      cost: 5,
+      errors: [
+        'invalid_key_pem',
+        'private_key_submitted',
+        'unsupported_key',
+        'weak_key',
+        'algorithm_mismatch',
+        'compromised_key',
+        'duplicate_key',
+        'key_limit_reached',
+        'jwks_too_large',
+        'overloaded',
+      ],
+      headers: ['Location', 'ETag'],
+    },
+    schema: {
+      operationId: 'createJwtKey',
+      summary: 'Register a JWT public key',
+      description: 'The `ETag` is that of the key at the address in `Location`.',
+      tags,
+      params: ProjectPath,
+      body: JwtKeyCreate,
+      response: { 201: JwtKeyCreated },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      const key = await createKey(context, projectOf(request).id, origin, request.body)
+      const address = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
+      const tag = keyEntityTag(key, origin.time, context.config.jwksMaxAge)
+      return reply.code(201).headers({ location: address, etag: tag }).send({ kid: key.id })
+    },
+  })
+}
+
+function readRoutes(app: App, context: Context): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/jwt-keys',
+    config: { access: { role: 'reader' }, etag: true },
+    schema: {
+      operationId: 'listJwtKeys',
+      summary: 'List the JWT keys of a project',
+      description: 'All of them in one array, oldest first.',
+      tags,
+      params: ProjectPath,
+      querystring: KeyFilter,
+      response: { 200: Type.Array(JwtKey) },
+    },
+    handler: async (request, reply) => {
+      const activeOnly = request.query.active === true
+      const document = await listDocument(context, projectOf(request).id, { activeOnly })
+      allowReuse(request, context, document)
+      return sendDocument(reply, document)
+    },
+  })
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/jwt-keys/:kid',
+    config: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
+    schema: {
+      operationId: 'getJwtKey',
+      summary: 'Read a JWT key',
+      tags,
+      params: KeyPath,
+      response: { 200: JwtKeyWithDetails },
+    },
+    handler: async (request, reply) => {
+      const { kid } = request.params
+      const document = await keyDocument(context, projectOf(request).id, kid)
+      allowReuse(request, context, document)
+      return sendDocument(reply, document)
+    },
+  })
+}
+
+/** The octets as they are kept; what they look like is stated by the schema of the route. */
+function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
+  return reply.header('content-type', 'application/json').header('etag', etag).send(body)
+}
+
+function changeRoutes(app: App, context: Context): void {
+  const url = '/v1/projects/:projectIdOrName/jwt-keys/:kid'
+  app.route({
+    method: 'PATCH',
+    url,
+    config: {
+      access: { role: 'writer' },
+      errors: [
+        'private_key_submitted',
+        'key_not_found',
+        'precondition_failed',
+        'jwks_too_large',
+        'overloaded',
+      ],
+      headers: ['ETag'],
+    },
+    schema: {
+      operationId: 'updateJwtKey',
+      summary: 'Change a JWT key',
+      description:
+        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing leaves `updateTime` too. An expired key is switched on again by a new or cleared `expireTime` alone.',
+      tags,
+      consumes: ['application/json', 'application/merge-patch+json'],
+      params: KeyPath,
+      headers: Precondition,
+      body: JwtKeyUpdate,
+      response: { 200: JwtKeyWithDetails },
+    },
+    handler: async (request, reply) => {
+      const about = referenceOf(request)
+      const record = await updateKey(context, about, originOf(request, context), request.body)
+      const key = documentOf(record, now(context.clock), context.config)
+      return sendDocument(reply, key)
+    },
+  })
+  app.route({
+    method: 'DELETE',
+    url,
+    config: {
+      access: { role: 'writer' },
+      errors: ['key_not_found', 'key_active', 'precondition_failed', 'overloaded'],
+    },
+    schema: {
+      operationId: 'deleteJwtKey',
+      summary: 'Delete a JWT key',
+      description: 'Refused while the key is active: deactivate it first.',
+      tags,
+      params: KeyPath,
+      headers: Precondition,
+      response: { 204: Type.Null({ description: 'The key is gone.' }) },
+    },
+    handler: async (request, reply) => {
+      await deleteKey(context, referenceOf(request), originOf(request, context))
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+/** The key that the request is about, in the state that it wants to find it in. */
+function referenceOf(request: FastifyRequest<{ Params: { kid: string } }>): KeyReference {
+  const { kid } = request.params
+  return { projectId: projectOf(request).id, kid, ifMatch: request.headers['if-match'] }
+}

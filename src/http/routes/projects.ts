@@ -1,0 +1,180 @@
+import type { FastifyReply } from 'fastify'
+import { Type } from 'typebox'
+import { Project, ProjectCreate, ProjectUpdate } from '../../contract/projects.ts'
+import type { Context } from '../../core/context.ts'
+import { parseId } from '../../core/ids.ts'
+import { projectEntityTag } from '../../core/keys/preconditions.ts'
+import { createProject, deleteProject, listProjects, renameProject } from '../../core/projects.ts'
+import type { ProjectRecord } from '../../core/records.ts'
+import { originOf, principalOf, projectOf } from '../hooks/access.ts'
+import type { App, HttpOptions } from '../options.ts'
+import {
+  defaultMaxPageSize,
+  Precondition,
+  ProjectPath,
+  preconditionOf,
+  Query,
+} from '../request/paths.ts'
+
+const tags = ['Projects']
+const collection = '/v1/projects'
+const member = '/v1/projects/:projectIdOrName'
+
+/** Projects per page where `limit` is absent. */
+const pageSize = 50
+
+const pageQuery = (maximum: number) =>
+  Query({
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Length of a page.' }),
+    ),
+    after: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Id of the last project of the page before.' }),
+    ),
+  })
+
+export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
+  const address = `${options.publicUrl}${collection}`
+  createRoute(app, context, address)
+  listRoute(app, context, { ...options, address })
+  readRoute(app)
+  renameRoute(app, context)
+  deleteRoute(app, context)
+}
+
+function createRoute(app: App, context: Context, address: string): void {
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: {
+      access: { role: 'admin', unbound: true },
+      errors: ['private_key_submitted', 'project_name_taken'],
+      headers: ['Location', 'ETag'],
+    },
+    schema: {
+      operationId: 'createProject',
+      summary: 'Create a project',
+      tags,
+      body: ProjectCreate,
+      response: { 201: Project },
+    },
+    handler: async (request, reply) => {
+      const project = await createProject(context, originOf(request, context), request.body)
+      reply.code(201).header('location', `${address}/${project.id}`)
+      return sendProject(reply, project)
+    },
+  })
+}
+
+function listRoute(
+  app: App,
+  context: Context,
+  { address, maxPageSize = defaultMaxPageSize }: HttpOptions & { address: string },
+): void {
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access: { role: 'reader' }, headers: ['Link'] },
+    schema: {
+      operationId: 'listProjects',
+      summary: 'List projects',
+      description:
+        'The projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, where there is one.',
+      tags,
+      querystring: pageQuery(maxPageSize),
+      response: { 200: Type.Array(Project) },
+    },
+    handler: async (request, reply) => {
+      const { limit = pageSize, after } = request.query
+      const page = { limit: limit + 1, ...(after === undefined ? {} : { after: lastId(after) }) }
+      const found = await listProjects(context, principalOf(request), page)
+      const shown = found.slice(0, limit)
+      const next = found.length > limit ? shown.at(-1)?.id : undefined
+      if (next !== undefined) {
+        reply.header('link', `<${address}?limit=${limit}&after=${next}>; rel="next"`)
+      }
+      return reply.send(shown)
+    },
+  })
+}
+
+function lastId(after: string): string {
+  return parseId(after) ?? after
+}
+
+function readRoute(app: App): void {
+  app.route({
+    method: 'GET',
+    url: member,
+    config: { access: { role: 'reader' }, etag: true },
+    schema: {
+      operationId: 'getProject',
+      summary: 'Read a project',
+      tags,
+      params: ProjectPath,
+      response: { 200: Project },
+    },
+    handler: async (request, reply) => sendProject(reply, projectOf(request)),
+  })
+}
+
+function renameRoute(app: App, context: Context): void {
+  app.route({
+    method: 'PATCH',
+    url: member,
+    config: {
+      access: { role: 'admin', unbound: true },
+      errors: ['private_key_submitted', 'project_name_taken', 'precondition_failed'],
+      headers: ['ETag'],
+    },
+    schema: {
+      operationId: 'renameProject',
+      summary: 'Rename a project',
+      description: 'The id stays, and with it every address and issuer that is made of it.',
+      tags,
+      consumes: ['application/json', 'application/merge-patch+json'],
+      params: ProjectPath,
+      headers: Precondition,
+      body: ProjectUpdate,
+      response: { 200: Project },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      const project = projectOf(request)
+      const precondition = preconditionOf(request)
+      return sendProject(
+        reply,
+        await renameProject(context, project, origin, request.body, precondition),
+      )
+    },
+  })
+}
+
+function deleteRoute(app: App, context: Context): void {
+  app.route({
+    method: 'DELETE',
+    url: member,
+    config: {
+      access: { role: 'admin', unbound: true },
+      errors: ['project_not_empty', 'precondition_failed'],
+    },
+    schema: {
+      operationId: 'deleteProject',
+      summary: 'Delete a project',
+      description: 'Refused while the project has keys, active or not.',
+      tags,
+      params: ProjectPath,
+      headers: Precondition,
+      response: { 204: Type.Null({ description: 'The project is gone.' }) },
+    },
+    handler: async (request, reply) => {
+      const origin = originOf(request, context)
+      await deleteProject(context, projectOf(request), origin, preconditionOf(request))
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+function sendProject(reply: FastifyReply, project: ProjectRecord) {
+  return reply.header('etag', projectEntityTag(project)).send(project)
+}

@@ -1,0 +1,177 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Discovery, Jwks } from '../../contract/published.ts'
+import { parseProjectRef } from '../../core/access.ts'
+import type { ProjectRef } from '../../core/context.ts'
+import { matchesTag } from '../../core/keys/preconditions.ts'
+import type { Place } from '../../core/publishing/held-requests.ts'
+import type { Live } from '../../core/publishing/live.ts'
+import type { PublishedDocument, PublishedProject } from '../../core/publishing/publishing.ts'
+import { PubringError } from '../../errors.ts'
+import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
+import type { App } from '../options.ts'
+import { prefers } from '../request/accept.ts'
+import { ProjectPath } from '../request/paths.ts'
+import { preferredWait } from '../request/prefer.ts'
+
+const tags = ['Key sets']
+
+const jwksUrl = '/v1/projects/:projectIdOrName/.well-known/jwks.json'
+const discoveryUrl = '/v1/projects/:projectIdOrName/.well-known/openid-configuration'
+
+/** RFC 7517 section 8.5.2; many gateways do not know it, so it is for those who ask. */
+const jwksMediaType = 'application/jwk-set+json'
+
+/** Seconds for which a request is held at most. */
+const longestWait = 60
+
+const JwksHeaders = Type.Object({
+  'If-None-Match': Type.Optional(
+    Type.String({ description: 'The `ETag` of the key set that you have.' }),
+  ),
+  Prefer: Type.Optional(
+    Type.String({
+      description:
+        '`wait=N` (RFC 7240), together with `If-None-Match`: answer when the key set is another one, or after N seconds (60 at most).',
+      examples: ['wait=30'],
+    }),
+  ),
+})
+
+/** What verifiers of every make read: no API key, no query, no cookie, no redirect. */
+export function publishedRoutes(app: App, live: Live): void {
+  jwksRoute(app, live)
+  discoveryRoute(app, live)
+  preflightRoute(app, jwksUrl)
+  preflightRoute(app, discoveryUrl)
+}
+
+function jwksRoute(app: App, live: Live): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: jwksUrl,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      errors: ['project_not_found', 'storage_unavailable'],
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin', 'Preference-Applied', 'Vary'],
+      mediaTypes: { [jwksMediaType]: Jwks },
+    },
+    schema: {
+      operationId: 'getJwks',
+      summary: 'The key set of a project',
+      description:
+        'The active keys (RFC 7517), for verifiers. A change is in it within a second; an expired key leaves it at its `expireTime`. While the database is away the last good key set is served for a while. With `If-None-Match` and `Prefer: wait=N` the request is held until the key set is another one; of each connection one at a time.',
+      tags,
+      params: ProjectPath,
+      headers: JwksHeaders,
+      response: { 200: Jwks },
+    },
+    handler: async (request, reply) => {
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      const projectId = await live.names.resolve(ref)
+      const present = await live.publisher.published(projectId)
+      const published = await awaitNews(live, present, request, reply)
+      const { jwks } = published
+      restOn(request, live, ref, published)
+      const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
+      // RFC 9110 section 12.5.5: of the usual type too, or a shared cache would give it to whoever asks for the other.
+      reply.header('vary', 'Accept')
+      return sendDocument(reply, jwks, specific ? jwksMediaType : 'application/json')
+    },
+  })
+}
+
+/** Holds the request where it asks for that and its key set is the present one. */
+async function awaitNews(
+  { keySets }: Live,
+  present: PublishedProject,
+  { headers, raw: { socket }, server }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<PublishedProject> {
+  const known = headers['if-none-match']
+  if (known === undefined || headers.prefer === undefined) return present
+  const preferred = preferredWait(headers.prefer)
+  if (preferred === undefined) return present
+  const wait = Math.min(preferred, longestWait)
+  const applied = () => reply.header('preference-applied', `wait=${wait}`)
+  if (!matchesTag(known, present.jwks.etag, 'weak')) {
+    applied()
+    return present
+  }
+  let place: Place | undefined
+  const waiting = wait === 0 ? undefined : server.connections.wait(socket, () => place?.leave())
+  if (waiting === undefined) return present
+  try {
+    place = keySets.hold(present, known, wait * 1000)
+    if (place === undefined) return present
+    applied()
+    return await place.answer
+  } finally {
+    waiting.over()
+  }
+}
+
+function discoveryRoute(app: App, live: Live): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: discoveryUrl,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      errors: ['project_not_found', 'route_not_found', 'storage_unavailable'],
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
+    },
+    schema: {
+      operationId: 'getDiscovery',
+      summary: 'The discovery document of a project',
+      description:
+        'OpenID Connect Discovery 1.0. It is there by the id of the project alone: an issuer must be the address that it was found at, and names change.',
+      tags,
+      params: ProjectPath,
+      response: { 200: Discovery },
+    },
+    handler: async (request, reply) => {
+      const ref = parseProjectRef(request.params.projectIdOrName)
+      if ('name' in ref) throw byIdAlone()
+      const published = await live.publisher.published(ref.id)
+      const { discovery } = published
+      restOn(request, live, ref, published)
+      return sendDocument(reply, discovery, 'application/json')
+    },
+  })
+}
+
+/** Notes what the answer rests on, and as long as that holds lets others have it too. */
+function restOn(
+  request: FastifyRequest,
+  { names, publisher, context }: Live,
+  ref: ProjectRef,
+  published: PublishedProject,
+): void {
+  // Not the documents, of which the answer has one already.
+  const { projectId, head, validUntil, seen, steadyUntil } = published
+  const state = { projectId, head, validUntil, seen, steadyUntil }
+  const lookAge = () => context.clock.monotonic() - seen
+  request.lookAge = lookAge()
+  request.reuse = {
+    isCurrent: () => names.isCurrent(ref, projectId) && publisher.isCurrent(state),
+    lookAge,
+  }
+}
+
+/** The octets as they are: what is sent is what the tag was made of. */
+function sendDocument(reply: FastifyReply, document: PublishedDocument, mediaType: string) {
+  return reply
+    .header('content-type', mediaType)
+    .header('cache-control', `public, max-age=${document.maxAge}`)
+    .header('etag', document.etag)
+    .send(document.body)
+}
+
+function byIdAlone(): PubringError {
+  return new PubringError(
+    'route_not_found',
+    'The discovery document exists by the id of the project alone, not by its name: use /v1/projects/{id}/.well-known/openid-configuration. The key set answers by name too.',
+  )
+}

@@ -1,0 +1,170 @@
+import type { InjectOptions } from 'fastify'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { ecKey } from '../../support/pem.ts'
+
+/** Who asks. "bound": to the project that is asked for; "other's": to another one. */
+const callers = [
+  'no API key',
+  'wrong',
+  'revoked',
+  'disabled',
+  'expired',
+  "other's reader",
+  "other's writer",
+  "other's admin",
+  'bound reader',
+  'bound writer',
+  'bound admin',
+  'reader',
+  'writer',
+  'admin',
+] as const
+type Caller = (typeof callers)[number]
+
+/** Least role; "unbound": and not bound to a project. */
+type Need = 'public' | 'reader' | 'writer' | 'admin' | 'unbound admin'
+
+/**
+ * Every operation: what it needs, and what somebody gets who may, for a body that is no JSON and
+ * for ids that are not there. A new route fails the first test until it has its line here.
+ */
+const operations: Record<string, [Need, status: number, code?: string]> = {
+  'GET /health/live': ['public', 200],
+  'GET /health/ready': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],
+  'GET /v1/projects': ['reader', 200],
+  'POST /v1/projects': ['unbound admin', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}': ['reader', 200],
+  'PATCH /v1/projects/{projectIdOrName}': ['unbound admin', 400, 'invalid_json'],
+  'DELETE /v1/projects/{projectIdOrName}': ['unbound admin', 409, 'project_not_empty'],
+  'GET /v1/projects/{projectIdOrName}/jwt-keys': ['reader', 200],
+  'POST /v1/projects/{projectIdOrName}/jwt-keys': ['writer', 400, 'invalid_json'],
+  'POST /v1/projects/{projectIdOrName}/key-imports': ['writer', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['reader', 404, 'key_not_found'],
+  'PATCH /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 400, 'invalid_json'],
+  'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
+  'POST /v1/projects/{projectIdOrName}/token-checks': ['reader', 400, 'invalid_json'],
+  'GET /v1/projects/{projectIdOrName}/events': ['reader', 200],
+  'POST /v1/key-checks': ['reader', 400, 'invalid_json'],
+  'GET /v1/events': ['unbound admin', 200],
+  'GET /v1/api-keys': ['admin', 200],
+  'POST /v1/api-keys': ['admin', 400, 'invalid_json'],
+  'GET /v1/api-keys/self': ['reader', 200],
+  'GET /v1/api-keys/{id}': ['admin', 404, 'api_key_not_found'],
+  'PATCH /v1/api-keys/{id}': ['admin', 400, 'invalid_json'],
+  'DELETE /v1/api-keys/{id}': ['admin', 404, 'api_key_not_found'],
+}
+
+let server: TestApp
+const secrets = new Map<Caller, string>()
+
+beforeAll(async () => {
+  server = await startApp()
+  const { project, apiKey } = server
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  await server.send('POST', `/v1/projects/${project.id}/jwt-keys`, { body })
+  const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+  for (const role of ['reader', 'writer', 'admin'] as const) {
+    secrets.set(role, await apiKey(role))
+    secrets.set(`bound ${role}`, await apiKey(role, project.id))
+    secrets.set(`other's ${role}`, await apiKey(role, other.json().id))
+  }
+  secrets.set('wrong', newApiKeySecret())
+  secrets.set('expired', await apiKey('admin', undefined, '2026-01-01T00:00:00.000Z'))
+  for (const caller of ['revoked', 'disabled'] as const) {
+    const created = await server.send('POST', '/v1/api-keys', {
+      body: { name: caller, role: 'admin' },
+    })
+    const url = `/v1/api-keys/${created.json().id}`
+    secrets.set(caller, created.json().apiKey)
+    if (caller === 'revoked') await server.send('DELETE', url)
+    else await server.send('PATCH', url, { body: { active: false } })
+  }
+})
+afterAll(() => server.close())
+
+interface Route {
+  operation: string
+  method: NonNullable<InjectOptions['method']>
+  url: string
+}
+
+/** The operations as the application itself knows them. */
+function routes(): Route[] {
+  const paths: Record<string, object> = JSON.parse(JSON.stringify(server.app.swagger().paths))
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.keys(item).map((verb) => {
+      const method = verb.toUpperCase() as Route['method']
+      const url = path
+        .replace('{projectIdOrName}', server.project.id)
+        .replace(/\{(kid|id)\}/, newId())
+      return { operation: `${method} ${path}`, method, url }
+    }),
+  )
+}
+
+test('no operation is forgotten here', () => {
+  expect(
+    routes()
+      .map(({ operation }) => operation)
+      .sort(),
+  ).toEqual(Object.keys(operations).sort())
+})
+
+const strangers: readonly Caller[] = ['wrong', 'revoked', 'disabled', 'expired']
+const ranks = ['reader', 'writer', 'admin']
+
+/** What the order of checks says: 401, then 404 for the project, then 403, then the request. */
+function expected(caller: Caller, { operation, method, url }: Route): [number, string?] {
+  const [need, ...whoMay] = operations[operation] ?? ['public', 0]
+  if (need === 'public') return whoMay
+  if (caller === 'no API key') return [401, 'missing_api_key']
+  if (strangers.includes(caller)) return [401, 'invalid_api_key']
+  const [, binding, role = ''] = /^(other's |bound )?(\w+)$/.exec(caller) ?? []
+  if (binding === "other's " && url.includes(server.project.id)) return [404, 'project_not_found']
+  const tooLow = ranks.indexOf(role) < ranks.indexOf(need.replace('unbound ', ''))
+  if (tooLow || (need.startsWith('unbound') && binding !== undefined)) {
+    return [403, 'insufficient_role']
+  }
+  return method === 'HEAD' ? [whoMay[0]] : whoMay
+}
+
+async function ask(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
+  const secret = secrets.get(caller)
+  const hasBody = method === 'POST' || method === 'PATCH'
+  const answer = await server.inject({
+    method,
+    url,
+    headers: {
+      ...(secret === undefined ? {} : { 'x-api-key': secret }),
+      ...(hasBody ? { 'content-type': 'application/json' } : {}),
+    },
+    ...(hasBody ? { payload: '{"name":' } : {}),
+  })
+  const { statusCode, headers, body } = answer
+  if (statusCode === 401) expect(headers['www-authenticate']).toMatch(/^ApiKey /)
+  if (headers['content-type'] !== 'application/problem+json' || body === '') return [statusCode]
+  return [statusCode, answer.json().code]
+}
+
+describe('who may do what, and in which order it is checked', () => {
+  test.each(callers)('%s', async (caller) => {
+    const all = routes()
+    const found = await Promise.all(
+      all.map(async (route) => [route.operation, ...(await ask(caller, route))]),
+    )
+    expect(found).toEqual(all.map((route) => [route.operation, ...expected(caller, route)]))
+  })
+
+  test.each(callers)('%s, by HEAD', async (caller) => {
+    const gets = routes().filter(({ method }) => method === 'GET')
+    for (const route of gets) {
+      const [status] = await ask(caller, { ...route, method: 'HEAD' })
+      expect([route.operation, status]).toEqual([route.operation, expected(caller, route)[0]])
+    }
+  })
+})

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import { type EventReader, readEvents } from '../../support/event-source.ts'
+
+const clock = testClock()
+let server: TestApp
+let base: string
+const maxEventStreams = 12
+beforeAll(async () => {
+  server = await startApp({ clock, config: { maxEventStreams, maxKeysPerProject: 1_000 } })
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+const readers: EventReader[] = []
+afterEach(async () => {
+  for (const reader of readers.splice(0)) {
+    reader.leave()
+    await reader.ended
+  }
+  await delay(50)
+})
+
+async function open(
+  headers: Record<string, string> = {},
+  url = '/v1/projects/payments/events',
+): Promise<EventReader> {
+  const reader = await readEvents(base + url, { 'x-api-key': server.admin, ...headers })
+  readers.push(reader)
+  return reader
+}
+
+/** Who changes something past this process, as another one does: straight in the store. */
+const elsewhere = () => ({
+  actor: { name: 'other' },
+  requestId: 'x',
+  time: new Date().toISOString(),
+})
+const within = async (ms: number, ended: Promise<boolean>) =>
+  Promise.race([ended, delay(ms).then(() => 'open')])
+
+describe('an API key that no longer lets in closes its streams within a second', () => {
+  async function reader(): Promise<{ reader: EventReader; id: string }> {
+    const secret = await server.apiKey('reader')
+    const { id } = (
+      await server.send('GET', '/v1/api-keys/self', { headers: { 'x-api-key': secret } })
+    ).json()
+    const opened = await open({ 'x-api-key': secret })
+    await opened.until(1)
+    return { reader: opened, id }
+  }
+  const update = (id: string, patch: { active?: boolean; expireTime?: string }) =>
+    server.context.store.commit({
+      type: 'api_key.update',
+      origin: elsewhere(),
+      id,
+      patch,
+    })
+
+  test('switched off', async () => {
+    const { reader: revoked, id } = await reader()
+    const other = await open()
+    await update(id, { active: false })
+    expect(await within(1_000, revoked.ended)).toBe(false)
+    expect(await within(400, other.ended)).toBe('open')
+  })
+
+  test('deleted', async () => {
+    const { reader: revoked, id } = await reader()
+    await server.context.store.commit({ type: 'api_key.delete', origin: elsewhere(), id })
+    expect(await within(1_000, revoked.ended)).toBe(false)
+  })
+
+  test('expired, by a time that was set while it read', async () => {
+    const { reader: revoked, id } = await reader()
+    await update(id, { expireTime: new Date(clock.now() + 60_000).toISOString() })
+    expect(await within(600, revoked.ended)).toBe('open')
+    clock.advance(60_000)
+    expect(await within(1_000, revoked.ended)).toBe(false)
+  })
+
+  test('demoted: an admin of all projects who becomes a reader leaves the registry’s ledger', async () => {
+    const secret = await server.apiKey('admin')
+    const headers = { 'x-api-key': secret }
+    const { id } = (await server.send('GET', '/v1/api-keys/self', { headers })).json()
+    const [system, project] = [await open(headers, '/v1/events'), await open(headers)]
+    await server.context.store.commit({
+      type: 'api_key.update',
+      origin: elsewhere(),
+      id,
+      patch: { role: 'reader' },
+    })
+    expect(await within(1_000, system.ended)).toBe(false)
+    expect(await within(400, project.ended)).toBe('open')
+  })
+})

@@ -1,0 +1,245 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import { type EventReader, readEvents } from '../../support/event-source.ts'
+import { change, register } from '../../support/publishing.ts'
+import { lines, rawConnection } from '../../support/raw.ts'
+
+const clock = testClock()
+let server: TestApp
+let base: string
+const maxEventStreams = 12
+beforeAll(async () => {
+  server = await startApp({ clock, config: { maxEventStreams, maxKeysPerProject: 1_000 } })
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+const readers: EventReader[] = []
+afterEach(async () => {
+  for (const reader of readers.splice(0)) {
+    reader.leave()
+    await reader.ended
+  }
+  await delay(50)
+})
+
+async function open(
+  headers: Record<string, string> = {},
+  url = '/v1/projects/payments/events',
+): Promise<EventReader> {
+  const reader = await readEvents(base + url, { 'x-api-key': server.admin, ...headers })
+  readers.push(reader)
+  return reader
+}
+
+/** Who changes something past this process, as another one does: straight in the store. */
+const elsewhere = () => ({
+  actor: { name: 'other' },
+  requestId: 'x',
+  time: new Date().toISOString(),
+})
+const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
+const within = async (ms: number, ended: Promise<boolean>) =>
+  Promise.race([ended, delay(ms).then(() => 'open')])
+
+describe('a stream', () => {
+  test('sends what there is, then each event as it happens, as the pages have them', async () => {
+    const reader = await open()
+    expect(reader.status).toBe(200)
+    expect(Object.fromEntries(reader.headers)).toMatchObject({
+      'content-type': 'text/event-stream',
+      'cache-control': 'no-store',
+    })
+    const kid = await register(server)
+    await reader.until(2)
+    const began = performance.now()
+    await change(server, kid, { active: false })
+    const events = await reader.until(3)
+    expect(performance.now() - began).toBeLessThan(1_000)
+    const pages = (await server.send('GET', '/v1/projects/payments/events')).json()
+    expect(events.map(({ data }) => data)).toEqual(pages)
+    for (const { id, event, data } of events) {
+      expect([id, event]).toEqual([String(data.revision), data.type])
+    }
+  })
+
+  test('is told of changes by another process within a second', async () => {
+    const reader = await open({ 'last-event-id': String(await revision()) })
+    await delay(100)
+    const began = performance.now()
+    await server.context.store.commit({
+      type: 'project.rename',
+      origin: elsewhere(),
+      projectId: server.project.id,
+      name: 'payments-2',
+    })
+    const [event] = await reader.until(1)
+    expect(performance.now() - began).toBeLessThan(1_000)
+    expect(event?.event).toBe('project.renamed')
+    await server.send('PATCH', '/v1/projects/payments-2', { body: { name: 'payments' } })
+  })
+
+  test('resumes after Last-Event-ID, which counts more than ?after', async () => {
+    const at = await revision()
+    const url = (after: number) => `/v1/projects/payments/events?after=${after}`
+    const first = async (headers: Record<string, string>, after: number) =>
+      (await (await open(headers, url(after))).until(1))[0]?.id
+    expect(await first({}, at - 1)).toBe(String(at))
+    expect(await first({ 'last-event-id': String(at - 2) }, 0)).toBe(String(at - 1))
+    expect(await first({ 'last-event-id': '' }, at - 1)).toBe(String(at))
+    const answer = await fetch(`${base}${url(0)}`, {
+      headers: {
+        'x-api-key': server.admin,
+        accept: 'text/event-stream',
+        'last-event-id': 'seven',
+      },
+    })
+    expect(answer.status).toBe(400)
+    await answer.text()
+  })
+
+  test('two readers who come and go get the same events in the same order, without a gap', async () => {
+    const kid = await register(server)
+    const from = await revision()
+    const writing = (async () => {
+      for (let i = 0; i < 150; i += 1) await change(server, kid, { label: `label ${i}` })
+    })()
+    const steady = await open({ 'last-event-id': String(from) })
+    const seen: string[] = []
+    while (seen.length < 150) {
+      const restless = await open({ 'last-event-id': seen.at(-1) ?? String(from) })
+      await restless.until(1)
+      await delay(Math.random() * 40)
+      restless.leave()
+      await restless.ended
+      seen.push(...restless.events.map(({ id }) => id))
+    }
+    await writing
+    const events = await steady.until(150)
+    expect(events.map(({ id }) => id)).toEqual(
+      Array.from({ length: 150 }, (_, i) => String(from + 1 + i)),
+    )
+    expect(seen).toEqual(events.map(({ id }) => id))
+  })
+
+  test('shows every 15 seconds that it lives', async () => {
+    const reader = await open({ 'last-event-id': String(await revision()) })
+    await delay(400)
+    expect(reader.text()).toBe('retry: 2000\n\n')
+    clock.advance(14_000)
+    await delay(400)
+    expect(reader.text()).toBe('retry: 2000\n\n')
+    for (let beat = 1; beat <= 2; beat += 1) {
+      clock.advance(15_000)
+      await delay(400)
+      expect(reader.text()).toBe(`retry: 2000\n\n${':\n\n'.repeat(beat)}`)
+    }
+  })
+
+  test('ends after the event of its project’s deletion', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
+    const reader = await open({}, '/v1/projects/doomed/events')
+    await reader.until(1)
+    await server.send('DELETE', '/v1/projects/doomed')
+    expect(await within(1_000, reader.ended)).toBe(true)
+    expect(reader.events.map(({ event }) => event)).toEqual(['project.created', 'project.deleted'])
+  })
+
+  test('that begins with or after that event ends at once', async () => {
+    const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
+    await server.send('DELETE', '/v1/projects/gone')
+    for (const [after, shown] of [
+      [1, ['project.deleted']],
+      [2, []],
+      [7, []],
+    ] as const) {
+      const reader = await open({ 'last-event-id': String(after) }, `/v1/projects/${id}/events`)
+      expect(await within(1_000, reader.ended)).toBe(true)
+      expect(reader.events.map(({ event }) => event)).toEqual(shown)
+    }
+  })
+
+  test('of the registry goes on after that, for an unbound admin', async () => {
+    const from = (await server.send('GET', '/v1/events?limit=200')).json().length
+    const reader = await open({ 'last-event-id': String(from) }, '/v1/events')
+    await server.send('POST', '/v1/projects', { body: { name: 'brief' } })
+    await server.send('DELETE', '/v1/projects/brief')
+    await server.send('POST', '/v1/projects', { body: { name: 'longer' } })
+    const events = await reader.until(3)
+    expect(events.map(({ event }) => event)).toEqual([
+      'project.created',
+      'project.deleted',
+      'project.created',
+    ])
+  })
+})
+
+describe('bounds', () => {
+  test('more streams than are allowed are 503 with Retry-After, until one goes', async () => {
+    for (let i = 0; i < maxEventStreams; i += 1) await open()
+    const beyond = await open()
+    expect(beyond.status).toBe(503)
+    expect(beyond.headers.get('retry-after')).toBe('10')
+    expect(beyond.headers.get('content-type')).toBe('application/problem+json')
+    await beyond.ended
+    expect(JSON.parse(beyond.text()).code).toBe('overloaded')
+    readers[0]?.leave()
+    await delay(100)
+    expect((await open()).status).toBe(200)
+  })
+
+  test('a reader who takes nothing is cut off after 10 seconds, and little is kept for it', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'verbose' } })
+    const kid = await register(server, {}, '/v1/projects/verbose/jwt-keys')
+    const { id: projectId } = (await server.send('GET', '/v1/projects/verbose')).json()
+    // Some 14 MB, far more than the buffers of two sockets hold.
+    const count = 1_500
+    const actor = { name: 'a very long name '.repeat(500) }
+    const labels = ['長'.repeat(255), '短'.repeat(255)] as const
+    const rename = (i: number) =>
+      server.context.store.commit({
+        type: 'key.update',
+        origin: { ...elsewhere(), actor },
+        projectId,
+        kid,
+        patch: { label: labels[i % 2 === 0 ? 0 : 1] },
+        limits: { maxKeys: 50, maxJwksBytes: 51_200 },
+      })
+    for (let i = 0; i < count; i += 500) {
+      await Promise.all(Array.from({ length: 500 }, (_, j) => rename(i + j)))
+    }
+    const quick = open({}, '/v1/projects/verbose/events')
+    const slow = rawConnection(base)
+    slow.socket.pause()
+    const request = ['GET /v1/projects/verbose/events HTTP/1.1', 'Host: x']
+    const headers = ['Accept: text/event-stream', `X-Api-Key: ${server.admin}`]
+    slow.socket.write(lines(...request, ...headers))
+    await (await quick).until(count + 2)
+    await delay(500)
+    clock.advance(10_000)
+    await delay(500)
+    slow.socket.resume()
+    const received = await slow.closed
+    expect(received).toMatch(/^HTTP\/1\.1 200 /)
+    expect(received.split('\nevent: ').length).toBeLessThan(count)
+    expect((await quick).events.map(({ id }) => Number(id))).toEqual(
+      Array.from({ length: count + 2 }, (_, i) => i + 1),
+    )
+  })
+})
+
+test('shutting down ends the streams as complete, and takes no time', async () => {
+  const closing = await startApp()
+  const address = await closing.listen()
+  const headers = { 'x-api-key': closing.admin }
+  const opened = await Promise.all(
+    Array.from({ length: 20 }, () => readEvents(`${address}/v1/events`, headers)),
+  )
+  await Promise.all(opened.map((reader) => reader.until(1)))
+  const began = performance.now()
+  await closing.close()
+  for (const reader of opened) expect(await reader.ended).toBe(true)
+  expect(performance.now() - began).toBeLessThan(2_000)
+})

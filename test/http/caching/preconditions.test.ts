@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import { register } from '../../support/publishing.ts'
+
+const clock = testClock()
+let server: TestApp
+beforeAll(async () => {
+  server = await startApp({ clock })
+})
+afterAll(() => server.close())
+
+let made = 0
+function unique(): string {
+  made += 1
+  return `name-${made}`
+}
+
+async function newProject(): Promise<string> {
+  const created = await server.send('POST', '/v1/projects', { body: { name: unique() } })
+  return `/v1/projects/${created.json().id}`
+}
+
+async function newApiKey(members: object = {}): Promise<{ url: string; secret: string }> {
+  const body = { name: 'n', role: 'reader', ...members }
+  const created = (await server.send('POST', '/v1/api-keys', { body })).json()
+  return { url: `/v1/api-keys/${created.id}`, secret: created.apiKey }
+}
+
+async function newKey(): Promise<string> {
+  const kid = await register(server, { active: false })
+  return `/v1/projects/payments/jwt-keys/${kid}`
+}
+
+const tagOf = async (url: string) => String((await server.send('GET', url)).headers.etag)
+const patch = (url: string, body: object, match?: string) =>
+  server.send('PATCH', url, { body, headers: match === undefined ? {} : { 'if-match': match } })
+const remove = (url: string, match: string) =>
+  server.send('DELETE', url, { headers: { 'if-match': match } })
+
+describe.each([
+  ['a project', newProject, () => ({ name: unique() })],
+  ['an API key', async () => (await newApiKey()).url, () => ({ name: unique() })],
+  ['a JWT key', newKey, () => ({ label: unique() })],
+])('If-Match on %s', (_name, create, change) => {
+  test('with the present tag lets the change through, and gives the next one', async () => {
+    const url = await create()
+    const tag = await tagOf(url)
+    expect(tag).toMatch(/^"[\w-]+"$/)
+    const changed = await patch(url, change(), `"other", ${tag}`)
+    expect(changed.statusCode, changed.body).toBe(200)
+    expect(changed.headers.etag).not.toBe(tag)
+    expect(changed.headers.etag).toBe(await tagOf(url))
+    expect((await remove(url, await tagOf(url))).statusCode).toBe(204)
+  })
+
+  test('with an older tag, a weak one or any other is 412 and changes nothing', async () => {
+    const url = await create()
+    const old = await tagOf(url)
+    await patch(url, change())
+    const { body, headers } = await server.send('GET', url)
+    for (const match of [old, `W/${headers.etag}`, '"x"', '']) {
+      for (const answer of [await patch(url, change(), match), await remove(url, match)]) {
+        expect(answer.statusCode, match).toBe(412)
+        expect(answer.json().code).toBe('precondition_failed')
+      }
+    }
+    expect((await server.send('GET', url)).body).toBe(body)
+  })
+
+  test('with * is fulfilled by whatever there is', async () => {
+    const url = await create()
+    expect((await patch(url, change(), '*')).statusCode).toBe(200)
+    expect((await remove(url, '*')).statusCode).toBe(204)
+  })
+
+  test('of two changes at once that know the same state one is refused', async () => {
+    const url = await create()
+    const tag = await tagOf(url)
+    const answers = await Promise.all([patch(url, change(), tag), patch(url, change(), tag)])
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 412])
+  })
+})
+
+describe('the tag', () => {
+  test.each([
+    ['a project', '/v1/projects', { name: 'tagged' }],
+    ['an API key', '/v1/api-keys', { name: 'tagged', role: 'reader' }],
+  ])('of %s that was made is that which reading it gives', async (_name, url, body) => {
+    const created = await server.send('POST', url, { body })
+    expect(created.headers.etag).toBe(await tagOf(`${url}/${created.json().id}`))
+  })
+
+  test('of a project is another one after a change to its keys, which moves the revision', async () => {
+    const tag = await tagOf('/v1/projects/payments')
+    await newKey()
+    expect(await tagOf('/v1/projects/payments')).not.toBe(tag)
+    const known = { 'if-none-match': await tagOf('/v1/projects/payments') }
+    const answer = await server.send('GET', '/v1/projects/payments', { headers: known })
+    expect(answer.statusCode).toBe(304)
+  })
+
+  test('of an API key stays while it is used, and is the same for itself', async () => {
+    const { url, secret } = await newApiKey()
+    const tag = await tagOf(url)
+    const headers = { 'x-api-key': secret }
+    const own = await server.send('GET', '/v1/api-keys/self', { headers })
+    expect(own.headers.etag).toBe(tag)
+    const uses = [{ id: url.slice('/v1/api-keys/'.length), time: new Date().toISOString() }]
+    await server.context.store.commit({ type: 'api_key.touch', uses })
+    const used = await server.send('GET', url, { headers: { 'if-none-match': tag } })
+    expect(used.json()).toHaveProperty('lastUseTime')
+    expect(used.headers.etag).toBe(tag)
+  })
+
+  test('of an API key is another one once it has expired', async () => {
+    const expireTime = new Date(clock.now() + 1_000).toISOString()
+    const { url } = await newApiKey({ expireTime })
+    const tag = await tagOf(url)
+    clock.advance(1_000)
+    expect(await tagOf(url)).not.toBe(tag)
+    expect((await patch(url, { name: 'late' }, tag)).statusCode).toBe(412)
+  })
+
+  test('of a JWT key is another one where its convergedTime is', async () => {
+    const url = await newKey()
+    const tag = await tagOf(url)
+    const slower = await startApp({ database: server.database, clock, config: { jwksMaxAge: 300 } })
+    const headers = { 'x-api-key': slower.admin }
+    const read = await slower.inject({ url, headers })
+    expect(read.headers.etag).not.toBe(tag)
+    const send = (match: string) =>
+      slower.inject({
+        method: 'PATCH',
+        url,
+        headers: { ...headers, 'if-match': match },
+        payload: { label: 'n' },
+      })
+    expect((await send(tag)).statusCode).toBe(412)
+    expect((await send(String(read.headers.etag))).statusCode).toBe(200)
+    await slower.close()
+  })
+})
+
+describe('an API key that has expired', () => {
+  test('can be sent back as it was read: nothing changes', async () => {
+    const { url } = await newApiKey({ expireTime: new Date(clock.now() + 1_000).toISOString() })
+    clock.advance(2_000)
+    const before = (await server.send('GET', url)).json()
+    const { name, role, expireTime } = before
+    const answer = await patch(url, { name, role, expireTime })
+    expect(answer.statusCode, answer.body).toBe(200)
+    expect(answer.json()).toEqual(before)
+    const events = async () => (await server.send('GET', '/v1/events?limit=200')).json().length
+    const count = await events()
+    await patch(url, { expireTime })
+    expect(await events()).toBe(count)
+    const past = await patch(url, { expireTime: new Date(clock.now() - 5_000).toISOString() })
+    expect(past.json().errors[0]).toMatchObject({ pointer: '/expireTime', code: 'time_past' })
+  })
+})

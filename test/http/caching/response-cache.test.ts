@@ -1,0 +1,274 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+import { connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import {
+  change,
+  changeElsewhere,
+  jwksUrl,
+  keysUrl,
+  newProject,
+  register,
+} from '../../support/publishing.ts'
+
+const clock = testClock()
+let server: TestApp
+/** Another process on the same database. */
+let other: TestApp
+let kid: string
+/** Requests that went through the routes, of either. */
+let routed = 0
+beforeAll(async () => {
+  server = await startApp({ clock })
+  other = await startApp({ clock, database: server.database })
+  for (const { app } of [server, other]) {
+    app.addHook('onSend', async () => {
+      routed += 1
+    })
+  }
+  kid = await register(server, { name: 'ünïcode' })
+})
+afterAll(async () => {
+  await other.close()
+  await server.close()
+})
+beforeEach(() => {
+  routed = 0
+})
+
+interface Sent {
+  method?: string
+  headers?: Record<string, string>
+  body?: string
+}
+
+/** Over a socket, with the API key of an admin unless the headers say otherwise. */
+async function ask(of: TestApp, url: string, { method = 'GET', headers, body }: Sent = {}) {
+  const { port } = of.app.server.address() as { port: number }
+  const sent = request({
+    port,
+    method,
+    path: url,
+    headers: { 'x-api-key': server.admin, ...headers },
+  })
+  sent.end(body)
+  const [answer]: IncomingMessage[] = await once(sent, 'response')
+  if (answer === undefined) throw new Error('no answer')
+  return { status: answer.statusCode, headers: answer.headers, body: await text(answer) }
+}
+
+/** What is the same for every request. */
+function lasting({ status, headers, body }: Awaited<ReturnType<typeof ask>>) {
+  const { date: _date, 'x-request-id': _id, ...rest } = headers
+  return { status, headers: rest, body }
+}
+
+const discoveryUrl = () => `/v1/projects/${server.project.id}/.well-known/openid-configuration`
+const addresses: [string, () => string, Record<string, string>?][] = [
+  ['the key set by name', () => jwksUrl],
+  ['the key set by id', () => jwksUrl.replace('payments', server.project.id)],
+  ['the key set as what it is', () => jwksUrl, { accept: 'application/jwk-set+json' }],
+  ['the discovery document', discoveryUrl],
+  ['the list', () => keysUrl],
+  ['the list of active keys', () => `${keysUrl}?active=true`],
+  ['one key', () => `${keysUrl}/${kid}`],
+]
+
+describe('an answer that is given again', () => {
+  beforeAll(async () => {
+    await server.listen()
+    await other.listen()
+  })
+
+  test.each(addresses)('is the same, header by header: %s', async (_name, url, headers = {}) => {
+    // What is asked for once is not stored.
+    await ask(server, url(), { headers })
+    const routedOne = await ask(server, url(), { headers })
+    expect([routedOne.status, routed]).toEqual([200, 2])
+    const stored = await ask(server, url(), { headers })
+    expect(routed).toBe(2)
+    expect(lasting(stored)).toEqual(lasting(routedOne))
+    expect(stored.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    expect(stored.headers['x-request-id']).not.toBe(routedOne.headers['x-request-id'])
+  })
+
+  test.each(addresses)('is the same 304 to whoever has it: %s', async (_name, url, more = {}) => {
+    const { etag } = (await ask(server, url(), { headers: more })).headers
+    routed = 0
+    const headers = { ...more, 'if-none-match': `"x", W/${etag}` }
+    await ask(other, url(), { headers })
+    const routedOne = await ask(other, url(), { headers })
+    expect([routedOne.status, routed]).toEqual([304, 2])
+    expect(lasting(await ask(other, url(), { headers }))).toEqual(lasting(routedOne))
+    expect((await ask(other, url(), { headers: more })).body).not.toBe('')
+    expect(routed).toBe(2)
+  })
+})
+
+describe('goes through the routes', () => {
+  beforeEach(async () => {
+    for (const url of [jwksUrl, keysUrl, jwksUrl, keysUrl]) await ask(server, url)
+    routed = 0
+  })
+
+  test.each<[string, Sent, number]>([
+    ['HEAD', { method: 'HEAD' }, 200],
+    ['another method', { method: 'PUT' }, 405],
+    ['a body', { headers: { 'content-length': '2' }, body: '{}' }, 200],
+    ['an API key that is not known', { headers: { 'x-api-key': 'pubring_x' } }, 401],
+    ['an API key that is empty', { headers: { 'x-api-key': '' } }, 401],
+    ['another spelling of Accept', { headers: { accept: 'text/html' } }, 200],
+  ])('%s', async (_name, sent, status) => {
+    expect((await ask(server, keysUrl, sent)).status).toBe(status)
+    expect(routed).toBe(1)
+  })
+
+  test('an address or an Accept that would fill the memory, however often it comes', async () => {
+    const long = 'x'.repeat(500)
+    for (const _time of [1, 2, 3]) {
+      expect((await ask(server, `${jwksUrl}?${long}`)).status).toBe(200)
+      expect((await ask(server, jwksUrl, { headers: { accept: long } })).status).toBe(200)
+    }
+    expect(routed).toBe(6)
+  })
+
+  test('a wish to be held', async () => {
+    const headers = { prefer: 'wait=1', 'if-none-match': '"other"' }
+    const answer = await ask(server, jwksUrl, { headers })
+    expect(answer.headers['preference-applied']).toBe('wait=1')
+    expect(routed).toBe(1)
+  })
+
+  test('a request without Host', async () => {
+    const { port } = server.app.server.address() as { port: number }
+    const socket = connect(port)
+    socket.write(`GET ${jwksUrl} HTTP/1.1\r\nConnection: close\r\n\r\n`)
+    expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
+  test('the one behind another of the same connection that is not answered yet, in order', async () => {
+    const { port } = server.app.server.address() as { port: number }
+    const lines = [`Host: x`, `X-Api-Key: ${server.admin}`]
+    const get = (url: string, ...more: string[]) =>
+      `GET ${url} HTTP/1.1\r\n${[...lines, ...more].join('\r\n')}\r\n\r\n`
+    const socket = connect(port)
+    socket.write(get('/v1/projects') + get(jwksUrl, 'Connection: close'))
+    const answers = (await text(socket)).split('HTTP/1.1 200 OK').slice(1)
+    expect(answers.map((answer) => answer.includes('"kty"'))).toEqual([false, true])
+  })
+})
+
+describe('is not given again', () => {
+  test('by an API key for another: each project answers its own', async () => {
+    const { id, keys } = await newProject(server, 'neighbour')
+    const [bound, stranger] = [
+      await server.apiKey('reader', id),
+      await server.apiKey('reader', server.project.id),
+    ]
+    const as = async (secret: string) =>
+      (await ask(server, keys, { headers: { 'x-api-key': secret } })).status
+    for (const _time of [1, 2, 3]) expect(await as(bound)).toBe(200)
+    expect(await as(stranger)).toBe(404)
+    expect(await as(bound)).toBe(200)
+  })
+
+  test('once the API key was switched off by another process, or has expired', async () => {
+    const expireTime = new Date(clock.now() + 60_000).toISOString()
+    const body = { name: 'n', role: 'reader', expireTime }
+    const { id, apiKey } = (await server.send('POST', '/v1/api-keys', { body })).json()
+    const status = async () =>
+      (await ask(server, keysUrl, { headers: { 'x-api-key': apiKey } })).status
+    for (const _time of [1, 2, 3]) expect(await status()).toBe(200)
+    clock.advance(50_000)
+    expect(await status()).toBe(200)
+    clock.advance(10_000)
+    expect(await status()).toBe(401)
+    clock.advance(-60_000)
+    expect([await status(), await status()]).toEqual([200, 200])
+    await other.send('PATCH', `/v1/api-keys/${id}`, { body: { active: false } })
+    expect(await status()).toBe(401)
+  })
+
+  test('once a key was changed by another process, at once; the key set within half a second', async () => {
+    const active = async (url: string) => {
+      await ask(server, url)
+      return (await ask(server, url)).body.includes(kid)
+    }
+    expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
+    await changeElsewhere(server, server.project.id, kid, { active: false })
+    expect(await active(`${keysUrl}?active=true`)).toBe(false)
+    clock.advance(500)
+    expect(await active(jwksUrl)).toBe(false)
+    await change(server, kid, { active: true })
+    expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
+  })
+
+  test('under a name that its project has given up, by another process too', async () => {
+    const { keys, jwks } = await newProject(server, 'early-name')
+    for (const url of [keys, jwks, keys, jwks]) expect((await ask(server, url)).status).toBe(200)
+    await other.send('PATCH', '/v1/projects/early-name', { body: { name: 'late-name' } })
+    expect((await ask(server, keys)).status).toBe(404)
+    clock.advance(500)
+    expect((await ask(server, jwks)).status).toBe(404)
+  })
+
+  test('while a key has less time left than the max-age: that falls second by second', async () => {
+    const { keys, jwks } = await newProject(server, 'short-lived')
+    await register(server, { expireTime: new Date(clock.now() + 62_000).toISOString() }, keys)
+    const maxAge = async () => (await ask(server, jwks)).headers['cache-control']
+    expect(await maxAge()).toBe('public, max-age=60')
+    clock.advance(2_400)
+    expect(await maxAge()).toBe('public, max-age=59')
+    expect(await maxAge()).toBe('public, max-age=59')
+    clock.advance(601)
+    expect(await maxAge()).toBe('public, max-age=58')
+  })
+})
+
+test('is logged and counted as what went through the routes, and is a use of the API key', async () => {
+  const lines: string[] = []
+  const logStream = { write: (line: string) => void lines.push(line) }
+  const busy = await startApp({ http: { metrics: true, logLevel: 'info', logStream } })
+  const body = { name: 'n', role: 'reader' }
+  const { id, apiKey } = (await busy.send('POST', '/v1/api-keys', { body })).json()
+  const read = (url: string) => busy.inject({ url, headers: { 'x-api-key': apiKey } })
+  for (const url of [keysUrl, keysUrl, keysUrl, jwksUrl, jwksUrl, jwksUrl]) await read(url)
+  const entries = lines.map((line) => JSON.parse(line)).filter(({ method }) => method === 'GET')
+  const steady = entries.map(({ requestId: _id, time: _time, ms, ...rest }) => {
+    expect(ms).toBeGreaterThanOrEqual(0)
+    return rest
+  })
+  expect(steady).toHaveLength(6)
+  expect(steady[2]).toEqual(steady[1])
+  expect(steady[5]).toMatchObject({ route: expect.stringContaining('jwks.json'), status: 200 })
+  expect(new Set(entries.map(({ requestId }) => requestId)).size).toBe(6)
+  const metrics = await busy.app.metrics.metrics()
+  const route = '/v1/projects/:projectIdOrName/jwt-keys'
+  expect(metrics).toContain(
+    `pubring_http_requests_total{method="GET",route="${route}",status="200",code=""} 3`,
+  )
+  expect(metrics).toContain('pubring_published_total{status="200"} 3')
+  await busy.app.authenticator.flush()
+  const first = (await busy.send('GET', `/v1/api-keys/${id}`)).json().lastUseTime
+  await read(keysUrl)
+  await busy.app.authenticator.flush()
+  const second = (await busy.send('GET', `/v1/api-keys/${id}`)).json().lastUseTime
+  expect(second > first).toBe(true)
+  await busy.close()
+})
+
+test('a budget is spent by every request: with a limit, each goes through the routes', async () => {
+  const rate = { limit: 3, window: 60 }
+  const limited = await startApp({ http: { rateLimit: rate, publicRateLimit: rate } })
+  for (const url of [keysUrl, jwksUrl]) {
+    const statuses: number[] = []
+    for (let count = 0; count < 4; count += 1) {
+      statuses.push((await limited.send('GET', url)).statusCode)
+    }
+    expect(statuses).toEqual([200, 200, 200, 429])
+  }
+  await limited.close()
+})

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { ecKey, edKey, privatePem, type TestKey } from '../../support/pem.ts'
+
+let app: TestApp
+let other: { id: string; name: string }
+beforeAll(async () => {
+  app = await startApp({ config: { maxKeysPerProject: 500, maxJwksBytes: 1_000_000 } })
+  other = (await app.send('POST', '/v1/projects', { body: { name: 'elsewhere' } })).json()
+})
+afterAll(() => app.close())
+
+const keys = (project: string) => `/v1/projects/${project}/jwt-keys`
+const body = (publicKeyPem: string, name = 'n') => ({ name, algorithm: 'ES256', publicKeyPem })
+
+async function register(project: string, { publicKeyPem }: TestKey): Promise<string> {
+  const answer = await app.send('POST', keys(project), { body: body(publicKeyPem) })
+  expect(answer.statusCode, answer.body).toBe(201)
+  return answer.json().kid
+}
+
+/** Submits the private half where a public one is wanted. */
+const submit = (project: string, key: TestKey, apiKey = app.admin) =>
+  app.send('POST', keys(project), {
+    body: body(privatePem(key)),
+    headers: { 'x-api-key': apiKey },
+  })
+
+async function eventsOf(ledgerId: string, subject?: string): Promise<LedgerEvent[]> {
+  const events = await app.context.store.events(ledgerId, { after: 0, limit: 1_000 })
+  return events.filter(({ subject: { id } }) => subject === undefined || id === subject)
+}
+const weaknessesOf = async (ledgerId: string, kid: string) =>
+  (await eventsOf(ledgerId, kid)).filter(({ type }) => type === 'key.weakness_found')
+
+describe('a key that is registered when its private half is submitted', () => {
+  test('in the same project: the ledger and the error tell of it, and it stays active', async () => {
+    const key = ecKey()
+    const kid = await register('payments', key)
+    const writer = await app.apiKey('writer', app.project.id)
+    const refused = await submit('payments', key, writer)
+    expect(refused.json().code).toBe('private_key_submitted')
+    expect(refused.json().detail).toContain(kid)
+    expect(await weaknessesOf(app.project.id, kid)).toMatchObject([
+      {
+        actor: { name: 'a writer' },
+        subject: { type: 'key', id: kid },
+        changes: { weaknesses: { to: 'key_known_compromised' } },
+        requestId: refused.headers['x-request-id'],
+      },
+    ])
+    const read = await app.send('GET', `${keys('payments')}/${kid}`)
+    expect(read.json().active).toBe(true)
+  })
+
+  test('in another project: its ledger tells of it and of nobody, the error says nothing', async () => {
+    const key = ecKey()
+    const [active, inactive] = [key, ecKey()]
+    const kid = await register('elsewhere', active)
+    const asleep = await register('elsewhere', inactive)
+    const url = `${keys('elsewhere')}/${asleep}`
+    await app.send('PATCH', url, { body: { active: false } })
+    const writer = await app.apiKey('writer', app.project.id)
+    const said = (await submit('payments', ecKey(), writer)).json().detail
+    for (const [each, id] of [
+      [active, kid],
+      [inactive, asleep],
+    ] as const) {
+      expect((await submit('payments', each, writer)).json().detail).toBe(said)
+      const [event, ...more] = await weaknessesOf(other.id, id)
+      expect(more).toEqual([])
+      expect(event?.actor).toEqual({ name: 'pubring' })
+      expect(JSON.stringify(event)).not.toContain(app.project.id)
+    }
+  })
+
+  test('is told of once, however often and wherever it is submitted', async () => {
+    const key = ecKey()
+    const kid = await register('elsewhere', key)
+    for (const project of ['payments', 'elsewhere', 'payments']) await submit(project, key)
+    const check = { publicKeyPem: privatePem(key) }
+    const checked = await app.send('POST', '/v1/key-checks', { body: check })
+    expect(checked.json().problem).toBe('private_key_submitted')
+    expect(await weaknessesOf(other.id, kid)).toHaveLength(1)
+  })
+
+  test('is told of by the check of a bound API key, too', async () => {
+    const key = ecKey()
+    const kid = await register('elsewhere', key)
+    const headers = { 'x-api-key': await app.apiKey('reader', other.id) }
+    const check = { publicKeyPem: privatePem(key) }
+    const checked = await app.send('POST', '/v1/key-checks', { body: check, headers })
+    expect(checked.json().faults[0].detail).toContain(kid)
+    expect(await weaknessesOf(other.id, kid)).toHaveLength(1)
+  })
+
+  test('is not registered a second time, even as a duplicate', async () => {
+    const key = ecKey()
+    await register('payments', key)
+    await submit('payments', key)
+    const again = await app.send('POST', keys('payments'), { body: body(key.publicKeyPem) })
+    expect(again.json().code).toBe('compromised_key')
+  })
+})
+
+test('both halves at once, in two projects: the key is refused, or its owner is told', async () => {
+  for (let round = 0; round < 40; round += 1) {
+    const key = ecKey()
+    const [created, refused] = await Promise.all([
+      app.send('POST', keys('payments'), { body: body(key.publicKeyPem) }),
+      submit('elsewhere', key),
+    ])
+    expect(refused.json().code).toBe('private_key_submitted')
+    if (created.statusCode === 201) {
+      expect(await weaknessesOf(app.project.id, created.json().kid)).toHaveLength(1)
+    } else {
+      expect(created.json().code).toBe('compromised_key')
+    }
+  }
+})
+
+describe('a private key in a text that would be stored', () => {
+  const apiKeys = '/v1/api-keys'
+  /** Short enough for a label, and in the characters of a project's name. */
+  const hexOf = (key: TestKey) => {
+    privatePem(key)
+    return key.privateKey.export({ type: 'pkcs8', format: 'der' }).toString('hex')
+  }
+
+  interface Place {
+    place: string
+    pointer: string
+    /** The ledger that hears of it; absent: the system's. */
+    inProject?: true
+    send(text: string): ReturnType<TestApp['send']>
+  }
+  /** Each test has an API key of its own, whose incidents are few enough to be events. */
+  let headers: { 'x-api-key': string }
+  beforeEach(async () => {
+    headers = { 'x-api-key': await app.apiKey('admin') }
+  })
+  const post = (url: string, content: object) => app.send('POST', url, { body: content, headers })
+  const patch = (url: string, content: object) => app.send('PATCH', url, { body: content, headers })
+  const places: Place[] = [
+    {
+      place: 'the name of a new key',
+      pointer: '/name',
+      inProject: true,
+      send: (text) => post(keys('payments'), body(ecKey().publicKeyPem, text)),
+    },
+    {
+      place: 'the label of a new key',
+      pointer: '/label',
+      inProject: true,
+      send: (label) =>
+        post(keys('payments'), {
+          label,
+          algorithm: 'ES256',
+          publicKeyPem: ecKey().publicKeyPem,
+        }),
+    },
+    {
+      place: 'the new label of a key',
+      pointer: '/label',
+      inProject: true,
+      send: async (label) => patch(`${keys('payments')}/${await newKid()}`, { label }),
+    },
+    {
+      place: 'the name of a new API key',
+      pointer: '/name',
+      send: (name) => post(apiKeys, { name, role: 'reader' }),
+    },
+    {
+      place: 'the new name of an API key',
+      pointer: '/name',
+      send: async (name) => {
+        const { id } = (await post(apiKeys, { name: 'n', role: 'reader' })).json()
+        return patch(`${apiKeys}/${id}`, { name })
+      },
+    },
+    {
+      place: 'the name of a new project',
+      pointer: '/name',
+      send: (name) => post('/v1/projects', { name }),
+    },
+    {
+      place: 'the new name of a project',
+      pointer: '/name',
+      inProject: true,
+      send: (name) => patch('/v1/projects/payments', { name }),
+    },
+  ]
+  const newKid = () => register('payments', ecKey())
+
+  test.each(places)(
+    '$place: is refused, blocked and told',
+    async ({ pointer, inProject, send }) => {
+      const key = edKey()
+      const refused = await send(hexOf(key))
+      expect(refused.statusCode, refused.body).toBe(400)
+      expect(refused.json()).toMatchObject({
+        code: 'private_key_submitted',
+        errors: [{ pointer, code: 'private_key_submitted' }],
+      })
+      const events = await eventsOf(inProject ? app.project.id : systemLedgerId)
+      expect(events.at(-1)).toMatchObject({
+        type: 'private_key.refused',
+        requestId: refused.headers['x-request-id'],
+      })
+      const { publicKeyPem } = key
+      const publicHalf = { name: 'n', algorithm: 'EdDSA', publicKeyPem }
+      expect((await post(keys('payments'), publicHalf)).json().code).toBe('compromised_key')
+    },
+  )
+
+  test('a whole PEM block, line breaks and all, is an incident and no bad character', async () => {
+    const key = ecKey()
+    const named = body(ecKey().publicKeyPem, privatePem(key))
+    expect((await post(keys('payments'), named)).json().code).toBe('private_key_submitted')
+    const answer = await post(keys('payments'), body(key.publicKeyPem))
+    expect(answer.json().code).toBe('compromised_key')
+  })
+
+  test('beside a bad label a private key counts as submitted all the same', async () => {
+    const key = ecKey()
+    const answer = await post(keys('payments'), body(privatePem(key), ' '))
+    expect(answer.json().code).toBe('private_key_submitted')
+    const later = await post(keys('payments'), body(key.publicKeyPem))
+    expect(later.json().code).toBe('compromised_key')
+  })
+})
+
+test('a reader that checks private keys without end disturbs the system’s ledger ten times', async () => {
+  const headers = { 'x-api-key': await app.apiKey('reader') }
+  const revision = async () =>
+    (await app.context.store.heads([systemLedgerId])).get(systemLedgerId)?.revision ?? 0
+  const before = await revision()
+  for (let i = 0; i < 30; i += 1) {
+    const checked = await app.send('POST', '/v1/key-checks', {
+      body: { publicKeyPem: privatePem(ecKey()) },
+      headers,
+    })
+    expect(checked.json().problem).toBe('private_key_submitted')
+  }
+  expect((await revision()) - before).toBe(10)
+})

@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { ChangeType } from '../../../src/core/ledger/changes.ts'
+import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { ecKey, privatePem } from '../../support/pem.ts'
+
+let server: TestApp
+let actor: { apiKeyId: string; name: string }
+beforeAll(async () => {
+  server = await startApp()
+  const { id, name } = (await server.send('GET', '/v1/api-keys/self')).json()
+  actor = { apiKeyId: id, name }
+})
+afterAll(() => server.close())
+
+const keys = '/v1/projects/payments/jwt-keys'
+const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
+  name: 'n',
+  algorithm: 'ES256',
+  publicKeyPem,
+})
+
+async function made(url: string, body: object): Promise<{ id: string; kid: string }> {
+  const answer = await server.send('POST', url, { body })
+  expect(answer.statusCode, answer.body).toBe(201)
+  return answer.json()
+}
+const newProject = (name: string) => made('/v1/projects', { name })
+const newApiKey = () => made('/v1/api-keys', { name: 'n', role: 'reader', project: 'payments' })
+
+type Sent = Awaited<ReturnType<TestApp['send']>>
+interface Done {
+  answer: Sent
+  /** Ledger by ledger: the event that the change must leave there, and nothing else. */
+  events: [ledgerId: string, type: string, subject: { type: string; id: string }][]
+}
+
+/** Changes that no request makes: those of `pubring audit` are tried with it. */
+type Unrequested = 'api_key.touch' | 'key.report_weakness' | 'key.pass_audit'
+
+/** Every change there is, done by a request: a new one does not compile until it is here. */
+const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Promise<Done>>> = {
+  'project.create': async () => async () => {
+    const answer = await server.send('POST', '/v1/projects', { body: { name: 'created' } })
+    const subject = { type: 'project', id: answer.json().id }
+    return { answer, events: both(subject, 'project.created') }
+  },
+  'project.rename': async () => {
+    const { id } = await newProject('before')
+    return async () => {
+      const answer = await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'after' } })
+      return { answer, events: both({ type: 'project', id }, 'project.renamed') }
+    }
+  },
+  'project.delete': async () => {
+    const { id } = await newProject('deleted')
+    return async () => {
+      const answer = await server.send('DELETE', `/v1/projects/${id}`)
+      return { answer, events: both({ type: 'project', id }, 'project.deleted') }
+    }
+  },
+  'key.create': async () => async () => {
+    const answer = await server.send('POST', keys, { body: keyBody() })
+    return { answer, events: inProject(answer.json().kid, 'key.created') }
+  },
+  'key.import': async () => async () => {
+    const body = { keys: [keyBody(), keyBody()] }
+    const answer = await server.send('POST', '/v1/projects/payments/key-imports', { body })
+    const items: { kid: string }[] = answer.json().items
+    return { answer, events: items.flatMap(({ kid }) => inProject(kid, 'key.created')) }
+  },
+  'key.update': async () => {
+    const { kid } = await made(keys, keyBody())
+    return async () => {
+      const answer = await server.send('PATCH', `${keys}/${kid}`, { body: { label: 'other' } })
+      return { answer, events: inProject(kid, 'key.updated') }
+    }
+  },
+  'key.delete': async () => {
+    const { kid } = await made(keys, { ...keyBody(), active: false })
+    return async () => {
+      const answer = await server.send('DELETE', `${keys}/${kid}`)
+      return { answer, events: inProject(kid, 'key.deleted') }
+    }
+  },
+  'private_key.refuse': async () => async () => {
+    const answer = await server.send('POST', keys, { body: keyBody(privatePem(ecKey())) })
+    const subject = { type: 'project', id: server.project.id }
+    return { answer, events: [[server.project.id, 'private_key.refused', subject]] }
+  },
+  'api_key.create': async () => async () => {
+    const body = { name: 'n', role: 'reader' }
+    const answer = await server.send('POST', '/v1/api-keys', { body })
+    return { answer, events: inSystem(answer.json().id, 'api_key.created') }
+  },
+  'api_key.update': async () => {
+    const { id } = await newApiKey()
+    return async () => {
+      const answer = await server.send('PATCH', `/v1/api-keys/${id}`, { body: { name: 'other' } })
+      return { answer, events: inSystem(id, 'api_key.updated') }
+    }
+  },
+  'api_key.delete': async () => {
+    const { id } = await newApiKey()
+    return async () => {
+      const answer = await server.send('DELETE', `/v1/api-keys/${id}`)
+      return { answer, events: inSystem(id, 'api_key.deleted') }
+    }
+  },
+}
+
+const inProject = (id: string, type: string): Done['events'] => [
+  [server.project.id, type, { type: 'key', id }],
+]
+const inSystem = (id: string, type: string): Done['events'] => [
+  [systemLedgerId, type, { type: 'api_key', id }],
+]
+const both = (subject: { type: string; id: string }, type: string): Done['events'] => [
+  [subject.id, type, subject],
+  [systemLedgerId, type, subject],
+]
+
+async function ledger(id: string): Promise<LedgerEvent[]> {
+  return server.context.store.events(id, { after: 0, limit: 1_000 })
+}
+
+test.each(Object.entries(changes))(
+  '%s is in its ledger, with its actor',
+  async (_type, prepare) => {
+    const change = await prepare()
+    const before = {
+      system: await ledger(systemLedgerId),
+      project: await ledger(server.project.id),
+    }
+    const { answer, events } = await change()
+    const expected = events.map(([ledgerId, type, subject]) =>
+      expect.objectContaining({
+        ledgerId,
+        type,
+        subject,
+        actor,
+        requestId: answer.headers['x-request-id'],
+        time: expect.stringMatching(/^2\d{3}-/),
+      }),
+    )
+    const system = (await ledger(systemLedgerId)).slice(before.system.length)
+    const project = (await ledger(server.project.id)).slice(before.project.length)
+    const others = events
+      .map(([ledgerId]) => ledgerId)
+      .filter((id) => id !== systemLedgerId && id !== server.project.id)
+    const own = await Promise.all(others.map(async (id) => (await ledger(id)).slice(-1)))
+    expect([...own.flat(), ...project, ...system]).toEqual(expected)
+  },
+)
+
+test('a private key that was only to be checked is in the ledger: the system’s, or that of the API key’s project', async () => {
+  const bound = await server.apiKey('reader', server.project.id)
+  for (const [ledgerId, secret] of [
+    [systemLedgerId, server.admin],
+    [server.project.id, bound],
+  ] as const) {
+    const before = await ledger(ledgerId)
+    const body = { publicKeyPem: privatePem(ecKey()) }
+    const headers = { 'x-api-key': secret }
+    const answer = await server.send('POST', '/v1/key-checks', { body, headers })
+    expect(answer.json()).toMatchObject({ accepted: false, problem: 'private_key_submitted' })
+    const [event, ...rest] = (await ledger(ledgerId)).slice(before.length)
+    expect(rest).toEqual([])
+    expect(event).toMatchObject({
+      type: 'private_key.refused',
+      actor: { apiKeyId: expect.any(String) },
+      requestId: answer.headers['x-request-id'],
+    })
+  }
+})
+
+test('API keys that go with their project are in the ledger one by one', async () => {
+  const { id } = await newProject('with-keys')
+  const first = await made('/v1/api-keys', { name: 'n', role: 'reader', project: id })
+  const second = await made('/v1/api-keys', { name: 'n', role: 'admin', project: id })
+  const before = await ledger(systemLedgerId)
+  await server.send('DELETE', `/v1/projects/${id}`)
+  const events = (await ledger(systemLedgerId)).slice(before.length)
+  expect(events.map(({ type, subject }) => [type, subject.id])).toEqual([
+    ['project.deleted', id],
+    ['api_key.deleted', first.id],
+    ['api_key.deleted', second.id],
+  ])
+  expect(events.map((event) => event.actor)).toEqual([actor, actor, actor])
+})
+
+test('what is refused, and what changes nothing, leaves no event', async () => {
+  const { id } = await newApiKey()
+  const before = [await ledger(systemLedgerId), await ledger(server.project.id)]
+  await server.send('POST', '/v1/projects', { body: { name: 'payments' } })
+  await server.send('PATCH', '/v1/projects/payments', { body: { name: 'payments' } })
+  await server.send('PATCH', `/v1/api-keys/${id}`, { body: { name: 'n', role: 'reader' } })
+  await server.send('PATCH', `/v1/api-keys/${id}`, { body: {} })
+  await server.send('DELETE', `/v1/api-keys/${actor.apiKeyId.replace(/.$/, 'x')}`)
+  await server.send('POST', keys, { body: keyBody('no key') })
+  expect([await ledger(systemLedgerId), await ledger(server.project.id)]).toEqual(before)
+})
+
+test('no event says anything of a secret but when it was made', async () => {
+  const text = JSON.stringify(await ledger(systemLedgerId))
+  expect(text).not.toMatch(/pubring_|digest|prefix/)
+})

@@ -1,0 +1,82 @@
+import { createPublicKey } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { audit } from '../../../src/core/audit/audit.ts'
+import { createAuditPool } from '../../../src/core/audit/pool.ts'
+import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
+import { openAudit } from '../../../src/storage/open.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { fixture } from '../../support/intake.ts'
+
+const sharing = [fixture('keys/rsa/shared-prime-a.pem'), fixture('keys/rsa/shared-prime-b.pem')]
+const plain = fixture('keys/good/rsa2048.pem')
+const reused = fixture('keys/rsa/same-modulus-other-e.pem')
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp()
+  for (const name of ['first', 'second']) await app.send('POST', '/v1/projects', { body: { name } })
+})
+afterAll(() => app.close())
+
+async function register(project: string, publicKeyPem = '') {
+  const body = { name: project, algorithm: 'RSA', publicKeyPem }
+  return app.send('POST', `/v1/projects/${project}/jwt-keys`, { body })
+}
+
+/** What an audit says of the registry without its slow checks. */
+async function found(): Promise<[code: string, kid: string][]> {
+  const findings: [string, string][] = []
+  const controller = new AbortController()
+  const { signal } = controller
+  const work = createAuditPool(signal)
+  const store = await openAudit(app.database.url)
+  const listener = {
+    progress: (stage: string) => stage === 'examining' && controller.abort(),
+    finding: ({ code, kid }: { code: string; kid: string }) => findings.push([code, kid]),
+    failure: () => {},
+  }
+  const { clock } = app.context
+  const blocklist = createBlocklist()
+  const setup = { store, clock, work, blocklist, listener }
+  await audit(setup, { deactivate: false, again: false, signal })
+  await work.close()
+  await store.close()
+  return findings
+}
+
+describe.each([
+  ['rsa_shared_prime', sharing[0], sharing[1]],
+  ['rsa_modulus_reused', plain, reused],
+])('%s', (code, one, two) => {
+  let kids: string[]
+
+  test('is refused in the project, and names the kid of the other key', async () => {
+    const created = await register('first', one)
+    expect(created.statusCode, created.body).toBe(201)
+    const { kid } = created.json()
+    const refused = await register('first', two)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.json()).toMatchObject({
+      code: 'weak_key',
+      errors: [{ pointer: '/publicKeyPem', code, detail: expect.stringContaining(kid) }],
+    })
+    kids = [kid]
+  })
+
+  test('is taken in another project, which must not learn of the first', async () => {
+    const created = await register('second', two)
+    expect(created.statusCode, created.body).toBe(201)
+    expect(Object.keys(created.json())).toEqual(['kid'])
+    kids.push(created.json().kid)
+  })
+
+  test('is found by the audit at both keys', async () => {
+    const ours = (await found()).filter((finding) => finding[0] === code)
+    expect(ours.map(([, kid]) => kid).toSorted()).toEqual(kids.toSorted())
+  })
+})
+
+test('the two spellings of one modulus are what the names of the files say', () => {
+  const n = (text: string) => createPublicKey(text).export({ format: 'jwk' }).n
+  expect(n(plain)).toBe(n(reused))
+})

@@ -1,0 +1,242 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import {
+  change,
+  changeElsewhere,
+  fetchJwks,
+  jwksUrl,
+  kidsOf,
+  newProject,
+  register,
+} from '../../support/publishing.ts'
+import { lines, rawConnection } from '../../support/raw.ts'
+
+let server: TestApp
+let base: string
+beforeAll(async () => {
+  server = await startApp()
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+let projects = 0
+/** A project with one key, and what its verifiers ask for. */
+async function started(on = server, address = base) {
+  projects += 1
+  const project = await newProject(on, `held-${projects}`)
+  const kid = await register(on, {}, project.keys)
+  return {
+    ...project,
+    kid,
+    etag: async () => String((await fetchJwks(on, {}, project.jwks)).headers.etag),
+    change: (patch: object) => change(on, kid, patch, project.keys),
+    hold: (etag: string, prefer = 'wait=60', signal?: AbortSignal) =>
+      fetch(address + project.jwks, {
+        headers: { 'if-none-match': etag, prefer },
+        ...(signal === undefined ? {} : { signal }),
+      }),
+  }
+}
+
+/** Whether it is still unanswered after the milliseconds. */
+const waits = async (answer: Promise<Response>, ms = 400) =>
+  (await Promise.race([answer, delay(ms)])) === undefined
+
+describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
+  test('is answered within a second of the PATCH that takes a key away, 100 times of 100', async () => {
+    const { kid, etag, hold, change } = await started()
+    let slowest = 0
+    for (let round = 0; round < 100; round += 1) {
+      const active = round % 2 === 1
+      const held = hold(await etag())
+      // Half of them arrive just before the change, half are waiting already.
+      if (round % 4 < 2) await delay(10)
+      const began = performance.now()
+      await change({ active })
+      const answer = await held
+      slowest = Math.max(slowest, performance.now() - began)
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('preference-applied')).toBe('wait=60')
+      expect(kidsOf(await answer.text())).toEqual(active ? [kid] : [])
+    }
+    expect(slowest).toBeLessThan(1_000)
+  })
+
+  test('is answered within a second of a change by another process', async () => {
+    const { id, kid, etag, hold } = await started()
+    const held = hold(await etag())
+    expect(await waits(held)).toBe(true)
+    const began = performance.now()
+    await changeElsewhere(server, id, kid, { active: false })
+    expect(await (await held).text()).toBe('{"keys":[]}')
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
+  test('is answered within a second of an expireTime that passes, without a write', async () => {
+    const { keys, kid, etag, hold } = await started()
+    const expiry = Date.now() + 900
+    await register(server, { expireTime: new Date(expiry).toISOString() }, keys)
+    const answer = await hold(await etag())
+    expect(kidsOf(await answer.text())).toEqual([kid])
+    expect(Date.now()).toBeGreaterThanOrEqual(expiry)
+    expect(Date.now()).toBeLessThan(expiry + 1_000)
+  })
+
+  test('is answered 304 when the time is over, with what every 304 has', async () => {
+    const { etag: present, hold } = await started()
+    const etag = await present()
+    const began = performance.now()
+    const answer = await hold(etag, 'respond-async, WAIT="1"')
+    const took = performance.now() - began
+    expect(answer.status).toBe(304)
+    expect(took).toBeGreaterThanOrEqual(990)
+    expect(took).toBeLessThan(2_000)
+    expect(Object.fromEntries(answer.headers)).toMatchObject({
+      etag,
+      'cache-control': 'public, max-age=60',
+      'preference-applied': 'wait=1',
+      'access-control-allow-origin': '*',
+    })
+  })
+
+  test('goes on waiting while what changes is not published', async () => {
+    const { name, keys, kid, etag, hold, change } = await started()
+    const held = hold(await etag())
+    await waits(held, 50)
+    await change({ label: 'renamed' })
+    await register(server, { active: false }, keys)
+    const renamed = `${name}-renamed`
+    await server.send('PATCH', `/v1/projects/${name}`, { body: { name: renamed } })
+    expect(await waits(held)).toBe(true)
+    const body = { active: false }
+    await server.send('PATCH', `/v1/projects/${renamed}/jwt-keys/${kid}`, { body })
+    expect((await held).status).toBe(200)
+  })
+
+  test('is answered at once where the set is another one already', async () => {
+    const { hold } = await started()
+    const answer = await hold('"of yesterday"')
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('preference-applied')).toBe('wait=60')
+  })
+
+  test.for<[string, Record<string, string>, number]>([
+    ['without If-None-Match', { prefer: 'wait=60' }, 200],
+    ['with a wait of 0', { prefer: 'wait=0', 'if-none-match': '*' }, 304],
+    ['with a wait that is no number', { prefer: 'wait=soon', 'if-none-match': '*' }, 304],
+  ])('%s it is answered at once', async ([, headers, status]) => {
+    const answer = await fetch(base + jwksUrl, { headers })
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('preference-applied')).toBeNull()
+  })
+
+  test('is 404 when the project is deleted', async () => {
+    const { name, keys, kid, etag, hold, change } = await started()
+    await change({ active: false })
+    await server.send('DELETE', `${keys}/${kid}`)
+    const held = hold(await etag())
+    await waits(held, 50)
+    await server.send('DELETE', `/v1/projects/${name}`)
+    const answer = await held
+    expect(answer.status).toBe(404)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  })
+
+  test('HEAD and a list of tags wait as well', async () => {
+    const { jwks, etag, change } = await started()
+    const headers = { 'if-none-match': `"old", W/${await etag()}`, prefer: 'wait=30' }
+    const held = fetch(base + jwks, { method: 'HEAD', headers })
+    expect(await waits(held)).toBe(true)
+    await change({ active: false })
+    expect((await held).status).toBe(200)
+  })
+})
+
+test('a request waits 60 seconds at most', async () => {
+  const clock = testClock()
+  const other = await startApp({ clock })
+  const { etag, hold } = await started(other, await other.listen())
+  const held = hold(await etag(), 'wait=3600')
+  expect(await waits(held, 300)).toBe(true)
+  clock.advance(59_000)
+  expect(await waits(held, 300)).toBe(true)
+  clock.advance(1_000)
+  const answer = await held
+  expect(answer.status).toBe(304)
+  expect(answer.headers.get('preference-applied')).toBe('wait=60')
+  await other.close()
+})
+
+describe('places', () => {
+  let few: TestApp
+  let address: string
+  beforeAll(async () => {
+    few = await startApp({ config: { maxHeldRequests: 5 } })
+    address = await few.listen()
+  })
+  afterAll(() => few.close())
+
+  /** Asks by bare connections, and waits until all of them have their places. */
+  async function fill(jwks: string, etag: string) {
+    const connections = Array.from({ length: 5 }, () => rawConnection(address))
+    for (const { socket } of connections) {
+      const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`]
+      socket.write(lines(...request, 'Prefer: wait=60'))
+    }
+    await delay(100)
+    return connections
+  }
+
+  test('are bounded: beyond the bound the answer comes at once', async () => {
+    const project = await started(few, address)
+    const etag = await project.etag()
+    const connections = await fill(project.jwks, etag)
+    const beyond = await project.hold(etag)
+    expect(beyond.status).toBe(304)
+    expect(beyond.headers.get('preference-applied')).toBeNull()
+    await project.change({ active: false })
+    await Promise.all(connections.map(({ until }) => until(/HTTP\/1\.1 200 /)))
+    for (const { socket } of connections) socket.destroy()
+  })
+
+  test('are freed by clients that vanish, politely or by a reset', async () => {
+    const { jwks, etag, hold } = await started(few, address)
+    const tag = await etag()
+    for (let round = 0; round < 4; round += 1) {
+      const connections = await fill(jwks, tag)
+      expect(connections.every(({ received }) => received() === '')).toBe(true)
+      for (const { socket } of connections) {
+        if (round % 2 === 0) socket.destroy()
+        else socket.resetAndDestroy()
+      }
+      await Promise.all(connections.map(({ closed }) => closed))
+      await delay(100)
+    }
+    expect((await hold(tag, 'wait=1')).headers.get('preference-applied')).toBe('wait=1')
+  })
+})
+
+test('shutting down answers all of them, and each answer ends its connection', async () => {
+  const closing = await startApp()
+  const address = await closing.listen()
+  const { jwks, etag } = await started(closing, address)
+  const tag = await etag()
+  const connections = Array.from({ length: 50 }, () => rawConnection(address))
+  for (const { socket } of connections) {
+    const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${tag}`]
+    socket.write(lines(...request, 'Prefer: wait=60'))
+  }
+  await delay(200)
+  expect(connections.every(({ received }) => received() === '')).toBe(true)
+  const began = performance.now()
+  await closing.close()
+  for (const { closed } of connections) {
+    const answer = await closed
+    expect(answer).toMatch(/^HTTP\/1\.1 304 /)
+    expect(answer.toLowerCase()).toContain('connection: close')
+  }
+  expect(performance.now() - began).toBeLessThan(2_000)
+})

@@ -1,0 +1,133 @@
+import { createPrivateKey } from 'node:crypto'
+import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
+import { fixture } from '../../support/intake.ts'
+import { fetchJwks, jwksUrl, kidsOf, newProject, register } from '../../support/publishing.ts'
+import { keyFor } from '../../support/tokens.ts'
+
+let server: TestApp
+let discoveryUrl: string
+beforeAll(async () => {
+  server = await startApp()
+  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
+})
+afterAll(() => server.close())
+
+const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
+
+const members: Record<string, string[]> = {
+  RSA: ['kty', 'use', 'kid', 'n', 'e', 'alg'],
+  EC: ['kty', 'use', 'kid', 'crv', 'x', 'y', 'alg'],
+  OKP: ['kty', 'use', 'kid', 'crv', 'x', 'alg'],
+  AKP: ['kty', 'use', 'kid', 'alg', 'pub'],
+}
+
+describe('entries of the key set', () => {
+  test('keys of every kind: in order of registration, their own members and nothing else', async () => {
+    const { keys, jwks } = await newProject(server, 'kinds')
+    const algorithms = ['RSA', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA', 'ML-DSA-44'] as const
+    const kids: string[] = []
+    for (const algorithm of algorithms) {
+      const { publicKeyPem } = keyFor(algorithm)
+      kids.push(await register(server, { name: 'secret label', algorithm, publicKeyPem }, keys))
+    }
+    const { body } = await get(jwks)
+    const entries: Record<string, string>[] = JSON.parse(body).keys
+    expect(kidsOf(body)).toEqual(kids)
+    expect(entries.map(({ alg }) => alg)).toEqual(['RS256', ...algorithms.slice(1)])
+    for (const entry of entries) {
+      expect(Object.keys(entry)).toEqual(members[entry.kty ?? ''])
+      expect(entry.use).toBe('sig')
+      expect(Object.values(entry).every((value) => typeof value === 'string' && value !== '')).toBe(
+        true,
+      )
+    }
+    expect(body).not.toMatch(/secret label|null|"(d|p|q|dp|dq|qi|k|x5c|x5t|x5u|key_ops)"/)
+  })
+
+  test('RSA moduli have no leading zero octet and no padding', async () => {
+    const { keys, jwks } = await newProject(server, 'moduli')
+    for (let i = 0; i < 5; i += 1) {
+      const { publicKeyPem } = keyFor('RS256')
+      await register(server, { algorithm: 'RS256', publicKeyPem }, keys)
+    }
+    for (const { n, e } of (await get(jwks)).json().keys) {
+      expect(n).toMatch(/^[A-Za-z0-9_-]{342}$/)
+      expect(Buffer.from(n, 'base64url')[0]).toBeGreaterThanOrEqual(0x80)
+      expect(e).toBe('AQAB')
+    }
+  })
+
+  test.each([
+    ['p256', 'x', 'ES256', 43],
+    ['p256', 'y', 'ES256', 43],
+    ['p384', 'x', 'ES384', 64],
+    ['p384', 'y', 'ES384', 64],
+    ['p521', 'x', 'ES512', 88],
+    ['p521', 'y', 'ES512', 88],
+  ])(
+    '%s with leading zeros in %s: full length, and a token verifies',
+    async (curve, axis, alg, length) => {
+      const { keys, jwks } = await newProject(server, `short-${curve}-${axis}`)
+      const file = `material/ec_${curve}_short_${axis}`
+      const publicKeyPem = fixture(`${file}.pem`)
+      const kid = await register(server, { algorithm: alg, publicKeyPem }, keys)
+      const [entry] = (await get(jwks)).json().keys
+      expect([entry.x.length, entry.y.length]).toEqual([length, length])
+      expect(Buffer.from(entry[axis], 'base64url')[0]).toBe(0)
+      const token = await new SignJWT({})
+        .setProtectedHeader({ alg, kid })
+        .sign(createPrivateKey(fixture(`${file}.key`)))
+      const verified = await jwtVerify(token, createLocalJWKSet((await get(jwks)).json()))
+      expect(verified.protectedHeader.kid).toBe(kid)
+    },
+  )
+
+  test('keys stay until told otherwise: a new one takes none away', async () => {
+    const { keys, jwks } = await newProject(server, 'several')
+    const kids = [await register(server, {}, keys), await register(server, {}, keys)]
+    kids.push(await register(server, {}, keys))
+    expect(kidsOf((await get(jwks)).body)).toEqual(kids)
+  })
+})
+
+describe('discovery', () => {
+  test('is complete, and names what is there and nothing else', async () => {
+    const { id, keys } = await newProject(server, 'found')
+    const { publicKeyPem } = keyFor('ES384')
+    await register(server, { algorithm: 'ES384', publicKeyPem }, keys)
+    await register(server, { active: false }, keys)
+    const issuer = `${publicUrl}/v1/projects/${id}`
+    const answer = await get(`/v1/projects/${id}/.well-known/openid-configuration`)
+    expect(answer.headers['content-type']).toBe('application/json')
+    expect(answer.json()).toEqual({
+      issuer,
+      jwks_uri: `${issuer}/.well-known/jwks.json`,
+      response_types_supported: ['id_token'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: ['ES384', 'RS256'],
+    })
+  })
+
+  test('the addresses that it names answer 200, with the key set', async () => {
+    const { jwks_uri, issuer } = (await get(discoveryUrl)).json()
+    const path = (url: string) => url.slice(publicUrl.length)
+    expect((await get(path(jwks_uri))).body).toBe((await get(jwksUrl)).body)
+    const found = await get(`${path(issuer)}/.well-known/openid-configuration`)
+    expect(found.json().issuer).toBe(issuer)
+  })
+
+  test.each(['payments', 'nope'])('by the name %s it is a 404 that says so', async (name) => {
+    const answer = await get(`/v1/projects/${name}/.well-known/openid-configuration`)
+    expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
+    expect(answer.json().detail).toContain('by the id of the project alone')
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.headers['access-control-allow-origin']).toBe('*')
+  })
+
+  test('of a project that does not exist it is project_not_found', async () => {
+    const url = '/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71/.well-known/openid-configuration'
+    expect((await get(url)).json().code).toBe('project_not_found')
+  })
+})

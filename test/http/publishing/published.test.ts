@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import {
+  change,
+  fetchJwks,
+  jwksUrl,
+  keysUrl,
+  maxAgeOf,
+  newProject,
+  register,
+} from '../../support/publishing.ts'
+
+let server: TestApp
+let byId: string
+let discoveryUrl: string
+beforeAll(async () => {
+  server = await startApp()
+  byId = `/v1/projects/${server.project.id}/.well-known/jwks.json`
+  discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
+})
+afterAll(() => server.close())
+
+const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
+
+describe('what is there and what is not', () => {
+  test('a new project and one with all keys off have an empty set, to be cached for a short time', async () => {
+    const { keys, jwks } = await newProject(server, 'empty')
+    await register(server, { active: false }, keys)
+    const answer = await get(jwks)
+    expect(answer.statusCode).toBe(200)
+    expect(answer.body).toBe('{"keys":[]}')
+    expect(maxAgeOf(answer.headers)).toBe(60)
+  })
+
+  test.each(['nope', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'team%2Fapp', '%00', 'A'.repeat(300)])(
+    'the project %s is not there: 404, not to be cached, readable by every origin',
+    async (name) => {
+      const answer = await get(`/v1/projects/${name}/.well-known/jwks.json`)
+      expect(answer.json()).toMatchObject({ status: 404, code: 'project_not_found' })
+      expect(answer.headers['content-type']).toBe('application/problem+json')
+      expect(answer.headers['cache-control']).toBe('no-store')
+      expect(answer.headers['access-control-allow-origin']).toBe('*')
+    },
+  )
+
+  test('a deleted project is gone at once, by name and by id, and its name begins anew', async () => {
+    const { id, keys, jwks } = await newProject(server, 'reborn')
+    const kid = await register(server, {}, keys)
+    const old = `/v1/projects/${id}/.well-known/jwks.json`
+    expect((await get(jwks)).body).toBe((await get(old)).body)
+    await server.send('PATCH', `${keys}/${kid}`, { body: { active: false } })
+    await server.send('DELETE', `${keys}/${kid}`)
+    expect((await server.send('DELETE', '/v1/projects/reborn')).statusCode).toBe(204)
+    expect((await get(jwks)).statusCode).toBe(404)
+    expect((await get(old)).statusCode).toBe(404)
+    const again = await newProject(server, 'reborn')
+    expect(again.id).not.toBe(id)
+    expect((await get(jwks)).body).toBe('{"keys":[]}')
+    expect((await get(old)).statusCode).toBe(404)
+  })
+
+  test('a renamed project answers by its new name and its id at once', async () => {
+    const { id, jwks } = await newProject(server, 'old-name')
+    expect((await get(jwks)).statusCode).toBe(200)
+    await server.send('PATCH', '/v1/projects/old-name', { body: { name: 'new-name' } })
+    expect((await get(jwks)).statusCode).toBe(404)
+    expect((await get('/v1/projects/NEW-name/.well-known/jwks.json')).statusCode).toBe(200)
+    expect((await get(`/v1/projects/${id}/.well-known/jwks.json`)).statusCode).toBe(200)
+  })
+
+  test.each(['/', '//', '?', '?v=1&v=2&__proto__=1', '#x'])(
+    'with %s appended it is 200 or 404, never a redirect',
+    async (suffix) => {
+      const answer = await get(byId + suffix)
+      expect(answer.statusCode).toBe(suffix.startsWith('/') ? 404 : 200)
+      expect(answer.headers).not.toHaveProperty('location')
+    },
+  )
+
+  test.each(['//v1/projects/payments/.well-known/jwks.json', jwksUrl.toUpperCase()])(
+    '%s is not the address',
+    async (url) => {
+      expect((await get(url)).statusCode).toBe(404)
+    },
+  )
+
+  test('other well-known addresses are a clean 404', async () => {
+    for (const url of [
+      `/.well-known/openid-configuration/v1/projects/${server.project.id}`,
+      `/v1/projects/${server.project.id}/.well-known/oauth-authorization-server`,
+    ]) {
+      expect((await get(url)).json().code).toBe('route_not_found')
+    }
+  })
+
+  test('a wrong verb is 405 with Allow', async () => {
+    const answer = await server.inject({ method: 'POST', url: jwksUrl, payload: '{' })
+    expect(answer.statusCode).toBe(405)
+    expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS')
+  })
+})
+
+describe('who asks makes no difference', () => {
+  test.each([
+    ['nobody', {}],
+    ['an invalid API key', { 'x-api-key': 'pubring_nope' }],
+    ['a cookie', { cookie: 'session=1' }],
+    ['Authorization', { authorization: 'Bearer x' }],
+    ['another Host', { host: 'evil.example', 'x-forwarded-host': 'evil.example' }],
+    ['forwarded headers', { forwarded: 'host=evil.example', 'x-forwarded-proto': 'http' }],
+    ['an encoding', { 'accept-encoding': 'gzip, br' }],
+  ])('%s', async (_name, headers: Record<string, string>) => {
+    for (const url of [jwksUrl, byId, `${byId}?x=1`, discoveryUrl]) {
+      const plain = await get(url)
+      const answer = await get(url, headers)
+      expect(answer.statusCode).toBe(200)
+      expect(answer.body).toBe(plain.body)
+      expect(answer.headers.etag).toBe(plain.headers.etag)
+      expect(answer.headers).not.toHaveProperty('set-cookie')
+      expect(answer.headers).not.toHaveProperty('content-encoding')
+    }
+  })
+
+  test('a revoked API key, a reader and an admin get the same', async () => {
+    const secret = await server.apiKey('reader')
+    for (const key of [secret, server.admin]) {
+      expect((await get(jwksUrl, { 'x-api-key': key })).body).toBe((await get(jwksUrl)).body)
+    }
+  })
+})
+
+describe('content type', () => {
+  const special = 'application/jwk-set+json'
+  test.each([
+    [undefined, 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/json', 'application/json'],
+    ['application/*', 'application/json'],
+    ['text/html', 'application/json'],
+    ['application/jwk+json', 'application/json'],
+    ['application/json;q=0', 'application/json'],
+    ['application/jwk-set+json;q=0', 'application/json'],
+    ['application/json, application/jwk-set+json', 'application/json'],
+    ['application/jwk-set+json;q=0.5, application/json', 'application/json'],
+    ['application/jwk-set+json;q=x', 'application/json'],
+    [special, special],
+    ['Application/JWK-Set+JSON', special],
+    ['application/jwk-set+json, */*;q=0.1', special],
+    ['application/jwk-set+json, application/json;q=0.9', special],
+  ])('Accept: %s gives %s', async (accept, type) => {
+    const answer = await get(jwksUrl, accept === undefined ? {} : { accept })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers['content-type']).toBe(type)
+    expect(answer.headers.vary).toBe('Accept')
+    expect(answer.body).toBe((await get(jwksUrl)).body)
+  })
+})
+
+test('Vary tells caches that the media type of the key set is chosen, 304 included', async () => {
+  for (const accept of ['application/json', 'application/jwk-set+json']) {
+    const { headers } = await get(jwksUrl, { accept })
+    const known = await get(jwksUrl, { accept, 'if-none-match': String(headers.etag) })
+    expect([known.statusCode, known.headers.vary]).toEqual([304, 'Accept'])
+  }
+  expect((await get(discoveryUrl)).headers.vary).toBeUndefined()
+})
+
+describe('ETag', () => {
+  test.each([
+    ['the tag', (tag: string) => tag],
+    ['the tag as a weak one', (tag: string) => `W/${tag}`],
+    ['a list with the tag', (tag: string) => `"a", W/"b" , ${tag}`],
+    ['an asterisk', () => '*'],
+  ])(
+    'If-None-Match with %s: 304 without content, with ETag, Cache-Control and CORS',
+    async (_name, header) => {
+      for (const url of [jwksUrl, discoveryUrl]) {
+        const etag = String((await get(url)).headers.etag)
+        expect(etag).toMatch(/^"[\w-]+"$/)
+        const answer = await get(url, { 'if-none-match': header(etag) })
+        expect(answer.statusCode).toBe(304)
+        expect(answer.body).toBe('')
+        expect(answer.headers).not.toHaveProperty('content-type')
+        expect(answer.headers).toMatchObject({
+          etag,
+          'cache-control': 'public, max-age=60',
+          'access-control-allow-origin': '*',
+        })
+      }
+    },
+  )
+
+  test.each(['"other"', 'W/"other"', 'nonsense', ''])(
+    'If-None-Match: %s gives 200',
+    async (tag) => {
+      expect((await get(jwksUrl, { 'if-none-match': tag })).statusCode).toBe(200)
+    },
+  )
+
+  test('changes with the bytes and comes back with them; what is not published leaves it alone', async () => {
+    const before = await get(jwksUrl)
+    const kid = await register(server)
+    const after = await get(jwksUrl, { 'if-none-match': String(before.headers.etag) })
+    expect(after.statusCode).toBe(200)
+    await change(server, kid, { label: 'not published' })
+    expect((await get(jwksUrl)).headers.etag).toBe(after.headers.etag)
+    await change(server, kid, { active: false })
+    const again = await get(jwksUrl)
+    expect(again.body).toBe(before.body)
+    expect(again.headers.etag).toBe(before.headers.etag)
+  })
+})
+
+describe('HEAD and OPTIONS', () => {
+  test('HEAD has the status and headers of GET, and no content', async () => {
+    for (const url of [jwksUrl, discoveryUrl, '/v1/projects/nope/.well-known/jwks.json']) {
+      const [one, head] = [await get(url), await server.inject({ method: 'HEAD', url })]
+      const told = ({ date: _date, 'x-request-id': _id, ...rest }: Record<string, unknown>) => rest
+      expect(head.statusCode).toBe(one.statusCode)
+      expect(told(head.headers)).toEqual(told(one.headers))
+      expect(head.body).toBe('')
+    }
+  })
+
+  test('the preflight needs no API key and allows every origin, without credentials', async () => {
+    const headers = {
+      origin: 'https://app.example',
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match, prefer',
+    }
+    for (const url of [jwksUrl, discoveryUrl]) {
+      const answer = await server.inject({ method: 'OPTIONS', url, headers })
+      expect(answer.statusCode).toBe(204)
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'GET, HEAD',
+        'access-control-allow-headers': '*',
+      })
+      expect(answer.headers).not.toHaveProperty('access-control-allow-credentials')
+      expect((await get(url, headers)).headers['access-control-allow-origin']).toBe('*')
+    }
+  })
+
+  test('the management API is for no other origin', async () => {
+    const answer = await server.send('GET', keysUrl, { headers: { origin: 'https://app.example' } })
+    expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
+  })
+})

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Event } from '../../../src/contract/events.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
+import { ecKey, privatePem } from '../../support/pem.ts'
+import { change, keysUrl, register } from '../../support/publishing.ts'
+
+let server: TestApp
+const eventsUrl = '/v1/projects/payments/events'
+beforeAll(async () => {
+  server = await startApp()
+})
+afterAll(() => server.close())
+
+const page = async (url: string): Promise<Event[]> => (await server.send('GET', url)).json()
+
+test('every change of a project and its keys is an event: who, when, what', async () => {
+  const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'told' } })).json()
+  const keys = '/v1/projects/told/jwt-keys'
+  const writer = { 'x-api-key': await server.apiKey('writer') }
+  const kid = await register(server, {}, keys)
+  const patched = await server.send('PATCH', `${keys}/${kid}`, {
+    body: { active: false, label: 'off' },
+    headers: writer,
+  })
+  await server.send('PATCH', `${keys}/${kid}`, { body: { active: false } })
+  await server.send('POST', keys, {
+    body: { name: 'n', algorithm: 'ES256', publicKeyPem: privatePem(ecKey()) },
+  })
+  await server.send('DELETE', `${keys}/${kid}`)
+  await server.send('PATCH', '/v1/projects/told', { body: { name: 'retold' } })
+  const events = await page(`/v1/projects/${id}/events`)
+  expect(events.map(({ revision, type }) => [revision, type])).toEqual([
+    [1, 'project.created'],
+    [2, 'key.created'],
+    [3, 'key.updated'],
+    [4, 'private_key.refused'],
+    [5, 'key.deleted'],
+    [6, 'project.renamed'],
+  ])
+  expect(events[2]).toEqual({
+    revision: 3,
+    type: 'key.updated',
+    time: patched.json().updateTime,
+    actor: { apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'a writer' },
+    subject: { type: 'key', id: kid },
+    changes: { label: { from: 'n', to: 'off' }, active: { from: true, to: false } },
+    requestId: patched.headers['x-request-id'],
+    hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  expect(JSON.stringify(events)).not.toMatch(/PRIVATE KEY|PUBLIC KEY|null|pubring_/)
+})
+
+describe('pages', () => {
+  test('of 50, or as many as asked for, up to 200; the links lead through all of them', async () => {
+    const kid = await register(server)
+    for (let i = 0; i < 60; i += 1) await change(server, kid, { label: `l${i}` })
+    expect((await page(eventsUrl)).length).toBe(50)
+    const all = await page(`${eventsUrl}?limit=200`)
+    expect(all.map(({ revision }) => revision)).toEqual(all.map((_, i) => i + 1))
+    const found: Event[] = []
+    let next: string | undefined = `${eventsUrl}?limit=25`
+    while (next !== undefined) {
+      const answer = await server.send('GET', next, { headers: { host: 'evil.example' } })
+      found.push(...answer.json())
+      const [, link] = /^<(.+)>; rel="next"$/.exec(String(answer.headers.link ?? '')) ?? []
+      expect(
+        link?.startsWith(`${publicUrl}/v1/projects/${server.project.id}/events?`) ?? true,
+      ).toBe(true)
+      next = link?.slice(publicUrl.length)
+    }
+    expect(found).toEqual(all)
+    expect(await page(`${eventsUrl}?after=${all.length}`)).toEqual([])
+    expect((await page(`${eventsUrl}?after=${all.length - 1}`)).length).toBe(1)
+    expect(await page(`${eventsUrl}?after=999999999999999`)).toEqual([])
+  })
+
+  test.each([
+    'limit=0',
+    'limit=201',
+    'limit=x',
+    'after=-1',
+    'after=1.5',
+    'after=',
+    'afterwards=1',
+    'after=1&after=2',
+  ])('?%s is refused', async (query) => {
+    const answer = await server.send('GET', `${eventsUrl}?${query}`)
+    expect(answer.json()).toMatchObject({ status: 400, code: 'invalid_request' })
+  })
+
+  test.each([
+    ['application/json', 'application/json'],
+    ['*/*', 'application/json'],
+    ['application/json, text/event-stream', 'application/json'],
+    ['text/event-stream;q=0', 'application/json'],
+  ])('Accept: %s gives a page', async (accept, type) => {
+    const answer = await server.send('GET', eventsUrl, { headers: { accept } })
+    expect(answer.headers['content-type']).toBe(type)
+    expect(answer.headers.vary).toBe('Accept')
+  })
+
+  test('HEAD is a page without content, also for a stream', async () => {
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const answer = await server.send('HEAD', eventsUrl, { headers: { accept } })
+      expect(answer.statusCode).toBe(200)
+      expect(answer.body).toBe('')
+    }
+  })
+})
+
+describe('who may read which ledger', () => {
+  test('a reader of the project does; one of another project is told that it is not there', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'mine' } })
+    const { id } = (await server.send('GET', '/v1/projects/mine')).json()
+    const headers = { 'x-api-key': await server.apiKey('reader', id) }
+    expect((await server.send('GET', '/v1/projects/mine/events', { headers })).statusCode).toBe(200)
+    const foreign = await server.send('GET', eventsUrl, { headers })
+    expect(foreign.json().code).toBe('project_not_found')
+    const none = await server.send('GET', eventsUrl, { headers: { 'x-api-key': '' } })
+    expect(none.json().code).toBe('missing_api_key')
+  })
+
+  test('that of a deleted project stays readable to an unbound admin by id, and to nobody else', async () => {
+    const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
+    const bound = await server.apiKey('admin', server.project.id)
+    await server.send('DELETE', '/v1/projects/gone')
+    const events = await page(`/v1/projects/${id.toUpperCase()}/events`)
+    expect(events.map(({ type }) => type)).toEqual(['project.created', 'project.deleted'])
+    const refused = async (url: string, secret: string) =>
+      (await server.send('GET', url, { headers: { 'x-api-key': secret } })).json().code
+    expect(await refused('/v1/projects/gone/events', server.admin)).toBe('project_not_found')
+    for (const secret of [await server.apiKey('writer'), bound]) {
+      expect(await refused(`/v1/projects/${id}/events`, secret)).toBe('project_not_found')
+    }
+  })
+
+  test.each([
+    '00000000-0000-0000-0000-000000000000',
+    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+    'nope',
+  ])('%s is no project', async (id) => {
+    const answer = await server.send('GET', `/v1/projects/${id}/events`)
+    expect(answer.json().code).toBe('project_not_found')
+  })
+
+  test("the registry's ledger has projects and API keys, for unbound admins alone", async () => {
+    const events = await page('/v1/events?limit=200')
+    const types = new Set(events.map(({ type }) => type))
+    expect([...types].sort()).toEqual(
+      [
+        'api_key.created',
+        'api_key.deleted',
+        'project.created',
+        'project.deleted',
+        'project.renamed',
+      ].filter((type) => types.has(type)),
+    )
+    expect(types.has('api_key.created')).toBe(true)
+    expect(events.map(({ revision }) => revision)).toEqual(events.map((_, i) => i + 1))
+    const answer = await server.send('GET', '/v1/events?limit=1')
+    expect(answer.headers.link).toBe(`<${publicUrl}/v1/events?limit=1&after=1>; rel="next"`)
+    for (const secret of [
+      await server.apiKey('admin', server.project.id),
+      await server.apiKey('writer'),
+    ]) {
+      const refused = await server.send('GET', '/v1/events', { headers: { 'x-api-key': secret } })
+      expect(refused.json().code).toBe('insufficient_role')
+    }
+  })
+})
+
+test('a key limit, a conflict or a refused change leaves no event', async () => {
+  const kid = await register(server)
+  const before = await page(`${eventsUrl}?limit=200`)
+  await server.send('DELETE', `${keysUrl}/${kid}`)
+  await server.send('PATCH', `${keysUrl}/${kid}`, {
+    body: { label: 'x' },
+    headers: { 'if-match': '"x"' },
+  })
+  await server.send('PATCH', `${keysUrl}/${kid}`, { body: {} })
+  expect(await page(`${eventsUrl}?limit=200`)).toEqual(before)
+})

@@ -1,0 +1,226 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { testClock } from '../../support/clock.ts'
+import { ecKey } from '../../support/pem.ts'
+import { change, fetchJwks, keysUrl, register } from '../../support/publishing.ts'
+
+const clock = testClock()
+let server: TestApp
+let writer: string
+beforeAll(async () => {
+  server = await startApp({ clock, config: { maxKeysPerProject: 500 } })
+  writer = await server.apiKey('writer', server.project.id)
+})
+afterAll(() => server.close())
+
+const address = (kid: string) => `${keysUrl}/${kid}`
+const patch = (kid: string, body: unknown, headers: Record<string, string> = {}) =>
+  server.send('PATCH', address(kid), { body, headers: { 'x-api-key': writer, ...headers } })
+const remove = (kid: string, headers: Record<string, string> = {}) =>
+  server.send('DELETE', address(kid), { headers: { 'x-api-key': writer, ...headers } })
+const read = async (kid: string) => (await server.send('GET', address(kid))).json()
+const soon = (ms: number) => new Date(clock.now() + ms).toISOString()
+
+describe('PATCH', () => {
+  test('changes what it names and nothing else, and answers the key as GET does', async () => {
+    const kid = await register(server)
+    const before = await read(kid)
+    clock.advance(5)
+    const answer = await patch(kid, { label: '  renamed ' })
+    expect(answer.statusCode).toBe(200)
+    const { label, updateTime } = answer.json()
+    expect(label).toBe('renamed')
+    expect(updateTime > before.updateTime).toBe(true)
+    expect(answer.json()).toEqual({ ...before, label, updateTime })
+    const got = await server.send('GET', address(kid))
+    expect(got.json()).toEqual(answer.json())
+    expect(got.headers.etag).toBe(answer.headers.etag)
+  })
+
+  test('takes application/merge-patch+json, and a project by its id', async () => {
+    const kid = await register(server)
+    const url = `/v1/projects/${server.project.id}/jwt-keys/${kid.toUpperCase()}`
+    const headers = { 'content-type': 'application/merge-patch+json; charset=UTF-8' }
+    const answer = await server.send('PATCH', url, { body: { active: false }, headers })
+    expect(answer.json().active).toBe(false)
+  })
+
+  test.each([
+    ['nothing', () => ({})],
+    ['the same label', () => ({ label: 'n' })],
+    ['the same state', () => ({ active: true })],
+    ['the same expireTime', (time: string) => ({ expireTime: time.replace('Z', '+00:00') })],
+  ])('%s changes nothing: updateTime, revision and ETag stay', async (_name, body) => {
+    const expireTime = soon(3_600_000)
+    const kid = await register(server, { expireTime })
+    const before = await server.send('GET', address(kid))
+    const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
+    const at = await revision()
+    clock.advance(5)
+    const answer = await patch(kid, body(expireTime))
+    expect(answer.statusCode).toBe(200)
+    expect(answer.body).toBe(before.body)
+    expect(answer.headers.etag).toBe(before.headers.etag)
+    expect(await revision()).toBe(at)
+  })
+
+  test('expireTime is set, moved and cleared by null', async () => {
+    const kid = await register(server)
+    const first = soon(60_000)
+    expect((await patch(kid, { expireTime: first })).json().expireTime).toBe(first)
+    const second = soon(120_000)
+    expect((await patch(kid, { expireTime: second })).json().expireTime).toBe(second)
+    expect((await patch(kid, { expireTime: null })).json()).not.toHaveProperty('expireTime')
+  })
+
+  test.each([
+    ['a read-only member', { kid: 'x' }, '/kid', 'unknown_field'],
+    [
+      'another read-only member',
+      { createTime: '2020-01-01T00:00:00Z' },
+      '/createTime',
+      'unknown_field',
+    ],
+    ['the project', { projectId: 'x' }, '/projectId', 'unknown_field'],
+    ['a misspelt member', { lable: 'x' }, '/lable', 'unknown_field'],
+    ['text for a boolean', { active: 'false' }, '/active', 'wrong_type'],
+    ['a number for a boolean', { active: 0 }, '/active', 'wrong_type'],
+    ['null for a boolean', { active: null }, '/active', 'wrong_type'],
+    ['null for the label', { label: null }, '/label', 'wrong_type'],
+    ['a blank label', { label: ' \t ' }, '/label', 'too_short'],
+    ['a NUL in the label', { label: 'a\u0000b' }, '/label', 'text_invalid'],
+    ['a number for a time', { expireTime: 1_900_000_000 }, '/expireTime', 'wrong_type'],
+    ['a day that is none', { expireTime: '2099-02-30T00:00:00Z' }, '/expireTime', 'time_invalid'],
+    ['a time without a zone', { expireTime: '2099-01-01T00:00:00' }, '/expireTime', 'time_invalid'],
+    ['a time in the past', { expireTime: '2020-01-01T00:00:00Z' }, '/expireTime', 'time_past'],
+    ['a prototype', JSON.parse('{"__proto__":{"active":false}}'), '/__proto__', 'unknown_field'],
+  ])('%s is refused, and nothing changes', async (_name, body, pointer, code) => {
+    const kid = await register(server)
+    const before = await read(kid)
+    const answer = await patch(kid, body)
+    expect(answer.json()).toMatchObject({ code: 'invalid_request', errors: [{ pointer, code }] })
+    expect(answer.json().errors.length).toBe(1)
+    expect(await read(kid)).toEqual(before)
+  })
+
+  test.each(['[]', '"x"', 'null', '', '{"label":'])('the body %j is refused', async (body) => {
+    expect((await patch(await register(server), body)).statusCode).toBe(400)
+  })
+
+  test('a key of another project, an unknown one and no UUID are key_not_found', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+    const foreign = await register(server, {}, '/v1/projects/other/jwt-keys')
+    for (const kid of [foreign, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'nope']) {
+      expect((await patch(kid, { active: false })).json().code).toBe('key_not_found')
+      expect((await remove(kid)).json().code).toBe('key_not_found')
+    }
+    const url = `/v1/projects/other/jwt-keys/${foreign}`
+    expect((await server.send('GET', url)).json().active).toBe(true)
+    const headers = { 'x-api-key': writer }
+    const answer = await server.send('PATCH', url, { body: { active: false }, headers })
+    expect(answer.json().code).toBe('project_not_found')
+  })
+
+  test('a reader may neither PATCH nor DELETE', async () => {
+    const kid = await register(server)
+    const headers = { 'x-api-key': await server.apiKey('reader') }
+    expect((await patch(kid, { active: false }, headers)).json().code).toBe('insufficient_role')
+    expect((await remove(kid, headers)).json().code).toBe('insufficient_role')
+  })
+})
+
+describe('the states of a key', () => {
+  test('off, off again, on, off, delete: each is what it says, and gone is gone', async () => {
+    const kid = await register(server)
+    const created = await read(kid)
+    clock.advance(5)
+    const off = await patch(kid, { active: false })
+    expect(off.json()).toMatchObject({ active: false })
+    expect(off.json().updateTime > created.updateTime).toBe(true)
+    const listed = (query: string) =>
+      server.send('GET', keysUrl + query).then((list) => list.body.includes(kid))
+    expect(await listed('')).toBe(true)
+    expect(await listed('?active=true')).toBe(false)
+    expect((await patch(kid, { active: false })).body).toBe(off.body)
+    expect((await patch(kid, { active: true })).json().active).toBe(true)
+    expect((await remove(kid)).json().code).toBe('key_active')
+    await change(server, kid, { active: false })
+    expect((await remove(kid)).statusCode).toBe(204)
+    expect(await listed('')).toBe(false)
+    for (const answer of [await patch(kid, { active: true }), await remove(kid)]) {
+      expect(answer.json().code).toBe('key_not_found')
+    }
+    expect((await server.send('GET', address(kid))).json().code).toBe('key_not_found')
+  })
+
+  test('the last active key may go; then the key set is empty, and says so', async () => {
+    await server.send('POST', '/v1/projects', { body: { name: 'single' } })
+    const url = '/v1/projects/single/jwt-keys'
+    const kid = await register(server, {}, url)
+    await server.send('PATCH', `${url}/${kid}`, { body: { active: false } })
+    const jwks = '/v1/projects/single/.well-known/jwks.json'
+    expect((await fetchJwks(server, {}, jwks)).body).toBe('{"keys":[]}')
+    expect((await server.send('DELETE', `${url}/${kid}`)).statusCode).toBe(204)
+    expect((await fetchJwks(server, {}, jwks)).body).toBe('{"keys":[]}')
+  })
+
+  test('an expired key comes back by a new or cleared expireTime alone', async () => {
+    const kid = await register(server, { expireTime: soon(1_000) })
+    clock.advance(2_000)
+    const expired = await read(kid)
+    expect(expired.active).toBe(false)
+    for (const body of [{ active: true }, { active: true, expireTime: expired.expireTime }]) {
+      const refused = await patch(kid, body)
+      expect(refused.json().errors).toMatchObject([{ pointer: '/active', code: 'key_expired' }])
+    }
+    const sentBack = await patch(kid, { label: 'late', expireTime: expired.expireTime })
+    expect(sentBack.json()).toMatchObject({ label: 'late', active: false })
+    const renewed = await patch(kid, { expireTime: soon(60_000), active: true })
+    expect(renewed.json().active).toBe(true)
+    clock.advance(61_000)
+    expect((await read(kid)).active).toBe(false)
+    expect((await patch(kid, { expireTime: null })).json().active).toBe(true)
+  })
+
+  test('an expired key can be deleted', async () => {
+    const kid = await register(server, { expireTime: soon(1_000) })
+    expect((await remove(kid)).json().code).toBe('key_active')
+    clock.advance(1_001)
+    expect((await remove(kid)).statusCode).toBe(204)
+  })
+
+  test('convergedTime is the last change of what is published, one second and max-age on', async () => {
+    const kid = await register(server)
+    const { createTime, details } = await read(kid)
+    expect(Date.parse(details.convergedTime) - Date.parse(createTime)).toBe(61_000)
+    clock.advance(1_000)
+    await change(server, kid, { label: 'renamed' })
+    expect((await read(kid)).details.convergedTime).toBe(details.convergedTime)
+    await change(server, kid, { active: false })
+    const off = await read(kid)
+    expect(Date.parse(off.details.convergedTime) - Date.parse(off.updateTime)).toBe(61_000)
+  })
+})
+
+describe('DELETE', () => {
+  test.each([
+    ['with a JSON content type and no body', { 'content-type': 'application/json' }],
+    [
+      'with Content-Length: 0',
+      { 'content-type': 'application/json; charset=utf-8', 'content-length': '0' },
+    ],
+    ['with no header at all', {}],
+  ])('works %s', async (_name, headers: Record<string, string>) => {
+    const kid = await register(server, { active: false })
+    const answer = await remove(kid, headers)
+    expect(answer.statusCode, answer.body).toBe(204)
+    expect(answer.body).toBe('')
+  })
+
+  test('the same public key can then be registered again, under a new kid', async () => {
+    const { publicKeyPem } = ecKey()
+    const kid = await register(server, { publicKeyPem, active: false })
+    await remove(kid)
+    expect(await register(server, { publicKeyPem })).not.toBe(kid)
+  })
+})

@@ -1,0 +1,241 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { importItem, importItems, sendImport } from '../../support/imports.ts'
+import { fixture } from '../../support/intake.ts'
+import { ecKey, privatePem } from '../../support/pem.ts'
+
+let server: TestApp
+let project: string
+let projects = 0
+beforeAll(async () => {
+  server = await startApp({ config: { maxImportKeys: 40, maxKeysPerProject: 60 } })
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  project = await newProject()
+})
+
+async function newProject(): Promise<string> {
+  projects += 1
+  const body = { name: `project-${projects}` }
+  return (await server.send('POST', '/v1/projects', { body })).json().name
+}
+const into = (keys: unknown, more: { project?: string; dryRun?: boolean } = {}) =>
+  sendImport(server, keys, { project, ...more })
+const list = async (name = project) =>
+  (await server.send('GET', `/v1/projects/${name}/jwt-keys`)).json()
+const revision = async () => (await server.send('GET', `/v1/projects/${project}`)).json().revision
+const events = async (): Promise<{ type: string; subject: { id: string } }[]> =>
+  (await server.send('GET', `/v1/projects/${project}/events`)).json()
+const codes = (answer: { json(): { errors?: { pointer: string; code: string }[] } }) =>
+  (answer.json().errors ?? []).map(({ pointer, code }) => `${pointer} ${code}`)
+
+describe('all or none', () => {
+  test('ten keys of which the sixth has 1024 bits: none is in, and the sixth is named', async () => {
+    const keys = importItems(10)
+    keys[5] = importItem({ algorithm: 'RSA', publicKeyPem: fixture('keys/rsa/bits-1024.pem') })
+    const refused = await into(keys)
+    expect(refused.statusCode).toBe(400)
+    expect(refused.json()).toMatchObject({ code: 'import_refused' })
+    expect(codes(refused)).toEqual(['/keys/5/publicKeyPem rsa_modulus_too_small'])
+    expect(await list()).toEqual([])
+    expect(await revision()).toBe(1)
+    keys[5] = importItem()
+    expect((await into(keys)).json()).toMatchObject({ created: 10, present: 0 })
+  })
+
+  test('a second run finds all of them present and changes nothing', async () => {
+    const keys = importItems(3)
+    const first = (await into(keys)).json()
+    const before = await revision()
+    const second = (await into([...keys, importItem()])).json()
+    expect(second).toMatchObject({ created: 1, present: 3 })
+    expect(second.items.slice(0, 3)).toEqual(
+      first.items.map(({ kid }: { kid: string }) => ({ outcome: 'present', kid })),
+    )
+    expect(await revision()).toBe(before + 1)
+    expect((await into(keys)).json()).toMatchObject({ created: 0, present: 3 })
+    expect(await revision()).toBe(before + 1)
+  })
+
+  test('every refused item is named, whatever is wrong with it, and in order', async () => {
+    const twice = importItem()
+    const answer = await into([
+      importItem(),
+      { ...importItem(), algorithm: 'HS256' },
+      importItem({ name: '' }),
+      'no key',
+      importItem({ publicKeyPem: fixture('keys/rsa/bits-1024.pem'), algorithm: 'RSA' }),
+      twice,
+      twice,
+      importItem({ algorithm: 'ES384' }),
+      importItem({ expireTime: '2020-01-01T00:00:00Z' }),
+      { ...importItem(), lable: 'x' },
+    ])
+    expect(answer.statusCode).toBe(400)
+    expect(codes(answer)).toEqual([
+      '/keys/1/algorithm unknown_value',
+      '/keys/2/name too_short',
+      '/keys/3 wrong_type',
+      '/keys/4/publicKeyPem rsa_modulus_too_small',
+      '/keys/6/publicKeyPem duplicate_key',
+      '/keys/7/publicKeyPem algorithm_mismatch',
+      '/keys/8/expireTime time_past',
+      '/keys/9/lable unknown_field',
+    ])
+    expect(await list()).toEqual([])
+  })
+
+  test('each key has its own event, and its revision', async () => {
+    const report = (await into(importItems(3))).json()
+    const kids = report.items.map(({ kid }: { kid: string }) => kid)
+    const [, ...created] = await events()
+    expect(created).toMatchObject(
+      kids.map((id: string, index: number) => ({
+        revision: index + 2,
+        type: 'key.created',
+        subject: { type: 'key', id },
+      })),
+    )
+    expect(await revision()).toBe(4)
+    expect((await list()).map(({ id }: { id: string }) => id)).toEqual(kids)
+  })
+
+  test('a dry run says the same and stores nothing', async () => {
+    const keys = importItems(3)
+    await into([keys[1]])
+    const dry = await into(keys, { dryRun: true })
+    expect(dry.statusCode).toBe(200)
+    expect(dry.json()).toMatchObject({ created: 2, present: 1 })
+    expect(await revision()).toBe(2)
+    const { items, ...report } = dry.json()
+    const { items: real, ...done } = (await into(keys)).json()
+    expect(done).toEqual(report)
+    const outcomes = (all: { outcome: string }[]) => all.map(({ outcome }) => outcome)
+    expect(outcomes(real)).toEqual(outcomes(items))
+  })
+})
+
+describe('private keys', () => {
+  test('one in the middle: nothing is imported, and the ledger says so', async () => {
+    const keys = importItems(5)
+    keys[2] = importItem({ publicKeyPem: privatePem(ecKey()) })
+    const answer = await into(keys, { dryRun: true })
+    expect(codes(answer)).toEqual(['/keys/2/publicKeyPem private_key_submitted'])
+    expect(await list()).toEqual([])
+    expect((await events()).map(({ type }) => type)).toEqual([
+      'project.created',
+      'private_key.refused',
+    ])
+  })
+
+  test('one in a label, and one in an item without the right form', async () => {
+    const answer = await into([
+      importItem({ name: privatePem(ecKey()) }),
+      { ...importItem({ label: privatePem(ecKey()) }), algorithm: 1 },
+    ])
+    expect(codes(answer)).toEqual([
+      '/keys/0/name private_key_submitted',
+      '/keys/1 private_key_submitted',
+    ])
+    expect((await events()).filter(({ type }) => type === 'private_key.refused')).toHaveLength(2)
+  })
+})
+
+describe('RSA keys that fall together', () => {
+  const rsa = (file: string) =>
+    importItem({ algorithm: 'RSA', publicKeyPem: fixture(`keys/${file}`) })
+  const [one, two] = [rsa('rsa/shared-prime-a.pem'), rsa('rsa/shared-prime-b.pem')]
+  const reused = [rsa('good/rsa2048.pem'), rsa('rsa/same-modulus-other-e.pem')]
+
+  test('two in one import', async () => {
+    const answer = await into([one, importItem(), two])
+    expect(codes(answer)).toEqual(['/keys/2/publicKeyPem rsa_shared_prime'])
+    expect(answer.body).toContain('/keys/0 of this import')
+    expect(codes(await into(reused))).toEqual(['/keys/1/publicKeyPem rsa_modulus_reused'])
+  })
+
+  test('one with a registered one, which is still present', async () => {
+    const { items } = (await into([one])).json()
+    const answer = await into([one, two])
+    expect(codes(answer)).toEqual(['/keys/1/publicKeyPem rsa_shared_prime'])
+    expect(answer.body).toContain(items[0].kid)
+  })
+})
+
+describe('limits', () => {
+  test('more keys than one import may bring, and none', async () => {
+    const answer = await into(importItems(41))
+    expect(answer.statusCode).toBe(400)
+    expect(answer.json()).toMatchObject({ code: 'invalid_request', limit: 40 })
+    expect(codes(answer)).toEqual(['/keys too_many'])
+    expect(codes(await into([]))).toEqual(['/keys too_few'])
+  })
+
+  test('more keys than the project may have: those beyond are named, none is in', async () => {
+    await into(importItems(40).map((item) => ({ ...item, active: false })))
+    const answer = await into(importItems(22))
+    expect(codes(answer)).toEqual(['/keys/20 key_limit_reached', '/keys/21 key_limit_reached'])
+    expect(await list()).toHaveLength(40)
+    expect((await into(importItems(20))).json().room.keys).toEqual({
+      before: 40,
+      after: 60,
+      limit: 60,
+    })
+  })
+
+  test('a key set that verifiers could not read', async () => {
+    const small = await startApp({ config: { maxJwksBytes: 1_024 } })
+    const answer = await sendImport(small, [...importItems(6), importItem({ active: false })])
+    expect(codes(answer)).toEqual(['/keys/5 jwks_too_large'])
+    const report = (await sendImport(small, importItems(5))).json()
+    const jwks = await small.inject({ url: '/v1/projects/payments/.well-known/jwks.json' })
+    expect(report.room.jwksBytes).toEqual({ before: 11, after: jwks.body.length, limit: 1_024 })
+    await small.close()
+  })
+
+  test('a body of its own size, and the limit of that in the refusal', async () => {
+    const large = await startApp({ http: { importBodyLimit: 200_000 } })
+    const padded = (length: number) => [importItem({ name: 'x'.repeat(length) })]
+    expect((await sendImport(large, padded(150_000))).statusCode).toBe(400)
+    const answer = await sendImport(large, padded(200_000))
+    expect(answer.statusCode).toBe(413)
+    expect(answer.json()).toMatchObject({ code: 'body_too_large', limit: 200_000 })
+    await large.close()
+  })
+})
+
+test('a project that is deleted meanwhile: in it before, or 404, and nothing without a project', async () => {
+  for (let round = 0; round < 10; round += 1) {
+    const name = await newProject()
+    const { id } = (await server.send('GET', `/v1/projects/${name}`)).json()
+    const [imported, deleted] = await Promise.all([
+      into(importItems(2), { project: name }),
+      server.send('DELETE', `/v1/projects/${name}`),
+    ])
+    const outcome = `${imported.statusCode} ${deleted.statusCode}`
+    expect(['200 409', '404 204']).toContain(outcome)
+    const rows = await server.database.sql('select id from jwt_key where project_id = ?', id)
+    expect(rows).toHaveLength(imported.statusCode === 200 ? 2 : 0)
+  }
+})
+
+test('a body of many values is refused before it is parsed; commas in texts are none', async () => {
+  const url = `/v1/projects/${project}/key-imports`
+  const answer = await server.send('POST', url, { body: `{"keys":[${'[],'.repeat(70_000)}1]}` })
+  expect(answer.json()).toMatchObject({ code: 'invalid_json' })
+  expect(answer.json().detail).toContain('more than 120000 values')
+  const text = `\\",[{${',[{'.repeat(60_000)}`
+  expect(codes(await into([importItem({ name: text })]))).toEqual(['/keys/0/name too_long'])
+})
+
+test('what the body itself must be', async () => {
+  const send = (body: unknown) =>
+    server.send('POST', `/v1/projects/${project}/key-imports`, { body })
+  expect(codes(await send({ keys: {} }))).toEqual(['/keys wrong_type'])
+  expect(codes(await send({ kyes: [importItem()] }))).toEqual([
+    '/kyes unknown_field',
+    '/keys required',
+  ])
+  expect(codes(await send({ keys: [importItem()], dryRun: 'yes' }))).toEqual(['/dryRun wrong_type'])
+})

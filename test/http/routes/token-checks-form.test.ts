@@ -1,0 +1,86 @@
+import { sign } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checksUrl, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
+import { base64url } from '../../support/tokens.ts'
+
+let server: TokenChecks
+beforeAll(async () => {
+  server = await startTokenChecks()
+})
+afterAll(() => server.close())
+
+describe('malformed_token', () => {
+  const header = base64url({ alg: 'RS256', kid: 'x' })
+  const claims = base64url({})
+  test.each([
+    ['nothing', '', /empty/],
+    ['white space', ' \n', /empty/],
+    ['a word', 'garbage', /three parts between two dots; this has 1/],
+    ['two parts', `${header}.${claims}`, /this has 2/],
+    ['four parts', 'a.b.c.d', /this has 4/],
+    ['an encrypted token', 'a.b.c.d.e', /encrypted/],
+    ['the word Bearer', `Bearer ${header}.${claims}.AAAA`, /Remove the word Bearer/],
+    ['line breaks inside', `${header}.\n${claims}.AAAA`, /white space/],
+    ['a signature that is cut off', `${header}.${claims}.`, /cut off/],
+    ['a signature of five characters', `${header}.${claims}.AAAAA`, /cut off/],
+    ['padding', `${header}.${claims}.AA==`, /signature/],
+    ['base64 instead of base64url', `${header}.${claims}.A+/A`, /signature/],
+    ['a header that is no JSON', `AAAA.${claims}.AAAA`, /header/],
+    ['a header that is an array', `${base64url([])}.${claims}.AAAA`, /header/],
+    ['a header that is null', `${base64url(null)}.${claims}.AAAA`, /header/],
+    [
+      'a header that is not UTF-8',
+      `${Buffer.from('{"a":"\xff"}', 'latin1').toString('base64url')}.${claims}.AAAA`,
+      /header/,
+    ],
+    ['claims that are text', `${header}.${base64url('x')}.AAAA`, /payload/],
+    ['no claims', `${header}..AAAA`, /payload/],
+    ['dots alone', '..', /header/],
+    ['30,000 dots', '.'.repeat(30_000), /this has 30001/],
+    ['60,000 characters of one part', 'A'.repeat(60_000), /this has 1/],
+    ['JSON serialisation', JSON.stringify({ payload: claims, protected: header }), /three parts/],
+  ])('%s', async (_name, text, detail) => {
+    const report = await server.failure({ token: text })
+    expect(report).toMatchObject({ reason: 'malformed_token', step: 'well_formed' })
+    expect(report.detail).toMatch(detail)
+    expect(report).not.toHaveProperty('header')
+    expect(report).not.toHaveProperty('key')
+  })
+
+  test.each([
+    ['crit', { crit: ['exp'], exp: 1 }],
+    ['crit that is empty', { crit: [] }],
+    ['b64 named by crit', { crit: ['b64'], b64: false }],
+    ['b64 alone', { b64: false }],
+  ])('%s in the header asks for what no JWT verifier does', async (_name, members) => {
+    const report = await server.failure({ token: server.token('RS256', {}, members) })
+    expect(report).toMatchObject({ reason: 'malformed_token' })
+    expect(report.detail).toContain('crit')
+  })
+
+  test('white space around a token does no harm', async () => {
+    expect(await server.check({ token: `\n ${server.token('ES256')}\r\n` })).toMatchObject({
+      valid: true,
+    })
+  })
+
+  test('claims of 12,000 levels are read and given back', async () => {
+    const deep = `{"a":${'['.repeat(12_000)}${']'.repeat(12_000)}}`
+    const text = `${base64url({ alg: 'RS256' })}.${Buffer.from(deep).toString('base64url')}.AAAA`
+    const answer = await server.send('POST', checksUrl, { body: { token: text } })
+    expect(answer.json()).toMatchObject({ reason: 'kid_missing' })
+  })
+
+  test('members named like those of every object are members like any other', async () => {
+    const members = '{"__proto__":{"exp":1},"constructor":1,"toString":2}'
+    const { kid } = server.keyOf('RS256')
+    const head = Buffer.from(`{"alg":"RS256","kid":"${kid}","__proto__":{"x":1}}`)
+    const text = `${head.toString('base64url')}.${Buffer.from(members).toString('base64url')}`
+    const signature = sign('sha256', Buffer.from(text), server.keyOf('RS256').privateKey)
+    const answer = await server.send('POST', checksUrl, {
+      body: { token: `${text}.${signature.toString('base64url')}` },
+    })
+    expect(answer.json()).toMatchObject({ valid: true })
+    expect(answer.body).toContain(`"claims":${members}`)
+  })
+})

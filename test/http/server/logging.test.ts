@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process'
+import { expect, test } from 'vitest'
+import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { PubringError } from '../../../src/errors.ts'
+import type { HttpOptions } from '../../../src/http/options.ts'
+import { startApp } from '../../support/app.ts'
+import { ecKey, privatePem } from '../../support/pem.ts'
+
+const keys = '/v1/projects/payments/jwt-keys'
+
+async function logOf(level: HttpOptions['logLevel'], examine?: () => Promise<never>) {
+  const lines: string[] = []
+  const logStream = { write: (line: string) => void lines.push(line) }
+  const server = await startApp({
+    http: { logLevel: level, logStream },
+    ...(examine === undefined ? {} : { examine }),
+  })
+  return { server, lines, entries: () => lines.map((line) => JSON.parse(line)) }
+}
+
+test('a request is one line: operation, outcome, duration, API key; no raw address', async () => {
+  const { server, entries } = await logOf('info')
+  const answer = await server.send('GET', `${keys}?active=banana`)
+  const [entry, ...rest] = entries()
+  expect(rest).toEqual([])
+  expect(entry).toMatchObject({
+    level: 30,
+    requestId: answer.headers['x-request-id'],
+    method: 'GET',
+    route: '/v1/projects/:projectIdOrName/jwt-keys',
+    status: 400,
+    code: 'invalid_request',
+    ms: expect.any(Number),
+    apiKeyId: expect.any(String),
+  })
+  expect(JSON.stringify(entry)).not.toContain('banana')
+  await server.close()
+})
+
+test('no secret, key material or raw address is in the log, at any level', async () => {
+  const { server, lines } = await logOf('trace')
+  const key = ecKey()
+  const secret = privatePem(key)
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: secret }
+  const created = await server.send('POST', '/v1/api-keys', { body: { name: 'n', role: 'reader' } })
+  await server.send('POST', keys, { body })
+  await server.send('POST', keys, { body: `{"publicKeyPem":"${secret}` })
+  await server.send('GET', `/v1/nope/${server.admin}?key=${server.admin}`)
+  await server.send('GET', `/%E0%A4%A/${server.admin}`)
+  await server.send('GET', keys, { headers: { 'x-api-key': `${server.admin}x` } })
+  await server.send('GET', keys, { headers: { authorization: `Bearer ${server.admin}` } })
+  const log = lines.join('')
+  expect(lines.length).toBeGreaterThan(6)
+  expect(log).not.toContain(server.admin)
+  expect(log).not.toContain(created.json().apiKey)
+  expect(log).not.toContain(secret.split('\n')[1])
+  expect(log).not.toContain('PRIVATE KEY')
+  await server.close()
+})
+
+test('faults of a caller are never logged as errors', async () => {
+  const { server, entries } = await logOf('info')
+  await server.send('GET', '/%E0%A4%A')
+  await server.send('GET', '/v1/nope')
+  await server.send('PUT', keys, { body: '{' })
+  await server.send('POST', keys, { body: '{' })
+  await server.send('POST', keys, { body: {}, headers: { 'x-api-key': '' } })
+  await server.send('POST', keys, { body: 'x'.repeat(70_000) })
+  expect(entries().every(({ level }) => level === 30)).toBe(true)
+  expect(entries().length).toBe(6)
+  await server.close()
+})
+
+test('a fault of ours is logged with its stack and cause', async () => {
+  const fault = new Error('the worker is gone', { cause: new Error('exit 1') })
+  const { server, entries } = await logOf('info', () => Promise.reject(fault))
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  const answer = await server.send('POST', keys, { body })
+  const found = entries().find(({ level }) => level === 50)
+  expect(found).toMatchObject({
+    requestId: answer.json().requestId,
+    code: 'internal',
+    err: { message: 'the worker is gone', cause: { message: 'exit 1' } },
+  })
+  expect(found.err.stack).toContain('logging.test.ts')
+  await server.close()
+})
+
+test('what is logged by mistake is taken out by a second net, at every level', async () => {
+  const { server, lines } = await logOf('trace')
+  const { admin } = server
+  const pem = privatePem(ecKey())
+  const fault = new Error(`it said ${admin}`, { cause: new Error(`because of ${pem}`) })
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const) {
+    server.app.log[level](`text ${admin}`)
+    server.app.log[level]({ headers: { 'x-api-key': admin }, [admin]: { pem } }, 'object')
+    server.app.log[level]({ err: fault }, 'error')
+    server.app.log[level](fault)
+    server.app.log.child({ url: `/v1?key=${admin}` })[level]('child')
+  }
+  expect(lines).toHaveLength(30)
+  expect(lines.join('')).not.toContain(admin.slice(12, 36))
+  expect(lines.join('')).not.toContain(pem.split('\n')[1])
+  expect(lines.join('')).toContain('logging.test.ts')
+  await server.close()
+})
+
+test('each level has its lines: of a request that fails inside, its own and that of the fault', async () => {
+  const { server, lines } = await logOf('trace', () => Promise.reject(new Error('no')))
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  for (const [level, count] of Object.entries({
+    trace: 2,
+    info: 2,
+    error: 1,
+    fatal: 0,
+    silent: 0,
+  })) {
+    lines.length = 0
+    server.app.log.level = level
+    await server.send('POST', keys, { body })
+    expect([level, lines.length]).toEqual([level, count])
+  }
+  await server.close()
+})
+
+test('a cause that a thread handed over as text is logged as that', async () => {
+  const fault = new PubringError('storage_unavailable', 'The disk is full.', {}, 'SQLITE_FULL at x')
+  const { server, entries } = await logOf('info', () => Promise.reject(fault))
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+  await server.send('POST', keys, { body })
+  expect(entries()[0]).toMatchObject({ level: 50, err: { message: 'SQLITE_FULL at x' } })
+  await server.close()
+})
+
+test('on a terminal the lines are readable, and as free of secrets', async () => {
+  const program = `
+    import { loggingOptions } from ${JSON.stringify(new URL('../../../src/http/hooks/logging.ts', import.meta.url))}
+    import Fastify from 'fastify'
+    const options = loggingOptions({ logLevel: 'info', logPretty: true })
+    const app = Fastify(options)
+    app.log.info({ status: 200, route: '/v1/projects', key: process.argv[1] }, 'request')
+  `
+  const secret = newApiKeySecret()
+  const args = ['--input-type=module', '--eval', program, secret]
+  const printed = execFileSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+  expect(printed).toMatch(/INFO.*request/)
+  expect(printed).toMatch(/route.*\/v1\/projects/)
+  expect(printed).not.toContain(secret.slice(12, 36))
+})
+
+const root = new URL('../..', import.meta.url)

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+
+let server: TestApp
+afterEach(() => server.close())
+
+/** Keeps the event loop lagging by about 200 ms a turn; measured is every 500 ms. */
+async function strain(turns: number): Promise<void> {
+  for (let turn = 0; turn < turns; turn += 1) {
+    const until = performance.now() + 200
+    while (performance.now() < until);
+    await delay(1)
+  }
+}
+
+const list = '/v1/projects/payments/jwt-keys'
+const jwks = '/v1/projects/payments/.well-known/jwks.json'
+
+test('while the process lags, requests are refused early and readiness says so', async () => {
+  server = await startApp({ http: { overloadLag: 120 } })
+  await strain(7)
+  const revision = (await server.context.store.findProject({ name: 'payments' }))?.revision
+  const requests = [
+    server.send('GET', list),
+    server.send('GET', list, { headers: { 'x-api-key': '' } }),
+    server.send('POST', '/v1/projects', { body: { name: 'late' } }),
+    server.inject(jwks),
+  ]
+  for (const answer of await Promise.all(requests)) {
+    expect(answer.statusCode).toBe(503)
+    expect(answer.json()).toMatchObject({ code: 'overloaded', status: 503 })
+    expect(answer.headers['retry-after']).toBe('1')
+  }
+  expect((await server.inject(jwks)).headers['access-control-allow-origin']).toBe('*')
+  const ready = await server.inject('/health/ready')
+  expect([ready.statusCode, ready.json()]).toEqual([
+    503,
+    { status: 'unavailable', reason: 'overloaded' },
+  ])
+  expect((await server.inject('/health/live')).statusCode).toBe(200)
+  expect(await server.context.store.findProject({ name: 'late' })).toBeUndefined()
+  expect((await server.context.store.findProject({ name: 'payments' }))?.revision).toBe(revision)
+  await expect
+    .poll(async () => (await server.send('GET', list)).statusCode, { timeout: 10_000 })
+    .toBe(200)
+  expect((await server.inject('/health/ready')).statusCode).toBe(200)
+})
+
+test('with 0 nothing is ever refused', async () => {
+  server = await startApp({ http: { overloadLag: 0 } })
+  await strain(4)
+  expect((await server.send('GET', list)).statusCode).toBe(200)
+})

@@ -1,0 +1,73 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorTable } from '../../../src/errors.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
+
+let server: TestApp
+beforeAll(async () => {
+  server = await startApp()
+})
+afterAll(() => server.close())
+
+const get = (url: string) => server.inject({ url })
+
+describe('/docs', () => {
+  test('leads to the page, also behind a path of a proxy', async () => {
+    const answer = await get('/docs')
+    expect(answer.statusCode).toBe(301)
+    expect(new URL(String(answer.headers.location), `${publicUrl}/docs`).href).toBe(
+      `${publicUrl}/docs/`,
+    )
+  })
+
+  test('names no other host, and runs no inline script but the one whose digest it states', async () => {
+    const { body, headers } = await get('/docs/')
+    expect(body).not.toMatch(/(src|href)="(https?:)?\/\//)
+    const policy = String(headers['content-security-policy'])
+    const [, scripts] = /script-src ([^;]*)/.exec(policy) ?? []
+    const [, inline] = /<script type="text\/javascript">([\s\S]*?)<\/script>/.exec(body) ?? []
+    expect(scripts).toBe(`'self' 'sha256-${hash('sha256', inline ?? '', 'base64')}'`)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/https?:/)
+  })
+
+  test('has its script here', async () => {
+    const answer = await get('/docs/js/scalar.js')
+    expect(answer.headers['content-type']).toContain('javascript')
+    expect(answer.body).toContain('createApiReference')
+  })
+})
+
+test('the description of the API has a tag, and is 304 to whoever has it', async () => {
+  const first = await get('/openapi.json')
+  const { etag, 'content-type': type, 'content-length': length } = first.headers
+  expect(type).toBe('application/json')
+  expect(length).toBe(String(first.rawPayload.length))
+  expect(etag).toMatch(/^"[\w-]+"$/)
+  const headers = { 'if-none-match': String(etag) }
+  const again = await server.inject({ url: '/openapi.json', headers })
+  expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
+  expect((await get('/openapi.json')).rawPayload.equals(first.rawPayload)).toBe(true)
+})
+
+test('the type of every error leads to its place on a page', async () => {
+  const { body, headers } = await get('/docs/errors')
+  expect(headers['content-type']).toBe('text/html; charset=utf-8')
+  expect(headers['content-security-policy']).toContain("default-src 'none'")
+  for (const code of Object.keys(errorTable)) expect(body).toContain(`id="${code}"`)
+})
+
+test.each(['/health/live', '/v1/nope', '/openapi.json', '/%'])(
+  '%s may not be sniffed, framed or loaded from, and has no CORS header',
+  async (url) => {
+    const { headers } = await server.inject({
+      url,
+      headers: { origin: 'https://evil.example' },
+    })
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['content-security-policy']).toMatch(
+      /default-src 'none'; ?frame-ancestors 'none'/,
+    )
+    expect(headers['access-control-allow-origin']).toBeUndefined()
+  },
+)

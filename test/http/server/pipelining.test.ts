@@ -1,0 +1,194 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { examineKey } from '../../../src/intake/index.ts'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { readEvents } from '../../support/event-source.ts'
+import { emptyBlocklist } from '../../support/intake.ts'
+import { ecKey } from '../../support/pem.ts'
+import { fetchJwks, jwksUrl, keysUrl } from '../../support/publishing.ts'
+import { lines, type RawConnection, rawConnection } from '../../support/raw.ts'
+
+const places = 3
+
+let server: TestApp
+let base: string
+let etag: string
+/** Lets the keys go on that are being examined. */
+let examined: PromiseWithResolvers<void>
+const connections: RawConnection[] = []
+
+beforeEach(async () => {
+  examined = Promise.withResolvers()
+  server = await startApp({
+    config: { maxHeldRequests: places, maxEventStreams: places },
+    examine: async (text, algorithm) => {
+      await examined.promise
+      return examineKey(text, algorithm, emptyBlocklist)
+    },
+  })
+  base = await server.listen()
+  etag = String((await fetchJwks(server)).headers.etag)
+})
+afterEach(async () => {
+  for (const { socket } of connections.splice(0)) socket.destroy()
+  examined.resolve()
+  await server.close()
+})
+
+/** Sends all of it at once on a connection of its own. */
+async function sent(...requests: string[]): Promise<RawConnection> {
+  const connection = rawConnection(base)
+  connections.push(connection)
+  connection.socket.write(requests.join(''))
+  await delay(50)
+  return connection
+}
+
+const hold = () =>
+  lines(`GET ${jwksUrl} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`, 'Prefer: wait=60')
+const stream = () =>
+  lines(
+    'GET /v1/projects/payments/events HTTP/1.1',
+    'Host: x',
+    'Accept: text/event-stream',
+    `X-Api-Key: ${server.admin}`,
+  )
+
+function create(): string {
+  const { publicKeyPem } = ecKey()
+  const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
+  const head = [`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
+  const form = ['Content-Type: application/json', `Content-Length: ${body.length}`]
+  return lines(...head, ...form) + body
+}
+
+/** Whether another verifier still finds a place. */
+async function isHeld(): Promise<boolean> {
+  const headers = { 'if-none-match': etag, prefer: 'wait=1' }
+  const answer = await fetch(base + jwksUrl, { headers })
+  return answer.headers.has('preference-applied')
+}
+
+async function streamStatus(): Promise<number> {
+  const headers = { 'x-api-key': server.admin }
+  const reader = await readEvents(`${base}/v1/projects/payments/events`, headers)
+  reader.leave()
+  await reader.ended
+  return reader.status
+}
+
+describe('requests of one connection that ask to be held', () => {
+  test('take one place, however many there are', async () => {
+    const { received } = await sent(hold().repeat(2_000))
+    expect(received()).toBe('')
+    expect(await isHeld()).toBe(true)
+  })
+
+  test('are answered in order: those behind the one that waits, with what was there', async () => {
+    const { until } = await sent(hold(), hold())
+    examined.resolve()
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    await server.send('POST', keysUrl, { body })
+    const text = await until(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 304 /)
+    expect(text.match(/^preference-applied:/gim)).toHaveLength(1)
+  })
+
+  test('one after the other are held each', async () => {
+    const { socket, until } = await sent(hold().replace('=60', '=1'))
+    await until(/preference-applied: wait=1/i)
+    socket.write(hold())
+    await delay(100)
+    socket.write(hold())
+    examined.resolve()
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    await server.send('POST', keysUrl, { body })
+    await until(/preference-applied: wait=60/i)
+  })
+
+  test('give their place back when the client goes before it is their turn', async () => {
+    const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), hold())))
+    expect(await isHeld()).toBe(false)
+    for (const { socket } of queued) socket.destroy()
+    await delay(100)
+    expect(await isHeld()).toBe(true)
+  })
+})
+
+describe('event streams of one connection', () => {
+  test('take one place, however many are asked for', async () => {
+    const { until } = await sent(stream().repeat(100))
+    await until(/retry: 2000/)
+    expect(await streamStatus()).toBe(200)
+  })
+
+  test('give their place back when the client goes before it is their turn', async () => {
+    const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), stream())))
+    expect(await streamStatus()).toBe(503)
+    for (const { socket } of queued) socket.destroy()
+    await delay(100)
+    expect(await streamStatus()).toBe(200)
+  })
+})
+
+test('nobody waits for a client that has gone already', async () => {
+  const accepted = once(server.app.server, 'connection')
+  const { socket } = await sent('')
+  const [gone] = await accepted
+  socket.destroy()
+  await once(gone, 'close')
+  let left = 0
+  expect(server.app.connections.wait(gone, () => (left += 1))).toBeUndefined()
+  expect(left).toBe(0)
+})
+
+describe('what follows a request and is none', () => {
+  test.each([
+    ['garbage', 'GARBAGE\r\n\r\n'],
+    ['a second Content-Length', lines('GET / HTTP/1.1', 'Content-Length: 1', 'Content-Length: 2')],
+    ['too many headers', lines('GET / HTTP/1.1', `X: ${'a'.repeat(100_000)}`)],
+  ])(
+    '%s does not take its answer away: that comes, and the connection ends',
+    async (_name, rest) => {
+      const { closed } = await sent(create(), rest, rest)
+      examined.resolve()
+      const text = await closed
+      expect(text).toMatch(/^HTTP\/1\.1 201 /)
+      expect(text.toLowerCase()).toContain('connection: close')
+      expect(text.match(/HTTP\/1\.1 /g)).toHaveLength(1)
+      expect(JSON.parse(text.split('\r\n\r\n')[1] ?? '')).toHaveProperty('kid')
+    },
+  )
+
+  test('all requests before it are answered, in order', async () => {
+    const alive = lines('GET /health/live HTTP/1.1', 'Host: x')
+    const { closed } = await sent(alive, create(), alive, 'GARBAGE\r\n\r\n')
+    examined.resolve()
+    const statuses = [...(await closed).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+    expect(statuses).toEqual(['200', '201', '200'])
+  })
+
+  test('once they are answered, it is 400', async () => {
+    const { socket, until, closed } = await sent(lines('GET /health/live HTTP/1.1', 'Host: x'))
+    await until(/"ok"/)
+    socket.write('GARBAGE\r\n\r\n')
+    expect(await closed).toMatch(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 400 /)
+  })
+
+  test('a request that breaks off in its body is 400 itself', async () => {
+    const head = [`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
+    const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+    const { closed } = await sent(lines(...head, ...form), 'zz\r\n')
+    expect(await closed).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
+  test('a client that goes frees the place of what it waits for', async () => {
+    const broken = await Promise.all(
+      Array.from({ length: places }, () => sent(hold(), 'GARBAGE\r\n\r\n')),
+    )
+    expect(await isHeld()).toBe(false)
+    for (const { socket } of broken) socket.destroy()
+    await delay(100)
+    expect(await isHeld()).toBe(true)
+  })
+})

@@ -1,0 +1,56 @@
+import { describe, expect, test, vi } from 'vitest'
+import { startApp } from '../../support/app.ts'
+import { ecKey } from '../../support/pem.ts'
+import { lines, rawConnection } from '../../support/raw.ts'
+
+const keys = '/v1/projects/payments/jwt-keys'
+
+describe('shutting down', () => {
+  test('answers what was accepted, closes idle connections, and each answer ends its own', async () => {
+    const closing = await startApp()
+    const base = await closing.listen()
+    const idle = rawConnection(base)
+    idle.socket.write(lines('GET /health/ready HTTP/1.1', 'Host: x'))
+    await idle.until(/"status":"ok"/)
+    let begun = 0
+    closing.app.server.on('request', () => {
+      begun += 1
+    })
+    const accepted = Array.from({ length: 50 }, () => {
+      const { publicKeyPem } = ecKey()
+      const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
+      const connection = rawConnection(base)
+      const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${closing.admin}`]
+      const length = `Content-Length: ${Buffer.byteLength(body)}`
+      connection.socket.write(lines(...head, 'Content-Type: application/json', length))
+      return { connection, body }
+    })
+    await vi.waitUntil(() => begun === accepted.length)
+    const closed = closing.app.close()
+    for (const { connection, body } of accepted) connection.socket.write(body)
+    const answers = await Promise.all(accepted.map(({ connection }) => connection.closed))
+    for (const answer of answers) {
+      expect(answer).toMatch(/^HTTP\/1\.1 201 /)
+      expect(answer.toLowerCase()).toContain('connection: close')
+    }
+    await idle.closed
+    await closed
+    const { keys: stored } = (await closing.context.store.keySet(closing.project.id)) ?? {
+      keys: [],
+    }
+    expect(stored.length).toBe(50)
+    await closing.close()
+  })
+
+  test('is not ready once told so, and still serves', async () => {
+    const draining = await startApp()
+    draining.app.readiness.shuttingDown = true
+    const ready = await draining.send('GET', '/health/ready')
+    expect(ready.statusCode).toBe(503)
+    expect(ready.json()).toEqual({ status: 'unavailable', reason: 'shutting_down' })
+    const list = await draining.send('GET', keys)
+    expect(list.statusCode).toBe(200)
+    expect(list.headers.connection).toBe('close')
+    await draining.close()
+  })
+})

@@ -1,0 +1,243 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app.ts'
+import { lines, rawConnection, rawExchange, readProblem } from '../../support/raw.ts'
+
+let server: TestApp
+let address: string
+const keys = '/v1/projects/payments/jwt-keys'
+
+beforeAll(async () => {
+  server = await startApp()
+  address = await server.listen()
+})
+afterAll(() => server.close())
+
+describe('requests that are no requests', () => {
+  test.each([
+    ['nonsense', 'nonsense\r\n\r\n', 400, 'invalid_request'],
+    ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
+    [
+      'a header line without a name',
+      lines('GET / HTTP/1.1', 'Host: x', ': y'),
+      400,
+      'invalid_request',
+    ],
+    [
+      '100 KB of API key',
+      lines('GET /v1/projects HTTP/1.1', 'Host: x', `X-Api-Key: ${'a'.repeat(100_000)}`),
+      431,
+      'headers_too_large',
+    ],
+    [
+      '100 KB of address',
+      lines(`GET /${'a'.repeat(100_000)} HTTP/1.1`, 'Host: x'),
+      431,
+      'headers_too_large',
+    ],
+  ])(
+    '%s gets the one form of error, and the connection ends',
+    async (_name, request, status, code) => {
+      const answer = readProblem(await rawExchange(address, request))
+      expect(answer).toMatchObject({ status, problem: { status, code } })
+      expect(answer.head).toContain(`x-request-id: ${answer.problem.requestId}`)
+      expect(answer.head).toContain('content-type: application/problem+json')
+      expect(answer.head).toContain('connection: close')
+    },
+  )
+
+  test('32 KB of headers are read: the API key decides', async () => {
+    const padding = `X-Padding: ${'a'.repeat(32_000)}`
+    const request = lines('GET /v1/projects HTTP/1.1', 'Host: x', padding, 'Connection: close')
+    expect(readProblem(await rawExchange(address, request)).problem.code).toBe('missing_api_key')
+  })
+
+  test('HTTP/1.1 without Host is 400 in the one form', async () => {
+    const request = lines('GET /health/live HTTP/1.1', 'Connection: close')
+    const answer = readProblem(await rawExchange(address, request))
+    expect(answer).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
+  })
+
+  test('an Expect that nobody knows is passed over', async () => {
+    const request = lines(
+      'GET /health/live HTTP/1.1',
+      'Host: x',
+      'Expect: miracles',
+      'Connection: close',
+    )
+    expect(await rawExchange(address, request)).toMatch(/^HTTP\/1\.1 200 /)
+  })
+
+  test('a request that never ends is 408', async () => {
+    const slow = await startApp()
+    slow.app.server.headersTimeout = 200
+    const connection = rawConnection(await slow.listen())
+    connection.socket.write('GET / HTTP/1.1\r\nHost: x\r\n')
+    const answer = readProblem(await connection.closed)
+    expect(answer).toMatchObject({ status: 408, problem: { code: 'request_timeout' } })
+    await slow.close()
+  })
+})
+
+describe('the API key header', () => {
+  const get = (...headers: string[]) =>
+    rawExchange(
+      address,
+      lines('GET /v1/projects HTTP/1.1', 'Host: x', ...headers, 'Connection: close'),
+    )
+  const status = (text: string) => Number(text.split(' ')[1])
+
+  test('its name is read in any case, and blanks around the value are not part of it', async () => {
+    expect(status(await get(`X-API-KEY: ${server.admin}`))).toBe(200)
+    expect(status(await get(`x-api-key: \t ${server.admin}  `))).toBe(200)
+  })
+
+  test.each([
+    ['two headers, valid and invalid', () => [`X-Api-Key: ${server.admin}`, 'X-Api-Key: x']],
+    ['two headers, both valid', () => [`X-Api-Key: ${server.admin}`, `X-Api-Key: ${server.admin}`]],
+    ['empty', () => ['X-Api-Key:']],
+    ['blank', () => ['X-Api-Key:    ']],
+    ['non-ASCII', () => ['X-Api-Key: schl\u00fcssel']],
+    ['its prefix', () => [`X-Api-Key: ${server.admin.slice(0, 12)}`]],
+    [
+      'another last character',
+      () => [`X-Api-Key: ${server.admin.slice(0, -1)}${server.admin.endsWith('a') ? 'b' : 'a'}`],
+    ],
+    ['one more character', () => [`X-Api-Key: ${server.admin}0`]],
+    ['in other case', () => [`X-Api-Key: ${server.admin.toUpperCase()}`]],
+    ['30 KB', () => [`X-Api-Key: ${'a'.repeat(30_000)}`]],
+    ['in Authorization', () => [`Authorization: Bearer ${server.admin}`]],
+  ])('%s is 401 with a challenge', async (_name, headers) => {
+    const text = await get(...headers())
+    expect(status(text)).toBe(401)
+    expect(text).toContain('www-authenticate: ApiKey realm="pubring", header="X-Api-Key"')
+  })
+
+  test('a NUL in it is 400', async () => {
+    expect(status(await get(`X-Api-Key: ${server.admin}\0`))).toBe(400)
+  })
+
+  test('in the query it is not looked at', async () => {
+    const request = lines(
+      `GET /v1/projects?api_key=${server.admin} HTTP/1.1`,
+      'Host: x',
+      'Connection: close',
+    )
+    expect(status(await rawExchange(address, request))).toBe(401)
+  })
+})
+
+describe('large bodies', () => {
+  const post = (body: ConstructorParameters<typeof Response>[0]) =>
+    fetch(address + keys, {
+      method: 'POST',
+      headers: { 'x-api-key': server.admin, 'content-type': 'application/json' },
+      body,
+      duplex: 'half',
+    } as RequestInit)
+
+  test.each([65_537, 2_000_000, 50_000_000])('%i bytes are 413 at once', async (length) => {
+    const begun = performance.now()
+    const answer = await post(Buffer.alloc(length, 'a'))
+    expect(answer.status).toBe(413)
+    expect(await answer.json()).toMatchObject({ code: 'body_too_large', limit: 65_536 })
+    // One that has arrived whole before it is refused does not cost the connection.
+    if (length > 1_000_000) expect(answer.headers.get('connection')).toBe('close')
+    expect(performance.now() - begun).toBeLessThan(2000)
+  })
+
+  test('a client that reads only once it has sent everything gets the 413 too', async () => {
+    const connection = rawConnection(address)
+    const { socket } = connection
+    socket.pause()
+    const length = 20_000_000
+    const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
+    const type = 'Content-Type: application/json'
+    socket.write(lines(...head, type, `Content-Length: ${length}`))
+    for (let sent = 0; sent < length; sent += 1_000_000) {
+      socket.write(Buffer.alloc(1_000_000, 'a'))
+      await delay(10)
+    }
+    socket.write('', () => socket.resume())
+    const text = await connection.closed
+    expect(readProblem(text)).toMatchObject({ status: 413, problem: { code: 'body_too_large' } })
+  })
+
+  test('chunks without end are 413, and memory stays flat', async () => {
+    const before = process.memoryUsage().rss
+    const connection = rawConnection(address)
+    connection.socket.write(
+      lines(
+        `POST ${keys} HTTP/1.1`,
+        'Host: x',
+        `X-Api-Key: ${server.admin}`,
+        'Content-Type: application/json',
+        'Transfer-Encoding: chunked',
+      ),
+    )
+    const chunk = `10000\r\n${'a'.repeat(0x10000)}\r\n`
+    const feed = setInterval(() => connection.socket.write(chunk), 1)
+    const text = await connection.closed
+    clearInterval(feed)
+    expect(readProblem(text)).toMatchObject({ status: 413, problem: { code: 'body_too_large' } })
+    expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
+  })
+
+  test('64 KiB are read', async () => {
+    const answer = await post(Buffer.alloc(65_536, ' '))
+    expect(await answer.json()).toMatchObject({ code: 'invalid_json' })
+  })
+
+  test('a body that ends early leaves the server alive', async () => {
+    const connection = rawConnection(address)
+    connection.socket.write(
+      `${lines(`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, 'Content-Type: application/json', 'Content-Length: 100')}{`,
+    )
+    await delay(50)
+    connection.socket.destroy()
+    await connection.closed
+    expect((await fetch(`${address}/health/live`)).status).toBe(200)
+  })
+})
+
+describe('connections', () => {
+  const alive = lines('GET /health/live HTTP/1.1', 'Host: x')
+
+  test('stay open after errors whose body was read', async () => {
+    const connection = rawConnection(address)
+    const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
+    connection.socket.write(
+      `${lines(...head, 'Content-Type: application/json', 'Content-Length: 1')}{`,
+    )
+    await connection.until(/invalid_json.*\}$/s)
+    connection.socket.write(alive)
+    await connection.until(/"status":"ok"/)
+    connection.socket.destroy()
+  })
+
+  test('are kept for 72 seconds, longer than load balancers keep theirs', async () => {
+    const answer = await fetch(`${address}/health/live`)
+    expect(answer.headers.get('keep-alive')).toBe('timeout=72')
+    expect(server.app.server.keepAliveTimeout).toBe(72_000)
+  })
+
+  test('two requests in one packet get two answers in order', async () => {
+    const connection = rawConnection(address)
+    connection.socket.write(alive + alive.replace('live', 'nope'))
+    const text = await connection.until(/route_not_found/)
+    expect(text.indexOf('"status":"ok"')).toBeLessThan(text.indexOf('route_not_found'))
+    connection.socket.destroy()
+  })
+
+  test('TRACE is 405 and echoes nothing', async () => {
+    const request = lines(
+      `TRACE ${keys} HTTP/1.1`,
+      'Host: x',
+      'X-Secret: echo',
+      'Connection: close',
+    )
+    const text = await rawExchange(address, request)
+    expect(text).toMatch(/^HTTP\/1\.1 405 /)
+    expect(text).not.toContain('echo')
+  })
+})
