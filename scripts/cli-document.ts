@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream'
 import type { Command } from 'commander'
-import { exitCodes } from '../src/cli/exit-codes.ts'
 import { createProgram } from '../src/cli/program.ts'
+import { exitCodes } from '../src/cli/terminal/exit-codes.ts'
 import { clientSettings } from '../src/config/client-settings.ts'
 
 /** `docs/cli.md`: what all commands have in common, and the help of each one as it prints it. */

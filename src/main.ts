@@ -7,9 +7,9 @@ import process from 'node:process'
 const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
-const { complain } = await import('./cli/output.ts')
+const { complain } = await import('./cli/terminal/output.ts')
 const { run } = await import('./cli/run.ts')
-const { processTerminal } = await import('./cli/terminal.ts')
+const { processTerminal } = await import('./cli/terminal/terminal.ts')
 
 // Of what is experimental in Node, its users are not to hear.
 const warnings = process.listeners('warning')

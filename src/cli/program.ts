@@ -11,8 +11,8 @@ import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
-import { coloursFor, type Terminal, widthOf } from './terminal.ts'
-import { version } from './version.ts'
+import { coloursFor, type Terminal, widthOf } from './terminal/terminal.ts'
+import { version } from './terminal/version.ts'
 
 /** The whole tree of commands: nothing of what they do is loaded before one of them runs. */
 export function createProgram(terminal: Terminal): Command {

@@ -1,7 +1,7 @@
 import { type Command, CommanderError } from 'commander'
-import { type CommandError, reportFailure, usageError } from './failures.ts'
 import { createProgram } from './program.ts'
-import type { Terminal } from './terminal.ts'
+import { type CommandError, reportFailure, usageError } from './terminal/failures.ts'
+import type { Terminal } from './terminal/terminal.ts'
 
 /** Runs `pubring` with the arguments; answers the exit code. What goes wrong is said on stderr. */
 export async function run(given: readonly string[], terminal: Terminal): Promise<number> {

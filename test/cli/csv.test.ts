@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { readCsv } from '../../src/cli/sources/csv.ts'
-import { readContent } from '../../src/cli/sources/read.ts'
+import { readCsv } from '../../src/cli/import/sources/csv.ts'
+import { readContent } from '../../src/cli/import/sources/read.ts'
 import { ecKey } from '../support/pem.ts'
 
 const publicKey = ecKey().publicKeyPem.replace(/-----[^-]+-----|\s/g, '')

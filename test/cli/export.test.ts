@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readCsv, writeCsv } from '../../src/cli/sources/csv.ts'
+import { readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
 import { sendImport } from '../support/imports.ts'
 import { ecKey, rsaKey } from '../support/pem.ts'
 import { documentOf, startShell } from './support.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lengthOf, momentIn } from '../../src/cli/times.ts'
+import { lengthOf, momentIn } from '../../src/cli/terminal/times.ts'
 
 test.each([
   ['2027-01-31', '2027-01-31T00:00:00.000Z'],

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { roles } from '../../contract/roles.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import {
   addApiCommand,
   addGroup,
@@ -54,10 +54,10 @@ function registerCreate(apiKey: Command, terminal: Terminal): void {
     .addOption(databaseOption())
     .action(async (flags: ApiKeyCreateFlags) => {
       if (flags.admin === true) {
-        const { createAdmin } = await import('../api-key-admin.ts')
+        const { createAdmin } = await import('../database/api-key-admin.ts')
         return createAdmin(terminal, flags)
       }
-      const { createApiKey } = await import('../api-keys.ts')
+      const { createApiKey } = await import('../admin/api-keys.ts')
       return createApiKey(terminal, flags)
     })
 }
@@ -70,7 +70,7 @@ function registerReads(apiKey: Command, terminal: Terminal): void {
       'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, with tabs between them.',
     examples: ['pubring api-key list'],
   }).action(async (flags: ConnectionFlags) => {
-    const { listApiKeys } = await import('../api-keys.ts')
+    const { listApiKeys } = await import('../admin/api-keys.ts')
     await listApiKeys(terminal, flags)
   })
   addApiCommand(apiKey, {
@@ -80,7 +80,7 @@ function registerReads(apiKey: Command, terminal: Terminal): void {
   })
     .argument('[api-key]', whichApiKey)
     .action(async (given: string | undefined, flags: ConnectionFlags) => {
-      const { showApiKey } = await import('../api-keys.ts')
+      const { showApiKey } = await import('../admin/api-keys.ts')
       await showApiKey(terminal, given, flags)
     })
 }
@@ -94,7 +94,7 @@ function registerChanges(apiKey: Command, terminal: Terminal): void {
     .argument('<api-key>', whichApiKey)
     .argument('<name>', 'the new name')
     .action(async (given: string, name: string, flags: ConnectionFlags) => {
-      const { renameApiKey } = await import('../api-keys.ts')
+      const { renameApiKey } = await import('../admin/api-keys.ts')
       await renameApiKey(terminal, given, name, flags)
     })
   addApiCommand(apiKey, {
@@ -105,7 +105,7 @@ function registerChanges(apiKey: Command, terminal: Terminal): void {
     .argument('<api-key>', whichApiKey)
     .argument('<role>', roles.join(', '))
     .action(async (given: string, role: string, flags: ConnectionFlags) => {
-      const { changeRole } = await import('../api-keys.ts')
+      const { changeRole } = await import('../admin/api-keys.ts')
       await changeRole(terminal, given, role, flags)
     })
 }
@@ -119,7 +119,7 @@ function registerEnds(apiKey: Command, terminal: Terminal): void {
     .argument('<api-key>', whichApiKey)
     .addOption(yesOption())
     .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
-      const { revokeApiKey } = await import('../api-keys.ts')
+      const { revokeApiKey } = await import('../admin/api-keys.ts')
       await revokeApiKey(terminal, given, flags)
     })
   addApiCommand(apiKey, {
@@ -130,7 +130,7 @@ function registerEnds(apiKey: Command, terminal: Terminal): void {
     .argument('<api-key>', whichApiKey)
     .addOption(yesOption())
     .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
-      const { deleteApiKey } = await import('../api-keys.ts')
+      const { deleteApiKey } = await import('../admin/api-keys.ts')
       await deleteApiKey(terminal, given, flags)
     })
 }

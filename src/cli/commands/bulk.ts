@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, type ConnectionFlags, yesOption } from './options.ts'
 
 /** Flags of `import`. */
@@ -62,7 +62,7 @@ function registerImport(program: Command, terminal: Terminal): void {
     .option('--dry-run', 'only say what would happen')
     .option('--allow-http', 'fetch a key set by plain http, too')
     .action(async (source: string, flags: ImportFlags) => {
-      const { importSource } = await import('../import.ts')
+      const { importSource } = await import('../import/import.ts')
       await importSource(terminal, source, flags)
     })
 }
@@ -83,7 +83,7 @@ function registerExport(program: Command, terminal: Terminal): void {
         .default('json'),
     )
     .action(async (flags: ExportFlags) => {
-      const { exportKeys } = await import('../export.ts')
+      const { exportKeys } = await import('../import/export.ts')
       await exportKeys(terminal, flags)
     })
 }
@@ -102,7 +102,7 @@ function registerApply(program: Command, terminal: Terminal): void {
     .option('--dry-run', 'show the plan and end')
     .addOption(yesOption())
     .action(async (file: string, flags: ApplyFlags) => {
-      const { applyFile } = await import('../apply.ts')
+      const { applyFile } = await import('../import/apply.ts')
       await applyFile(terminal, file, flags)
     })
 }

@@ -1,5 +1,5 @@
 import { Argument, type Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand } from './options.ts'
 
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
@@ -21,7 +21,7 @@ export function registerCompletion(
   })
     .addArgument(new Argument('<shell>', 'the shell').choices(shells))
     .action(async (shell: string) => {
-      const { printScript } = await import('../completion.ts')
+      const { printScript } = await import('../admin/completion.ts')
       printScript(terminal, shell)
     })
   program
@@ -29,7 +29,7 @@ export function registerCompletion(
     .argument('[words...]')
     .allowUnknownOption()
     .action(async (words: string[]) => {
-      const { complete } = await import('../completion.ts')
+      const { complete } = await import('../admin/completion.ts')
       complete(bare(terminal), words)
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import type { AuditFlags } from '../audit.ts'
-import type { Terminal } from '../terminal.ts'
+import type { AuditFlags } from '../database/audit.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, databaseOption, jsonOption } from './options.ts'
 
 /** Flags of all commands that work on the database themselves. */
@@ -27,7 +27,7 @@ function registerMigrate(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: DatabaseFlags) => {
-      const command = await import('../migrate.ts')
+      const command = await import('../database/migrate.ts')
       await command.migrate(terminal, flags)
     })
 }
@@ -49,7 +49,7 @@ function registerCopy(program: Command, terminal: Terminal): void {
     )
     .addOption(jsonOption())
     .action(async (flags: { from: string; to: string; json?: true }) => {
-      const command = await import('../copy.ts')
+      const command = await import('../database/copy.ts')
       await command.copy(terminal, flags)
     })
 }
@@ -65,7 +65,7 @@ function registerBackup(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const command = await import('../backup.ts')
+      const command = await import('../database/backup.ts')
       await command.backUp(terminal, file, flags)
     })
   addCommand(program, {
@@ -79,7 +79,7 @@ function registerBackup(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const command = await import('../restore.ts')
+      const command = await import('../database/restore.ts')
       await command.restore(terminal, file, flags)
     })
 }
@@ -95,7 +95,7 @@ function registerCheck(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string | undefined, flags: DatabaseFlags) => {
-      const command = await import('../check.ts')
+      const command = await import('../database/check.ts')
       await command.check(terminal, file, flags)
     })
 }
@@ -114,7 +114,7 @@ function registerLedger(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: DatabaseFlags & { project?: string }) => {
-      const command = await import('../ledger.ts')
+      const command = await import('../database/ledger.ts')
       await command.verify(terminal, flags)
     })
 }
@@ -133,7 +133,7 @@ function registerAudit(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: AuditFlags) => {
-      const command = await import('../audit.ts')
+      const command = await import('../database/audit.ts')
       await command.audit(terminal, flags)
     })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, type ConnectionFlags } from './options.ts'
 
 export interface EventFlags extends ConnectionFlags {
@@ -26,7 +26,7 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     .option('--limit <number>', 'so many at most; all by default')
     .option('-f, --follow', 'go on with every event as it happens')
     .action(async (flags: EventFlags) => {
-      const { showEvents } = await import('../events.ts')
+      const { showEvents } = await import('../admin/events.ts')
       await showEvents(terminal, flags)
     })
 }

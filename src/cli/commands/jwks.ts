@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, type ConnectionFlags } from './options.ts'
 
 export function registerJwks(program: Command, terminal: Terminal): void {
@@ -10,7 +10,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     project: true,
     examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
   }).action(async (flags: ConnectionFlags) => {
-    const { showJwks } = await import('../jwks.ts')
+    const { showJwks } = await import('../keys/jwks.ts')
     await showJwks(terminal, flags)
   })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import {
   addApiCommand,
   addCommand,
@@ -43,7 +43,7 @@ function registerAdd(key: Command, terminal: Terminal): void {
     .option('--inactive', 'register it switched off')
     .option('--expires <when>', 'switch it off by itself: in 90d, or at 2027-01-31T12:00:00Z')
     .action(async (file: string, flags: KeyAddFlags) => {
-      const { addKey } = await import('../key-add.ts')
+      const { addKey } = await import('../keys/add.ts')
       await addKey(terminal, file, flags)
     })
 }
@@ -67,7 +67,7 @@ function registerReads(key: Command, terminal: Terminal): void {
   })
     .option('--active', 'the active ones alone')
     .action(async (flags: ConnectionFlags & { active?: true }) => {
-      const { listKeys } = await import('../keys.ts')
+      const { listKeys } = await import('../keys/keys.ts')
       await listKeys(terminal, flags)
     })
   addApiCommand(key, {
@@ -82,7 +82,7 @@ function registerReads(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .option('--pem', 'print the key itself, as PEM, and nothing else')
     .action(async (given: string, flags: ConnectionFlags & { pem?: true }) => {
-      const { showKey } = await import('../keys.ts')
+      const { showKey } = await import('../keys/keys.ts')
       await showKey(terminal, given, flags)
     })
 }
@@ -97,7 +97,7 @@ function registerChanges(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .argument('<name>', 'the new name')
     .action(async (given: string, label: string, flags: ConnectionFlags) => {
-      const { renameKey } = await import('../key-changes.ts')
+      const { renameKey } = await import('../keys/changes.ts')
       await renameKey(terminal, given, label, flags)
     })
   addApiCommand(key, {
@@ -108,7 +108,7 @@ function registerChanges(key: Command, terminal: Terminal): void {
   })
     .argument('<key>', whichKey)
     .action(async (given: string, flags: ConnectionFlags) => {
-      const { activateKey } = await import('../key-changes.ts')
+      const { activateKey } = await import('../keys/changes.ts')
       await activateKey(terminal, given, flags)
     })
   addApiCommand(key, {
@@ -121,7 +121,7 @@ function registerChanges(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .addOption(yesOption())
     .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
-      const { deactivateKey } = await import('../key-changes.ts')
+      const { deactivateKey } = await import('../keys/changes.ts')
       await deactivateKey(terminal, given, flags)
     })
   addApiCommand(key, {
@@ -133,7 +133,7 @@ function registerChanges(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .argument('<when>', 'in 90d, at 2027-01-31T12:00:00Z, or never')
     .action(async (given: string, when: string, flags: ConnectionFlags) => {
-      const { expireKey } = await import('../key-changes.ts')
+      const { expireKey } = await import('../keys/changes.ts')
       await expireKey(terminal, given, when, flags)
     })
 }
@@ -148,7 +148,7 @@ function registerDelete(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .addOption(yesOption())
     .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
-      const { deleteKey } = await import('../key-changes.ts')
+      const { deleteKey } = await import('../keys/changes.ts')
       await deleteKey(terminal, given, flags)
     })
 }
@@ -194,7 +194,7 @@ function registerRotate(key: Command, terminal: Terminal): void {
     .option('--keep', 'leave the old key in the list, switched off')
     .addOption(yesOption())
     .action(async (file: string, flags: KeyRotateFlags) => {
-      const { rotateKey } = await import('../key-rotate.ts')
+      const { rotateKey } = await import('../keys/rotate.ts')
       await rotateKey(terminal, file, flags)
     })
 }
@@ -210,7 +210,7 @@ function registerCheck(key: Command, terminal: Terminal): void {
     .option('-a, --algorithm <name>', 'what tokens signed with it will carry as alg')
     .addOption(jsonOption())
     .action(async (file: string, flags: { algorithm?: string; json?: true }) => {
-      const { check } = await import('../key-check.ts')
+      const { check } = await import('../keys/check.ts')
       await check(terminal, file, flags)
     })
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, jsonOption, optionOf } from './options.ts'
 
 export interface LoginFlags {
@@ -26,7 +26,7 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
     .option('--profile <name>', 'name of the profile', 'default')
     .addOption(jsonOption())
     .action(async (flags: LoginFlags & { profile: string }) => {
-      const { login } = await import('../login.ts')
+      const { login } = await import('../connection/login.ts')
       await login(terminal, flags)
     })
   const profile = addGroup(program, 'profile', 'the servers that the configuration file knows')
@@ -37,7 +37,7 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
   })
     .addOption(jsonOption())
     .action(async (flags: { json?: true }) => {
-      const { listProfiles } = await import('../profiles.ts')
+      const { listProfiles } = await import('../connection/profiles.ts')
       listProfiles(terminal, flags)
     })
   addCommand(profile, {
@@ -48,7 +48,7 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
     .argument('<profile>', 'its name')
     .addOption(jsonOption())
     .action(async (name: string, flags: { json?: true }) => {
-      const { chooseProfile } = await import('../profiles.ts')
+      const { chooseProfile } = await import('../connection/profiles.ts')
       chooseProfile(terminal, name, flags)
     })
   addCommand(profile, {
@@ -59,7 +59,7 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
     .argument('<profile>', 'its name')
     .addOption(jsonOption())
     .action(async (name: string, flags: { json?: true }) => {
-      const { deleteProfile } = await import('../profiles.ts')
+      const { deleteProfile } = await import('../connection/profiles.ts')
       deleteProfile(terminal, name, flags)
     })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, type ConnectionFlags, yesOption } from './options.ts'
 
 const whichProject =
@@ -13,7 +13,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
     notes: 'In a pipe: name, id, revision, createTime, with tabs between them.',
     examples: ['pubring project list', 'pubring project list | cut -f1'],
   }).action(async (flags: ConnectionFlags) => {
-    const { listProjects } = await import('../projects.ts')
+    const { listProjects } = await import('../admin/projects.ts')
     await listProjects(terminal, flags)
   })
   addApiCommand(project, {
@@ -23,7 +23,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
   })
     .argument('<name>', '1 to 128 of a-z, 0-9 and hyphen')
     .action(async (name: string, flags: ConnectionFlags) => {
-      const { createProject } = await import('../projects.ts')
+      const { createProject } = await import('../admin/projects.ts')
       await createProject(terminal, name, flags)
     })
   addApiCommand(project, {
@@ -33,7 +33,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
   })
     .argument('[project]', whichProject)
     .action(async (given: string | undefined, flags: ConnectionFlags) => {
-      const { showProject } = await import('../projects.ts')
+      const { showProject } = await import('../admin/projects.ts')
       await showProject(terminal, given, flags)
     })
   addApiCommand(project, {
@@ -44,7 +44,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
     .argument('<project>', 'id or name of the project')
     .argument('<name>', 'the new name')
     .action(async (given: string, name: string, flags: ConnectionFlags) => {
-      const { renameProject } = await import('../projects.ts')
+      const { renameProject } = await import('../admin/projects.ts')
       await renameProject(terminal, given, name, flags)
     })
   addApiCommand(project, {
@@ -55,7 +55,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
     .argument('<project>', 'id or name of the project')
     .addOption(yesOption())
     .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
-      const { deleteProject } = await import('../projects.ts')
+      const { deleteProject } = await import('../admin/projects.ts')
       await deleteProject(terminal, given, flags)
     })
 }

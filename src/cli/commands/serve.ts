@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { loadConfig, settings } from '../../config/config.ts'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand } from './options.ts'
 
 export function registerServe(program: Command, terminal: Terminal): void {
@@ -20,7 +20,7 @@ export function registerServe(program: Command, terminal: Terminal): void {
   serve.addHelpText('after', ['', 'Environment only:', ...secrets].join('\n'))
   serve.action(async (flags: Record<string, string>) => {
     const config = loadConfig(terminal.env, flags)
-    const command = await import('../serve.ts')
+    const command = await import('../server/serve.ts')
     await command.serve(config)
   })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Terminal } from '../terminal.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, type ConnectionFlags } from './options.ts'
 
 export interface TokenCheckFlags extends ConnectionFlags {
@@ -38,7 +38,7 @@ function registerCheck(token: Command, terminal: Terminal): void {
     .option('--audience <aud>', 'the aud that the verifier wants')
     .option('--issuer <iss>', 'the iss that the verifier wants')
     .action(async (file: string, flags: TokenCheckFlags) => {
-      const { checkToken } = await import('../token-check.ts')
+      const { checkToken } = await import('../keys/token-check.ts')
       await checkToken(terminal, file, flags)
     })
 }
@@ -66,7 +66,7 @@ function registerSample(token: Command, terminal: Terminal): void {
     .option('--subject <sub>', 'the claim sub', 'sample')
     .option('--lifetime <time>', 'until it expires', '5m')
     .action(async (file: string, flags: TokenSampleFlags) => {
-      const { sampleToken } = await import('../token-sample.ts')
+      const { sampleToken } = await import('../keys/token-sample.ts')
       await sampleToken(terminal, file, flags)
     })
 }

@@ -1,0 +1,231 @@
+import type { ApiKey, ApiKeyUpdate } from '../../../client/src/index.ts'
+import { type Role, roles } from '../../contract/roles.ts'
+import type { ApiKeyCreateFlags } from '../commands/api-key.ts'
+import type { ConnectionFlags } from '../commands/options.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { confirm } from '../terminal/confirm.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
+import { didYouMean } from '../terminal/nearest.ts'
+import { type Column, listOf, tableOf } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { moment, momentIn, relative } from '../terminal/times.ts'
+
+/** Makes an API key by the server; the secret alone is on stdout. */
+export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
+  const { name, project } = flags
+  if (flags.databaseUrl !== undefined) {
+    throw usageError('--database-url goes with --admin: a server knows where its database is.')
+  }
+  if (name === undefined || flags.role === undefined) {
+    throw usageError(
+      'An API key needs a --name and a --role (reader, writer or admin).',
+      'With --admin it is made in the database itself, without asking a server.',
+    )
+  }
+  const role = readRole(flags.role)
+  const expireTime = flags.expires === undefined ? undefined : momentIn(flags.expires, '--expires')
+  await withSession(terminal, flags, async ({ client, print, say }) => {
+    const made = await client.apiKeys.create({
+      name,
+      role,
+      ...(project === undefined ? {} : { project }),
+      ...(expireTime === undefined ? {} : { expireTime }),
+    })
+    say(
+      `API key “${made.name}” (${role}, ${project ?? 'all projects'}), id ${made.id}. It is shown this once:`,
+    )
+    print(made, () => `${made.apiKey}\n`)
+  })
+}
+
+function readRole(text: string): Role {
+  const role = roles.find((one) => one === text)
+  if (role !== undefined) return role
+  throw usageError(`The role must be one of ${roles.join(', ')}${didYouMean(text, roles) || '.'}`)
+}
+
+const columns: readonly Column<ApiKey>[] = [
+  { heading: 'ID', value: ({ id }) => id },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'ROLE', value: ({ role }) => role },
+  {
+    heading: 'PROJECT',
+    value: ({ projectId = '' }) => projectId,
+    shown: ({ projectId = 'all' }) => projectId,
+    cut: true,
+  },
+  { heading: 'STATE', value: stateOf },
+  { heading: 'BEGINS', value: ({ prefix }) => prefix },
+  {
+    heading: 'USED',
+    value: ({ lastUseTime = '' }) => lastUseTime,
+    shown: ({ lastUseTime }) => (lastUseTime === undefined ? 'never' : relative(lastUseTime)),
+  },
+  {
+    heading: 'EXPIRES',
+    value: ({ expireTime = '' }) => expireTime,
+    shown: ({ expireTime }) => (expireTime === undefined ? '' : relative(expireTime)),
+  },
+]
+
+function stateOf({ active, expireTime }: ApiKey): string {
+  if (active) return 'active'
+  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'revoked'
+}
+
+export async function listApiKeys(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
+  await withSession(terminal, flags, async ({ client, print }) => {
+    const apiKeys = await client.apiKeys.list()
+    print(apiKeys, () => tableOf(terminal, columns, apiKeys))
+  })
+}
+
+export async function showApiKey(
+  terminal: Terminal,
+  given: string | undefined,
+  flags: ConnectionFlags,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { apiKeys } = session.client
+    const apiKey = given === undefined ? await apiKeys.self() : await find(session, given)
+    session.print(apiKey, () => membersOf(terminal, apiKey))
+    if (given === undefined) {
+      session.say(`The API key comes from ${session.connection.apiKeySource}.`)
+    }
+  })
+}
+
+function membersOf(terminal: Terminal, apiKey: ApiKey): string {
+  const { projectId, expireTime, lastUseTime } = apiKey
+  return listOf(terminal, [
+    ['id', apiKey.id],
+    ['name', apiKey.name],
+    ['role', apiKey.role],
+    ['project', projectId ?? 'all'],
+    ['state', stateOf(apiKey)],
+    ['begins with', apiKey.prefix],
+    ['created', moment(apiKey.createTime, terminal)],
+    ['last used', lastUseTime === undefined ? undefined : moment(lastUseTime, terminal)],
+    ['expires', expireTime === undefined ? undefined : moment(expireTime, terminal)],
+  ])
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** The API key with the id, or the only one with the name. */
+async function find({ client }: Session, given: string): Promise<ApiKey> {
+  if (uuid.test(given)) return client.apiKeys.get(given.toLowerCase())
+  const all = await client.apiKeys.list()
+  const [first, ...others] = all.filter(({ name }) => name === given)
+  if (first === undefined) {
+    const near =
+      didYouMean(
+        given,
+        all.map(({ name }) => name),
+      ) || '.'
+    throw new CommandError('not_found', `There is no API key “${given}”${near}`, {
+      code: 'api_key_not_found',
+      hints: ['pubring api-key list shows the API keys.'],
+    })
+  }
+  if (others.length === 0) return first
+  throw new CommandError(
+    'usage',
+    `${others.length + 1} API keys are called “${given}”: name one by its id.`,
+    {
+      code: 'ambiguous_name',
+      hints: [first, ...others].map(({ id, prefix }) => `${id}  (${prefix}…)`),
+    },
+  )
+}
+
+export async function renameApiKey(
+  terminal: Terminal,
+  given: string,
+  name: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  await change(terminal, given, { name }, flags, (apiKey) => {
+    return `The API key ${apiKey.id} is called “${apiKey.name}”.`
+  })
+}
+
+export async function changeRole(
+  terminal: Terminal,
+  given: string,
+  text: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  const role = readRole(text)
+  await change(
+    terminal,
+    given,
+    { role },
+    flags,
+    (apiKey) => `“${apiKey.name}” is a ${apiKey.role} now.`,
+  )
+}
+
+async function change(
+  terminal: Terminal,
+  given: string,
+  patch: ApiKeyUpdate,
+  flags: ConnectionFlags,
+  said: (apiKey: ApiKey) => string,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { id } = await find(session, given)
+    const apiKey = await session.client.apiKeys.update(id, patch)
+    session.print(apiKey, () => '')
+    session.say(said(apiKey))
+  })
+}
+
+type Confirmed = ConnectionFlags & { yes?: true }
+
+export async function revokeApiKey(
+  terminal: Terminal,
+  given: string,
+  flags: Confirmed,
+): Promise<void> {
+  await end(terminal, given, flags, 'Revoke it?', async (session, { id, name }) => {
+    const apiKey = await session.client.apiKeys.update(id, { active: false })
+    session.print(apiKey, () => '')
+    session.say(`“${name}” counts no more.`)
+  })
+}
+
+export async function deleteApiKey(
+  terminal: Terminal,
+  given: string,
+  flags: Confirmed,
+): Promise<void> {
+  await end(terminal, given, flags, 'Delete it?', async (session, { id, name }) => {
+    await session.client.apiKeys.delete(id)
+    session.print({ deleted: id }, () => '')
+    session.say(`“${name}” (${id}) is deleted and counts no more.`)
+  })
+}
+
+/** The API key that asks is asked about in any case: with it, nothing could be undone. */
+async function end(
+  terminal: Terminal,
+  given: string,
+  flags: Confirmed,
+  question: string,
+  action: (session: Session, apiKey: ApiKey) => Promise<void>,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const apiKey = await find(session, given)
+    const isOwn = (await session.client.apiKeys.self()).id === apiKey.id
+    await confirm(terminal, {
+      what: isOwn
+        ? `“${apiKey.name}” is the API key that this command uses.`
+        : `“${apiKey.name}” (${apiKey.role}, ${apiKey.prefix}…) will count no more.`,
+      question,
+      yes: flags.yes,
+      orElse: isOwn ? 'refuse' : 'go on',
+    })
+    await action(session, apiKey)
+  })
+}

@@ -1,0 +1,97 @@
+import { type Event, PubringError } from '../../../client/src/index.ts'
+import type { EventFlags } from '../commands/events.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { usageError } from '../terminal/failures.ts'
+import { clean } from '../terminal/output.ts'
+import { type Column, tableOf } from '../terminal/table.ts'
+import { coloursFor, type Terminal, widthOf } from '../terminal/terminal.ts'
+import { relative } from '../terminal/times.ts'
+
+/** Events that one request asks for. */
+const pageSize = 200
+
+/** Which events: of which ledger, from where, how many. */
+interface Range {
+  scope: { project?: string }
+  after: number
+  limit: number
+}
+
+/** Shows the events of a ledger; with `--follow` it goes on until it is interrupted. */
+export async function showEvents(terminal: Terminal, flags: EventFlags): Promise<void> {
+  const after = wholeNumber(flags.after, '--after') ?? 0
+  const limit = wholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
+  await withSession(terminal, flags, async (session) => {
+    const scope = flags.system === true ? {} : { project: session.project }
+    const range = { scope, after, limit }
+    if (flags.follow === true) return follow(session, range)
+    const events = await eventsIn(session, range)
+    session.print(events, () => tableOf(terminal, columns, events))
+    if (events.length === 0) session.say('There are no such events.')
+  })
+}
+
+async function eventsIn({ client }: Session, { scope, after, limit }: Range): Promise<Event[]> {
+  const events: Event[] = []
+  let last = after
+  while (events.length < limit) {
+    const size = Math.min(pageSize, limit - events.length)
+    const page = await client.events.list({ ...scope, after: last, limit: size })
+    events.push(...page)
+    last = page.at(-1)?.revision ?? last
+    if (page.length < size) break
+  }
+  return events
+}
+
+async function follow({ client, terminal, json }: Session, { scope, after, limit }: Range) {
+  const signal = terminal.interruption()
+  let shown = 0
+  try {
+    for await (const event of client.events.follow({ ...scope, after, signal })) {
+      terminal.stdout.write(json ? `${JSON.stringify(event)}\n` : lineOf(event, terminal))
+      shown += 1
+      if (shown >= limit) return
+    }
+  } catch (error) {
+    // To interrupt it is how it is meant to end.
+    if (!(error instanceof PubringError && error.code === 'aborted')) throw error
+  }
+}
+
+/** Without knowing the lines to come, on a terminal it cannot be a table. */
+function lineOf(event: Event, terminal: Terminal): string {
+  if (widthOf(terminal.stdout) === undefined) return tableOf(terminal, columns, [event])
+  const { dim } = coloursFor(terminal.stdout, terminal.env)
+  const { time, type, actor } = event
+  const rest = [type.padEnd(16), subjectOf(event), actor.name, changesOf(event)]
+  return `${dim(time)}  ${clean(rest.join('  '))}\n`
+}
+
+const columns: readonly Column<Event>[] = [
+  { heading: 'REVISION', value: ({ revision }) => String(revision) },
+  { heading: 'TIME', value: ({ time }) => time, shown: ({ time }) => relative(time) },
+  { heading: 'TYPE', value: ({ type }) => type },
+  { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
+  { heading: 'SUBJECT', value: subjectOf },
+  { heading: 'CHANGES', value: changesOf, cut: true },
+]
+
+function subjectOf({ subject }: Event): string {
+  return subject.id
+}
+
+function changesOf({ changes = {} }: Event): string {
+  return Object.entries(changes)
+    .map(([name, { from, to }]) => {
+      if (from === undefined) return `${name} ${to}`
+      return to === undefined ? `${name} ${from} removed` : `${name} ${from} → ${to}`
+    })
+    .join(', ')
+}
+
+function wholeNumber(text: string | undefined, option: string): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
+  return Number(text)
+}

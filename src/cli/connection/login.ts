@@ -1,0 +1,66 @@
+import { clientSettings } from '../../config/client-settings.ts'
+import { readSetting } from '../../config/setting.ts'
+import { readOctets } from '../terminal/files.ts'
+import { say } from '../terminal/output.ts'
+import { isInteractive, type Terminal } from '../terminal/terminal.ts'
+import { readConfiguration, writeConfiguration } from './configuration.ts'
+import { apiKeyIn } from './connection.ts'
+import { openConnection } from './session.ts'
+
+interface LoginFlags {
+  url?: string
+  project?: string
+  profile: string
+  json?: true
+}
+
+/** Tries an API key, and keeps it and the address as a profile, which is the current one then. */
+export async function login(terminal: Terminal, flags: LoginFlags): Promise<void> {
+  const { env } = terminal
+  const configuration = readConfiguration(env)
+  const url = String(readSetting(clientSettings.url, env, flags.url))
+  if (url.startsWith('http:') && !isLocal(url)) {
+    say(
+      terminal,
+      'The API key goes over the network as it is, since this is http: whoever listens has it.',
+    )
+  }
+  const apiKey = apiKeyIn(await readSecret(terminal, url), 'the input')
+  const connection = {
+    url,
+    urlSource: flags.url === undefined ? clientSettings.url.env : '--url',
+    apiKey,
+    apiKeySource: 'the input',
+    project: flags.project ?? 'default',
+    projectSource: '--project',
+    timeout: 30_000,
+  }
+  await openConnection(terminal, connection, flags.json === true, async ({ client, print }) => {
+    const self = await client.apiKeys.self()
+    const project = flags.project ?? self.projectId
+    if (project !== undefined) await client.projects.get(project)
+    const profile = { url, ...(project === undefined ? {} : { project }), apiKey }
+    writeConfiguration({
+      path: configuration.path,
+      currentProfile: flags.profile,
+      profiles: { ...configuration.profiles, [flags.profile]: profile },
+    })
+    const { name, role } = self
+    print({ profile: flags.profile, url, project, apiKey: self }, () => '')
+    say(
+      terminal,
+      `“${name}” (${role}) at ${url} is profile ${flags.profile}, in ${configuration.path}.`,
+    )
+  })
+}
+
+function isLocal(url: string): boolean {
+  return /^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])(?:[:/]|$)/.test(url)
+}
+
+async function readSecret(terminal: Terminal, url: string): Promise<string> {
+  if (!isInteractive(terminal)) return (await readOctets('-', terminal)).toString('utf8')
+  const { default: password } = await import('@inquirer/password')
+  const { stdin: input, stderr: output } = terminal
+  return password({ message: `API key for ${url}:`, mask: true }, { input, output })
+}

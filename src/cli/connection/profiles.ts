@@ -1,0 +1,57 @@
+import { printResult, say } from '../terminal/output.ts'
+import { tableOf } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { profileNamed, readConfiguration, writeConfiguration } from './configuration.ts'
+
+/** The profiles, without their secrets. */
+export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
+  const { path, currentProfile, profiles } = readConfiguration(terminal.env)
+  const all = Object.entries(profiles).map(([name, { url = '', project = '', ...keys }]) => ({
+    name,
+    current: name === currentProfile,
+    url,
+    project,
+    apiKey: keys.apiKey === undefined ? (keys.apiKeyFile ?? 'none') : 'in this file',
+  }))
+  printResult(terminal, flags.json, all, () =>
+    tableOf(
+      terminal,
+      [
+        { heading: '', value: ({ current }) => (current ? '*' : '') },
+        { heading: 'NAME', value: ({ name }) => name },
+        { heading: 'URL', value: ({ url }) => url, cut: true },
+        { heading: 'PROJECT', value: ({ project }) => project, cut: true },
+        { heading: 'API KEY', value: ({ apiKey }) => apiKey, cut: true },
+      ],
+      all,
+    ),
+  )
+  if (all.length === 0) say(terminal, `There are no profiles in ${path}. pubring login makes one.`)
+}
+
+export function chooseProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
+  const configuration = readConfiguration(terminal.env)
+  const { url } = profileNamed(configuration, name)
+  writeConfiguration({ ...configuration, currentProfile: name })
+  printResult(terminal, flags.json, { currentProfile: name }, () => '')
+  say(
+    terminal,
+    `The commands use profile ${name}${url === undefined ? '' : ` (${url})`} from now on.`,
+  )
+}
+
+export function deleteProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
+  const { path, currentProfile, profiles } = readConfiguration(terminal.env)
+  profileNamed({ path, profiles }, name)
+  const { [name]: _gone, ...rest } = profiles
+  writeConfiguration({
+    path,
+    profiles: rest,
+    ...(currentProfile === undefined || currentProfile === name ? {} : { currentProfile }),
+  })
+  printResult(terminal, flags.json, { deleted: name }, () => '')
+  say(
+    terminal,
+    `Profile ${name} is forgotten. Its API key goes on counting: pubring api-key revoke ends that.`,
+  )
+}

@@ -1,0 +1,27 @@
+import { loadConfig } from '../../config/config.ts'
+import { createAdminApiKey } from '../../core/api-keys/api-keys.ts'
+import { openExistingStore } from '../../storage/open.ts'
+import type { ApiKeyCreateFlags } from '../commands/api-key.ts'
+import { printResult, say } from '../terminal/output.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
+/**
+ * Makes an admin API key for all projects in the configured database itself, whether a server runs
+ * or not: the way back in for whoever has the machine but no API key. The secret alone is on stdout.
+ */
+export async function createAdmin(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
+  const { name = 'made at the database', databaseUrl } = flags
+  const config = loadConfig(terminal.env, { databaseUrl })
+  const store = await openExistingStore(config.databaseUrl)
+  try {
+    const context = { store, clock: { now: Date.now, monotonic: () => performance.now() } }
+    const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
+    say(
+      terminal,
+      `Admin API key for all projects, id ${apiKey.id}. It counts at once; it is shown this once:`,
+    )
+    printResult(terminal, flags.json, apiKey, () => `${apiKey.apiKey}\n`)
+  } finally {
+    await store.close()
+  }
+}

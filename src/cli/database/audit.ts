@@ -1,0 +1,56 @@
+import { loadConfig } from '../../config/config.ts'
+import { parseProjectRef } from '../../core/access.ts'
+import { audit as auditKeys } from '../../core/audit/audit.ts'
+import { createAuditPool } from '../../core/audit/pool.ts'
+import type { AuditOptions, AuditStore } from '../../core/audit/records.ts'
+import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
+import { lowerProcessPriority } from '../../runtime/priority.ts'
+import { openAudit } from '../../storage/open.ts'
+import { readBlocklist } from '../server/blocklist.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { CommandError } from '../terminal/failures.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { createAuditReport } from './audit-report.ts'
+
+export interface AuditFlags {
+  project?: string
+  deactivate?: true
+  again?: true
+  json?: true
+  databaseUrl?: string
+}
+
+/**
+ * Audits the registry in the configured database, beside a server that may be running on it. Exit
+ * code 1 where something was found, 0 where nothing was, 130 or 143 where a signal ended it.
+ */
+export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
+  const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
+  const blocklist = createBlocklist(readBlocklist(config).blocklist)
+  lowerProcessPriority()
+  const signal = terminal.interruption()
+  const store = await openAudit(config.databaseUrl)
+  const work = createAuditPool(signal)
+  const report = createAuditReport(terminal, { json: flags.json === true })
+  try {
+    const clock = { now: Date.now, monotonic: () => performance.now() }
+    const setup = { store, clock, work, blocklist, listener: report.listener }
+    const found = report.end(await auditKeys(setup, { ...(await options(store, flags)), signal }))
+    // A signal that ended it has set the code.
+    if (found && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code
+  } finally {
+    report.stop()
+    await work.close()
+    await store.close()
+  }
+}
+
+async function options(store: AuditStore, flags: AuditFlags): Promise<AuditOptions> {
+  const { project, deactivate = false, again = false } = flags
+  if (project === undefined) return { deactivate, again }
+  const found = await store.findProject(parseProjectRef(project))
+  if (found === undefined) {
+    throw new CommandError('not_found', `There is no project ${project}.`)
+  }
+  return { deactivate, again, projectId: found.id }
+}

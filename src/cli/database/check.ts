@@ -1,0 +1,36 @@
+import { loadConfig } from '../../config/config.ts'
+import { openLedgers, sqliteFile } from '../../storage/open.ts'
+import { integrityFaults } from '../../storage/sqlite/copies.ts'
+import type { DatabaseFlags } from '../commands/database.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { printResult } from '../terminal/output.ts'
+import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { brokenLedgers } from './ledgers.ts'
+
+/**
+ * Checks a database file, the configured one or a backup, and the hash chains in it; exit code 1
+ * where something is wrong. A server may be running on it.
+ */
+export async function check(
+  terminal: Terminal,
+  file: string | undefined,
+  flags: DatabaseFlags,
+): Promise<void> {
+  const { databaseUrl } = flags
+  const url =
+    file === undefined ? loadConfig(terminal.env, { databaseUrl }).databaseUrl : `sqlite:${file}`
+  const path = sqliteFile(url)
+  const ledgers = await openLedgers(url)
+  try {
+    const faults = [...integrityFaults(path), ...(await brokenLedgers(ledgers))]
+    const { green, red } = coloursFor(terminal.stdout, terminal.env)
+    printResult(terminal, flags.json, { file: path, whole: faults.length === 0, faults }, () =>
+      faults.length === 0
+        ? `${green('whole')}  ${path}\n`
+        : faults.map((fault) => `${red('BROKEN')}  ${fault}\n`).join(''),
+    )
+    if (faults.length > 0) terminal.exitCode = exitCodes.failed.code
+  } finally {
+    await ledgers.close()
+  }
+}

@@ -1,0 +1,78 @@
+import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { KeyAddFlags } from '../commands/key.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { CommandError } from '../terminal/failures.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { lengthOf, momentIn } from '../terminal/times.ts'
+import { type PublicKeyFile, readAlgorithm, readPublicKeyFile } from './files.ts'
+
+/** Registers a public key: its kid on stdout, and when it is safe to sign with it on stderr. */
+export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlags): Promise<void> {
+  const algorithm = readAlgorithm(flags.algorithm)
+  const expireTime = flags.expires === undefined ? undefined : momentIn(flags.expires, '--expires')
+  const key = await readPublicKeyFile(file, terminal)
+  await withSession(terminal, flags, async (session) => {
+    if (key.converted !== undefined) session.say(key.converted)
+    const kid = await register(session, key, {
+      name: flags.name,
+      algorithm,
+      ...(flags.inactive === true ? { active: false } : {}),
+      ...(expireTime === undefined ? {} : { expireTime }),
+    })
+    const registered = await session.client.keys.get(session.project, kid)
+    session.print({ kid, ...registered }, () => `${kid}\n`)
+    session.say(announcement(session, registered))
+  })
+}
+
+function announcement(
+  { project }: Session,
+  { label, algorithm, active, details, expireTime }: JwtKeyWithDetails,
+) {
+  const registered = `Registered “${label}” (${algorithm}) in project ${project}`
+  if (!active) return `${registered}, switched off.`
+  if (expireTime !== undefined && expireTime <= details.convergedTime) {
+    return `${registered}. It expires at ${expireTime}, before every verifier knows it: give it a later expiry.`
+  }
+  const wait = Date.parse(details.convergedTime) - Date.now()
+  const when = wait <= 0 ? 'now' : `from ${details.convergedTime} on (in ${lengthOf(wait)})`
+  return `${registered}. Verifiers know it ${when}: sign with it then, with its kid in the header.`
+}
+
+/** What is to be registered besides the key itself; without an algorithm the usual one is taken. */
+export type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm'> & {
+  algorithm: Algorithm | undefined
+}
+
+/** Registers the key and answers its kid. */
+export async function register(
+  session: Session,
+  key: PublicKeyFile,
+  { algorithm, ...others }: Registration,
+): Promise<string> {
+  const { publicKeyPem } = key
+  const chosen =
+    algorithm ?? readAlgorithm(key.algorithm) ?? (await examined(session, key)).algorithm
+  const body = { ...others, publicKeyPem, algorithm: chosen }
+  return (await session.client.keys.create(session.project, body)).kid
+}
+
+/**
+ * The key as the server would store it, with its usual algorithm. Throws where it would be refused.
+ */
+export async function examined(
+  { client }: Session,
+  { publicKeyPem }: PublicKeyFile,
+): Promise<{ publicKeyPem: string; algorithm: Algorithm }> {
+  const verdict = await client.keys.check({ publicKeyPem })
+  const [fault] = verdict.faults
+  const algorithm = readAlgorithm(verdict.key?.algorithms[0])
+  if (fault === undefined && algorithm !== undefined) {
+    return { publicKeyPem: verdict.publicKeyPem ?? publicKeyPem, algorithm }
+  }
+  const message = fault?.detail ?? 'No algorithm is known for this key; say one with --algorithm.'
+  throw new CommandError('refused', message, {
+    code: verdict.problem ?? 'unsupported_key',
+    problem: { errors: verdict.faults },
+  })
+}

@@ -1,0 +1,124 @@
+import type { JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { ConnectionFlags } from '../commands/options.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { confirm } from '../terminal/confirm.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { lengthOf, momentIn } from '../terminal/times.ts'
+import { keyNamed, kidOf } from './keys.ts'
+
+type Confirmed = ConnectionFlags & { yes?: true }
+
+export async function renameKey(
+  terminal: Terminal,
+  given: string,
+  label: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  await change(
+    terminal,
+    given,
+    { label },
+    flags,
+    (key) => `The key ${key.id} is called “${key.label}”.`,
+  )
+}
+
+export async function activateKey(
+  terminal: Terminal,
+  given: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  await change(terminal, given, { active: true }, flags, (key) => {
+    return `“${key.label}” is switched on. ${converges(key)}`
+  })
+}
+
+/** Switches a key off; the last active one of its project only where that is meant. */
+export async function deactivateKey(
+  terminal: Terminal,
+  given: string,
+  flags: Confirmed,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { client, project } = session
+    const keys = await client.keys.list(project)
+    const key = keyNamed(keys, given, session)
+    const active = keys.filter((one) => one.active)
+    if (active.length === 1 && active[0]?.id === key.id) {
+      await confirm(terminal, {
+        what: `“${key.label}” is the last active key of project ${project}: without it no token verifies.`,
+        question: 'Switch it off?',
+        yes: flags.yes,
+        orElse: 'refuse',
+      })
+    }
+    const changed = await client.keys.update(project, key.id, { active: false })
+    session.print(changed, () => '')
+    session.say(`“${key.label}” is switched off. ${converges(changed)}`)
+  })
+}
+
+export async function expireKey(
+  terminal: Terminal,
+  given: string,
+  when: string,
+  flags: ConnectionFlags,
+): Promise<void> {
+  const expireTime = when === 'never' ? null : momentIn(when, 'The time')
+  await change(terminal, given, { expireTime }, flags, (key) => {
+    if (key.expireTime === undefined) return `“${key.label}” expires no more.`
+    const wait = lengthOf(Date.parse(key.expireTime) - Date.now())
+    return `“${key.label}” expires at ${key.expireTime} (in ${wait}).`
+  })
+}
+
+async function change(
+  terminal: Terminal,
+  given: string,
+  patch: JwtKeyUpdate,
+  flags: ConnectionFlags,
+  said: (key: JwtKeyWithDetails) => string,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { client, project } = session
+    const key = await client.keys.update(project, await kidOf(session, given), patch)
+    session.print(key, () => '')
+    session.say(said(key))
+  })
+}
+
+/** Deletes a key that is switched off; an active one is the server's to refuse. */
+export async function deleteKey(
+  terminal: Terminal,
+  given: string,
+  flags: Confirmed,
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { client, project } = session
+    const key = await client.keys.get(project, await kidOf(session, given))
+    if (!key.active) await confirmDeletion(session, key, flags.yes)
+    await client.keys.delete(project, key.id)
+    session.print({ deleted: key.id }, () => '')
+    session.say(`“${key.label}” (${key.id}) is deleted from project ${project}.`)
+  })
+}
+
+async function confirmDeletion(
+  { terminal, project }: Session,
+  key: JwtKeyWithDetails,
+  yes: boolean | undefined,
+): Promise<void> {
+  await confirm(terminal, {
+    what: `“${key.label}” (${key.id}) will be deleted from project ${project} for good.`,
+    question: 'Delete it?',
+    yes,
+    orElse: 'go on',
+  })
+}
+
+/** When the last verifier that honours the cache headers knows the key's state. */
+function converges({ details: { convergedTime } }: JwtKeyWithDetails): string {
+  const wait = Date.parse(convergedTime) - Date.now()
+  if (wait <= 0) return 'Every verifier that honours the cache headers knows it.'
+  return `Verifiers that honour the cache headers know it within ${lengthOf(wait)}.`
+}

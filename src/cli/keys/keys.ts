@@ -1,0 +1,123 @@
+import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { ConnectionFlags } from '../commands/options.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { didYouMean } from '../terminal/nearest.ts'
+import { type Column, listOf, tableOf } from '../terminal/table.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { moment, relative } from '../terminal/times.ts'
+
+/** Lists the keys of the project: on a terminal as a table, in a pipe as values with tabs. */
+export async function listKeys(
+  terminal: Terminal,
+  flags: ConnectionFlags & { active?: true },
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { client, project } = session
+    const keys = await client.keys.list(project, flags.active === true ? { active: true } : {})
+    session.print(keys, () => tableOf(terminal, columns, keys))
+    if (keys.length === 0) {
+      const which = flags.active === true ? 'active keys' : 'keys'
+      session.say(`Project ${project} has no ${which}. pubring key add registers one.`)
+    }
+  })
+}
+
+const columns: readonly Column<JwtKey>[] = [
+  { heading: 'KID', value: ({ id }) => id },
+  { heading: 'NAME', value: ({ label }) => label, cut: true },
+  { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
+  { heading: 'STATE', value: stateOf },
+  {
+    heading: 'CREATED',
+    value: ({ createTime }) => createTime,
+    shown: (key) => relative(key.createTime),
+  },
+  {
+    heading: 'EXPIRES',
+    value: ({ expireTime = '' }) => expireTime,
+    shown: ({ expireTime }) => (expireTime === undefined ? '' : relative(expireTime)),
+  },
+]
+
+function stateOf({ active, expireTime }: JwtKey): string {
+  if (active) return 'active'
+  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'inactive'
+}
+
+export async function showKey(
+  terminal: Terminal,
+  given: string,
+  flags: ConnectionFlags & { pem?: true },
+): Promise<void> {
+  await withSession(terminal, flags, async (session) => {
+    const { client, project } = session
+    const key = await client.keys.get(project, await kidOf(session, given))
+    if (flags.pem === true)
+      session.print({ publicKeyPem: key.publicKeyPem }, () => key.publicKeyPem)
+    else session.print(key, () => detailsOf(terminal, key))
+  })
+}
+
+function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
+  const { details, expireTime } = key
+  const size = details.crv ?? (details.bits === undefined ? '' : `${details.bits} bits`)
+  const members: [string, string | undefined][] = [
+    ['kid', key.id],
+    ['name', key.label],
+    ['project', key.projectId],
+    ['state', stateOf(key)],
+    ['algorithm', key.algorithm],
+    ['key', `${details.kty} ${size}`.trim()],
+    ['thumbprint', details.thumbprint],
+    ['SPKI SHA-256', details.spkiSha256],
+    ['created', moment(key.createTime, terminal)],
+    ['updated', moment(key.updateTime, terminal)],
+    ['expires', expireTime === undefined ? undefined : moment(expireTime, terminal)],
+    ['known to all from', moment(details.convergedTime, terminal)],
+  ]
+  return listOf(terminal, members)
+}
+
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** Whether it is written as a kid is, and no name. */
+export function isKid(text: string): boolean {
+  return uuid.test(text)
+}
+
+/** The kid that is meant: itself, or the name of one key alone. */
+export async function kidOf(session: Session, given: string): Promise<string> {
+  if (isKid(given)) return given.toLowerCase()
+  return keyNamed(await session.client.keys.list(session.project), given, session).id
+}
+
+/** The one of the keys that has the kid or the name. Throws where there is none, or several. */
+export function keyNamed<Key extends { id: string; label: string }>(
+  keys: readonly Key[],
+  given: string,
+  { project }: Session,
+): Key {
+  const found = keys.filter(({ id, label }) => id === given.toLowerCase() || label === given)
+  const [first, ...others] = found
+  if (first === undefined) {
+    const near =
+      didYouMean(
+        given,
+        keys.map(({ label }) => label),
+      ) || '.'
+    throw new CommandError('not_found', `Project ${project} has no key “${given}”${near}`, {
+      code: 'key_not_found',
+      hints: ['pubring key list shows the keys of the project.'],
+    })
+  }
+  if (others.length === 0) return first
+  throw new CommandError(
+    'usage',
+    `${found.length} keys are called “${given}”: name one by its kid.`,
+    {
+      code: 'ambiguous_name',
+      hints: found.map(({ id }) => id),
+    },
+  )
+}
