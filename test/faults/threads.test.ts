@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { clientOf, codeOf, freshPem, roomy } from '../support/fault-client.ts'
+import { meddling } from '../support/fault-injection.ts'
 import { lostOf, recordFault } from '../support/fault-results.ts'
-import { meddling } from '../support/meddling.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()

@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { base64 } from '../support/encodings.ts'
 import { accepted, codeOf, fixture, pem, refused } from '../support/intake.ts'
 import {
   expectNoEcho,
@@ -12,7 +13,6 @@ import {
   pairOf,
   publicPemOf,
 } from '../support/key-pairs.ts'
-import { base64 } from '../support/wrappings.ts'
 
 describe('a private JWK', () => {
   const withJwk = names.filter((name) => name !== 'RSA-PSS')

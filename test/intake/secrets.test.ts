@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { examineKey } from '../../src/intake/index.ts'
+import { base64, wrappings } from '../support/encodings.ts'
 import { accepted, codeOf, emptyBlocklist, fixture, pem, refused, spki } from '../support/intake.ts'
 import {
   expectNoEcho,
@@ -9,7 +10,6 @@ import {
   publicDerOf,
   publicPemOf,
 } from '../support/key-pairs.ts'
-import { base64, wrappings } from '../support/wrappings.ts'
 
 describe.each(names)('a private key of the kind %s', (name) => {
   for (const { form, der, label } of formsOf(name)) {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
+import { wrappings } from '../../support/encodings.ts'
 import { accepted, pem } from '../../support/intake.ts'
 import {
   expectNoEcho,
@@ -9,7 +10,6 @@ import {
   kindNames,
   publicPemOf,
 } from '../../support/key-pairs.ts'
-import { wrappings } from '../../support/wrappings.ts'
 
 /** What the owner would ask for; a private key is refused before it is looked at. */
 function algorithmOf(kind: string): string {
