@@ -3,7 +3,7 @@
  * for it, until it runs out of room. Takes the thread some 50 ms. A Node without its inspector, or one
  * that may not use it (`--permission`), keeps the garbage.
  */
-export async function dropStartGarbage(): Promise<void> {
+export async function collectStartupGarbage(): Promise<void> {
   await collect().catch(() => undefined)
 }
 

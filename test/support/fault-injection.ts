@@ -13,7 +13,7 @@ export function meddling(folder: string): {
   const file = join(folder, 'meddle.json')
   return {
     env: { FAULT_FILE: file },
-    launch: { node: ['--import', join(import.meta.dirname, 'meddle.ts')] },
+    launch: { node: ['--import', join(import.meta.dirname, 'fault-preload.ts')] },
     async set(what) {
       writeFileSync(`${file}.new`, JSON.stringify(what))
       renameSync(`${file}.new`, file)

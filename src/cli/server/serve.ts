@@ -3,7 +3,7 @@ import process from 'node:process'
 import type { Config } from '../../config/config.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
-import { dropStartGarbage } from '../../runtime/startup-garbage.ts'
+import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { openExistingStore, openStore } from '../../storage/open.ts'
 import {
   createApp,
@@ -67,7 +67,7 @@ async function starting(
     app = await createApp(registry, config)
     await publishMetrics(app, config)
     // While nobody waits for an answer.
-    await dropStartGarbage()
+    await collectStartupGarbage()
     await listen(app, config)
     return app
   } catch (error) {

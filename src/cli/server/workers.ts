@@ -3,7 +3,7 @@ import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config/config.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
-import { dropStartGarbage } from '../../runtime/startup-garbage.ts'
+import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { complain } from '../terminal/output.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'
 import { endMessage, whenTold } from './shutdown.ts'
@@ -35,7 +35,7 @@ export async function superviseWorkers(config: Config): Promise<void> {
     announceLoss(newSecret)
     throw error
   }
-  await dropStartGarbage()
+  await collectStartupGarbage()
   superviseCrew(config, {
     ready: () => announce(config.publicUrl, newSecret),
     failed: () => announceLoss(newSecret),

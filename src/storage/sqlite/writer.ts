@@ -5,7 +5,7 @@
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Change } from '../../core/ledger/changes.ts'
-import { dropStartGarbage } from '../../runtime/startup-garbage.ts'
+import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { applyChange } from '../changes/apply.ts'
 import {
   begin,
@@ -73,5 +73,5 @@ const connection = await openMigrated(workerData).catch((error) => {
 if (connection !== undefined) {
   parentPort?.on('message', (message: WriterMessage) => void answer(connection, message))
   parentPort?.postMessage({ type: 'ready' })
-  await dropStartGarbage()
+  await collectStartupGarbage()
 }
