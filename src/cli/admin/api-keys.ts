@@ -1,7 +1,6 @@
 import type { ApiKey, ApiKeyUpdate } from '../../../client/src/index.ts'
 import { type Role, roles } from '../../contract/roles.ts'
-import type { ApiKeyCreateFlags } from '../commands/api-key.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -9,6 +8,14 @@ import { didYouMean } from '../terminal/nearest.ts'
 import { type Column, listOf, tableOf } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { moment, momentIn, relative } from '../terminal/times.ts'
+
+export interface ApiKeyCreateFlags extends ConnectionFlags {
+  name?: string
+  role?: string
+  expires?: string
+  admin?: true
+  databaseUrl?: string
+}
 
 /** Makes an API key by the server; the secret alone is on stdout. */
 export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
@@ -181,12 +188,10 @@ async function change(
   })
 }
 
-type Confirmed = ConnectionFlags & { yes?: true }
-
 export async function revokeApiKey(
   terminal: Terminal,
   given: string,
-  flags: Confirmed,
+  flags: ConfirmedFlags,
 ): Promise<void> {
   await end(terminal, given, flags, 'Revoke it?', async (session, { id, name }) => {
     const apiKey = await session.client.apiKeys.update(id, { active: false })
@@ -198,7 +203,7 @@ export async function revokeApiKey(
 export async function deleteApiKey(
   terminal: Terminal,
   given: string,
-  flags: Confirmed,
+  flags: ConfirmedFlags,
 ): Promise<void> {
   await end(terminal, given, flags, 'Delete it?', async (session, { id, name }) => {
     await session.client.apiKeys.delete(id)
@@ -211,7 +216,7 @@ export async function deleteApiKey(
 async function end(
   terminal: Terminal,
   given: string,
-  flags: Confirmed,
+  flags: ConfirmedFlags,
   question: string,
   action: (session: Session, apiKey: ApiKey) => Promise<void>,
 ): Promise<void> {

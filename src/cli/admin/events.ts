@@ -1,11 +1,18 @@
 import { type Event, PubringError } from '../../../client/src/index.ts'
-import type { EventFlags } from '../commands/events.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { clean } from '../terminal/output.ts'
 import { type Column, tableOf } from '../terminal/table.ts'
 import { coloursFor, type Terminal, widthOf } from '../terminal/terminal.ts'
 import { relative } from '../terminal/times.ts'
+
+export interface EventFlags extends ConnectionFlags {
+  system?: true
+  after?: string
+  limit?: string
+  follow?: true
+}
 
 /** Events that one request asks for. */
 const pageSize = 200

@@ -1,5 +1,5 @@
 import type { Project } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { type Column, listOf, tableOf } from '../terminal/table.ts'
@@ -86,7 +86,7 @@ export async function renameProject(
 export async function deleteProject(
   terminal: Terminal,
   given: string,
-  flags: ConnectionFlags & { yes?: true },
+  flags: ConfirmedFlags,
 ): Promise<void> {
   await withSession(
     terminal,

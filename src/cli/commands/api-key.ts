@@ -1,23 +1,11 @@
 import { type Command, Option } from 'commander'
 import { roles } from '../../contract/roles.ts'
+import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import {
-  addApiCommand,
-  addGroup,
-  type ConnectionFlags,
-  databaseOption,
-  yesOption,
-} from './options.ts'
+import { addApiCommand, addGroup, databaseOption, yesOption } from './options.ts'
 
 const whichApiKey = 'id of the API key, or its name where only one has it'
-
-export interface ApiKeyCreateFlags extends ConnectionFlags {
-  name?: string
-  role?: string
-  expires?: string
-  admin?: true
-  databaseUrl?: string
-}
 
 export function registerApiKeys(program: Command, terminal: Terminal): void {
   const apiKey = addGroup(program, 'api-key', 'API keys: who may call the API')
@@ -118,7 +106,7 @@ function registerEnds(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', whichApiKey)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
+    .action(async (given: string, flags: ConfirmedFlags) => {
       const { revokeApiKey } = await import('../admin/api-keys.ts')
       await revokeApiKey(terminal, given, flags)
     })
@@ -129,7 +117,7 @@ function registerEnds(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', whichApiKey)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
+    .action(async (given: string, flags: ConfirmedFlags) => {
       const { deleteApiKey } = await import('../admin/api-keys.ts')
       await deleteApiKey(terminal, given, flags)
     })

@@ -1,30 +1,9 @@
 import { type Command, Option } from 'commander'
+import type { ApplyFlags } from '../import/apply.ts'
+import type { ExportFlags } from '../import/export.ts'
+import type { ImportFlags } from '../import/import.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, type ConnectionFlags, yesOption } from './options.ts'
-
-/** Flags of `import`. */
-export interface ImportFlags extends ConnectionFlags {
-  all?: true
-  algorithm?: string
-  namePrefix?: string
-  kids?: 'keep' | 'new'
-  skipRefused?: true
-  dryRun?: true
-  allowHttp?: true
-}
-
-/** Flags of `export`. */
-export interface ExportFlags extends ConnectionFlags {
-  all?: true
-  format?: 'json' | 'jwks' | 'pem' | 'csv'
-}
-
-/** Flags of `apply`. */
-export interface ApplyFlags extends ConnectionFlags {
-  prune?: true
-  dryRun?: true
-  yes?: true
-}
+import { addApiCommand, yesOption } from './options.ts'
 
 export function registerBulk(program: Command, terminal: Terminal): void {
   registerImport(program, terminal)

@@ -1,13 +1,8 @@
 import type { Command } from 'commander'
 import type { AuditFlags } from '../database/audit.ts'
+import type { DatabaseFlags } from '../database/flags.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, databaseOption, jsonOption } from './options.ts'
-
-/** Flags of all commands that work on the database themselves. */
-export interface DatabaseFlags {
-  databaseUrl?: string
-  json?: true
-}
 
 export function registerDatabase(program: Command, terminal: Terminal): void {
   registerMigrate(program, terminal)

@@ -1,13 +1,7 @@
 import type { Command } from 'commander'
+import type { EventFlags } from '../admin/events.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, type ConnectionFlags } from './options.ts'
-
-export interface EventFlags extends ConnectionFlags {
-  system?: true
-  after?: string
-  limit?: string
-  follow?: true
-}
+import { addApiCommand } from './options.ts'
 
 export function registerEvents(program: Command, terminal: Terminal): void {
   addApiCommand(program, {

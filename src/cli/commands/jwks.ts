@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, type ConnectionFlags } from './options.ts'
+import { addApiCommand, addGroup } from './options.ts'
 
 export function registerJwks(program: Command, terminal: Terminal): void {
   const jwks = addGroup(program, 'jwks', 'the key set that verifiers get')

@@ -1,13 +1,9 @@
 import type { Command } from 'commander'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
+import type { KeyAddFlags } from '../keys/add.ts'
+import type { KeyRotateFlags } from '../keys/rotate.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import {
-  addApiCommand,
-  addCommand,
-  addGroup,
-  type ConnectionFlags,
-  jsonOption,
-  yesOption,
-} from './options.ts'
+import { addApiCommand, addCommand, addGroup, jsonOption, yesOption } from './options.ts'
 
 /** Which key: every command about one key takes it like this. */
 const whichKey = 'kid of the key, or its name where only one has it'
@@ -46,14 +42,6 @@ function registerAdd(key: Command, terminal: Terminal): void {
       const { addKey } = await import('../keys/add.ts')
       await addKey(terminal, file, flags)
     })
-}
-
-/** Flags of `key add`. */
-export interface KeyAddFlags extends ConnectionFlags {
-  name: string
-  algorithm?: string
-  inactive?: true
-  expires?: string
 }
 
 function registerReads(key: Command, terminal: Terminal): void {
@@ -120,7 +108,7 @@ function registerChanges(key: Command, terminal: Terminal): void {
   })
     .argument('<key>', whichKey)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
+    .action(async (given: string, flags: ConfirmedFlags) => {
       const { deactivateKey } = await import('../keys/changes.ts')
       await deactivateKey(terminal, given, flags)
     })
@@ -147,21 +135,10 @@ function registerDelete(key: Command, terminal: Terminal): void {
   })
     .argument('<key>', whichKey)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
+    .action(async (given: string, flags: ConfirmedFlags) => {
       const { deleteKey } = await import('../keys/changes.ts')
       await deleteKey(terminal, given, flags)
     })
-}
-
-/** Flags of `key rotate`. */
-export interface KeyRotateFlags extends ConnectionFlags {
-  name?: string
-  old?: string
-  algorithm?: string
-  switched?: true
-  tokenLifetime: string
-  keep?: true
-  yes?: true
 }
 
 function registerRotate(key: Command, terminal: Terminal): void {

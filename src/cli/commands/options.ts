@@ -6,18 +6,6 @@ import type { Setting } from '../../config/setting.ts'
 /** Heading of the options that every command has that calls a server. */
 export const commonOptions = 'Common options:'
 
-/** The options of every command that calls a server. */
-export interface ConnectionFlags {
-  url?: string
-  apiKeyFile?: string
-  profile?: string
-  timeout?: string
-  project?: string
-  /** Where `project` stands, unless it is the option. */
-  projectSource?: string
-  json?: true
-}
-
 /** What a command says of itself. */
 export interface Description {
   /** As commander takes it: `add <file>`. */

@@ -1,14 +1,8 @@
 import type { Command } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
+import type { LoginFlags } from '../connection/login.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, jsonOption, optionOf } from './options.ts'
-
-export interface LoginFlags {
-  url?: string
-  project?: string
-  profile?: string
-  json?: true
-}
 
 export function registerProfiles(program: Command, terminal: Terminal): void {
   addCommand(program, {
@@ -25,7 +19,7 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
     .option('-p, --project <id-or-name>', 'project that the commands are about by default')
     .option('--profile <name>', 'name of the profile', 'default')
     .addOption(jsonOption())
-    .action(async (flags: LoginFlags & { profile: string }) => {
+    .action(async (flags: LoginFlags) => {
       const { login } = await import('../connection/login.ts')
       await login(terminal, flags)
     })

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, type ConnectionFlags, yesOption } from './options.ts'
+import { addApiCommand, addGroup, yesOption } from './options.ts'
 
 const whichProject =
   'id or name of the project; by default that of PUBRING_PROJECT or of the profile'
@@ -54,7 +55,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
   })
     .argument('<project>', 'id or name of the project')
     .addOption(yesOption())
-    .action(async (given: string, flags: ConnectionFlags & { yes?: true }) => {
+    .action(async (given: string, flags: ConfirmedFlags) => {
       const { deleteProject } = await import('../admin/projects.ts')
       await deleteProject(terminal, given, flags)
     })

@@ -1,20 +1,8 @@
 import type { Command } from 'commander'
+import type { TokenCheckFlags } from '../keys/token-check.ts'
+import type { TokenSampleFlags } from '../keys/token-sample.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, type ConnectionFlags } from './options.ts'
-
-export interface TokenCheckFlags extends ConnectionFlags {
-  audience?: string
-  issuer?: string
-}
-
-export interface TokenSampleFlags extends ConnectionFlags {
-  kid?: string
-  algorithm?: string
-  issuer?: string
-  audience?: string
-  subject: string
-  lifetime: string
-}
+import { addApiCommand, addGroup } from './options.ts'
 
 export function registerTokens(program: Command, terminal: Terminal): void {
   const token = addGroup(program, 'token', 'tokens: why one verifies or not, and one to try')

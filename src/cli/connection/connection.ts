@@ -4,9 +4,25 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { refuseUnknownVariables } from '../../config/config.ts'
 import { type Environment, readSetting, readValue, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { type Profile, profileNamed, readConfiguration } from './configuration.ts'
+
+/** The options of every command that calls a server. */
+export interface ConnectionFlags {
+  url?: string
+  apiKeyFile?: string
+  profile?: string
+  timeout?: string
+  project?: string
+  /** Where `project` stands, unless it is the option. */
+  projectSource?: string
+  json?: true
+}
+
+/** Options of a call whose confirmation `--yes` skips. */
+export interface ConfirmedFlags extends ConnectionFlags {
+  yes?: true
+}
 
 /** Where a server is and who calls it, each with where that was said. */
 export interface Connection {

@@ -1,11 +1,19 @@
-import { PubringError } from '../../../client/src/index.ts'
+import { type Client, PubringError } from '../../../client/src/index.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { nearest } from '../terminal/nearest.ts'
-import type { Session } from './session.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { Connection } from './connection.ts'
+
+/** The call that failed: what its errors and hints name. */
+export interface FailedCall {
+  connection: Connection
+  client: Client
+  terminal: Terminal
+}
 
 /** The error of a command, from what the client threw: its kind, and what to do about it. */
-export async function explain(error: unknown, session: Session): Promise<unknown> {
+export async function explain(error: unknown, session: FailedCall): Promise<unknown> {
   if (!(error instanceof PubringError)) return error
   const { code, status, problem, requestId } = error
   const kind = kindOf(error)
@@ -51,7 +59,7 @@ export function isCertificateFault(cause: string): boolean {
   return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(cause)
 }
 
-function sentence(error: PubringError, session: Session): string {
+function sentence(error: PubringError, session: FailedCall): string {
   if (error.code !== 'unreachable') return sentences[error.code]?.(session) ?? error.message
   const { url } = session.connection
   const code = causeOf(error)
@@ -67,13 +75,14 @@ function sentence(error: PubringError, session: Session): string {
 }
 
 /** Where the service speaks of requests, to somebody who types commands. */
-const sentences: Readonly<Record<string, (session: Session) => string>> = {
-  project_not_found: ({ project }) => `There is no project “${project}” that the API key may see.`,
+const sentences: Readonly<Record<string, (session: FailedCall) => string>> = {
+  project_not_found: ({ connection: { project } }) =>
+    `There is no project “${project}” that the API key may see.`,
   key_active: () => 'The key is active: verifiers may still need it.',
 }
 
 /** One line each. */
-async function hintsFor(error: PubringError, session: Session): Promise<string[]> {
+async function hintsFor(error: PubringError, session: FailedCall): Promise<string[]> {
   const { code, retryAfter } = error
   const { connection } = session
   if (code === 'unreachable') return unreachableHints(error, session)
@@ -84,7 +93,7 @@ async function hintsFor(error: PubringError, session: Session): Promise<string[]
   return [...hints]
 }
 
-type Hints = (error: PubringError, session: Session) => string[]
+type Hints = (error: PubringError, session: FailedCall) => string[]
 
 const hintsByCode: Readonly<Record<string, Hints>> = {
   invalid_api_key: () => [
@@ -101,7 +110,7 @@ const hintsByCode: Readonly<Record<string, Hints>> = {
   key_active: () => [
     'Switch it off first with pubring key deactivate, or rotate: pubring key rotate',
   ],
-  project_not_empty: (_error, { project }) => [
+  project_not_empty: (_error, { connection: { project } }) => [
     `Its keys must go first: pubring key list --project ${project}`,
   ],
   duplicate_key: ({ problem }) =>
@@ -116,7 +125,7 @@ const hintsByCode: Readonly<Record<string, Hints>> = {
   timeout: () => ['--timeout 60s gives it more time.'],
 }
 
-function unreachableHints(error: PubringError, { connection, terminal }: Session): string[] {
+function unreachableHints(error: PubringError, { connection, terminal }: FailedCall): string[] {
   const { url, urlSource } = connection
   const from = `The address came from ${urlSource}.`
   const code = causeOf(error)
@@ -142,7 +151,7 @@ function unreachableHints(error: PubringError, { connection, terminal }: Session
 }
 
 /** The project that was perhaps meant, of those that the API key may see. */
-async function nearProjects({ client, project }: Session): Promise<string[]> {
+async function nearProjects({ client, connection: { project } }: FailedCall): Promise<string[]> {
   try {
     const { items } = await client.projects.list({ limit: 200 })
     const near = nearest(

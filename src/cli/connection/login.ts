@@ -7,7 +7,8 @@ import { readConfiguration, writeConfiguration } from './configuration.ts'
 import { apiKeyIn } from './connection.ts'
 import { openConnection } from './session.ts'
 
-interface LoginFlags {
+/** Flags of `login`. */
+export interface LoginFlags {
   url?: string
   project?: string
   profile: string

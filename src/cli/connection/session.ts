@@ -3,12 +3,11 @@ import process from 'node:process'
 import type { Client } from '../../../client/src/index.ts'
 import { createClient } from '../../../client/src/index.ts'
 import type { Environment } from '../../config/setting.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { version } from '../terminal/version.ts'
-import { type Connection, resolveConnection } from './connection.ts'
+import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
 import { explain } from './faults.ts'
 
 /** What a command that calls a server works with. */

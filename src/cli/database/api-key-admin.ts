@@ -1,15 +1,18 @@
 import { loadConfig } from '../../config/config.ts'
 import { createAdminApiKey } from '../../core/api-keys/api-keys.ts'
 import { openExistingStore } from '../../storage/open.ts'
-import type { ApiKeyCreateFlags } from '../commands/api-key.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 
 /**
  * Makes an admin API key for all projects in the configured database itself, whether a server runs
  * or not: the way back in for whoever has the machine but no API key. The secret alone is on stdout.
  */
-export async function createAdmin(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
+export async function createAdmin(
+  terminal: Terminal,
+  flags: DatabaseFlags & { name?: string },
+): Promise<void> {
   const { name = 'made at the database', databaseUrl } = flags
   const config = loadConfig(terminal.env, { databaseUrl })
   const store = await openExistingStore(config.databaseUrl)

@@ -11,13 +11,13 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createAuditReport } from './audit-report.ts'
+import type { DatabaseFlags } from './flags.ts'
 
-export interface AuditFlags {
+/** Flags of `audit`. */
+export interface AuditFlags extends DatabaseFlags {
   project?: string
   deactivate?: true
   again?: true
-  json?: true
-  databaseUrl?: string
 }
 
 /**

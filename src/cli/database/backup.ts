@@ -3,9 +3,9 @@ import { dirname } from 'node:path'
 import { loadConfig } from '../../config/config.ts'
 import { sqliteFile } from '../../storage/open.ts'
 import { copySqlite, integrityFaults, placeFile } from '../../storage/sqlite/copies.ts'
-import type { DatabaseFlags } from '../commands/database.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 
 /**
  * Copies the configured database to a file, whether a server runs or not. The file is there only

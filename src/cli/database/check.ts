@@ -1,10 +1,10 @@
 import { loadConfig } from '../../config/config.ts'
 import { openLedgers, sqliteFile } from '../../storage/open.ts'
 import { integrityFaults } from '../../storage/sqlite/copies.ts'
-import type { DatabaseFlags } from '../commands/database.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { printResult } from '../terminal/output.ts'
 import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 import { brokenLedgers } from './ledgers.ts'
 
 /**

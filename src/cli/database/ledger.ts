@@ -9,11 +9,11 @@ import {
 } from '../../core/ledger/verification.ts'
 import { openLedgers } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
-import type { DatabaseFlags } from '../commands/database.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { say } from '../terminal/output.ts'
 import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 
 /**
  * Checks the hash chain of every ledger, or of one project's: a line per ledger on stdout, exit

@@ -1,8 +1,8 @@
 import { loadConfig } from '../../config/config.ts'
 import { openStore } from '../../storage/open.ts'
-import type { DatabaseFlags } from '../commands/database.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 
 /**
  * Brings the schema of the configured database up to date and ends: for those who let replicas start

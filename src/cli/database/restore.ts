@@ -10,9 +10,9 @@ import {
 } from '../../storage/sqlite/copies.ts'
 import { makeFolder } from '../../storage/sqlite/folders.ts'
 import { openMigrated } from '../../storage/sqlite/migrate.ts'
-import type { DatabaseFlags } from '../commands/database.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
 import { brokenLedgers } from './ledgers.ts'
 
 /**

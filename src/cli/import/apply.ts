@@ -1,5 +1,5 @@
 import { type KeyImportItem, PubringError } from '../../../client/src/index.ts'
-import type { ApplyFlags } from '../commands/bulk.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -14,6 +14,13 @@ import {
   planText,
   takesAway,
 } from './apply-plan.ts'
+
+/** Flags of `apply`. */
+export interface ApplyFlags extends ConnectionFlags {
+  prune?: true
+  dryRun?: true
+  yes?: true
+}
 
 /** Makes the keys of a project those that the file declares: shows the plan, then carries it out. */
 export async function applyFile(

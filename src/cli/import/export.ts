@@ -1,11 +1,17 @@
 import type { JwtKey, Project } from '../../../client/src/index.ts'
-import type { ExportFlags } from '../commands/bulk.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { written } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { writeCsv } from './sources/csv.ts'
 import { exportDocument } from './sources/export-document.ts'
+
+/** Flags of `export`. */
+export interface ExportFlags extends ConnectionFlags {
+  all?: true
+  format?: 'json' | 'jwks' | 'pem' | 'csv'
+}
 
 type Exported = Project & { keys: JwtKey[] }
 

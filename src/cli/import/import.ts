@@ -1,5 +1,5 @@
 import { PubringError } from '../../../client/src/index.ts'
-import type { ImportFlags } from '../commands/bulk.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { readAlgorithm } from '../keys/files.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -11,6 +11,17 @@ import { type Overflow, runImport } from './run.ts'
 import { privateKeyCode, type SourceProject } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 import { missingProjects, withNewProjects } from './targets.ts'
+
+/** Flags of `import`. */
+export interface ImportFlags extends ConnectionFlags {
+  all?: true
+  algorithm?: string
+  namePrefix?: string
+  kids?: 'keep' | 'new'
+  skipRefused?: true
+  dryRun?: true
+  allowHttp?: true
+}
 
 /** Keys that one import may bring. */
 const mostKeys = 10_000

@@ -1,10 +1,19 @@
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { KeyAddFlags } from '../commands/key.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { lengthOf, momentIn } from '../terminal/times.ts'
-import { type PublicKeyFile, readAlgorithm, readPublicKeyFile } from './files.ts'
+import type { PublicKeyFile } from './conversion.ts'
+import { readAlgorithm, readPublicKeyFile } from './files.ts'
+
+/** Flags of `key add`. */
+export interface KeyAddFlags extends ConnectionFlags {
+  name: string
+  algorithm?: string
+  inactive?: true
+  expires?: string
+}
 
 /** Registers a public key: its kid on stdout, and when it is safe to sign with it on stderr. */
 export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlags): Promise<void> {

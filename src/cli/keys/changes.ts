@@ -1,12 +1,10 @@
 import type { JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
+import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { lengthOf, momentIn } from '../terminal/times.ts'
 import { keyNamed, kidOf } from './keys.ts'
-
-type Confirmed = ConnectionFlags & { yes?: true }
 
 export async function renameKey(
   terminal: Terminal,
@@ -37,7 +35,7 @@ export async function activateKey(
 export async function deactivateKey(
   terminal: Terminal,
   given: string,
-  flags: Confirmed,
+  flags: ConfirmedFlags,
 ): Promise<void> {
   await withSession(terminal, flags, async (session) => {
     const { client, project } = session
@@ -91,7 +89,7 @@ async function change(
 export async function deleteKey(
   terminal: Terminal,
   given: string,
-  flags: Confirmed,
+  flags: ConfirmedFlags,
 ): Promise<void> {
   await withSession(terminal, flags, async (session) => {
     const { client, project } = session

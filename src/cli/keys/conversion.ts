@@ -1,8 +1,19 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject, X509Certificate } from 'node:crypto'
 import { recogniseWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
-import type { PublicKeyFile } from './files.ts'
 import { readSshKey } from './ssh-keys.ts'
+
+/** A public key from a file, as the server takes it. */
+export interface PublicKeyFile {
+  /** PEM; where nothing had to be converted, as it stands in the file. */
+  publicKeyPem: string
+  /** What it was converted from: to be said on stderr. */
+  converted?: string
+  /** What a JWK says of its algorithm. */
+  algorithm?: string
+  /** What a JWK says of its `kid`. */
+  kid?: string
+}
 
 const convertible = ['certificate_submitted', 'ssh_key_submitted', 'jwk_submitted'] as const
 

@@ -5,19 +5,7 @@ import { nameOf, readOctets } from '../terminal/files.ts'
 import { didYouMean } from '../terminal/nearest.ts'
 import { shellQuoted } from '../terminal/shell.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { isConvertible, toPem } from './conversion.ts'
-
-/** A public key from a file, as the server takes it. */
-export interface PublicKeyFile {
-  /** PEM; where nothing had to be converted, as it stands in the file. */
-  publicKeyPem: string
-  /** What it was converted from: to be said on stderr. */
-  converted?: string
-  /** What a JWK says of its algorithm. */
-  algorithm?: string
-  /** What a JWK says of its `kid`. */
-  kid?: string
-}
+import { isConvertible, type PublicKeyFile, toPem } from './conversion.ts'
 
 /**
  * Reads a public key from a file, or from standard input where that is `-`. A certificate, an SSH key,

@@ -1,4 +1,4 @@
-import type { ConnectionFlags } from '../commands/options.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 

@@ -1,5 +1,5 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../commands/options.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { didYouMean } from '../terminal/nearest.ts'

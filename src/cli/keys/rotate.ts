@@ -1,5 +1,5 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { KeyRotateFlags } from '../commands/key.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -7,9 +7,21 @@ import { shellQuoted } from '../terminal/shell.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { durationIn } from '../terminal/times.ts'
 import { examined, register } from './add.ts'
-import { type PublicKeyFile, readAlgorithm, readPublicKeyFile } from './files.ts'
+import type { PublicKeyFile } from './conversion.ts'
+import { readAlgorithm, readPublicKeyFile } from './files.ts'
 import { isKid, keyNamed } from './keys.ts'
 import { waitUntil } from './waiting.ts'
+
+/** Flags of `key rotate`. */
+export interface KeyRotateFlags extends ConnectionFlags {
+  name?: string
+  old?: string
+  algorithm?: string
+  switched?: true
+  tokenLifetime: string
+  keep?: true
+  yes?: true
+}
 
 /** One rotation under way; all of its state is on the server. */
 interface Rotation {

@@ -1,11 +1,16 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
-import type { TokenCheckFlags } from '../commands/token.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { nameOf, readOctets } from '../terminal/files.ts'
 import { clean } from '../terminal/output.ts'
 import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+
+export interface TokenCheckFlags extends ConnectionFlags {
+  audience?: string
+  issuer?: string
+}
 
 /** Says step by step why a token verifies or not; exit code 1 where it does not. */
 export async function checkToken(

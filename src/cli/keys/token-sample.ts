@@ -6,7 +6,7 @@ import {
 } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { Jwk } from '../../../client/src/index.ts'
-import type { TokenSampleFlags } from '../commands/token.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { nameOf, readOctets } from '../terminal/files.ts'
@@ -14,6 +14,15 @@ import { printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { durationIn } from '../terminal/times.ts'
 import { readAlgorithm } from './files.ts'
+
+export interface TokenSampleFlags extends ConnectionFlags {
+  kid?: string
+  algorithm?: string
+  issuer?: string
+  audience?: string
+  subject: string
+  lifetime: string
+}
 
 /** Signs a token on this machine and prints it; the private key goes nowhere. */
 export async function sampleToken(
