@@ -1,21 +1,22 @@
 export interface Doorkeeper {
-  /** Whether the id was asked about among the last ones too: between `memory` and twice as many. */
-  comesAgain(id: string): boolean
+  /** Whether the id was passed in one of the last `capacity` to `2 * capacity` calls too. */
+  seenRecently(id: string): boolean
 }
 
 /**
- * Keeps out of a cache what is asked for once: it would drive out what is asked for again and again,
- * and age just long enough to be expensive for the garbage collector (the doorkeeper of TinyLFU,
- * Einziger, Friedman and Manes, ACM Transactions on Storage 13, 2017; here of sets, not filters).
+ * Admits an entry to a cache on its second request: an entry that is requested once would evict
+ * entries in use, and live just long enough to burden the garbage collector (the doorkeeper of
+ * TinyLFU, Einziger, Friedman and Manes, ACM Transactions on Storage 13, 2017; with sets in place of
+ * Bloom filters).
  */
-export function createDoorkeeper(memory: number): Doorkeeper {
+export function createDoorkeeper(capacity: number): Doorkeeper {
   let recent = new Set<string>()
   let earlier = new Set<string>()
   return {
-    comesAgain(id) {
+    seenRecently(id) {
       if (recent.has(id)) return true
       const isKnown = earlier.has(id)
-      if (recent.size >= memory) {
+      if (recent.size >= capacity) {
         earlier = recent
         recent = new Set()
       }

@@ -1,94 +1,82 @@
-import { PubringError } from '../errors.ts'
+/** Returns a permit. Further calls do nothing. */
+export type Release = () => void
 
-/** Who waits for a turn. */
-interface Waiting {
-  take(): void
-}
-
-export interface Turns {
+export interface Semaphore {
   /**
-   * Resolves when it is the caller's turn, first come first served; then `done` must be called once.
-   * Rejects with `storage_unavailable` after `patience` milliseconds, and with `overloaded` where
-   * too many wait.
+   * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
+   * `timeoutMs` milliseconds, and with `fullError` at once where `maxWaiting` callers wait already.
    */
-  take(patience: number): Promise<() => void>
-  /** Whether nobody has a turn. */
+  acquire(timeoutMs?: number): Promise<Release>
+  /** Whether all permits are free. */
   isIdle(): boolean
 }
 
-interface Bounds {
-  atOnce: number
-  waiting: number
+export interface SemaphoreOptions {
+  permits: number
+  maxWaiting?: number
+  fullError?: () => Error
+  timeoutError?: () => Error
 }
 
-/** The same for each name: those of one do not wait for those of another. */
-export function createNamedTurns(bounds: Bounds) {
-  const named = new Map<string, Turns>()
-  return {
-    async take(name: string, patience: number): Promise<() => void> {
-      const turns = named.get(name) ?? createTurns(bounds)
-      named.set(name, turns)
-      const done = await turns.take(patience)
-      return () => {
-        done()
-        if (turns.isIdle()) named.delete(name)
-      }
-    },
-  }
-}
+/** Limits how many callers proceed at once; the others wait in a bounded queue. */
+export function createSemaphore(options: SemaphoreOptions): Semaphore {
+  const { permits, maxWaiting = Number.POSITIVE_INFINITY } = options
+  const { fullError = () => new Error('too many waiting'), timeoutError = fullError } = options
+  const queue = new Set<() => void>()
+  let acquired = 0
 
-/** Lets so many go on at once, and so many wait for it, none of them without end. */
-export function createTurns({ atOnce, waiting }: Bounds): Turns {
-  const queue = new Set<Waiting>()
-  let taken = 0
-
-  function done(): void {
-    const [next] = queue
-    if (next === undefined) taken -= 1
-    else next.take()
-  }
-  function once(): () => void {
-    let over = false
+  function releaseOnce(): Release {
+    let released = false
     return () => {
-      if (!over) done()
-      over = true
+      if (released) return
+      released = true
+      const [next] = queue
+      if (next === undefined) acquired -= 1
+      else next()
     }
   }
+  function wait(timeoutMs: number | undefined): Promise<Release> {
+    return new Promise((resolve, reject) => {
+      const timer =
+        timeoutMs === undefined
+          ? undefined
+          : setTimeout(() => {
+              queue.delete(admit)
+              reject(timeoutError())
+            }, timeoutMs)
+      const admit = () => {
+        clearTimeout(timer)
+        queue.delete(admit)
+        resolve(releaseOnce())
+      }
+      queue.add(admit)
+    })
+  }
   return {
-    isIdle: () => taken === 0,
-    async take(patience) {
-      if (taken < atOnce) {
-        taken += 1
-        return once()
+    isIdle: () => acquired === 0,
+    async acquire(timeoutMs) {
+      if (acquired < permits) {
+        acquired += 1
+        return releaseOnce()
       }
-      if (queue.size >= waiting) throw overloaded()
-      const { promise, resolve, reject } = Promise.withResolvers<() => void>()
-      const timer = setTimeout(() => {
-        queue.delete(entry)
-        reject(busy())
-      }, patience)
-      const entry: Waiting = {
-        take() {
-          clearTimeout(timer)
-          queue.delete(entry)
-          resolve(once())
-        },
-      }
-      queue.add(entry)
-      return promise
+      if (queue.size >= maxWaiting) throw fullError()
+      return wait(timeoutMs)
     },
   }
 }
 
-function busy(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
-    'The database is busy: no connection to it became free in time. Try again in a few seconds.',
-    { retryAfter: 2 },
-  )
-}
-
-function overloaded(): PubringError {
-  const detail = 'Too many requests are waiting for the database. Try again shortly.'
-  return new PubringError('overloaded', detail, { retryAfter: 1 })
+/** A semaphore for each key; callers with different keys do not wait for each other. */
+export function createKeyedSemaphore(options: SemaphoreOptions) {
+  const semaphores = new Map<string, Semaphore>()
+  return {
+    async acquire(key: string, timeoutMs?: number): Promise<Release> {
+      const semaphore = semaphores.get(key) ?? createSemaphore(options)
+      semaphores.set(key, semaphore)
+      const release = await semaphore.acquire(timeoutMs)
+      return () => {
+        release()
+        if (semaphore.isIdle()) semaphores.delete(key)
+      }
+    },
+  }
 }

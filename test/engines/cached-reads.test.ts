@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createLookup } from '../../src/async/batch-loader.ts'
+import { createBatchLoader } from '../../src/async/batch-loader.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
@@ -80,7 +80,7 @@ test('a look-up serves nobody who came after it began, and one is under way at a
   let value = 0
   let running = 0
   let queries = 0
-  const lookup = createLookup<number>(async (ids) => {
+  const lookup = createBatchLoader<number>(async (ids) => {
     queries += 1
     running += 1
     expect(running).toBe(1)

@@ -1,4 +1,4 @@
-import { shareRuns } from '../../async/single-flight.ts'
+import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
 import type { RevisionWatch, Sighting } from '../publishing/revision-watch.ts'
 import { systemLedgerId } from './ledger.ts'
@@ -34,10 +34,10 @@ export function createEventFeed(
   let systemRevision: Sighting = 'unknown'
   let unwatchSystem: (() => void) | undefined
 
-  const share = shareRuns()
+  const reads = createSingleFlight<Awaited<ReturnType<Store['events']>>>()
   /** Readers who have seen the same share one read. */
   const readAfter = (ledgerId: string, after: number) =>
-    share(`${ledgerId} ${after}`, () => store.events(ledgerId, { after, limit: pageSize }))
+    reads.run(`${ledgerId} ${after}`, () => store.events(ledgerId, { after, limit: pageSize }))
 
   function lookAtApiKeys(sighting: Sighting): void {
     if (sighting === 'unknown' || sighting === systemRevision) return

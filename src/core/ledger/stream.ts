@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts'
 import type { Sighting } from '../publishing/revision-watch.ts'
-import { isStorageAway } from '../storage-faults.ts'
+import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './ledger.ts'
 
 /** Milliseconds between signs of life. */
@@ -77,7 +77,7 @@ export function createEventStream(source: Source): EventStream {
   }
   /** The store being away ends nothing: the next look tries again. */
   function failed(error: unknown): void {
-    if (!isStorageAway(error)) close('cut', error)
+    if (!isStorageUnavailable(error)) close('cut', error)
   }
   function send(events: LedgerEvent[]): void {
     lastSign = clock.monotonic()

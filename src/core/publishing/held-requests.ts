@@ -1,6 +1,6 @@
 import type { Clock } from '../context.ts'
 import { matchesTag } from '../keys/preconditions.ts'
-import { isStorageAway } from '../storage-faults.ts'
+import { isStorageUnavailable } from '../storage-faults.ts'
 import type { PublishedProject, Publisher } from './publishing.ts'
 import type { RevisionWatch, Sighting } from './revision-watch.ts'
 
@@ -81,7 +81,7 @@ export function createLiveKeySets(
       answer(group, (held) => !matchesTag(held.known, etag, 'weak'))
     } catch (error) {
       // While the store is away there is no news to tell; whoever waits goes on waiting.
-      if (isStorageAway(error)) return
+      if (isStorageUnavailable(error)) return
       for (const held of group.held) if (remove(group, held)) held.reject(error)
     } finally {
       group.refreshing = false

@@ -1,14 +1,15 @@
 import { LRUCache } from 'lru-cache'
+import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
 import { projectNamePattern } from '../../contract/names.ts'
 import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
-import { inTime, isStorageAway } from '../storage-faults.ts'
+import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
 
 /** Names that a process keeps; what falls out is read again when it is asked for. */
 const maxNames = 10_000
 
 /** Milliseconds that a caller waits for a look where there is a name known to use instead. */
-const patience = 400
+const lookupTimeoutMs = 400
 
 export interface PublishedNames {
   /**
@@ -28,30 +29,18 @@ export function createPublishedNames(
   recheckInterval: number,
 ): PublishedNames {
   const names = new LRUCache<string, { projectId: string; recheckAt: number }>({ max: maxNames })
-  const looks = new Map<string, Promise<string>>()
-  let changes = 0
+  const lookups = createSingleFlight<string>()
 
-  async function look(name: string): Promise<string> {
-    const began = changes
+  async function look(name: string, flight: Flight): Promise<string> {
     const recheckAt = clock.monotonic() + recheckInterval
     const project = await store.findProject({ name })
-    if (began !== changes) return project?.id ?? missing()
+    if (flight.isSuperseded) return project?.id ?? missing()
     if (project === undefined) {
       names.delete(name)
       return missing()
     }
     names.set(name, { projectId: project.id, recheckAt })
     return project.id
-  }
-  /** One look at a time per name: whoever comes meanwhile waits for the same. */
-  function lookOnce(name: string): Promise<string> {
-    const running = looks.get(name)
-    if (running !== undefined) return running
-    const started = look(name).finally(() => {
-      if (looks.get(name) === started) looks.delete(name)
-    })
-    looks.set(name, started)
-    return started
   }
 
   return {
@@ -61,10 +50,10 @@ export function createPublishedNames(
       const known = names.get(ref.name)
       if (known !== undefined && clock.monotonic() < known.recheckAt) return known.projectId
       try {
-        const found = lookOnce(ref.name)
-        return await (known === undefined ? found : inTime(found, patience))
+        const found = lookups.run(ref.name, (flight) => look(ref.name, flight))
+        return await (known === undefined ? found : withStorageTimeout(found, lookupTimeoutMs))
       } catch (error) {
-        if (known === undefined || !isStorageAway(error)) throw error
+        if (known === undefined || !isStorageUnavailable(error)) throw error
         known.recheckAt = clock.monotonic() + recheckInterval
         return known.projectId
       }
@@ -75,8 +64,7 @@ export function createPublishedNames(
       return known?.projectId === projectId && clock.monotonic() < known.recheckAt
     },
     changed() {
-      changes += 1
-      looks.clear()
+      lookups.supersede()
       for (const known of names.values()) known.recheckAt = Number.NEGATIVE_INFINITY
     },
   }

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts'
 import { discoveryText, isActive, issuerOf, jwksText } from '../keys/jwks.ts'
 import { entityTag } from '../keys/preconditions.ts'
 import { type KeySet, keySetBytes } from '../records.ts'
-import { inTime, isStorageAway } from '../storage-faults.ts'
+import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
 import { isoTime } from '../times.ts'
 import { publishedNowhere } from './names.ts'
 
@@ -11,7 +11,7 @@ import { publishedNowhere } from './names.ts'
 export const recheckInterval = 500
 
 /** Milliseconds that a caller waits for a look where there is something good to serve instead. */
-const patience = 400
+const lookupTimeoutMs = 400
 
 /** Bound of what a process keeps, in bytes; what falls out is read again when it is asked for. */
 const maxCachedBytes = 32 * 1024 * 1024
@@ -137,10 +137,10 @@ export function createPublisher(context: Context): Publisher {
     const look = looks.get(projectId) ?? begin(projectId)
     if (known === undefined) return look.done
     try {
-      look.soon ??= inTime(look.done, patience)
+      look.soon ??= withStorageTimeout(look.done, lookupTimeoutMs)
       return await look.soon
     } catch (error) {
-      if (!isStorageAway(error)) throw error
+      if (!isStorageUnavailable(error)) throw error
       return lastGood(projectId, look, error)
     }
   }

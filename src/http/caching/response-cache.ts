@@ -162,7 +162,7 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
       // What is left of a budget, and the end of a connection, are for one request alone.
       if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return
       const key = reuse === undefined ? undefined : keyOf(request.raw)
-      if (reuse === undefined || key === undefined || !doorkeeper.comesAgain(key)) return
+      if (reuse === undefined || key === undefined || !doorkeeper.seenRecently(key)) return
       const { 'x-request-id': _id, ...all } = reply.getHeaders()
       const headers = Object.entries(all)
       const octets = Buffer.byteLength(body)

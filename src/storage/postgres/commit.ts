@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
-import { createNamedTurns, createTurns } from '../../async/semaphore.ts'
+import { createKeyedSemaphore, createSemaphore } from '../../async/semaphore.ts'
 import type { Store } from '../../core/context.ts'
 import type {
   Change,
@@ -10,12 +10,12 @@ import type {
   Origin,
 } from '../../core/ledger/changes.ts'
 import { ledgersOf } from '../../core/ledger/commit-notices.ts'
-import { isStorageAway } from '../../core/storage-faults.ts'
+import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import { lockLedger } from '../changes/append-event.ts'
 import { applyChange } from '../changes/apply.ts'
 import type { Tables } from '../schema.ts'
 import { kyselyOver } from './dialect.ts'
-import { meaningOf, translated, unclear } from './errors.ts'
+import { databaseBusy, meaningOf, queueFull, translated, unclear } from './errors.ts'
 import type { PostgresSessions } from './sessions.ts'
 import { UnclearCommit } from './transaction.ts'
 
@@ -24,7 +24,7 @@ const maxTries = 5
 const retryWindow = 4_000
 
 /** Milliseconds that a change waits for those before it on its ledger, and then for a connection. */
-const turnPatience = 3_000
+const acquireTimeoutMs = 3_000
 
 /** Changes that may wait. */
 const maxWaiting = 4_096
@@ -46,31 +46,32 @@ export function createCommit(
   sessions: PostgresSessions,
   poolSize: number,
 ): Pick<Store, 'commit' | 'isWritable'> {
-  const turns = createTurns({ atOnce: Math.ceil(poolSize / 2), waiting: maxWaiting })
-  const ledgers = createNamedTurns({ atOnce: 1, waiting: maxWaiting })
+  const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
+  const connections = createSemaphore({ permits: Math.ceil(poolSize / 2), ...queue })
+  const ledgers = createKeyedSemaphore({ permits: 1, ...queue })
   let writable = true
 
-  async function withTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    const done = await turns.take(turnPatience)
+  async function withConnection<Result>(work: () => Promise<Result>): Promise<Result> {
+    const release = await connections.acquire(acquireTimeoutMs)
     try {
       return await work()
     } finally {
-      done()
+      release()
     }
   }
   return {
     async commit<T extends ChangeType>(change: ChangeOf<T>) {
       const [ledgerId = 'none'] = ledgersOf(change)
-      const leave = await ledgers.take(ledgerId, turnPatience)
+      const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
       try {
-        const result = await withTurn(() => carryOut<T>(sessions, change))
+        const result = await withConnection(() => carryOut<T>(sessions, change))
         writable = true
         return result
       } catch (error) {
-        writable = !isStorageAway(error)
+        writable = !isStorageUnavailable(error)
         throw error
       } finally {
-        leave()
+        unlock()
       }
     },
     isWritable: () => writable,

@@ -85,3 +85,16 @@ export function unclear(cause: unknown): PubringError {
     cause,
   )
 }
+
+export function databaseBusy(): PubringError {
+  return new PubringError(
+    'storage_unavailable',
+    'The database is busy: no connection to it became free in time. Try again in a few seconds.',
+    { retryAfter: 2 },
+  )
+}
+
+export function queueFull(): PubringError {
+  const detail = 'Too many requests are waiting for the database. Try again shortly.'
+  return new PubringError('overloaded', detail, { retryAfter: 1 })
+}

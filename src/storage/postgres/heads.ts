@@ -1,5 +1,5 @@
 import type { Selectable } from 'kysely'
-import { createLookup } from '../../async/batch-loader.ts'
+import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { LedgerHead } from '../../core/records.ts'
 import { endAsSeen, type Heads } from '../heads.ts'
 import type { Tables } from '../schema.ts'
@@ -10,7 +10,7 @@ const sql = 'select project_id, revision, hash from ledger where project_id = an
 
 /** Heads read anew for each use, by one query at a time for everybody who waits. */
 export function createCoalescedHeads(run: Run): Heads {
-  const lookUp = createLookup(async (ledgerIds) => {
+  const lookUp = createBatchLoader(async (ledgerIds) => {
     const { rows } = await run<Selectable<Tables['ledger']>>({ sql, parameters: [ledgerIds] })
     const heads = new Map<string, LedgerHead>()
     for (const { project_id, revision, hash } of rows) heads.set(project_id, { revision, hash })

@@ -1,8 +1,8 @@
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
-import { createTurns } from '../../async/semaphore.ts'
+import { createSemaphore } from '../../async/semaphore.ts'
 import type { PostgresAddress } from './address.ts'
-import { meaningOf, translated } from './errors.ts'
+import { databaseBusy, meaningOf, queueFull, translated } from './errors.ts'
 import { type Facts, type HostPool, inTime } from './pool.ts'
 import { createPrimaryFinder, type Wanted } from './primary.ts'
 import { statementName } from './statements.ts'
@@ -34,12 +34,17 @@ export interface Leases {
 const grace = 500
 
 /** Milliseconds that a caller waits for a connection, and how many may. */
-const patience = 2_000
+const acquireTimeoutMs = 2_000
 const maxWaiting = 10_000
 
 export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
   const finder = createPrimaryFinder(address, wanted)
-  const turns = createTurns({ atOnce: address.poolSize, waiting: maxWaiting })
+  const connections = createSemaphore({
+    permits: address.poolSize,
+    maxWaiting,
+    fullError: queueFull,
+    timeoutError: databaseBusy,
+  })
 
   async function connect(deadline: number): Promise<{ pool: HostPool; client: pg.PoolClient }> {
     for (;;) {
@@ -86,8 +91,8 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
   }
   return {
     async take() {
-      const deadline = performance.now() + patience
-      const done = await turns.take(patience)
+      const deadline = performance.now() + acquireTimeoutMs
+      const done = await connections.acquire(acquireTimeoutMs)
       try {
         const { pool, client } = await connect(deadline)
         return lease(pool, client, done)

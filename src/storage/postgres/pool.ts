@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import pg from 'pg'
+import { withTimeout } from '../../async/with-timeout.ts'
 import type { PostgresAddress, PostgresHost } from './address.ts'
 import { overdue, sqlState } from './errors.ts'
 
@@ -210,9 +211,6 @@ async function endPool(pool: pg.Pool, sockets: Set<Socket>): Promise<void> {
 }
 
 /** Rejects with what counts as a lost connection where the answer takes longer. */
-export function inTime<Result>(answer: Promise<Result>, patience: number): Promise<Result> {
-  const { promise, resolve, reject } = Promise.withResolvers<Result>()
-  const timer = setTimeout(() => reject(overdue()), patience)
-  answer.then(resolve, reject).finally(() => clearTimeout(timer))
-  return promise
+export function inTime<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
+  return withTimeout(answer, timeoutMs, overdue)
 }

@@ -1,6 +1,6 @@
 import type { Store } from '../../core/context.ts'
 import type { KeySet, LedgerHead } from '../../core/records.ts'
-import { isStorageAway } from '../../core/storage-faults.ts'
+import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import type { Reads } from '../reads/registry.ts'
 
 /**
@@ -35,7 +35,7 @@ function isUpTo({ revision, head }: KeySet, wanted: LedgerHead | 'unknown' | und
 
 function ifAway<Substitute>(substitute: Substitute) {
   return (error: unknown): Substitute => {
-    if (isStorageAway(error)) return substitute
+    if (isStorageUnavailable(error)) return substitute
     throw error
   }
 }

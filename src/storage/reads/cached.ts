@@ -52,7 +52,7 @@ export function createCachedReads(
     try {
       const found = await started.keySet
       // With the head that it was read with: a change may have come since the look.
-      if (found !== undefined && doorkeeper.comesAgain(projectId)) keySets.set(projectId, found)
+      if (found !== undefined && doorkeeper.seenRecently(projectId)) keySets.set(projectId, found)
       return found
     } finally {
       if (reading.get(projectId) === started) reading.delete(projectId)

@@ -1,0 +1,45 @@
+import { expect, test } from 'vitest'
+import { createKeyedSemaphore, createSemaphore } from '../../src/async/semaphore.ts'
+
+const errors = { fullError: () => new Error('full'), timeoutError: () => new Error('timeout') }
+
+test('callers beyond the permits proceed in the order of their calls', async () => {
+  const semaphore = createSemaphore({ permits: 2 })
+  const order: number[] = []
+  let running = 0
+  const work = async (id: number) => {
+    const release = await semaphore.acquire()
+    running += 1
+    expect(running).toBeLessThanOrEqual(2)
+    order.push(id)
+    await Promise.resolve()
+    running -= 1
+    release()
+  }
+  await Promise.all([0, 1, 2, 3, 4].map(work))
+  expect(order).toEqual([0, 1, 2, 3, 4])
+  expect(semaphore.isIdle()).toBe(true)
+})
+
+test('a waiter that times out gives its place up; a full queue rejects at once', async () => {
+  const semaphore = createSemaphore({ permits: 1, maxWaiting: 1, ...errors })
+  const release = await semaphore.acquire()
+  const waiting = semaphore.acquire(5)
+  await expect(semaphore.acquire(5)).rejects.toThrow('full')
+  await expect(waiting).rejects.toThrow('timeout')
+  const next = semaphore.acquire(1_000)
+  release()
+  release()
+  expect(semaphore.isIdle()).toBe(false)
+  ;(await next)()
+  expect(semaphore.isIdle()).toBe(true)
+})
+
+test('keys do not wait for each other', async () => {
+  const semaphores = createKeyedSemaphore({ permits: 1, ...errors })
+  const release = await semaphores.acquire('a')
+  ;(await semaphores.acquire('b', 1))()
+  await expect(semaphores.acquire('a', 5)).rejects.toThrow('timeout')
+  release()
+  ;(await semaphores.acquire('a', 5))()
+})
