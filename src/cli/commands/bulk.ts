@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { ApplyFlags } from '../import/apply.ts'
 import type { ExportFlags } from '../import/export.ts'
-import type { ImportFlags } from '../import/import.ts'
+import type { ImportFlags } from '../import/run.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, yesOption } from './options.ts'
 
@@ -41,7 +41,7 @@ function registerImport(program: Command, terminal: Terminal): void {
     .option('--dry-run', 'only say what would happen')
     .option('--allow-http', 'fetch a key set by plain http, too')
     .action(async (source: string, flags: ImportFlags) => {
-      const { importSource } = await import('../import/import.ts')
+      const { importSource } = await import('../import/run.ts')
       await importSource(terminal, source, flags)
     })
 }

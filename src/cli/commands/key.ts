@@ -55,7 +55,7 @@ function registerReads(key: Command, terminal: Terminal): void {
   })
     .option('--active', 'the active ones alone')
     .action(async (flags: ConnectionFlags & { active?: true }) => {
-      const { listKeys } = await import('../keys/keys.ts')
+      const { listKeys } = await import('../keys/show.ts')
       await listKeys(terminal, flags)
     })
   addApiCommand(key, {
@@ -70,7 +70,7 @@ function registerReads(key: Command, terminal: Terminal): void {
     .argument('<key>', whichKey)
     .option('--pem', 'print the key itself, as PEM, and nothing else')
     .action(async (given: string, flags: ConnectionFlags & { pem?: true }) => {
-      const { showKey } = await import('../keys/keys.ts')
+      const { showKey } = await import('../keys/show.ts')
       await showKey(terminal, given, flags)
     })
 }

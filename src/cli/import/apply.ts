@@ -4,16 +4,8 @@ import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { type DeclaredKey, readDeclaration } from './apply-declaration.ts'
-import {
-  endsAll,
-  isEmpty,
-  type Plan,
-  planDocument,
-  planOf,
-  planText,
-  takesAway,
-} from './apply-plan.ts'
+import { endsAll, isEmpty, type Plan, planDocument, planOf, planText, takesAway } from './plan.ts'
+import { type DeclaredKey, readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
 export interface ApplyFlags extends ConnectionFlags {

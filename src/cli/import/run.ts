@@ -1,200 +1,158 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { type KeyImportReport, PubringError } from '../../../client/src/index.ts'
-import type { Session } from '../connection/session.ts'
-import { type Batch, type BatchLimits, batchesOf, usualLimits } from './batches.ts'
-import type { ImportRow } from './rows.ts'
+import { PubringError } from '../../../client/src/index.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { readAlgorithm } from '../keys/files.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { missingProjects, withNewProjects } from './projects.ts'
+import { countRows, printImport } from './report.ts'
+import { type ImportRow, rowsOf } from './rows.ts'
+import { type Overflow, runImport } from './send.ts'
+import { privateKeyCode, type SourceProject } from './sources/entry.ts'
+import { readSource } from './sources/read.ts'
 
-/** How far to go. */
-export interface RunOptions {
-  dryRun: boolean
-  /** Refused keys are left out; otherwise one of them keeps all others out. */
-  skipRefused: boolean
-  signal: AbortSignal
-  /** So many requests were answered, of so many. */
-  progress(done: number, total: number): void
+/** Flags of `import`. */
+export interface ImportFlags extends ConnectionFlags {
+  all?: true
+  algorithm?: string
+  namePrefix?: string
+  kids?: 'keep' | 'new'
+  skipRefused?: true
+  dryRun?: true
+  allowHttp?: true
 }
 
-/** Why none of the keys was imported, although none of them is refused by itself. */
-export interface Overflow {
-  code: string
-  detail: string
-}
-
-/** A server with narrower limits than the usual ones. */
-class NarrowerLimits extends Error {
-  readonly limits: Partial<BatchLimits>
-  constructor(limits: Partial<BatchLimits>) {
-    super('narrower limits')
-    this.limits = limits
-  }
-}
+/** Keys that one import may bring. */
+const mostKeys = 10_000
 
 /**
- * Imports the rows and notes in each what became of it. All or none: where it takes more than one
- * request, a dry run of all of them comes first. Answers what does not fit as a whole.
+ * Imports the keys of a source, all or none unless `--skip-refused` is given, and tells what became of
+ * each. Throws where any was refused that was not to be left out.
  */
-export async function runImport(
+export async function importSource(
+  terminal: Terminal,
+  source: string,
+  flags: ImportFlags,
+): Promise<void> {
+  const algorithm = readAlgorithm(flags.algorithm)
+  const signal = terminal.interruption()
+  await withSession(terminal, flags, async (session) => {
+    const { timeout } = session.connection
+    const allowHttp = flags.allowHttp === true
+    const read = await readSource(source, terminal, { timeout, allowHttp, signal })
+    const projects = targets(session, read, flags)
+    requireSize(projects)
+    const { namePrefix = '', kids } = flags
+    const rows = rowsOf(projects, { algorithm, namePrefix, kids })
+    refusePrivateKeys(session, rows, flags)
+    const names = flags.all === true ? await missingProjects(session, rows) : []
+    const overflow = await withNewProjects(session, names, flags.dryRun === true, rows, () =>
+      runAll(session, rows, flags, signal),
+    )
+    printImport(session, rows, flags.dryRun === true)
+    throwRefused(rows, overflow, flags)
+  })
+}
+
+/** Which project the keys go to: that of the command, or with `--all` that of the same name. */
+function targets(
+  { project }: Session,
+  projects: readonly SourceProject[],
+  { all }: ImportFlags,
+): (SourceProject & { target: string })[] {
+  if (all !== true && projects.length > 1) {
+    throw usageError(
+      `The source holds the keys of ${projects.length} projects.`,
+      'With --all each goes to the project of its name, which is made where it is not there.',
+    )
+  }
+  return projects.map((each) => {
+    if (all !== true) return { ...each, target: project }
+    if (each.name !== undefined) return { ...each, target: each.name }
+    throw usageError('The source names no projects: leave --all out.')
+  })
+}
+
+function requireSize(projects: readonly SourceProject[]): void {
+  const count = projects.reduce((sum, { entries }) => sum + entries.length, 0)
+  if (count > mostKeys) {
+    const message = `The source holds ${count} keys; one import takes ${mostKeys}.`
+    throw usageError(message, 'Split it. Nothing was sent.')
+  }
+}
+
+/** One private key keeps everything here, whatever else was asked for. */
+function refusePrivateKeys(
   session: Session,
   rows: readonly ImportRow[],
-  options: RunOptions,
-): Promise<Overflow | undefined> {
-  let limits = usualLimits
-  for (;;) {
-    try {
-      return await runBatches(session, rows, batchesOf(rows, limits), options)
-    } catch (error) {
-      if (!(error instanceof NarrowerLimits)) throw error
-      limits = { ...limits, ...error.limits }
-    }
-  }
+  { dryRun }: ImportFlags,
+): void {
+  const found = rows.filter(({ errors }) => errors.some(({ code }) => code === privateKeyCode))
+  const [first] = found
+  if (first === undefined) return
+  printImport(session, rows, dryRun === true)
+  const others = found.length === 1 ? '' : `, and ${found.length - 1} more`
+  throw new CommandError('refused', `${first.place} is a private key${others}. Nothing was sent.`, {
+    code: privateKeyCode,
+    hints: ['Take it out of the source; import the public half: openssl pkey -in key.pem -pubout'],
+  })
 }
 
-async function runBatches(
+async function runAll(
   session: Session,
   rows: readonly ImportRow[],
-  batches: readonly Batch[],
-  options: RunOptions,
-): Promise<Overflow | undefined> {
-  const { dryRun, skipRefused } = options
-  const run = requests(session, options)
-  if (skipRefused) {
-    run.expect(batches.length)
-    for (const batch of batches) await run.sendAccepted(batch, dryRun)
-    return undefined
-  }
-  const isRefused = () => rows.some(({ outcome }) => outcome === 'refused')
-  const tried = dryRun || batches.length > 1 || isRefused()
-  run.expect(tried && !dryRun ? 2 * batches.length : batches.length)
-  const reports = new Map<Batch, KeyImportReport>()
-  for (const batch of tried ? batches : []) {
-    const report = await run.send(batch, true)
-    if (report !== undefined) reports.set(batch, report)
-  }
-  const overflow = overflowOf(reports)
-  if (dryRun || overflow !== undefined || isRefused()) {
-    if (!dryRun || overflow !== undefined || isRefused()) unsend(rows)
-    return overflow
-  }
-  unsend(rows)
-  for (const batch of batches) {
-    // Only what somebody else did since the dry run can be in its way.
-    if ((await run.send(batch, false)) === undefined) break
-  }
-  return undefined
-}
-
-/** What only a dry run has said of them. */
-function unsend(rows: readonly ImportRow[]): void {
-  for (const row of rows) {
-    if (row.outcome !== 'created' && row.outcome !== 'present') continue
-    row.outcome = 'not_sent'
-    delete row.kid
-  }
-}
-
-function requests({ client }: Session, { signal, progress }: RunOptions) {
-  let done = 0
-  let total = 0
-
-  async function send(batch: Batch, dryRun: boolean): Promise<KeyImportReport | undefined> {
-    const keys = batch.rows.map(({ item }) => item)
-    try {
-      const report = await patiently(signal, () =>
-        client.keys.import(batch.project, { keys, dryRun }, { signal }),
-      )
-      report.items.forEach(({ outcome, kid }, index) => {
-        const row = batch.rows[index]
-        if (row === undefined) return
-        row.outcome = outcome
-        if (!dryRun || outcome === 'present') row.kid = kid
-      })
-      return report
-    } catch (error) {
-      refuse(batch, error)
-      return undefined
-    } finally {
-      done += 1
-      progress(done, Math.max(done, total))
-    }
-  }
-  return {
-    expect(count: number): void {
-      total = count
-      progress(0, total)
-    },
-    send,
-    /** Sends those of the batch that are not refused. */
-    async sendAccepted(batch: Batch, dryRun: boolean): Promise<void> {
-      let left: Batch = batch
-      while (left.rows.length > 0 && (await send(left, dryRun)) === undefined) {
-        left = { ...left, rows: left.rows.filter(({ outcome }) => outcome !== 'refused') }
-      }
-    },
-  }
-}
-
-/** Pauses, in milliseconds, before the repetitions of a request whose answer did not come. */
-const pauses = [1_000, 4_000, 15_000]
-
-/** An import can be repeated: what the lost request did is `present` then. */
-async function patiently<Result>(
+  { dryRun, skipRefused }: ImportFlags,
   signal: AbortSignal,
-  request: () => Promise<Result>,
-): Promise<Result> {
-  for (const pause of pauses) {
-    try {
-      return await request()
-    } catch (error) {
-      const isLost =
-        error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
-      if (!isLost || signal.aborted) throw error
-      await delay(pause, undefined, { signal })
-    }
-  }
-  return request()
-}
-
-/** Notes in the rows what the server has against them; throws every other error. */
-function refuse({ rows }: Batch, error: unknown): void {
-  if (!(error instanceof PubringError)) throw error
-  const { code, problem } = error
-  const [first] = problem?.errors ?? []
-  const limit = problem?.limit
-  if (limit !== undefined && first?.code === 'too_many') throw new NarrowerLimits({ keys: limit })
-  if (limit !== undefined && code === 'body_too_large') {
-    throw new NarrowerLimits({ bytes: Math.floor(limit * 0.9) })
-  }
-  if (code !== 'import_refused') throw error
-  for (const { pointer = '', code: cause, detail } of problem?.errors ?? []) {
-    const row = rows[Number(pointer.split('/')[2])]
-    if (row === undefined) throw error
-    row.outcome = 'refused'
-    row.errors.push({ code: cause, detail })
+): Promise<Overflow | undefined> {
+  const bar = createProgressBar(session.terminal, 'Importing')
+  try {
+    return await runImport(session, rows, {
+      dryRun: dryRun === true,
+      skipRefused: skipRefused === true,
+      signal,
+      progress: bar.show,
+    })
+  } catch (error) {
+    bar.stop()
+    if (countRows(rows).created > 0) printImport(session, rows, dryRun === true)
+    throw withAdvice(error, rows)
+  } finally {
+    bar.stop()
   }
 }
 
-/** Each request may fit where all of them do not. */
-function overflowOf(reports: ReadonlyMap<Batch, KeyImportReport>): Overflow | undefined {
-  const groups = Map.groupBy(reports, ([{ project }]) => project)
-  for (const [project, group] of groups) {
-    const rooms = group.flatMap(([, { room }]) => room ?? [])
-    const [first] = rooms
-    if (first === undefined) continue
-    const keys = first.keys.before + sum(rooms.map((room) => room.keys.after - room.keys.before))
-    if (keys > first.keys.limit) {
-      const detail = `Project ${project} would have ${keys} keys, and may have ${first.keys.limit}.`
-      return { code: 'key_limit_reached', detail }
-    }
-    const { before, limit } = first.jwksBytes
-    const bytes = before + sum(rooms.map(({ jwksBytes }) => jwksBytes.after - jwksBytes.before))
-    if (bytes > limit) {
-      const detail = `The key set of project ${project} would have ${bytes} bytes; verifiers read at most ${limit}.`
-      return { code: 'jwks_too_large', detail }
-    }
-  }
-  return undefined
+function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
+  if (!(error instanceof PubringError) || error.code !== 'insufficient_role') return error
+  const isHome = rows.some(({ item }) => item?.createTime !== undefined || item?.kid !== undefined)
+  if (!isHome) return error
+  return new CommandError(
+    'forbidden',
+    'To keep kids and times takes an API key with the role admin for all projects.',
+    {
+      code: error.code,
+      hints: ['With --kids new the keys get new ones. Nothing was imported.'],
+    },
+  )
 }
 
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0)
+function throwRefused(
+  rows: readonly ImportRow[],
+  overflow: Overflow | undefined,
+  { skipRefused }: ImportFlags,
+): void {
+  const { created, refused } = countRows(rows)
+  if (overflow !== undefined) {
+    throw new CommandError('conflict', `${overflow.detail} Nothing was imported.`, {
+      code: overflow.code,
+    })
+  }
+  if (refused === 0 || skipRefused === true) return
+  const others = created === 0 ? 'so none was imported' : `${created} others were imported`
+  throw new CommandError('refused', `${refused} of ${rows.length} keys are refused, ${others}.`, {
+    code: 'import_refused',
+    hints: [
+      'Correct them or take them out and run it again, or leave them out with --skip-refused.',
+    ],
+  })
 }

@@ -4,7 +4,7 @@ import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { lengthOf, momentIn } from '../terminal/times.ts'
-import { keyNamed, kidOf } from './keys.ts'
+import { keyNamed, kidOf } from './show.ts'
 
 export async function renameKey(
   terminal: Terminal,

@@ -1,7 +1,7 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject, X509Certificate } from 'node:crypto'
 import { recogniseWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { readSshKey } from './ssh-keys.ts'
+import { readSshKey } from './ssh.ts'
 
 /** A public key from a file, as the server takes it. */
 export interface PublicKeyFile {

@@ -9,7 +9,7 @@ import { durationIn } from '../terminal/times.ts'
 import { examined, register } from './add.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readAlgorithm, readPublicKeyFile } from './files.ts'
-import { isKid, keyNamed } from './keys.ts'
+import { isKid, keyNamed } from './show.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */

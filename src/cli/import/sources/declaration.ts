@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
-import type { Algorithm } from '../../../client/src/index.ts'
-import { algorithmNames } from '../../contract/algorithms.ts'
-import { isoTime, readTime } from '../../core/times.ts'
-import { materialOf } from '../keys/material.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
-import { nameOf, readOctets } from '../terminal/files.ts'
-import { didYouMean } from '../terminal/nearest.ts'
-import type { Terminal } from '../terminal/terminal.ts'
-import { privateEntry, privateKeyCode } from './sources/entry.ts'
+import type { Algorithm } from '../../../../client/src/index.ts'
+import { algorithmNames } from '../../../contract/algorithms.ts'
+import { isoTime, readTime } from '../../../core/times.ts'
+import { materialOf } from '../../keys/material.ts'
+import { CommandError, usageError } from '../../terminal/failures.ts'
+import { nameOf, readOctets } from '../../terminal/files.ts'
+import { didYouMean } from '../../terminal/nearest.ts'
+import type { Terminal } from '../../terminal/terminal.ts'
+import { privateEntry, privateKeyCode } from './entry.ts'
 
 /** A key as a file declares it: what it leaves out is so by default. */
 export interface DeclaredKey {

@@ -1,6 +1,6 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { clean } from '../terminal/output.ts'
-import type { DeclaredKey } from './apply-declaration.ts'
+import type { DeclaredKey } from './sources/declaration.ts'
 
 /** What a key becomes. */
 interface Change {
