@@ -36,7 +36,7 @@ async function rateOf(call: (client: number) => Promise<unknown>): Promise<numbe
 const given = process.argv[2]
 const own = given === undefined ? await createPostgres() : undefined
 await own?.start()
-await own?.run('create database pubring')
+await own?.query('create database pubring')
 const url = given ?? own?.url('pubring') ?? ''
 
 const store = await openPostgresStore({ url })

@@ -53,7 +53,7 @@ export function createDatabases(): Databases {
       if (engine === 'sqlite') return { engine, url: `sqlite:${join(folder, `${made}.db`)}` }
       server ??= started()
       const postgres = await server
-      await postgres.run(`create database bench_${made}`)
+      await postgres.query(`create database bench_${made}`)
       return { engine, url: postgres.url(`bench_${made}`) }
     },
     async close() {

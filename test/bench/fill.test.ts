@@ -38,12 +38,12 @@ const numbers = (_: string, value: unknown) =>
 
 /** All rows, equal on every engine, without order. */
 async function rowsOf(database: TestDatabase, table: string): Promise<string[]> {
-  const rows = await database.sql(`select * from ${table}`)
+  const rows = await database.query(`select * from ${table}`)
   return rows.map((row) => JSON.stringify(row, numbers)).sort()
 }
 
 async function numberOf(database: TestDatabase, what: string): Promise<number> {
-  const [row] = await database.sql(`select count(${what}) as count from jwt_key`)
+  const [row] = await database.query(`select count(${what}) as count from jwt_key`)
   return Number(row?.count)
 }
 
@@ -57,7 +57,7 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
     })
     expect(await numberOf(database, '*')).toBe(300)
     expect(await numberOf(database, 'distinct material_sha256')).toBe(300)
-    const sizes = await database.sql('select count(*) as count from jwt_key group by project_id')
+    const sizes = await database.query('select count(*) as count from jwt_key group by project_id')
     expect(sizes.map(({ count }) => Number(count))).toEqual(Array.from({ length: 30 }, () => 10))
     const verified = await run('src/main.ts', 'ledger', 'verify', '--database-url', database.url)
     expect(verified).toMatchObject({
@@ -92,8 +92,8 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
 
 /** The changes that the ledgers tell of, in their order. */
 async function changesIn(database: TestDatabase): Promise<Change[]> {
-  const keys = await database.sql('select * from jwt_key')
-  const events = await database.sql(
+  const keys = await database.query('select * from jwt_key')
+  const events = await database.query(
     "select * from event where project_id <> '00000000-0000-0000-0000-000000000000' order by project_id, revision",
   )
   return events.map((event): Change => {

@@ -14,7 +14,7 @@ let proxy: TlsProxy
 beforeAll(async () => {
   shell = await startShell()
   proxy = await startTlsProxy()
-  proxy.passOnTo(shell.url)
+  proxy.forwardTo(shell.url)
 })
 afterAll(async () => {
   await proxy.close()

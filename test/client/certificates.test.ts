@@ -11,7 +11,7 @@ let proxy: TlsProxy
 beforeAll(async () => {
   server = await startApp()
   proxy = await startTlsProxy()
-  proxy.passOnTo(await server.listen())
+  proxy.forwardTo(await server.listen())
 })
 afterAll(async () => {
   await proxy.close()

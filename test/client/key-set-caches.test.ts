@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type CachingProxy, startCachingProxy } from '../support/caching-proxy.ts'
 import { startHttpServer } from '../support/http-server.ts'
-import { openKeySet, signedToken, switchKey, verdict } from '../support/live-keys.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
 import { keyFor, signToken } from '../support/tokens.ts'
 
 let server: TestApp
@@ -24,13 +24,13 @@ afterAll(async () => {
 const alice = { sub: 'alice' }
 
 test('behind a cache a deactivated key is refused when the copy of the cache ends', async () => {
-  const { kid, token } = await signedToken(server)
-  const { keys, until } = openKeySet(cached)
-  expect(await verdict(keys, token)).toEqual(alice)
-  await until(({ status }) => status === 'polling')
-  await switchKey(server, kid, false)
-  await until(({ kids }) => !kids.includes(kid))
-  expect(await verdict(keys, token)).toBe('kid_unknown')
+  const { kid, token } = await registerAndSign(server)
+  const { keys, waitForState } = openKeySet(cached)
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  await waitForState(({ status }) => status === 'polling')
+  await setActive(server, kid, false)
+  await waitForState(({ kids }) => !kids.includes(kid))
+  expect(await verifyResult(keys, token)).toBe('kid_unknown')
   expect(keys.state().status).toBe('polling')
 })
 
@@ -43,18 +43,18 @@ test('a cache is not asked more often than is of use', async () => {
 })
 
 test('a cache that has lost the service and serves its copy for ever is not trusted', async () => {
-  const { token } = await signedToken(server)
+  const { token } = await registerAndSign(server)
   const other = await startApp({ config: { jwksMaxAge: 1 } })
-  const { token: known } = await signedToken(other)
+  const { token: known } = await registerAndSign(other)
   const base = await other.listen()
   const stuck = await startCachingProxy(base)
   const address = `${stuck.url}/v1/projects/${other.project.id}`
-  const { keys, until } = openKeySet(address, { maxStale: 3_000, timeout: 500 })
-  expect(await verdict(keys, known)).toEqual(alice)
+  const { keys, waitForState } = openKeySet(address, { maxStale: 3_000, timeout: 500 })
+  expect(await verifyResult(keys, known)).toEqual(alice)
   stuck.freeze()
-  await until(({ status }) => status === 'stale')
-  expect(await verdict(keys, known)).toBe('key_set_stale')
-  expect(await verdict(keys, token)).toBe('key_set_stale')
+  await waitForState(({ status }) => status === 'stale')
+  expect(await verifyResult(keys, known)).toBe('key_set_stale')
+  expect(await verifyResult(keys, token)).toBe('key_set_stale')
   await stuck.close()
   await other.close()
 })
@@ -73,7 +73,7 @@ test('a flood of unknown kids leads to one request per cool-down', async () => {
   while (performance.now() - began < 1_000) {
     const kid = crypto.randomUUID()
     const token = signToken(privateKey, { alg: 'ES256', kid }, alice)
-    const verdicts = await Promise.all([verdict(keys, token), verdict(keys, token)])
+    const verdicts = await Promise.all([verifyResult(keys, token), verifyResult(keys, token)])
     expect(verdicts).toEqual(['kid_unknown', 'kid_unknown'])
     refused += 2
   }
@@ -85,11 +85,11 @@ test('a flood of unknown kids leads to one request per cool-down', async () => {
 })
 
 test('a new key is found through its unknown kid where the key set is not told of it', async () => {
-  const { keys, until } = openKeySet(cached, { coolDown: 100 })
+  const { keys, waitForState } = openKeySet(cached, { coolDown: 100 })
   await keys.ready()
-  await until(({ status }) => status === 'polling')
-  const { token } = await signedToken(server)
-  await expect.poll(() => verdict(keys, token), { timeout: 10_000 }).toEqual(alice)
+  await waitForState(({ status }) => status === 'polling')
+  const { token } = await registerAndSign(server)
+  await expect.poll(() => verifyResult(keys, token), { timeout: 10_000 }).toEqual(alice)
 })
 
 test('the next question is about what a load has found, not about what was known before', async () => {
@@ -109,8 +109,8 @@ test('the next question is about what a load has found, not about what was known
   const { keys } = openKeySet(new URL(new URL(direct).pathname, deaf.url).href, { coolDown: 0 })
   await keys.ready()
   await expect.poll(() => waiting.length).toBe(1)
-  const { token } = await signedToken(server)
-  expect(await verdict(keys, token)).toEqual(alice)
+  const { token } = await registerAndSign(server)
+  expect(await verifyResult(keys, token)).toEqual(alice)
   await expect.poll(() => waiting.length).toBe(2)
   expect(waiting[1]).not.toBe(waiting[0])
   await deaf.close()

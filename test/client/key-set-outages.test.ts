@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { startHttpServer } from '../support/http-server.ts'
-import { openKeySet, signedToken, switchKey, verdict } from '../support/live-keys.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 let server: TestApp
@@ -26,47 +26,47 @@ const timeout = 500
 test.each(['cut', 'block'] as const)(
   'with the line %s it trusts for maxStale, refuses then, and trusts again when it is back',
   async (fault) => {
-    const { kid, token } = await signedToken(server)
-    const revoked = await signedToken(server)
-    const { keys, until } = openKeySet(issuer, { maxStale, timeout })
-    expect(await verdict(keys, token)).toEqual(alice)
+    const { kid, token } = await registerAndSign(server)
+    const revoked = await registerAndSign(server)
+    const { keys, waitForState } = openKeySet(issuer, { maxStale, timeout })
+    expect(await verifyResult(keys, token)).toEqual(alice)
     line[fault]()
-    expect(await verdict(keys, token)).toEqual(alice)
-    await switchKey(server, revoked.kid, false)
-    await until(({ status }) => status === 'stale')
-    expect(await verdict(keys, token)).toBe('key_set_stale')
-    expect(await verdict(keys, revoked.token)).toBe('key_set_stale')
+    expect(await verifyResult(keys, token)).toEqual(alice)
+    await setActive(server, revoked.kid, false)
+    await waitForState(({ status }) => status === 'stale')
+    expect(await verifyResult(keys, token)).toBe('key_set_stale')
+    expect(await verifyResult(keys, revoked.token)).toBe('key_set_stale')
     expect(keys.state()).toMatchObject({ status: 'stale', error: { code: 'key_set_unavailable' } })
     line.restore()
-    await until(({ status }) => status === 'live')
-    expect(await verdict(keys, token)).toEqual(alice)
-    expect(await verdict(keys, revoked.token)).toBe('kid_unknown')
+    await waitForState(({ status }) => status === 'live')
+    expect(await verifyResult(keys, token)).toEqual(alice)
+    expect(await verifyResult(keys, revoked.token)).toBe('kid_unknown')
     expect(keys.state().kids).toContain(kid)
   },
 )
 
 test('a short cut is not noticed by anybody', async () => {
-  const { token } = await signedToken(server)
-  const { keys, states, until } = openKeySet(issuer, { maxStale, timeout })
-  expect(await verdict(keys, token)).toEqual(alice)
+  const { token } = await registerAndSign(server)
+  const { keys, states, waitForState } = openKeySet(issuer, { maxStale, timeout })
+  expect(await verifyResult(keys, token)).toEqual(alice)
   line.cut()
-  await until(({ status }) => status === 'interrupted')
-  expect(await verdict(keys, token)).toEqual(alice)
+  await waitForState(({ status }) => status === 'interrupted')
+  expect(await verifyResult(keys, token)).toEqual(alice)
   line.restore()
-  await until(({ status }) => status === 'live')
+  await waitForState(({ status }) => status === 'live')
   expect(states.map(({ status }) => status)).toEqual(['live', 'interrupted', 'live'])
 })
 
 test('a key that is deactivated while the line is cut is refused when it is back', async () => {
-  const { kid, token } = await signedToken(server)
-  const { keys, until } = openKeySet(issuer, { timeout })
-  expect(await verdict(keys, token)).toEqual(alice)
+  const { kid, token } = await registerAndSign(server)
+  const { keys, waitForState } = openKeySet(issuer, { timeout })
+  expect(await verifyResult(keys, token)).toEqual(alice)
   line.cut()
-  await switchKey(server, kid, false)
-  expect(await verdict(keys, token)).toEqual(alice)
+  await setActive(server, kid, false)
+  expect(await verifyResult(keys, token)).toEqual(alice)
   line.restore()
-  await until(({ kids }) => !kids.includes(kid))
-  expect(await verdict(keys, token)).toBe('kid_unknown')
+  await waitForState(({ kids }) => !kids.includes(kid))
+  expect(await verifyResult(keys, token)).toBe('kid_unknown')
 })
 
 test('while it cannot be loaded at first it says so, and asks no more than once a second', async () => {
@@ -75,11 +75,11 @@ test('while it cannot be loaded at first it says so, and asks no more than once 
     requests += 1
     outgoing.writeHead(503, { 'retry-after': '1' }).end()
   })
-  const { token } = await signedToken(server)
+  const { token } = await registerAndSign(server)
   const { keys } = openKeySet(`${broken.url}/v1/projects/a`)
   const began = performance.now()
   while (performance.now() - began < 500) {
-    expect(await verdict(keys, token)).toBe('key_set_unavailable')
+    expect(await verifyResult(keys, token)).toBe('key_set_unavailable')
   }
   expect(requests).toBe(1)
   await broken.close()
@@ -91,7 +91,7 @@ test.each([
   ['a list that is none', 200, '{"keys":{}}'],
   ['a redirect', 302, ''],
 ])('%s is no key set, and leaves what was known', async (_, status, body) => {
-  const { token } = await signedToken(server)
+  const { token } = await registerAndSign(server)
   let astray = false
   const between = await startHttpServer(async ({ url, headers }, outgoing) => {
     if (astray) {
@@ -102,22 +102,22 @@ test.each([
     const answer = await fetch(new URL(url ?? '', issuer), { headers: { 'if-none-match': tag } })
     outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
   })
-  const { keys, until } = openKeySet(new URL(new URL(issuer).pathname, between.url).href)
-  expect(await verdict(keys, token)).toEqual(alice)
+  const { keys, waitForState } = openKeySet(new URL(new URL(issuer).pathname, between.url).href)
+  expect(await verifyResult(keys, token)).toEqual(alice)
   astray = true
-  await until(({ error }) => error?.code === 'key_set_unavailable')
-  expect(await verdict(keys, token)).toEqual(alice)
+  await waitForState(({ error }) => error?.code === 'key_set_unavailable')
+  expect(await verifyResult(keys, token)).toEqual(alice)
   expect(keys.state().error?.message).toMatch(/is no key set|answers with a redirect/)
   await between.close()
 })
 
 test('a key set that nobody uses is not followed, and is loaded anew with its next use', async () => {
-  const { kid, token } = await signedToken(server)
-  const { keys, until } = openKeySet(issuer, { maxStale, timeout, idleAfter: 500 })
-  expect(await verdict(keys, token)).toEqual(alice)
-  await until(({ status }) => status === 'idle')
-  await switchKey(server, kid, false)
+  const { kid, token } = await registerAndSign(server)
+  const { keys, waitForState } = openKeySet(issuer, { maxStale, timeout, idleAfter: 500 })
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  await waitForState(({ status }) => status === 'idle')
+  await setActive(server, kid, false)
   expect(keys.state().kids).toContain(kid)
-  expect(await verdict(keys, token)).toBe('kid_unknown')
+  expect(await verifyResult(keys, token)).toBe('kid_unknown')
   expect(keys.state().status).toBe('live')
 })

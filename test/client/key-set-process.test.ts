@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { type HttpServer, startHttpServer } from '../support/http-server.ts'
-import { openKeySet, signedToken } from '../support/live-keys.ts'
+import { openKeySet, registerAndSign } from '../support/live-keys.ts'
 
 let server: TestApp
 let issuer: string
@@ -12,7 +12,7 @@ let kid: string
 beforeAll(async () => {
   server = await startApp({ http: { metrics: true } })
   issuer = `${await server.listen()}/v1/projects/${server.project.id}`
-  kid = (await signedToken(server)).kid
+  kid = (await registerAndSign(server)).kid
 })
 afterAll(() => server.close())
 

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KeySetError, projectKeySet } from '../../client/src/verify.ts'
 import { algorithmNames } from '../../src/contract/algorithms.ts'
 import { startApp, type TestApp } from '../support/app.ts'
-import { openKeySet, signedToken, switchKey, verdict } from '../support/live-keys.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
 import { base64url, keyFor, signToken } from '../support/tokens.ts'
 
 let server: TestApp
@@ -25,9 +25,9 @@ describe('the address', () => {
     ['the address of the key set', () => `${issuer}/.well-known/jwks.json`],
     ['the same by name, as a URL', () => new URL(`${base}/v1/projects/payments`)],
   ])('may be %s', async (_, address) => {
-    const { token } = await signedToken(server)
+    const { token } = await registerAndSign(server)
     const keys = projectKeySet(address())
-    expect(await verdict(keys, token)).toEqual(alice)
+    expect(await verifyResult(keys, token)).toEqual(alice)
     keys.close()
   })
 
@@ -54,60 +54,60 @@ describe('a token', () => {
   test.each(algorithmNames)(
     'that is signed as its key says (%s) is taken by jose',
     async (name) => {
-      const { token } = await signedToken(server, name)
+      const { token } = await registerAndSign(server, name)
       const { keys } = openKeySet(issuer)
-      expect(await verdict(keys, token)).toEqual(alice)
+      expect(await verifyResult(keys, token)).toEqual(alice)
     },
   )
 
   test('of a key that is registered while the key set is followed is taken', async () => {
-    const { keys, until } = openKeySet(issuer)
+    const { keys, waitForState } = openKeySet(issuer)
     await keys.ready()
-    const { kid, token } = await signedToken(server)
-    await until(({ kids }) => kids.includes(kid))
-    expect(await verdict(keys, token)).toEqual(alice)
+    const { kid, token } = await registerAndSign(server)
+    await waitForState(({ kids }) => kids.includes(kid))
+    expect(await verifyResult(keys, token)).toEqual(alice)
   })
 
   test('whose key is deactivated is refused, and taken when it is active again', async () => {
-    const { kid, token } = await signedToken(server)
-    const { keys, until } = openKeySet(issuer)
+    const { kid, token } = await registerAndSign(server)
+    const { keys, waitForState } = openKeySet(issuer)
     for (let round = 0; round < 3; round += 1) {
-      await until(({ kids }) => round === 0 || kids.includes(kid))
-      expect(await verdict(keys, token)).toEqual(alice)
-      await switchKey(server, kid, false)
-      await until(({ kids }) => !kids.includes(kid))
-      expect(await verdict(keys, token)).toBe('kid_unknown')
-      await switchKey(server, kid, true)
+      await waitForState(({ kids }) => round === 0 || kids.includes(kid))
+      expect(await verifyResult(keys, token)).toEqual(alice)
+      await setActive(server, kid, false)
+      await waitForState(({ kids }) => !kids.includes(kid))
+      expect(await verifyResult(keys, token)).toBe('kid_unknown')
+      await setActive(server, kid, true)
     }
   })
 
   test('whose last key is deactivated is refused: an empty key set is one', async () => {
     const made = await server.send('POST', '/v1/projects', { body: { name: 'single' } })
     const project = made.json().id
-    const { kid, token } = await signedToken(server, 'ES256', { project })
-    const { keys, until } = openKeySet(`${base}/v1/projects/${project}`)
-    expect(await verdict(keys, token)).toEqual(alice)
+    const { kid, token } = await registerAndSign(server, 'ES256', { project })
+    const { keys, waitForState } = openKeySet(`${base}/v1/projects/${project}`)
+    expect(await verifyResult(keys, token)).toEqual(alice)
     const path = `/v1/projects/${project}/jwt-keys/${kid}`
     await server.send('PATCH', path, { body: { active: false } })
-    await until(({ kids }) => kids.length === 0)
-    expect(await verdict(keys, token)).toBe('kid_unknown')
+    await waitForState(({ kids }) => kids.length === 0)
+    expect(await verifyResult(keys, token)).toBe('kid_unknown')
     expect(keys.state().status).toBe('live')
   })
 
   test('whose key expires is refused from then on', async () => {
     const expireTime = new Date(Date.now() + 1_500).toISOString()
-    const { kid, token } = await signedToken(server, 'ES256', { expireTime })
-    const { keys, until } = openKeySet(issuer)
-    expect(await verdict(keys, token)).toEqual(alice)
-    await until(({ kids }) => !kids.includes(kid))
-    expect(await verdict(keys, token)).toBe('kid_unknown')
+    const { kid, token } = await registerAndSign(server, 'ES256', { expireTime })
+    const { keys, waitForState } = openKeySet(issuer)
+    expect(await verifyResult(keys, token)).toEqual(alice)
+    await waitForState(({ kids }) => !kids.includes(kid))
+    expect(await verifyResult(keys, token)).toBe('kid_unknown')
   })
 
   test('of another project is refused', async () => {
     const made = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-    const { token } = await signedToken(server, 'ES256', { project: made.json().id })
+    const { token } = await registerAndSign(server, 'ES256', { project: made.json().id })
     const { keys } = openKeySet(issuer)
-    expect(await verdict(keys, token)).toBe('kid_unknown')
+    expect(await verifyResult(keys, token)).toBe('kid_unknown')
   })
 
   test('without a kid is refused, however many keys there are', async () => {
@@ -115,18 +115,18 @@ describe('a token', () => {
     const { keys } = openKeySet(issuer)
     for (const kid of [undefined, '', 7]) {
       const token = signToken(privateKey, { alg: 'ES256', kid }, alice)
-      expect(await verdict(keys, token)).toBe('kid_missing')
+      expect(await verifyResult(keys, token)).toBe('kid_missing')
     }
   })
 
   test.each(['RS512', 'PS256'] as const)('of an RS256 key that says %s is refused', async (alg) => {
-    const { token } = await signedToken(server, 'RS256', { alg })
+    const { token } = await registerAndSign(server, 'RS256', { alg })
     const { keys } = openKeySet(issuer)
-    expect(await verdict(keys, token)).toBe('algorithm_mismatch')
+    expect(await verifyResult(keys, token)).toBe('algorithm_mismatch')
   })
 
   test.each(['none', 'HS256'])('that says %s is refused before anything else', async (alg) => {
-    const { kid } = await signedToken(server, 'RS256')
+    const { kid } = await registerAndSign(server, 'RS256')
     const { keys } = openKeySet(issuer)
     const refused = { code: 'algorithm_mismatch' }
     await expect(keys({ alg, kid })).rejects.toMatchObject(refused)
@@ -135,23 +135,23 @@ describe('a token', () => {
   })
 
   test('with the signature of another key is refused by jose', async () => {
-    const { kid } = await signedToken(server)
+    const { kid } = await registerAndSign(server)
     const forged = signToken(keyFor('ES256').privateKey, { alg: 'ES256', kid }, alice)
     const { keys } = openKeySet(issuer)
-    expect(await verdict(keys, forged)).toBe('ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
+    expect(await verifyResult(keys, forged)).toBe('ERR_JWS_SIGNATURE_VERIFICATION_FAILED')
   })
 })
 
 describe('the key set', () => {
   test('tells that it is live, of each change, and that it is closed', async () => {
-    const { keys, states, until } = openKeySet(issuer)
+    const { keys, states, waitForState } = openKeySet(issuer)
     expect(keys.state()).toEqual({ status: 'empty', kids: [] })
     await keys.ready()
     expect(keys.state()).toMatchObject({ status: 'live' })
-    const { kid } = await signedToken(server)
-    await until(({ kids }) => kids.includes(kid))
+    const { kid } = await registerAndSign(server)
+    await waitForState(({ kids }) => kids.includes(kid))
     keys.close()
-    await until(({ status }) => status === 'closed')
+    await waitForState(({ status }) => status === 'closed')
     expect(states.map(({ status }) => status)).toEqual(['live', 'live', 'closed'])
     const error = await keys({ alg: 'ES256', kid }).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(KeySetError)
@@ -159,14 +159,14 @@ describe('the key set', () => {
   })
 
   test('is asked for with one request at first, however many tokens come', async () => {
-    const { token } = await signedToken(server)
+    const { token } = await registerAndSign(server)
     const requests: string[] = []
     const counting: typeof fetch = (input, init) => {
       requests.push(new Headers(init?.headers).get('prefer') ?? '')
       return fetch(input, init)
     }
     const { keys } = openKeySet(issuer, { fetch: counting })
-    const all = await Promise.all(Array.from({ length: 100 }, () => verdict(keys, token)))
+    const all = await Promise.all(Array.from({ length: 100 }, () => verifyResult(keys, token)))
     expect(all).toEqual(Array(100).fill(alice))
     expect(requests.filter((prefer) => prefer === 'wait=0')).toHaveLength(1)
   })

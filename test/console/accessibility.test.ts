@@ -1,6 +1,11 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { accessibilityFaults, openConsole, phone, type TestConsole } from '../support/console.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  phone,
+  type TestConsole,
+} from '../support/console.ts'
 import { keyFor, signToken } from '../support/tokens.ts'
 
 const pair = keyFor('ES256')
@@ -47,7 +52,7 @@ async function faultsOf(page: Page, places: string[]): Promise<Record<string, st
   const faults: Record<string, string[]> = {}
   for (const route of places) {
     await go(page, route)
-    const found = await accessibilityFaults(page)
+    const found = await accessibilityViolations(page)
     if (found.length > 0) faults[route] = found
   }
   return faults
@@ -68,7 +73,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     await page.getByLabel('Token', { exact: true }).fill(token)
     await page.getByRole('button', { name: 'Check the token' }).click()
     await page.locator('[data-step]').first().waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
+    expect(await accessibilityViolations(page)).toEqual([])
   })
 
   test.each([
@@ -78,7 +83,7 @@ describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
     const page = await console_.open(route(), { colorScheme })
     await page.getByRole('button', { name }).first().click()
     await page.getByRole('dialog').waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
+    expect(await accessibilityViolations(page)).toEqual([])
   })
 })
 

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { accessibilityFaults, openConsole, type TestConsole } from '../support/console.ts'
+import { accessibilityViolations, openConsole, type TestConsole } from '../support/console.ts'
 import { ecKey } from '../support/pem.ts'
 
 let console_: TestConsole
@@ -36,7 +36,7 @@ describe('switching a key off', () => {
     await choose(page, 'winter', 'Switch off')
     const dialog = page.getByRole('dialog', { name: 'Switch off “winter”?' })
     await dialog.getByText('every token of this project stops verifying').waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
+    expect(await accessibilityViolations(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Switch off' }).click()
     await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })

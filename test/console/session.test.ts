@@ -1,7 +1,12 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { accessibilityFaults, openConsole, signIn, type TestConsole } from '../support/console.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  signIn,
+  type TestConsole,
+} from '../support/console.ts'
 import { startHttpServer } from '../support/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -29,7 +34,7 @@ test.each(['light', 'dark'] as const)(
     const page = await (await console_.browser.newContext({ colorScheme })).newPage()
     await page.goto(`${console_.server.url}/console`)
     await page.getByLabel('API key', { exact: true }).waitFor()
-    expect(await accessibilityFaults(page)).toEqual([])
+    expect(await accessibilityViolations(page)).toEqual([])
     await page.context().close()
   },
 )
@@ -151,5 +156,5 @@ test('no page allows inline scripts or styles, a frame, or another host', async 
   const [nonce] = /nonce-[^']+/.exec(policy) ?? []
   const again = await fetch(`${console_.server.url}/console/`)
   expect(again.headers.get('content-security-policy')).not.toContain(nonce)
-  expect(console_.hosts()).toEqual([new URL(console_.server.url).host])
+  expect(console_.requestedHosts()).toEqual([new URL(console_.server.url).host])
 })

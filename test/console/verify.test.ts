@@ -49,7 +49,7 @@ describe('a good token', () => {
   })
 
   test('goes to no other host than the one that serves the console', () => {
-    expect(console_.hosts()).toEqual([new URL(console_.server.url).host])
+    expect(console_.requestedHosts()).toEqual([new URL(console_.server.url).host])
   })
 })
 

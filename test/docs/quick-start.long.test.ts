@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
-import { freePort, patient, temporaryFolder } from '../support/server.ts'
+import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server.ts'
 
 const page = readFileSync(new URL('../../docs/quick-start.md', import.meta.url), 'utf8')
 const { folder, remove } = temporaryFolder()
@@ -32,7 +32,7 @@ test('docs/quick-start.md, word by word in an empty folder, ends with a verified
     cwd: empty,
     env: {
       ...plainEnvironment,
-      ...patient,
+      ...withoutOverloadCheck,
       PUBRING_PORT: String(await freePort()),
       PORT: String(await freePort()),
     },

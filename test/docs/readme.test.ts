@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { stop } from '../support/command.ts'
-import { patient, startServer, temporaryFolder } from '../support/server.ts'
+import { stopServer } from '../support/command.ts'
+import { startServer, temporaryFolder, withoutOverloadCheck } from '../support/server.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'README.md'), 'utf8')
@@ -24,7 +24,7 @@ test('the session of the README goes as it stands there', async () => {
   const [, ...entries] = session.split(/^\$ /m)
   const [start = '', ...others] = entries
   expect(start).toMatch(/^npm ci && npm start\nPubring is ready at/)
-  const server = await startServer(folder, patient)
+  const server = await startServer(folder, withoutOverloadCheck)
   const tool = `npx() { shift; node ${join(root, 'bin/pubring.js')} "$@"; }\n`
   for (const entry of others) {
     const [command = ''] = entry.split('\n', 1)
@@ -38,7 +38,7 @@ test('the session of the README goes as it stands there', async () => {
     const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env })
     expect(levelled(`${command}\n${stdout}`)).toBe(levelled(entry))
   }
-  await stop(server)
+  await stopServer(server)
 }, 120_000)
 
 test('the times of revocation in the README are those of the last measurement', () => {

@@ -8,7 +8,7 @@ import { newId } from '../../src/core/ids.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import { keyRecord } from '../support/key-records.ts'
-import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 import { createProject, origin } from '../support/store.ts'
 import { closeModulus, prime, rsaRecord } from '../support/weak-keys.ts'
 
@@ -121,7 +121,7 @@ describe('pubring audit, beside a server', () => {
     const list = await fetch(`${server.url}/v1/projects/one/jwt-keys`, {
       headers: { 'X-Api-Key': server.apiKey },
     })
-    const keys = await jsonOf<{ active: boolean }[]>(list)
+    const keys = await readJson<{ active: boolean }[]>(list)
     expect(keys.map(({ active }) => active)).toEqual([false, false])
   })
 
@@ -129,7 +129,7 @@ describe('pubring audit, beside a server', () => {
     const response = await fetch(`${server.url}/v1/projects/two/events`, {
       headers: { 'X-Api-Key': server.apiKey },
     })
-    const events = await jsonOf<{ type: string; changes: object }[]>(response)
+    const events = await readJson<{ type: string; changes: object }[]>(response)
     expect(events.map(({ type }) => type)).toEqual([
       'project.created',
       'key.created',

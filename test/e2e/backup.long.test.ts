@@ -10,8 +10,8 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
-import { pubring, stop } from '../support/command.ts'
-import { clientOf, giveAway, roomy } from '../support/fault-client.ts'
+import { pubring, stopServer } from '../support/command.ts'
+import { chownToUnprivileged, createServerClient, highLimits } from '../support/fault-client.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -20,15 +20,15 @@ afterAll(remove)
 async function place(name: string) {
   const where = join(folder, name)
   mkdirSync(where)
-  const server = await startServer(where, roomy)
-  return { where, server, client: clientOf(server, server.apiKey) }
+  const server = await startServer(where, highLimits)
+  return { where, server, client: createServerClient(server, server.apiKey) }
 }
 
 describe('pubring restore', () => {
   test('takes nothing that is damaged, altered, newer or no database, and leaves all as it was', async () => {
     const { where, server, client } = await place('bad')
     const kid = String(await client.create())
-    await stop(server)
+    await stopServer(server)
     await pubring(where, 'backup', 'good.db')
     const alter = (name: string, sql: string): string => {
       copyFileSync(join(where, 'good.db'), join(where, name))
@@ -56,20 +56,20 @@ describe('pubring restore', () => {
       expect(left.filter((file) => /restoring|replaced/.test(file))).toEqual([])
     }
     expect((await pubring(where, 'check', 'altered.db')).code).toBe(1)
-    const again = await spawnServer(where, roomy)
+    const again = await spawnServer(where, highLimits)
     await whenReady(again)
-    expect(await clientOf(again, server.apiKey).kids()).toEqual([kid])
-    await stop(again)
+    expect(await createServerClient(again, server.apiKey).kids()).toEqual([kid])
+    await stopServer(again)
   })
 
   test('over a database that is noise wants --force, and over none at all needs nothing', async () => {
     const { where, server, client } = await place('noise')
     const kid = String(await client.create())
     await pubring(where, 'backup', 'b.db')
-    await stop(server)
+    await stopServer(server)
     const file = join(where, 'data/pubring.db')
     writeFileSync(file, Buffer.alloc(9_000, 0x55))
-    giveAway(file)
+    chownToUnprivileged(file)
     const owner = statSync(file).uid
     expect(await pubring(where, 'restore', 'b.db')).toMatchObject({
       code: 1,
@@ -82,9 +82,9 @@ describe('pubring restore', () => {
     const url = `sqlite:${elsewhere}`
     expect((await pubring(where, 'restore', 'b.db', '--database-url', url)).code).toBe(0)
     expect(existsSync(elsewhere)).toBe(true)
-    const again = await spawnServer(where, { ...roomy, PUBRING_DATABASE_URL: url })
+    const again = await spawnServer(where, { ...highLimits, PUBRING_DATABASE_URL: url })
     await whenReady(again)
-    expect(await clientOf(again, server.apiKey).kids()).toEqual([kid])
-    await stop(again)
+    expect(await createServerClient(again, server.apiKey).kids()).toEqual([kid])
+    await stopServer(again)
   })
 })

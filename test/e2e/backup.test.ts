@@ -2,9 +2,9 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
-import { pubring, stop } from '../support/command.ts'
-import { type Client, clientOf, roomy } from '../support/fault-client.ts'
-import { lostOf } from '../support/fault-results.ts'
+import { pubring, stopServer } from '../support/command.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
+import { countLost } from '../support/fault-results.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -13,12 +13,12 @@ afterAll(remove)
 async function place(name: string) {
   const where = join(folder, name)
   mkdirSync(where)
-  const server = await startServer(where, roomy)
-  return { where, server, client: clientOf(server, server.apiKey) }
+  const server = await startServer(where, highLimits)
+  return { where, server, client: createServerClient(server, server.apiKey) }
 }
 
 /** Creates keys one after the other until it is told to end; answers all that were acknowledged. */
-function keepCreating(client: Client): { acknowledged: string[]; end(): Promise<void> } {
+function keepCreating(client: ServerClient): { acknowledged: string[]; end(): Promise<void> } {
   const acknowledged: string[] = []
   let ending = false
   const load = Array.from({ length: 4 }, async () => {
@@ -51,7 +51,7 @@ describe('pubring backup', () => {
         .all()
       backup.close()
       expect(
-        lostOf(
+        countLost(
           before,
           kids.map(({ id }) => String(id)),
         ),
@@ -73,7 +73,7 @@ describe('pubring backup', () => {
     })
     expect((await pubring(where, 'backup', '--force', 'first.db')).code).toBe(0)
     expect((await pubring(where, 'backup', 'no/such/folder.db')).code).toBe(1)
-    await stop(server)
+    await stopServer(server)
   })
 
   test('of nothing makes nothing', async () => {
@@ -96,7 +96,7 @@ describe('pubring restore', () => {
       stderr: expect.stringMatching(/in use: stop the server/),
     })
     expect(await client.kids()).toEqual([kept, late])
-    await stop(server)
+    await stopServer(server)
 
     const { code, stderr } = await pubring(where, 'restore', 'b.db')
     expect({ code, stderr }).toEqual({
@@ -104,10 +104,10 @@ describe('pubring restore', () => {
       stderr: expect.stringMatching(/is restored from b.db/),
     })
     expect(stderr).toMatch(/published again/)
-    const again = await spawnServer(where, roomy)
+    const again = await spawnServer(where, highLimits)
     await whenReady(again)
-    expect(await clientOf(again, server.apiKey).kids()).toEqual([kept])
-    await stop(again)
+    expect(await createServerClient(again, server.apiKey).kids()).toEqual([kept])
+    await stopServer(again)
     const aside = readdirSync(join(where, 'data')).filter((name) => name.includes('replaced'))
     expect(aside).toHaveLength(1)
     const old = new DatabaseSync(join(where, 'data', aside[0] ?? ''), { readOnly: true })

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixture } from '../support/intake.ts'
-import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
@@ -42,14 +42,14 @@ test('keys beyond the queue are told to come back, and come back; the others are
   for (const response of refused) {
     expect(response.status).toBe(503)
     expect(response.headers.get('retry-after')).toBe('1')
-    expect(await jsonOf(response)).toMatchObject({ code: 'overloaded', status: 503 })
+    expect(await readJson(response)).toMatchObject({ code: 'overloaded', status: 503 })
   }
   // Nothing was half done: what was refused can be sent again, one after the other.
   for (const [index, publicKeyPem] of pems.entries()) {
     if (first[index]?.status === 503) expect((await register(publicKeyPem)).status).toBe(201)
   }
   const list = await fetch(`${server.url}/v1/projects/default/jwt-keys`, { headers: headers() })
-  expect(await jsonOf<object[]>(list)).toHaveLength(pems.length)
+  expect(await readJson<object[]>(list)).toHaveLength(pems.length)
 })
 
 test('what needs no thread is answered meanwhile: checks of EC keys, lists, health', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ecKey } from '../support/pem.ts'
-import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
@@ -27,11 +27,11 @@ function send(method: string, url: string, body: object): Promise<Response> {
 
 async function register(): Promise<string> {
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-  return (await jsonOf<{ kid: string }>(await send('POST', keys(), body))).kid
+  return (await readJson<{ kid: string }>(await send('POST', keys(), body))).kid
 }
 
 async function kidsIn(response: Response): Promise<string[]> {
-  return (await jsonOf<{ keys: { kid: string }[] }>(response)).keys.map(({ kid }) => kid)
+  return (await readJson<{ keys: { kid: string }[] }>(response)).keys.map(({ kid }) => kid)
 }
 
 interface Answer {

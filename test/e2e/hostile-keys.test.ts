@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
 import { fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
-import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
@@ -118,7 +118,7 @@ async function check(publicKeyPem: string): Promise<Response> {
 async function codeOf(text: string): Promise<string | undefined> {
   const response = await check(text)
   expect(response.status).toBe(200)
-  const report = await jsonOf<{ faults: { code: string }[] }>(response)
+  const report = await readJson<{ faults: { code: string }[] }>(response)
   return report.faults[0]?.code
 }
 

@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, expect, test } from 'vitest'
-import { jsonOf, startServer, temporaryFolder } from '../support/server.ts'
+import { readJson, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -31,7 +31,7 @@ test('2,000 keys created at 32 at once all succeed, and every list meanwhile is 
       const body = { name: `key ${index}`, algorithm: 'ES256', publicKeyPem }
       const response = await post(`/p${project}/jwt-keys`, body)
       statuses.push(response.status)
-      created[project]?.add((await jsonOf<{ kid: string }>(response)).kid)
+      created[project]?.add((await readJson<{ kid: string }>(response)).kid)
     }
   }
   /** What was acknowledged before the list was asked for must be in it, each kid once. */
@@ -39,7 +39,7 @@ test('2,000 keys created at 32 at once all succeed, and every list meanwhile is 
     for (let project = 0; next < keyCount; project = (project + 1) % projectCount) {
       const acknowledged = [...(created[project] ?? [])]
       const response = await fetch(`${server.url}/v1/projects/p${project}/jwt-keys`, { headers })
-      const listed = (await jsonOf<{ id: string }[]>(response)).map(({ id }) => id)
+      const listed = (await readJson<{ id: string }[]>(response)).map(({ id }) => id)
       expect(listed).toEqual(expect.arrayContaining(acknowledged))
       expect(new Set(listed).size).toBe(listed.length)
     }
@@ -49,7 +49,7 @@ test('2,000 keys created at 32 at once all succeed, and every list meanwhile is 
   expect(statuses).toEqual(Array(keyCount).fill(201))
   for (const [project, kids] of created.entries()) {
     const response = await fetch(`${server.url}/v1/projects/p${project}/jwt-keys`, { headers })
-    const listed = (await jsonOf<{ id: string }[]>(response)).map(({ id }) => id)
+    const listed = (await readJson<{ id: string }[]>(response)).map(({ id }) => id)
     expect(listed.sort()).toEqual([...kids].sort())
   }
   server.signal('SIGTERM')

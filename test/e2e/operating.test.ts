@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { roomy } from '../support/fault-client.ts'
+import { highLimits } from '../support/fault-client.ts'
 import { freePort, startServer, temporaryFolder } from '../support/server.ts'
 
 const project = join(import.meta.dirname, '../..')
@@ -37,7 +37,7 @@ describe('what is said of metrics', () => {
   /** The names that a server with workers has. */
   async function names(): Promise<Set<string>> {
     const port = await freePort()
-    const env = { ...roomy, PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
+    const env = { ...highLimits, PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
     const { folder: where, remove: removeAll } = temporaryFolder()
     const server = await startServer(where, env)
     const keys = `${server.url}/v1/projects/default/jwt-keys`

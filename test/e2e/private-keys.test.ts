@@ -4,9 +4,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
 import { examineKey } from '../../src/intake/index.ts'
 import { pem } from '../support/intake.ts'
-import { formsOf, kindNames } from '../support/key-pairs.ts'
+import { kindNames, privateKeyForms } from '../support/key-pairs.ts'
 import { expectNoSecret, findSecret, rememberSecret } from '../support/secrets.ts'
-import { leftIn, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import {
+  outputsAndDatabases,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server.ts'
 
 const fixtures = join(import.meta.dirname, '../fixtures')
 
@@ -15,7 +20,9 @@ function privateTexts(): Record<string, string> {
   const files = globSync(join(fixtures, '{keys,material}/**/*.*'))
   const read = files.map((file) => [relative(fixtures, file), readFileSync(file, 'utf8')] as const)
   const fresh = kindNames.flatMap((kind) =>
-    formsOf(kind).map(({ form, der, label }) => [`${kind} ${form}`, pem(der, label)] as const),
+    privateKeyForms(kind).map(
+      ({ form, der, label }) => [`${kind} ${form}`, pem(der, label)] as const,
+    ),
   )
   return Object.fromEntries([...read.filter(([, text]) => isPrivate(text)), ...fresh])
 }
@@ -107,11 +114,11 @@ test.each(Object.keys(places))('%s: refused, and not repeated in the answer', as
 })
 
 test('no 24 characters of any are in the database, its log, or what the server printed', async () => {
-  const running = leftIn(folder)
+  const running = outputsAndDatabases(folder)
   expect(Object.keys(running).some((file) => file.endsWith('-wal'))).toBe(true)
   expectNoSecret(running)
   expect(running['output 0']).toMatch(/"route":"\/v1\/key-checks"/)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
-  expectNoSecret(leftIn(folder))
+  expectNoSecret(outputsAndDatabases(folder))
 })

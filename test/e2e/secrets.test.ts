@@ -4,11 +4,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
-import { lines, rawExchange } from '../support/raw.ts'
+import { rawExchange, requestHead } from '../support/raw.ts'
 import { expectNoSecret, rememberSecret } from '../support/secrets.ts'
 import {
-  jsonOf,
-  leftIn,
+  outputsAndDatabases,
+  readJson,
   type ServerProcess,
   startServer,
   temporaryFolder,
@@ -42,7 +42,9 @@ async function exercise(server: ServerProcess & { apiKey: string }): Promise<str
   const { apiKey } = server
   const answers: string[] = []
   const raw = async (...request: string[]) => {
-    answers.push(await rawExchange(server.url, lines(...request, 'Host: x', 'Connection: close')))
+    answers.push(
+      await rawExchange(server.url, requestHead(...request, 'Host: x', 'Connection: close')),
+    )
   }
   const get = (path: string, ...headers: string[]) => raw(`GET ${path} HTTP/1.1`, ...headers)
   const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
@@ -91,7 +93,7 @@ async function exercise(server: ServerProcess & { apiKey: string }): Promise<str
     headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json' },
     body: members,
   })
-  const reader = rememberSecret('an API key', (await jsonOf<{ apiKey: string }>(created)).apiKey)
+  const reader = rememberSecret('an API key', (await readJson<{ apiKey: string }>(created)).apiKey)
   await get('/v1/events', `X-Api-Key: ${reader}`)
   await get('/v1/api-keys/self', `X-Api-Key: ${reader}`)
   return answers
@@ -118,7 +120,7 @@ describe('no API key, token or private key is left anywhere', () => {
     expect([...statuses]).toEqual(
       expect.arrayContaining([200, 201, 400, 401, 403, 404, 413, 415, 431, 500]),
     )
-    expectNoSecret({ answers: answers.join('\n'), ...leftIn(server.folder) })
+    expectNoSecret({ answers: answers.join('\n'), ...outputsAndDatabases(server.folder) })
     const count = (text: string) => server.output().split(text).length - 1
     if (level === 'trace') expect(count('"msg":"request"')).toBeGreaterThan(100)
     if (level === 'info') expect(count('"level":50')).toBe(1)
@@ -131,15 +133,21 @@ describe('no API key, token or private key is left anywhere', () => {
     const file = join(server.folder, 'data/pubring.db')
     const plant = (name: string) => appendFileSync(name, `... ${typo.slice(20, 44)} ...`)
     const before = readFileSync(file)
-    expect(Object.keys(leftIn(server.folder))).toEqual(expect.arrayContaining([file, 'output 0']))
+    expect(Object.keys(outputsAndDatabases(server.folder))).toEqual(
+      expect.arrayContaining([file, 'output 0']),
+    )
     plant(`${file}-wal`)
-    expect(() => expectNoSecret(leftIn(server.folder))).toThrow(/an API key is in .*-wal/)
+    expect(() => expectNoSecret(outputsAndDatabases(server.folder))).toThrow(
+      /an API key is in .*-wal/,
+    )
     appendFileSync(`${file}-wal`, '', { flag: 'w' })
     plant(file)
-    expect(() => expectNoSecret(leftIn(server.folder))).toThrow(/an API key is in .*\.db$/)
+    expect(() => expectNoSecret(outputsAndDatabases(server.folder))).toThrow(
+      /an API key is in .*\.db$/,
+    )
     appendFileSync(file, before, { flag: 'w' })
-    const printed = { ...leftIn(server.folder), 'output 0': server.output() }
+    const printed = { ...outputsAndDatabases(server.folder), 'output 0': server.output() }
     expect(() => expectNoSecret(printed)).toThrow(/an API key is in output 0/)
-    expectNoSecret(leftIn(server.folder))
+    expectNoSecret(outputsAndDatabases(server.folder))
   })
 })

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
 import { ecKey } from '../support/pem.ts'
 import {
+  issueToken,
   type PublicServer,
-  published,
   startPublicServer,
-  tokenOf,
+  waitUntilPublished,
 } from '../support/public-server.ts'
-import { objection, type VerifierName, verifierNames, verifiers } from '../support/verifiers.ts'
+import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
 let server: PublicServer
 beforeAll(async () => {
@@ -43,9 +43,9 @@ async function warm(name: VerifierName, project: string) {
   const issuer = await server.issuer(project)
   const key = await server.register(issuer, 'ES256', ecKey())
   const other = await server.register(issuer, 'ES256', ecKey())
-  await published(key, other)
+  await waitUntilPublished(key, other)
   const verify = await verifiers[name](issuer)
-  expect(await objection(verify, tokenOf(key))).toBe('')
+  expect(await verifyError(verify, issueToken(key))).toBe('')
   return { verify, key, other }
 }
 
@@ -57,34 +57,34 @@ test.each([
   '%s trusts a key that is switched off for %i s, and no longer',
   async (name, seconds) => {
     const { verify, key } = await warm(name, `off-${verifierNames.indexOf(name)}`)
-    await server.switchOff(key)
+    await server.deactivate(key)
     await at(seconds - 10)
-    expect(await objection(verify, tokenOf(key))).toBe('')
+    expect(await verifyError(verify, issueToken(key))).toBe('')
     await at(seconds + 1)
-    expect(await objection(verify, tokenOf(key))).toMatch(unknownKey)
+    expect(await verifyError(verify, issueToken(key))).toMatch(unknownKey)
   },
 )
 
 test('aws-jwt-verify trusts a key that is switched off until it meets an unknown kid', async () => {
   const { verify, key, other } = await warm('aws-jwt-verify', 'off-aws')
-  await server.switchOff(key)
+  await server.deactivate(key)
   await at(30 * 86_400)
-  expect(await objection(verify, tokenOf(key))).toBe('')
-  expect(await objection(verify, tokenOf({ ...other, kid: 'unknown' }))).toMatch(/not found/)
-  expect(await objection(verify, tokenOf(key))).not.toBe('')
+  expect(await verifyError(verify, issueToken(key))).toBe('')
+  expect(await verifyError(verify, issueToken({ ...other, kid: 'unknown' }))).toMatch(/not found/)
+  expect(await verifyError(verify, issueToken(key))).not.toBe('')
 })
 
 test('get-jwks trusts a key that is switched off at its next use, and while it is used', async () => {
   const { verify, key } = await warm('get-jwks with jsonwebtoken', 'off-get-jwks')
-  await server.switchOff(key)
-  const token = tokenOf(key)
+  await server.deactivate(key)
+  const token = issueToken(key)
   const month = 30 * 86_400
   for (let seconds = month; seconds <= month + 3_600; seconds += 50) {
     await at(seconds)
-    expect(await objection(verify, token), `after ${seconds} s`).toBe('')
+    expect(await verifyError(verify, token), `after ${seconds} s`).toBe('')
   }
   await at(month + 3_600 + 61)
-  expect(await objection(verify, token)).toMatch(unknownKey)
+  expect(await verifyError(verify, token)).toMatch(unknownKey)
 })
 
 test.each([
@@ -96,8 +96,8 @@ test.each([
 ] as const)('%s takes a new key %i s after it last read the set', async (name, seconds) => {
   const { verify, key } = await warm(name, `new-${verifierNames.indexOf(name)}`)
   const fresh = await server.register(key.issuer, 'ES256', ecKey())
-  await published(fresh)
-  if (seconds > 0) expect(await objection(verify, tokenOf(fresh))).toMatch(unknownKey)
+  await waitUntilPublished(fresh)
+  if (seconds > 0) expect(await verifyError(verify, issueToken(fresh))).toMatch(unknownKey)
   await at(seconds)
-  expect(await objection(verify, tokenOf(fresh))).toBe('')
+  expect(await verifyError(verify, issueToken(fresh))).toBe('')
 })

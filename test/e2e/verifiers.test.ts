@@ -5,14 +5,14 @@ import { type Algorithm, algorithmNames } from '../../src/contract/algorithms.ts
 import { fixture } from '../support/intake.ts'
 import { rsaKey } from '../support/pem.ts'
 import {
+  issueToken,
   type PublicServer,
-  published,
   type RegisteredKey,
   startPublicServer,
-  tokenOf,
+  waitUntilPublished,
 } from '../support/public-server.ts'
 import { jwsAlgorithm, keyFor } from '../support/tokens.ts'
-import { objection, type VerifierName, verifierNames, verifiers } from '../support/verifiers.ts'
+import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
 /** What each cannot verify, with the reason it gives; everything else it must. */
 const beyond: Record<VerifierName, Partial<Record<Algorithm, RegExp>>> = {
@@ -54,7 +54,7 @@ beforeAll(async () => {
   keys = await Promise.all(
     algorithmNames.map((algorithm) => server.register(issuer, algorithm, keyFor(algorithm))),
   )
-  await published(...keys)
+  await waitUntilPublished(...keys)
 })
 afterAll(() => server.close())
 
@@ -69,7 +69,7 @@ test.each(verifierNames)(
   async (name) => {
     const verify = await verifiers[name](issuer)
     for (const key of keys) {
-      const found = await objection(verify, tokenOf(key))
+      const found = await verifyError(verify, issueToken(key))
       expect(found, key.algorithm).toMatch(beyond[name][key.algorithm] ?? /^$/)
     }
   },
@@ -77,8 +77,8 @@ test.each(verifierNames)(
 
 test.each(verifierNames)('%s refuses the key of somebody else under the kid', async (name) => {
   const verify = await verifiers[name](issuer)
-  const forged = tokenOf({ ...keyOf('RS256'), privateKey: rsaKey().privateKey })
-  expect(await objection(verify, forged)).toMatch(/signature/i)
+  const forged = issueToken({ ...keyOf('RS256'), privateKey: rsaKey().privateKey })
+  expect(await verifyError(verify, forged)).toMatch(/signature/i)
 })
 
 test.each([
@@ -86,10 +86,10 @@ test.each([
   ['RS512', 'RS256'],
   ['PS256', 'RS256'],
 ] as const)('a key that is pinned by %s does not verify %s', async (algorithm, alg) => {
-  const token = tokenOf(keyOf(algorithm), alg)
+  const token = issueToken(keyOf(algorithm), alg)
   const takers = []
   for (const name of verifierNames) {
-    if ((await objection(await verifiers[name](issuer), token)) === '') takers.push(name)
+    if ((await verifyError(await verifiers[name](issuer), token)) === '') takers.push(name)
   }
   // jsonwebtoken reads `alg` from the token and not from the key set, unless it is told otherwise.
   expect(takers).toEqual(['jwks-rsa with jsonwebtoken'])
@@ -115,9 +115,9 @@ test('keys whose coordinates begin with a zero octet verify like any other', asy
       registered.push(await server.register(short, algorithm, { publicKeyPem, privateKey }))
     }
   }
-  await published(...registered)
+  await waitUntilPublished(...registered)
   for (const name of verifierNames) {
     const verify = await verifiers[name](short)
-    for (const key of registered) expect(await objection(verify, tokenOf(key)), name).toBe('')
+    for (const key of registered) expect(await verifyError(verify, issueToken(key)), name).toBe('')
   }
 })

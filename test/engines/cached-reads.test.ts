@@ -71,8 +71,8 @@ test('another history with the same revision, as after a lossy fail-over, is not
   const key = keyRecord(projectId)
   await one.commit({ type: 'key.create', origin: origin(), key, limits })
   expect((await other.keySet(projectId))?.keys[0]?.enabled).toBe(true)
-  await database.sql('update jwt_key set enabled = 0 where project_id = ?', projectId)
-  await database.sql('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), projectId)
+  await database.query('update jwt_key set enabled = 0 where project_id = ?', projectId)
+  await database.query('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), projectId)
   expect((await other.keySet(projectId))?.keys[0]?.enabled).toBe(false)
 })
 

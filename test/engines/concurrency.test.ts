@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { ecKey } from '../support/pem.ts'
 import {
-  type Answer,
+  type CallResult,
   createKey,
   createProject,
   createReplicas,
@@ -15,8 +15,8 @@ import {
   type Replicas,
 } from '../support/replicas.ts'
 
-const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort()
-const codes = (answers: Answer[]) =>
+const statuses = (answers: CallResult[]) => answers.map(({ status }) => status).sort()
+const codes = (answers: CallResult[]) =>
   answers.filter(({ status }) => status !== 201).map(({ body }) => JSON.parse(body).code)
 
 describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%s)', (engine) => {
@@ -37,7 +37,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
   afterAll(() => dispose())
 
   /** Twenty at once, half of them by each process. */
-  const twenty = (call: (replica: Replica, index: number) => Promise<Answer>) =>
+  const twenty = (call: (replica: Replica, index: number) => Promise<CallResult>) =>
     Promise.all(Array.from({ length: 20 }, (_, i) => call(i % 2 === 0 ? one : other, i)))
 
   test('20 equal project names at once: one 201, 19 times 409', async () => {

@@ -57,7 +57,7 @@ async function hidden(database: TestDatabase) {
   const tables = ['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger']
   return Promise.all(
     tables.map(async (table) => {
-      const rows = await database.sql(`select * from ${table}`)
+      const rows = await database.query(`select * from ${table}`)
       return rows
         .map((row) =>
           JSON.stringify(row, (_, v) => (typeof v === 'string' && /^\d+$/.test(v) ? Number(v) : v)),

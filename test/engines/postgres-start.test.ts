@@ -9,11 +9,11 @@ let postgres: PostgresServer
 beforeAll(async () => {
   postgres = await createPostgres()
   await postgres.start()
-  await postgres.run("create role keeper login password 'geheim'")
-  await postgres.run('create database latin encoding latin1 template template0')
+  await postgres.query("create role keeper login password 'geheim'")
+  await postgres.query('create database latin encoding latin1 template template0')
   const access = 'host all keeper 127.0.0.1/32 scram-sha-256\nhost all all 127.0.0.1/32 trust\n'
-  postgres.allow(access)
-  await postgres.run('select pg_reload_conf()')
+  postgres.writeHba(access)
+  await postgres.query('select pg_reload_conf()')
 })
 afterAll(async () => {
   await postgres.remove()
@@ -57,7 +57,7 @@ describe('a start ends with one clear line and no password where', () => {
 
   test('the schema is that of a newer release', async () => {
     const database = await createDatabase('postgres')
-    await database.sql("insert into kysely_migration values ('9999-later', '2030-01-01')")
+    await database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
     expect(await refusal(database.url)).toMatch(/written by a newer Pubring/)
     await database.remove()
   })
@@ -76,9 +76,9 @@ test('a database that comes up meanwhile is waited for', async () => {
 
 test('another application’s tables in the same database are left alone, in another schema too', async () => {
   const database: TestDatabase = await (await createDatabase('postgres')).blank()
-  await database.sql('create schema other')
-  await database.sql('create table other.kysely_migration (name text)')
-  await database.sql("insert into other.kysely_migration values ('0001-theirs')")
+  await database.query('create schema other')
+  await database.query('create table other.kysely_migration (name text)')
+  await database.query("insert into other.kysely_migration values ('0001-theirs')")
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
   await whenReady(server)
   server.signal('SIGKILL')
@@ -95,9 +95,9 @@ describe('while it runs', () => {
       const answer = await fetch(`${server.url}/health/${kind}`)
       return `${answer.status} ${await answer.text()}`
     }
-    await database.sql('alter table event rename to gone')
+    await database.query('alter table event rename to gone')
     expect(await health('ready')).toBe('503 {"status":"unavailable","reason":"storage"}')
-    await database.sql('alter table gone rename to event')
+    await database.query('alter table gone rename to event')
     expect(await health('ready')).toMatch(/^200/)
     const fault = await database.destroy()
     const began = performance.now()

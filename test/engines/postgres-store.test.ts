@@ -26,11 +26,11 @@ async function open(parameters = '', url = database.url): Promise<Store> {
 const name = () => `n-${newId().slice(-12)}`
 
 test('text columns compare byte by byte, whatever the collation of the database is', async () => {
-  const columns = await database.sql(
+  const columns = await database.query(
     "select table_name, column_name from information_schema.columns where table_schema = 'public' and table_name not like 'kysely%' and data_type = 'text' and collation_name is distinct from 'C'",
   )
   expect(columns).toEqual([])
-  const [row] = await database.sql(
+  const [row] = await database.query(
     'select datlocprovider::text as provider from pg_database where datname = current_database()',
   )
   expect(row).toEqual({ provider: 'i' })
@@ -65,7 +65,7 @@ test('a change that takes nothing back leaves no trace, and no connection is los
 })
 
 test('a commit waits for the disk even where the server would not ask for it', async () => {
-  await database.sql(
+  await database.query(
     `alter database ${new URL(database.url).pathname.slice(1)} set synchronous_commit = off`,
   )
   const seen: string[] = []

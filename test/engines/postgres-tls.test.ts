@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createPostgres, giveToServer, type PostgresServer } from '../support/postgres-server.ts'
+import { chownToPostgres, createPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import { temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -13,9 +13,9 @@ beforeAll(async () => {
   root = join(postgres.folder, 'server.crt')
   makeCertificate(postgres.folder, 'server', 'DNS:localhost')
   makeCertificate(folder, 'other', 'DNS:localhost')
-  postgres.allow('hostssl all keeper 127.0.0.1/32 trust\nhost all postgres 127.0.0.1/32 trust\n')
+  postgres.writeHba('hostssl all keeper 127.0.0.1/32 trust\nhost all postgres 127.0.0.1/32 trust\n')
   await postgres.start()
-  await postgres.run('create role keeper login superuser')
+  await postgres.query('create role keeper login superuser')
 })
 afterAll(async () => {
   await postgres.remove()
@@ -30,7 +30,7 @@ function makeCertificate(where: string, name: string, subjectAltName: string): v
   const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
   execFileSync('openssl', ['req', ...kind, '-days', '2', ...subject, ...files], { stdio: 'pipe' })
   execFileSync('chmod', ['600', key])
-  for (const file of [key, certificate]) giveToServer(file)
+  for (const file of [key, certificate]) chownToPostgres(file)
 }
 
 const open = async (host: string, parameters: string) => {

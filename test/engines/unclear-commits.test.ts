@@ -145,8 +145,8 @@ test('where nobody can tell, the answer says so, and what happened is whole', as
     message: expect.stringContaining('Check whether it took place'),
   })
   proxy.restore()
-  const rows = await database.sql('select id from jwt_key where project_id = ?', projectId)
-  const events = await database.sql('select revision from event where project_id = ?', projectId)
+  const rows = await database.query('select id from jwt_key where project_id = ?', projectId)
+  const events = await database.query('select revision from event where project_id = ?', projectId)
   expect(rows).toEqual([{ id: key.id }])
   expect(events).toHaveLength(2)
 })

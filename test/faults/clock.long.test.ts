@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, freshPem, roomy } from '../support/fault-client.ts'
-import { meddling } from '../support/fault-injection.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { createServerClient, freshPem, highLimits } from '../support/fault-client.ts'
+import { faultInjection } from '../support/fault-injection.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -12,9 +12,9 @@ const hour = 3_600_000
 const keys = '/v1/projects/default/jwt-keys'
 
 test('a clock that steps forth and back by an hour: keys expire by it, nothing else is upset', async () => {
-  const { env, launch, set } = meddling(folder)
-  const server = await startServer(folder, { ...roomy, ...env }, launch)
-  const client = clientOf(server, server.apiKey)
+  const { env, launch, set } = faultInjection(folder)
+  const server = await startServer(folder, { ...highLimits, ...env }, launch)
+  const client = createServerClient(server, server.apiKey)
   const acknowledged: string[] = []
   const expireTime = new Date(Date.now() + hour / 2).toISOString()
   const body = { name: 'brief', algorithm: 'ES256', publicKeyPem: freshPem(), expireTime }
@@ -24,7 +24,7 @@ test('a clock that steps forth and back by an hour: keys expire by it, nothing e
   const { apiKey: secret } = JSON.parse(
     (await client.send('POST', '/v1/api-keys', apiKey))?.text ?? '',
   )
-  const reader = clientOf(server, secret)
+  const reader = createServerClient(server, secret)
 
   /** All that must hold at any time, with or without the key that has expired in between. */
   async function expectSound(isExpired: boolean): Promise<void> {
@@ -63,6 +63,6 @@ test('a clock that steps forth and back by an hour: keys expire by it, nothing e
     done: 'Date of the process put to +1 h, -1 h and back, with a key and an API key that expire in half an hour',
     seen: 'the two are out while their time is past and in again after; everything else serves on; revisions without a gap',
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })

@@ -1,22 +1,27 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test, vi } from 'vitest'
-import { clientOf, giveAway, ordinaryUser, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import {
+  chownToUnprivileged,
+  createServerClient,
+  highLimits,
+  unprivilegedUid,
+} from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
 test('more connections than descriptors: the process and its database go on, and so do clients once there is room', async () => {
-  giveAway(folder)
-  const uid = ordinaryUser()
+  chownToUnprivileged(folder)
+  const uid = unprivilegedUid()
   const wrapper = ['sh', '-c', 'ulimit -n 120; exec "$@"', 'sh']
-  const server = await startServer(folder, roomy, {
+  const server = await startServer(folder, highLimits, {
     wrapper,
     ...(uid === undefined ? {} : { uid }),
   })
-  const client = clientOf(server, server.apiKey)
+  const client = createServerClient(server, server.apiKey)
   const acknowledged = [String(await client.create())]
   const { hostname, port } = new URL(server.url)
   const sockets = Array.from({ length: 400 }, (): Socket => {
@@ -37,7 +42,7 @@ test('more connections than descriptors: the process and its database go on, and
     { timeout: 10_000, interval: 100 },
   )
   const kids = await client.kids()
-  expect(lostOf(acknowledged, kids)).toBe(0)
+  expect(countLost(acknowledged, kids)).toBe(0)
   expect((await client.health('ready'))?.status).toBe(200)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
@@ -46,6 +51,6 @@ test('more connections than descriptors: the process and its database go on, and
     done: '400 connections to a process that may have 120 open files, as an ordinary user',
     seen: `${held} connections kept and the others closed at once; changes went on being written; new clients served as soon as there was room; same process`,
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })

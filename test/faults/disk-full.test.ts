@@ -1,40 +1,42 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import {
-  type Answer,
-  type Client,
-  clientOf,
-  codeOf,
+  createServerClient,
   freshPem,
-  roomy,
+  highLimits,
+  problemCode,
+  type ServerClient,
+  type ServerResponse,
 } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
-import { fillDisk, seenBy, smallDisk } from '../support/small-disk.ts'
+import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../support/small-disk.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-async function create(client: Client): Promise<Answer | undefined> {
+async function create(client: ServerClient): Promise<ServerResponse | undefined> {
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
   return client.send('POST', '/v1/projects/default/jwt-keys', body)
 }
 
 test('a full disk: changes are refused, reading goes on, and all is well once there is room, without a restart', async () => {
-  const server = await startServer(folder, roomy, smallDisk(8))
-  const client = clientOf(server, server.apiKey)
+  const server = await startServer(folder, highLimits, launchOnSmallDisk(8))
+  const client = createServerClient(server, server.apiKey)
   const acknowledged: string[] = []
   const refusals = new Set<string>()
   for (let round = 0; round < 3; round += 1) {
     for (let count = 0; count < 20; count += 1) acknowledged.push(String(await client.create()))
-    const free = fillDisk(seenBy(server.pid, folder))
+    const free = fillDisk(dataFolderOf(server.pid, folder))
     const until = performance.now() + 1_000
     while (performance.now() < until) {
       // What is left of the log's last page may hold a change or two.
       for (const answer of await Promise.all([create(client), create(client), create(client)])) {
         if (answer?.status === 201) acknowledged.push(JSON.parse(answer.text).kid)
         else
-          refusals.add(`${answer?.status} ${codeOf(answer)} ${answer?.headers.get('retry-after')}`)
+          refusals.add(
+            `${answer?.status} ${problemCode(answer)} ${answer?.headers.get('retry-after')}`,
+          )
       }
       expect(await client.kids()).toEqual(expect.arrayContaining(acknowledged))
       expect((await client.jwks())?.status).toBe(200)
@@ -57,6 +59,6 @@ test('a full disk: changes are refused, reading goes on, and all is well once th
     done: 'an 8 MB file system filled to the last octet three times while keys are created',
     seen: 'changes 503 with Retry-After and a line in the log; lists and key sets 200; readiness 200 with "writes": "failing"; changes 201 as soon as there is room, without a restart',
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })

@@ -3,7 +3,13 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { jsonOf, spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+import {
+  readJson,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -28,14 +34,14 @@ async function createUntilGone(url: string, apiKey: string): Promise<string[]> {
 }
 
 async function kidOf(response: Response): Promise<string> {
-  return (await jsonOf<{ kid: string }>(response)).kid
+  return (await readJson<{ kid: string }>(response)).kid
 }
 
 async function kidsOf(url: string, apiKey: string): Promise<string[]> {
   const response = await fetch(`${url}/v1/projects/default/jwt-keys`, {
     headers: { 'X-Api-Key': apiKey },
   })
-  return (await jsonOf<{ id: string }[]>(response)).map(({ id }) => id)
+  return (await readJson<{ id: string }[]>(response)).map(({ id }) => id)
 }
 
 test('kill -9 while keys are being created loses none that was acknowledged', async () => {

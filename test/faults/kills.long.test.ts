@@ -2,8 +2,13 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, giveAway, ordinaryUser, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import {
+  chownToUnprivileged,
+  createServerClient,
+  highLimits,
+  unprivilegedUid,
+} from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -14,15 +19,15 @@ const creates = 1_000
 const main = join(import.meta.dirname, '../../src/main.ts')
 
 test('kill -9 during 1,000 concurrent creates, 20 times: each that was acknowledged is there, and every chain whole', async () => {
-  giveAway(folder)
-  const uid = ordinaryUser()
+  chownToUnprivileged(folder)
+  const uid = unprivilegedUid()
   const launch = uid === undefined ? {} : { uid }
-  let server = await startServer(folder, roomy, launch)
+  let server = await startServer(folder, highLimits, launch)
   const { apiKey } = server
   const acknowledged: string[][] = []
   const starts: number[] = []
   for (let round = 0; round < rounds; round += 1) {
-    const client = clientOf(server, apiKey)
+    const client = createServerClient(server, apiKey)
     const project = `round-${round}`
     expect((await client.send('POST', '/v1/projects', { name: project }))?.status).toBe(201)
     const creating = Array.from({ length: creates }, () => client.create(project))
@@ -34,16 +39,16 @@ test('kill -9 during 1,000 concurrent creates, 20 times: each that was acknowled
     acknowledged.push(kids.filter((kid) => kid !== undefined))
     const began = performance.now()
     const workers = { PUBRING_WORKERS: round % 2 === 0 ? '2' : '1' }
-    server = { ...(await spawnServer(folder, { ...roomy, ...workers }, launch)), apiKey }
+    server = { ...(await spawnServer(folder, { ...highLimits, ...workers }, launch)), apiKey }
     await whenReady(server)
     starts.push(performance.now() - began)
-    const found = await clientOf(server, apiKey).kids(project)
-    expect(lostOf(acknowledged.at(-1) ?? [], found)).toBe(0)
+    const found = await createServerClient(server, apiKey).kids(project)
+    expect(countLost(acknowledged.at(-1) ?? [], found)).toBe(0)
     expect(new Set(found).size).toBe(found.length)
   }
   let lost = 0
   for (const [round, kids] of acknowledged.entries()) {
-    lost += lostOf(kids, await clientOf(server, apiKey).kids(`round-${round}`))
+    lost += countLost(kids, await createServerClient(server, apiKey).kids(`round-${round}`))
   }
   expect(lost).toBe(0)
   expect(execFileSync(process.execPath, [main, 'check'], { cwd: folder }).toString()).toMatch(

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type History, violation } from '../support/linearizability.ts'
+import { findViolation, type History } from '../support/linearizability.ts'
 
 const keys = (record: Record<string, boolean>) => new Map(Object.entries(record))
 
@@ -46,7 +46,7 @@ test.each<[string, Partial<History>]>([
     },
   ],
 ])('can have happened: %s', (_name, parts) => {
-  expect(violation(history(parts))).toBeUndefined()
+  expect(findViolation(history(parts))).toBeUndefined()
 })
 
 test.each<[string, Partial<History>, RegExp]>([
@@ -92,5 +92,5 @@ test.each<[string, Partial<History>, RegExp]>([
     /a JWKS/,
   ],
 ])('cannot have happened: %s', (_name, parts, reason) => {
-  expect(violation(history(parts))).toMatch(reason)
+  expect(findViolation(history(parts))).toMatch(reason)
 })

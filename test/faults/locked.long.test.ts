@@ -4,15 +4,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { lockDatabase } from '../support/database-faults.ts'
 import {
-  type Answer,
-  clientOf,
-  codeOf,
+  chownToUnprivileged,
+  createServerClient,
   freshPem,
-  giveAway,
-  ordinaryUser,
-  roomy,
+  highLimits,
+  problemCode,
+  type ServerResponse,
+  unprivilegedUid,
 } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -26,11 +26,11 @@ function place(name: string): string {
 
 test('locked from outside for 20 s: writes are 503 with Retry-After and leave nothing, reads go on', async () => {
   const where = place('20 s')
-  const server = await startServer(where, roomy)
-  const client = clientOf(server, server.apiKey)
+  const server = await startServer(where, highLimits)
+  const client = createServerClient(server, server.apiKey)
   const first = (await client.create()) ?? ''
   const lock = lockDatabase(join(where, 'data/pubring.db'))
-  const writes: Promise<Answer | undefined>[] = []
+  const writes: Promise<ServerResponse | undefined>[] = []
   const health: number[] = []
   const until = performance.now() + 20_000
   while (performance.now() < until) {
@@ -38,7 +38,7 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
     writes.push(client.send('POST', '/v1/projects/default/jwt-keys', body))
     writes.push(client.send('PATCH', `/v1/projects/default/jwt-keys/${first}`, { active: false }))
     const live = await client.health('live')
-    health.push(live?.took ?? Number.POSITIVE_INFINITY)
+    health.push(live?.ms ?? Number.POSITIVE_INFINITY)
     expect((await client.jwks())?.text).toContain(first)
     expect(await client.kids()).toEqual([first])
     await delay(200)
@@ -49,9 +49,9 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
   lock.release()
   for (const answer of refused) {
     expect(answer?.status).toBe(503)
-    expect(codeOf(answer)).toBe('storage_unavailable')
+    expect(problemCode(answer)).toBe('storage_unavailable')
     expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(answer?.took).toBeLessThan(12_000)
+    expect(answer?.ms).toBeLessThan(12_000)
   }
   const all = await Promise.all(writes)
   const made = all
@@ -69,17 +69,17 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
     done: 'the same for longer than a change waits, with creates and switches five times a second',
     seen: `changes 503 with Retry-After after 5 s, none half-written; key sets and lists 200; health in ${Math.round(Math.max(...health))} ms at most; changes 201 again once free`,
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })
 
 test('locked from outside for 3 s: writes are late, everything else is as ever; SIGTERM meanwhile ends with 0', async () => {
-  giveAway(folder)
+  chownToUnprivileged(folder)
   const where = place('3 s')
-  giveAway(where)
-  const uid = ordinaryUser()
-  const server = await startServer(where, roomy, uid === undefined ? {} : { uid })
-  const client = clientOf(server, server.apiKey)
+  chownToUnprivileged(where)
+  const uid = unprivilegedUid()
+  const server = await startServer(where, highLimits, uid === undefined ? {} : { uid })
+  const client = createServerClient(server, server.apiKey)
   const first = (await client.create()) ?? ''
   const lock = lockDatabase(join(where, 'data/pubring.db'))
   const creating = [client.create(), client.create()]
@@ -88,7 +88,7 @@ test('locked from outside for 3 s: writes are late, everything else is as ever; 
   while (performance.now() < until) {
     for (const answer of await Promise.all([client.jwks(), client.health('ready')])) {
       expect(answer?.status).toBe(200)
-      waits.push(answer?.took ?? 0)
+      waits.push(answer?.ms ?? 0)
     }
     expect(await client.kids()).toEqual([first])
     await delay(100)
@@ -97,7 +97,7 @@ test('locked from outside for 3 s: writes are late, everything else is as ever; 
   const late = await Promise.all(creating)
   expect(late).not.toContain(undefined)
   const acknowledged = [first, ...late.map(String)]
-  const lost = lostOf(acknowledged, await client.kids())
+  const lost = countLost(acknowledged, await client.kids())
   expect(lost).toBe(0)
   expect(Math.max(...waits)).toBeLessThan(1_000)
 

@@ -2,10 +2,15 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { workersOf } from '../support/command.ts'
-import { type Answer, clientOf, freshPem, roomy } from '../support/fault-client.ts'
+import { workerPids } from '../support/command.ts'
+import {
+  createServerClient,
+  freshPem,
+  highLimits,
+  type ServerResponse,
+} from '../support/fault-client.ts'
 import { recordFault } from '../support/fault-results.ts'
-import { type History, type Step, violation, type Write } from '../support/linearizability.ts'
+import { findViolation, type History, type Step, type Write } from '../support/linearizability.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -27,9 +32,9 @@ interface LedgerEvent {
 }
 
 test('what clients of two servers saw under kills is linearizable, and JWKS are at most a second behind', async () => {
-  const first = await startServer(folder, { ...roomy, PUBRING_WORKERS: '2' })
+  const first = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
   const { apiKey } = first
-  const env = { ...roomy, PUBRING_PUBLIC_URL: first.url }
+  const env = { ...highLimits, PUBRING_PUBLIC_URL: first.url }
   let second = await spawnServer(folder, env)
   await whenReady(second)
 
@@ -38,13 +43,13 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   let ending = false
 
   /** A call and its time; undefined where nobody knows what became of it. */
-  async function timed(call: () => Promise<Answer | undefined>) {
+  async function timed(call: () => Promise<ServerResponse | undefined>) {
     const called = performance.now()
     const answer = await call()
     return { called, answered: performance.now(), answer }
   }
   async function write(url: string): Promise<void> {
-    const client = clientOf({ url }, apiKey)
+    const client = createServerClient({ url }, apiKey)
     const kid = Math.random() < 0.3 ? undefined : known[Math.floor(Math.random() * known.length)]
     const active = Math.random() < 0.5
     const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
@@ -66,7 +71,7 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   }
   async function list(url: string): Promise<void> {
     const { called, answered, answer } = await timed(() =>
-      clientOf({ url }, apiKey).send('GET', keysUrl),
+      createServerClient({ url }, apiKey).send('GET', keysUrl),
     )
     if (answer?.status !== 200) return
     const listed: Listed[] = JSON.parse(answer.text)
@@ -74,7 +79,9 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
     history.lists.push({ called, answered, keys })
   }
   async function look(url: string): Promise<void> {
-    const { called, answered, answer } = await timed(() => clientOf({ url }, apiKey).jwks())
+    const { called, answered, answer } = await timed(() =>
+      createServerClient({ url }, apiKey).jwks(),
+    )
     if (answer?.status !== 200) return
     const { keys }: { keys: { kid: string }[] } = JSON.parse(answer.text)
     history.published.push({ called, answered, keys: new Map(keys.map(({ kid }) => [kid, true])) })
@@ -99,14 +106,14 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
       second = await spawnServer(folder, env)
       await whenReady(second)
     } else {
-      const [victim = 0] = workersOf(first)
+      const [victim = 0] = workerPids(first)
       process.kill(victim, 'SIGKILL')
     }
   }
   ending = true
   await Promise.all(clients)
   history.ledger = await ledgerOf(second.url, apiKey)
-  expect(violation(history)).toBeUndefined()
+  expect(findViolation(history)).toBeUndefined()
   const answered = history.writes.filter(({ requestId }) => requestId !== undefined).length
   expect(answered).toBeGreaterThan(100)
   expect(history.lists.length).toBeGreaterThan(100)
@@ -129,7 +136,7 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
 
 /** The steps of the project's ledger, page by page; its first event makes the project. */
 async function ledgerOf(url: string, apiKey: string): Promise<Step[]> {
-  const client = clientOf({ url }, apiKey)
+  const client = createServerClient({ url }, apiKey)
   const events: LedgerEvent[] = []
   for (;;) {
     const path = `/v1/projects/default/events?limit=200&after=${events.length}`

@@ -16,7 +16,7 @@ let replicas: Replicas
 beforeAll(async () => {
   primary = await createPostgres(primarySettings)
   await primary.start()
-  await primary.run('create database pubring')
+  await primary.query('create database pubring')
   standby = await addSynchronousStandby(primary)
   const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
   replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
@@ -44,7 +44,7 @@ test('the primary dies with 200 creates in flight: the standby takes over, no ac
   await primary.stop('SIGKILL')
   expect(answered).toBeLessThan(150)
   const died = performance.now()
-  await standby.run('select pg_promote(true)')
+  await standby.query('select pg_promote(true)')
   const writes: number[] = []
   for (const replica of [one, other]) {
     while ((await createKey(replica, 'p-0')).status !== 201) await delay(50)

@@ -23,7 +23,7 @@ let replica: Replica
 beforeAll(async () => {
   postgres = await createPostgres('max_connections = 60')
   await postgres.start()
-  await postgres.run('create database pubring')
+  await postgres.query('create database pubring')
   replicas = createReplicas(postgres.url('pubring'))
   replica = await replicas.add()
   await createKey(replica, 'default')
@@ -63,7 +63,7 @@ async function fullSpeed(): Promise<void> {
     expect([status, ms < 2_000]).toEqual([200, true])
   }
   const sessions = "select pid from pg_stat_activity where application_name = 'pubring'"
-  expect((await postgres.run(sessions)).length).toBeLessThanOrEqual(10)
+  expect((await postgres.query(sessions)).length).toBeLessThanOrEqual(10)
   const kids = await kidsOf(replica, 'default')
   expect(new Set(kids).size).toBe(kids.length)
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
 import {
-  type Answer,
+  type CallResult,
   createKey,
   createProject,
   createReplicas,
@@ -22,7 +22,7 @@ let number = 0
 beforeAll(async () => {
   postgres = await createPostgres('max_connections = 60')
   await postgres.start()
-  await postgres.run('create database pubring')
+  await postgres.query('create database pubring')
   replicas = createReplicas(postgres.url('pubring'))
   replica = await replicas.add()
 })
@@ -37,8 +37,8 @@ afterAll(async () => {
 })
 
 /** Calls without a pause, from so many clients, until it is told to stop. */
-function load(clients: number, call: () => Promise<Answer>) {
-  const answers: Answer[] = []
+function load(clients: number, call: () => Promise<CallResult>) {
+  const answers: CallResult[] = []
   let over = false
   const running = Array.from({ length: clients }, async () => {
     while (!over) {
@@ -54,7 +54,7 @@ function load(clients: number, call: () => Promise<Answer>) {
 }
 
 /** Creates under way while something happens; then what was acknowledged is there, once. */
-async function whileCreating(happens: () => Promise<void>): Promise<Answer[]> {
+async function whileCreating(happens: () => Promise<void>): Promise<CallResult[]> {
   const stop = load(8, () => createKey(replica, project))
   await delay(300)
   await happens()
@@ -99,7 +99,9 @@ test.each(['SIGINT', 'SIGQUIT'] as const)(
 
 test('all sessions terminated, while idle and while writing: the same process goes on', async () => {
   const terminate = () =>
-    postgres.run("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'pubring'")
+    postgres.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'pubring'",
+    )
   await delay(100)
   await terminate()
   await delay(100)
@@ -142,8 +144,8 @@ test('frozen: every call is answered, the key sets from memory, and all is well 
 
 test('read-only and back, without a session being ended: reads go on, writes are 503 and then succeed', async () => {
   const readOnly = async (state: 'on' | 'off') => {
-    await postgres.run(`alter system set default_transaction_read_only = ${state}`)
-    await postgres.run('select pg_reload_conf()')
+    await postgres.query(`alter system set default_transaction_read_only = ${state}`)
+    await postgres.query('select pg_reload_conf()')
     await delay(300)
   }
   await createKey(replica, project)
@@ -191,7 +193,7 @@ describe('starved by a lock of somebody else', () => {
   }, 60_000)
 
   async function sessions(): Promise<number> {
-    const rows = await postgres.run(
+    const rows = await postgres.query(
       "select pid from pg_stat_activity where datname = 'pubring' and application_name = 'pubring'",
     )
     return rows.length

@@ -38,9 +38,9 @@ describe('three replicas that start at once on an empty database', () => {
         const projects = await (await fetch(`${url}/v1/projects`, { headers })).json()
         expect(projects).toMatchObject([{ name: 'default', revision: 1 }])
       }
-      expect(await database.sql('select name from kysely_migration')).not.toHaveLength(0)
-      expect(await database.sql('select id from api_key')).toHaveLength(1)
-      const system = await database.sql("select type from event where subject_type = 'api_key'")
+      expect(await database.query('select name from kysely_migration')).not.toHaveLength(0)
+      expect(await database.query('select id from api_key')).toHaveLength(1)
+      const system = await database.query("select type from event where subject_type = 'api_key'")
       expect(system).toHaveLength(1)
     } finally {
       for (const server of servers) {
@@ -59,7 +59,7 @@ describe('two replicas', () => {
   beforeAll(async () => {
     postgres = await createPostgres()
     await postgres.start()
-    await postgres.run('create database pubring')
+    await postgres.query('create database pubring')
     replicas = createReplicas(postgres.url('pubring'))
     one = await replicas.add()
     other = await replicas.add()

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import {
-  type Answer,
+  type CallResult,
   createKey,
   createReplicas,
   type Replica,
@@ -47,7 +47,7 @@ function createBalancer(serving: Replica[]) {
 test('a rolling restart under load fails no request of a client that honours readiness', async () => {
   const serving = [await replicas.add(), await replicas.add()]
   const balancer = createBalancer(serving)
-  const answers: Answer[] = []
+  const answers: CallResult[] = []
   let over = false
   const clients = Array.from({ length: 6 }, async (_, index) => {
     while (!over) {

@@ -2,15 +2,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { startApp, type TestApp } from '../support/app.ts'
 import { testClock } from '../support/clock.ts'
-import { readEvents } from '../support/event-source.ts'
+import { openEventStream } from '../support/event-source.ts'
 import {
-  change,
   fetchJwks,
   jwksUrl,
   keysUrl,
   kidsOf,
   maxAgeOf,
-  register,
+  patchKey,
+  registerKey,
 } from '../support/publishing.ts'
 
 const clock = testClock()
@@ -27,10 +27,10 @@ afterAll(() => server.close())
 /** Each test begins with one key, and that active. */
 beforeEach(async () => {
   for (const { id } of (await server.send('GET', keysUrl)).json()) {
-    await change(server, id, { active: false })
+    await patchKey(server, id, { active: false })
     await server.send('DELETE', `${keysUrl}/${id}`)
   }
-  kid = await register(server)
+  kid = await registerKey(server)
 })
 
 const publicUrls = () => [
@@ -75,7 +75,7 @@ describe('while the database is away', () => {
     for (const [index, url] of publicUrls().entries()) {
       expect((await get(url)).body).toBe(good[index]?.body)
     }
-    await change(server, kid, { active: false })
+    await patchKey(server, kid, { active: false })
     expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
   })
 
@@ -114,7 +114,7 @@ describe('while the database is away', () => {
 
   test('a key still leaves the documents at its expireTime', async () => {
     const expireTime = new Date(clock.now() + 30_000).toISOString()
-    const brief = await register(server, { expireTime })
+    const brief = await registerKey(server, { expireTime })
     expect(kidsOf((await get(jwksUrl)).body)).toEqual([kid, brief])
     const fault = await server.database.destroy()
     clock.advance(10_000)
@@ -135,29 +135,29 @@ describe('while the database is away', () => {
     expect(await Promise.race([held, delay(500)])).toBeUndefined()
     await fault.restore()
     await whenBack()
-    await change(server, kid, { active: false })
+    await patchKey(server, kid, { active: false })
     expect(await (await held).text()).toBe('{"keys":[]}')
   })
 
   test('event streams stay open, and miss nothing when it is back', async () => {
     const headers = { 'x-api-key': server.admin }
-    const reader = await readEvents(`${base}/v1/projects/payments/events`, headers)
+    const reader = await openEventStream(`${base}/v1/projects/payments/events`, headers)
     const { length } = (await server.send('GET', '/v1/projects/payments/events')).json()
-    await reader.until(length)
+    await reader.waitForEvents(length)
     const fault = await server.database.destroy()
     await delay(800)
     await fault.restore()
     await whenBack()
-    await change(server, kid, { active: false })
-    const events = await reader.until(length + 1)
+    await patchKey(server, kid, { active: false })
+    const events = await reader.waitForEvents(length + 1)
     expect(events.map(({ id }) => Number(id))).toEqual(events.map((_, i) => i + 1))
-    reader.leave()
-    await reader.ended
+    reader.close()
+    await reader.endedCleanly
   })
 
   test('a limit of 0 serves nothing that is not sure', async () => {
     const strict = await startApp({ clock, config: { jwksStaleLimit: 0 } })
-    await register(strict)
+    await registerKey(strict)
     expect((await fetchJwks(strict)).statusCode).toBe(200)
     const fault = await strict.database.destroy()
     clock.advance(500)

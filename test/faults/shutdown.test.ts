@@ -3,9 +3,9 @@ import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
-import { lines, rawConnection } from '../support/raw.ts'
+import { createServerClient, highLimits } from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
+import { rawConnection, requestHead } from '../support/raw.ts'
 import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -42,12 +42,12 @@ async function busy(url: string): Promise<{ answered: number; broken: number; re
 
 test('SIGTERM with creates in flight, idle sockets and clients that never pause: all accepted is answered, exit 0', async () => {
   const where = place('busy')
-  const server = await startServer(where, roomy)
-  const client = clientOf(server, server.apiKey)
+  const server = await startServer(where, highLimits)
+  const client = createServerClient(server, server.apiKey)
   const idle = Array.from({ length: 20 }, () => rawConnection(server.url))
-  for (const { socket, until } of idle) {
-    socket.write(lines('GET /health/live HTTP/1.1', 'Host: x'))
-    await until(/"status":"ok"/)
+  for (const { socket, waitFor } of idle) {
+    socket.write(requestHead('GET /health/live HTTP/1.1', 'Host: x'))
+    await waitFor(/"status":"ok"/)
   }
   const jwks = `${server.url}/v1/projects/default/.well-known/jwks.json`
   const clients = Array.from({ length: 8 }, () => busy(jwks))
@@ -76,9 +76,9 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
   // Only who connects anew in the very moment in which the listening ends can meet a closed door.
   expect(sum('broken')).toBeLessThanOrEqual(clients.length)
 
-  const again = await spawnServer(where, roomy)
+  const again = await spawnServer(where, highLimits)
   await whenReady(again)
-  const kids = await clientOf(again, server.apiKey).kids()
+  const kids = await createServerClient(again, server.apiKey).kids()
   expect(kids.toSorted()).toEqual(acknowledged.toSorted())
   again.signal('SIGKILL')
   await again.ended
@@ -87,15 +87,20 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
     done: '50 creates in flight, 20 idle connections, a held request and 8 clients that never pause; then SIGTERM',
     seen: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, which came on a new connection as the listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })
 
 test('a request that never ends does not keep the process beyond its grace', async () => {
-  const server = await startServer(place('endless'), { ...roomy, PUBRING_SHUTDOWN_GRACE: '2s' })
+  const server = await startServer(place('endless'), {
+    ...highLimits,
+    PUBRING_SHUTDOWN_GRACE: '2s',
+  })
   const slow = rawConnection(server.url)
   const head = ['POST /v1/projects/default/jwt-keys HTTP/1.1', 'Host: x', 'Content-Length: 1000']
-  slow.socket.write(lines(...head, `X-Api-Key: ${server.apiKey}`, 'Content-Type: application/json'))
+  slow.socket.write(
+    requestHead(...head, `X-Api-Key: ${server.apiKey}`, 'Content-Type: application/json'),
+  )
   await delay(200)
   const began = performance.now()
   server.signal('SIGTERM')
@@ -106,7 +111,7 @@ test('a request that never ends does not keep the process beyond its grace', asy
 })
 
 test('a second SIGTERM ends the process at once', async () => {
-  const server = await startServer(place('twice'), roomy)
+  const server = await startServer(place('twice'), highLimits)
   server.signal('SIGTERM')
   await delay(100)
   const began = performance.now()

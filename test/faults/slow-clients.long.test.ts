@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test, vi } from 'vitest'
-import { clientOf, freshPem, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { createServerClient, freshPem, highLimits } from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -18,8 +18,8 @@ function memory(pid: number): number {
 }
 
 test('1,000 connections that send headers or bodies by the octet, or do not read: others are served as ever, and the slow ones end', async () => {
-  const server = await startServer(folder, roomy)
-  const client = clientOf(server, server.apiKey)
+  const server = await startServer(folder, highLimits)
+  const client = createServerClient(server, server.apiKey)
   const acknowledged: string[] = []
   for (let count = 0; count < 100; count += 1) acknowledged.push(String(await client.create()))
   const before = memory(server.pid)
@@ -66,7 +66,7 @@ test('1,000 connections that send headers or bodies by the octet, or do not read
     acknowledged.push(JSON.parse(created?.text ?? '').kid)
     for (const answer of reads) {
       expect(answer?.status, answer?.text).toBe(200)
-      took.push(answer?.took ?? Number.POSITIVE_INFINITY)
+      took.push(answer?.ms ?? Number.POSITIVE_INFINITY)
     }
     most = Math.max(most, memory(server.pid))
     await delay(50)
@@ -80,7 +80,7 @@ test('1,000 connections that send headers or bodies by the octet, or do not read
   expect(took.at(-1)).toBeLessThan(10_000)
   expect(p99).toBeLessThan(2_000)
   expect(most - before).toBeLessThan(400)
-  const lost = lostOf(acknowledged, await client.kids())
+  const lost = countLost(acknowledged, await client.kids())
   expect(lost).toBe(0)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { clientOf, roomy } from '../support/fault-client.ts'
+import { createServerClient, highLimits } from '../support/fault-client.ts'
 import { recordFault } from '../support/fault-results.ts'
 import { rawConnection } from '../support/raw.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
@@ -8,7 +8,7 @@ const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
 
 beforeAll(async () => {
-  server = await startServer(folder, roomy)
+  server = await startServer(folder, highLimits)
 })
 afterAll(async () => {
   server.signal('SIGKILL')
@@ -90,7 +90,7 @@ test.each(forms)(
 )
 
 test('and the next client is served as ever', async () => {
-  expect((await clientOf(server, server.apiKey).health('ready'))?.status).toBe(200)
+  expect((await createServerClient(server, server.apiKey).health('ready'))?.status).toBe(200)
   recordFault({
     fault: 'Request smuggling',
     done: `${forms.length} requests whose end two readers could see in two places, each with a second one behind it`,

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { createServerClient, highLimits } from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -19,8 +19,8 @@ function memory(pid: number): number {
 test(`${seconds} s at full load: memory is flat, every answer right`, {
   timeout: (seconds + 120) * 1_000,
 }, async () => {
-  const server = await startServer(folder, roomy)
-  const client = clientOf(server, server.apiKey)
+  const server = await startServer(folder, highLimits)
+  const client = createServerClient(server, server.apiKey)
   const kept: string[] = []
   const kids = '/v1/projects/default/jwt-keys'
   for (let count = 0; count < 40; count += 1) kept.push(String(await client.create()))
@@ -60,7 +60,7 @@ test(`${seconds} s at full load: memory is flat, every answer right`, {
   const floor = (third: number) => Math.min(...samples.slice(third * 20, third * 20 + 20))
   expect(Object.keys(statuses).toSorted()).toEqual(['200', '201', '204'])
   expect(floor(2)).toBeLessThan(1.2 * Math.max(floor(0), floor(1)) + 20)
-  const lost = lostOf(kept, await client.kids())
+  const lost = countLost(kept, await client.kids())
   expect(lost).toBe(0)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)

@@ -2,29 +2,34 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
-import { clientOf, giveAway, ordinaryUser, roomy } from '../support/fault-client.ts'
+import {
+  chownToUnprivileged,
+  createServerClient,
+  highLimits,
+  unprivilegedUid,
+} from '../support/fault-client.ts'
 import { recordFault } from '../support/fault-results.ts'
 import { spawnServer, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-giveAway(folder)
-const uid = ordinaryUser()
+chownToUnprivileged(folder)
+const uid = unprivilegedUid()
 const launch = uid === undefined ? {} : { uid }
 
 /** A folder that belongs to an ordinary user, as whom the server starts in it. */
 function place(name: string): string {
   const where = join(folder, name)
   mkdirSync(join(where, 'data'), { recursive: true })
-  giveAway(where)
-  giveAway(join(where, 'data'))
+  chownToUnprivileged(where)
+  chownToUnprivileged(join(where, 'data'))
   return where
 }
 
 /** The one line with which the start fails; nothing is served, and the exit code says so. */
 async function failure(where: string, env = {}): Promise<string> {
-  const server = await spawnServer(where, { ...roomy, ...env }, launch)
+  const server = await spawnServer(where, { ...highLimits, ...env }, launch)
   expect(await server.ended).toBe(1)
   const lines = server.output().trim().split('\n')
   expect(lines).toHaveLength(1)
@@ -35,8 +40,8 @@ async function failure(where: string, env = {}): Promise<string> {
 /** A database that a server has made and left. */
 async function used(name: string): Promise<{ where: string; file: string }> {
   const where = place(name)
-  const server = await startServer(where, roomy, launch)
-  await clientOf(server, server.apiKey).create()
+  const server = await startServer(where, highLimits, launch)
+  await createServerClient(server, server.apiKey).create()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
   return { where, file: join(where, 'data/pubring.db') }
@@ -64,7 +69,7 @@ test('garbage, a newer schema, and a log without its database stop the start and
   const garbage = place('garbage')
   const junk = Buffer.alloc(8_192, 0x55)
   writeFileSync(join(garbage, 'data/pubring.db'), junk)
-  if (uid !== undefined) giveAway(join(garbage, 'data/pubring.db'))
+  if (uid !== undefined) chownToUnprivileged(join(garbage, 'data/pubring.db'))
   expect(await failure(garbage)).toMatch(/not a database/)
   expect(readFileSync(join(garbage, 'data/pubring.db')).equals(junk)).toBe(true)
 

@@ -2,20 +2,26 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { type Client, clientOf, codeOf, freshPem, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import {
+  createServerClient,
+  freshPem,
+  highLimits,
+  problemCode,
+  type ServerClient,
+} from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')
 let server: ServerProcess & { apiKey: string }
-let client: Client
+let client: ServerClient
 const acknowledged: string[] = []
 
 beforeAll(async () => {
   mkdirSync(join(folder, 'data'))
-  server = await startServer(folder, roomy)
-  client = clientOf(server, server.apiKey)
+  server = await startServer(folder, highLimits)
+  client = createServerClient(server, server.apiKey)
 })
 afterAll(async () => {
   server.signal('SIGTERM')
@@ -38,13 +44,13 @@ async function expectAway(): Promise<void> {
   const keys = '/v1/projects/default/jwt-keys'
   for (const answer of [await client.send('GET', keys), await client.send('POST', keys, body)]) {
     expect(answer?.status).toBe(503)
-    expect(codeOf(answer)).toBe('storage_unavailable')
+    expect(problemCode(answer)).toBe('storage_unavailable')
   }
 }
 
 async function expectBack(): Promise<void> {
   await vi.waitUntil(async () => (await client.health('ready'))?.status === 200, wait)
-  expect(lostOf(acknowledged, await client.kids())).toBe(0)
+  expect(countLost(acknowledged, await client.kids())).toBe(0)
   acknowledged.push(String(await client.create()))
   expect(await client.kids()).toEqual(acknowledged)
 }
@@ -117,7 +123,7 @@ test.each(faults)(
       done,
       seen: 'readiness 503 and liveness 200; key sets 200 from memory; lists and changes 503; all 200 again without a restart',
       acknowledged: acknowledged.length,
-      lost: lostOf(acknowledged, await client.kids()),
+      lost: countLost(acknowledged, await client.kids()),
     })
   },
 )
@@ -154,6 +160,6 @@ test('a ledger write that fails: the change is not made, and the revision does n
     done: 'a trigger that refuses every INSERT into the ledger, while keys and projects are created and switched',
     seen: '500 each; no key, no project, no revision and no event of it is there',
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, await client.kids()),
+    lost: countLost(acknowledged, await client.kids()),
   })
 })

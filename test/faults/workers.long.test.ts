@@ -2,14 +2,14 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { workersOf } from '../support/command.ts'
-import { type Client, clientOf, roomy } from '../support/fault-client.ts'
-import { lostOf, recordFault } from '../support/fault-results.ts'
+import { workerPids } from '../support/command.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
+import { countLost, recordFault } from '../support/fault-results.ts'
 import { freePort, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
-let client: Client
+let client: ServerClient
 let metrics: string
 const acknowledged: string[] = []
 
@@ -17,8 +17,8 @@ beforeAll(async () => {
   const port = await freePort()
   metrics = `http://127.0.0.1:${port}/metrics`
   const env = { PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
-  server = await startServer(folder, { ...roomy, ...env })
-  client = clientOf(server, server.apiKey)
+  server = await startServer(folder, { ...highLimits, ...env })
+  client = createServerClient(server, server.apiKey)
 })
 afterAll(remove)
 
@@ -49,10 +49,10 @@ test('kill -9 of workers under load: others go on, each is replaced, nothing ack
   for (let round = 0; round < 2; round += 1) {
     await delay(600)
     counts.push(await metric('pubring_http_requests_total'))
-    const [victim = 0] = workersOf(server)
+    const [victim = 0] = workerPids(server)
     process.kill(victim, 'SIGKILL')
     await vi.waitUntil(
-      () => workersOf(server).length === 2 && !workersOf(server).includes(victim),
+      () => workerPids(server).length === 2 && !workerPids(server).includes(victim),
       wait,
     )
     await vi.waitUntil(async () => (await metric('pubring_workers_ended_total')) > round, wait)
@@ -63,28 +63,28 @@ test('kill -9 of workers under load: others go on, each is replaced, nothing ack
   counts.push(await metric('pubring_http_requests_total'))
   expect(counts).toEqual(counts.toSorted((a, b) => a - b))
   const kids = await client.kids()
-  expect(lostOf(acknowledged, kids)).toBe(0)
+  expect(countLost(acknowledged, kids)).toBe(0)
   expect(server.output().match(/ended \(SIGKILL\); starting another/g)).toHaveLength(2)
   recordFault({
     fault: 'A worker process dies (PUBRING_WORKERS=2)',
     done: 'kill -9 of two workers, one after the other, while four clients create keys',
     seen: `each replaced; the other served meanwhile; ${unknown.length} requests cut off without an answer; metrics never fall`,
     acknowledged: acknowledged.length,
-    lost: lostOf(acknowledged, kids),
+    lost: countLost(acknowledged, kids),
   })
 })
 
 test('a second SIGTERM to the parent ends all at once; SIGTERM drains all', async () => {
   const creating = Array.from({ length: 20 }, () => client.create())
   await Promise.race(creating)
-  const pids = workersOf(server)
+  const pids = workerPids(server)
   server.signal('SIGTERM')
   const kids = await Promise.all(creating)
   expect(kids).not.toContain(undefined)
   expect(await server.ended).toBe(0)
   for (const pid of pids) expect(() => process.kill(pid, 0)).toThrow()
 
-  const again = await startServer(folder, { ...roomy, PUBRING_WORKERS: '2' })
+  const again = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
   expect(again.apiKey).toBe('')
   again.signal('SIGTERM')
   await delay(150)
@@ -95,17 +95,17 @@ test('a second SIGTERM to the parent ends all at once; SIGTERM drains all', asyn
 })
 
 test('workers that cannot start: the others go on; where none is left the parent gives up', async () => {
-  const env = { ...roomy, PUBRING_WORKERS: '2', PUBRING_LOG_LEVEL: 'info' }
+  const env = { ...highLimits, PUBRING_WORKERS: '2', PUBRING_LOG_LEVEL: 'info' }
   server = await startServer(folder, env)
   await vi.waitUntil(() => server.output().match(/Server listening/g)?.length === 2, wait)
   const file = join(folder, 'data/pubring.db')
   expect((await ask('/v1/projects/default/.well-known/jwks.json')).status).toBe(200)
   renameSync(file, `${file}.away`)
-  const [victim = 0] = workersOf(server)
+  const [victim = 0] = workerPids(server)
   process.kill(victim, 'SIGKILL')
   await vi.waitUntil(() => /exit code 1\); starting another/.test(server.output()), wait)
   expect((await ask('/health/live')).status).toBe(200)
-  for (const pid of workersOf(server)) process.kill(pid, 'SIGKILL')
+  for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL')
   expect(await server.ended).toBe(1)
   expect(server.output()).toMatch(/as those before it did, right after its start: giving up\.\n$/)
   renameSync(`${file}.away`, file)

@@ -1,21 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { stop, workersOf } from '../support/command.ts'
-import { type Client, clientOf, roomy } from '../support/fault-client.ts'
-import { jsonOf, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { stopServer, workerPids } from '../support/command.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
+import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
-let client: Client
+let client: ServerClient
 const acknowledged: string[] = []
 const keys = '/v1/projects/default/jwt-keys'
 
 beforeAll(async () => {
-  server = await startServer(folder, { ...roomy, PUBRING_WORKERS: '2' })
-  client = clientOf(server, server.apiKey)
+  server = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
+  client = createServerClient(server, server.apiKey)
 })
 afterAll(async () => {
-  await stop(server)
+  await stopServer(server)
   remove()
 })
 
@@ -27,7 +27,7 @@ function ask(path: string, apiKey = server.apiKey): Promise<Response> {
 }
 
 test('the first start happens once: one project, one API key, one greeting', async () => {
-  await vi.waitUntil(() => workersOf(server).length === 2, wait)
+  await vi.waitUntil(() => workerPids(server).length === 2, wait)
   expect(server.output().match(/PUBRING_API_KEY=/g)).toHaveLength(1)
   const projects = await client.send('GET', '/v1/projects')
   expect(JSON.parse(projects?.text ?? '')).toMatchObject([{ name: 'default' }])
@@ -39,7 +39,7 @@ test('what one worker acknowledged, every one shows at once; a revoked API key i
     acknowledged.push(String(await client.create()))
     const lists = await Promise.all(Array.from({ length: 6 }, () => ask(keys)))
     for (const list of lists) {
-      const kids = await jsonOf<{ id: string }[]>(list)
+      const kids = await readJson<{ id: string }[]>(list)
       expect(kids.map(({ id }) => id)).toEqual(acknowledged)
     }
   }

@@ -8,9 +8,9 @@ import { base64 } from '../support/encodings.ts'
 import { accepted, codeOf, fixture, pem, refused } from '../support/intake.ts'
 import {
   expectNoEcho,
-  formsOf,
   kindNames as names,
   pairOf,
+  privateKeyForms,
   publicPemOf,
 } from '../support/key-pairs.ts'
 
@@ -174,7 +174,7 @@ describe('private keys of other tools', () => {
   })
 
   test('a private key in a text over the limit is still called one', () => {
-    const text = `${'#'.repeat(20_000)}\n${pem(formsOf('P-256')[0]?.der ?? Buffer.of(0), 'PRIVATE KEY')}`
+    const text = `${'#'.repeat(20_000)}\n${pem(privateKeyForms('P-256')[0]?.der ?? Buffer.of(0), 'PRIVATE KEY')}`
     expect(codeOf(text)).toBe('private_key_submitted')
   })
 })

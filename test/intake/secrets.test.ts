@@ -1,22 +1,22 @@
 import { describe, expect, test } from 'vitest'
 import { examineKey } from '../../src/intake/index.ts'
-import { base64, wrappings } from '../support/encodings.ts'
+import { base64, encodings } from '../support/encodings.ts'
 import { accepted, codeOf, emptyBlocklist, fixture, pem, refused, spki } from '../support/intake.ts'
 import {
   expectNoEcho,
-  formsOf,
   kindNames as names,
   pairOf,
+  privateKeyForms,
   publicDerOf,
   publicPemOf,
 } from '../support/key-pairs.ts'
 
 describe.each(names)('a private key of the kind %s', (name) => {
-  for (const { form, der, label } of formsOf(name)) {
+  for (const { form, der, label } of privateKeyForms(name)) {
     const text = pem(der, label)
     const body = der.toString('base64')
-    test.each(Object.keys(wrappings))(`${form}, %s`, (wrapping) => {
-      const wrapped = wrappings[wrapping]?.(text) ?? ''
+    test.each(Object.keys(encodings))(`${form}, %s`, (wrapping) => {
+      const wrapped = encodings[wrapping]?.(text) ?? ''
       const verdict = examineKey(wrapped, undefined, emptyBlocklist)
       if (wrapped.length > 16_384 && !/PRIVATE/.test(wrapped)) return
       expect(verdict.ok ? 'ok' : verdict.faults.map(({ code }) => code)).toEqual([
@@ -58,7 +58,7 @@ describe.each(names)('a private key of the kind %s', (name) => {
   }
 
   test('raw DER that went through a text decoder', () => {
-    for (const { der } of formsOf(name)) {
+    for (const { der } of privateKeyForms(name)) {
       expect(codeOf(der.toString('latin1'))).toBe('private_key_submitted')
       expect(codeOf(der.toString('utf8'))).toBe('private_key_submitted')
     }

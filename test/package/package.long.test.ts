@@ -8,7 +8,7 @@ import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { freePort, patient, temporaryFolder } from '../support/server.ts'
+import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server.ts'
 
 const { folder, remove } = temporaryFolder()
 const clean = join(folder, 'clean')
@@ -111,7 +111,7 @@ test('npx pubring serve answers, with its threads and its console', async () => 
   const child = spawn('npx', ['pubring', 'serve'], {
     cwd: clean,
     detached: true,
-    env: { ...plainEnvironment, ...patient, PUBRING_PORT: String(port) },
+    env: { ...plainEnvironment, ...withoutOverloadCheck, PUBRING_PORT: String(port) },
   })
   const ended = once(child, 'exit')
   let output = ''

@@ -43,7 +43,7 @@ test('keys that are deleted while they pass leave no trace of it', async () => {
   for (const { projectId, kid } of projects) {
     await Promise.all([remove(projectId, kid), pass(projectId, [kid])])
   }
-  const orphans = await opened.database.sql(
+  const orphans = await opened.database.query(
     'select key_id from key_audit where key_id not in (select id from jwt_key)',
   )
   expect(orphans).toEqual([])
@@ -52,6 +52,6 @@ test('keys that are deleted while they pass leave no trace of it', async () => {
 test('nothing is kept of a pass in a project that was never there', async () => {
   await pass('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72'])
   expect(
-    await opened.database.sql("select * from key_audit where project_id like '019ac8f2%'"),
+    await opened.database.query("select * from key_audit where project_id like '019ac8f2%'"),
   ).toEqual([])
 })

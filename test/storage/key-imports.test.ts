@@ -89,16 +89,16 @@ test('no lock stays behind, neither of kids nor of fingerprints', async () => {
     ...importChange(keys),
     keys: keys.map((key, index) => ({ index, key, kidGiven: true })),
   })
-  expect(await opened.database.sql('select fingerprint from blocked_fingerprint')).toEqual([])
+  expect(await opened.database.query('select fingerprint from blocked_fingerprint')).toEqual([])
 })
 
 test('which material a kid had is found by an index', async () => {
-  const query = `select subject_id, changes from event where subject_id in ('a', 'b') and type = 'key.created'`
-  const { engine, sql } = opened.database
+  const lookup = `select subject_id, changes from event where subject_id in ('a', 'b') and type = 'key.created'`
+  const { engine, query } = opened.database
   await store.commit(importChange(records(600)))
-  await sql('analyze event')
+  await query('analyze event')
   const explain = engine === 'postgres' ? 'explain' : 'explain query plan'
-  const plan = JSON.stringify(await sql(`${explain} ${query}`))
+  const plan = JSON.stringify(await query(`${explain} ${lookup}`))
   expect(plan).toContain('event_kid')
 })
 

@@ -33,7 +33,7 @@ afterAll(() => original.remove())
 
 /** What nobody should do: statements on the database behind the server's back. */
 async function tamper(statement: string, ...values: (string | number)[]): Promise<void> {
-  expect(await database.change(statement, ...values)).toBeGreaterThan(0)
+  expect(await database.execute(statement, ...values)).toBeGreaterThan(0)
 }
 
 /** The one break that there is, all other ledgers being whole. */

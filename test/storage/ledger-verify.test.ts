@@ -88,12 +88,12 @@ describe('the database', () => {
 
   test('of something else is refused', async () => {
     const other = await store.database.blank()
-    await other.sql('create table event (id integer)')
+    await other.query('create table event (id integer)')
     await expect(openLedgers(other.url)).rejects.toThrow('not one of Pubring')
   })
 
   test('of a newer release is refused', async () => {
-    await store.database.sql("insert into kysely_migration values ('9999-later', '2030-01-01')")
+    await store.database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
     await expect(openLedgers(store.database.url)).rejects.toThrow('a newer Pubring')
   })
 })

@@ -95,7 +95,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await app.close()
-      const stored = await database.content()
+      const stored = await database.dump()
       await dispose()
       expectNoSecret({ log: log.join(''), answers: answers.join('\n'), database: stored })
       if (undescribed.size > 0) {

@@ -4,7 +4,7 @@ import { type HttpServer, startHttpServer } from './http-server.ts'
 /** A shared cache as CDNs are: it knows nothing of `Prefer`, and no client makes it ask anew. */
 export interface CachingProxy extends HttpServer {
   /** How often it asked the server behind it. */
-  asked(): number
+  originRequests(): number
   /** How often it was asked. */
   requests(): number
   /** From now on it serves the copies that it has, however old. */
@@ -41,7 +41,7 @@ export async function startCachingProxy(origin: string): Promise<CachingProxy> {
   const freeze = () => {
     frozen = true
   }
-  return { ...server, asked: () => asked, requests: () => requests, freeze }
+  return { ...server, originRequests: () => asked, requests: () => requests, freeze }
 }
 
 function age({ stored }: Copy): number {

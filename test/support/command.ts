@@ -6,14 +6,14 @@ import type { ServerProcess } from './server.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
-export interface Ran {
+export interface CommandResult {
   code: number
   stdout: string
   stderr: string
 }
 
 /** `pubring …` in the folder, as a shell would see it. */
-export async function pubring(where: string, ...args: string[]): Promise<Ran> {
+export async function pubring(where: string, ...args: string[]): Promise<CommandResult> {
   const env = { PATH: process.env.PATH }
   return promisify(execFile)(process.execPath, [main, ...args], { cwd: where, env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
@@ -21,13 +21,13 @@ export async function pubring(where: string, ...args: string[]): Promise<Ran> {
   )
 }
 
-export async function stop(server: ServerProcess): Promise<void> {
+export async function stopServer(server: ServerProcess): Promise<void> {
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
 }
 
 /** The process ids of a server's workers. */
-export function workersOf({ pid }: ServerProcess): number[] {
+export function workerPids({ pid }: ServerProcess): number[] {
   const printed = execFileSync('ps', ['--ppid', String(pid), '-o', 'pid=']).toString()
   return printed.trim().split(/\s+/).map(Number)
 }

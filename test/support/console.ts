@@ -20,7 +20,7 @@ export interface TestConsole {
   /** The console at a route such as `/api-keys`, signed in with an API key. Closes the page before. */
   open(route: string, options?: OpenOptions): Promise<Page>
   /** Every host that a page has asked so far. */
-  hosts(): string[]
+  requestedHosts(): string[]
   /** Fails where a page met an error of its own. */
   close(): Promise<void>
 }
@@ -78,7 +78,7 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
       await signIn(page, server.url, apiKey, route)
       return page
     },
-    hosts: () => [...hosts],
+    requestedHosts: () => [...hosts],
     async close() {
       await browser.close()
       server.signal('SIGTERM')
@@ -113,7 +113,7 @@ export async function signIn(
 }
 
 /** What axe (WCAG 2.2 A and AA) finds wrong in the page as it stands. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+export async function accessibilityViolations(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page })
     .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
     .analyze()

@@ -19,11 +19,11 @@ export interface TestDatabase {
   /** Another one with the same in it, while nobody is connected to this one; gone with this one. */
   copy(): Promise<TestDatabase>
   /** Runs a statement behind the server's back, with `?` for values; answers the rows. */
-  sql(text: string, ...values: SQLInputValue[]): Promise<Row[]>
+  query(text: string, ...values: SQLInputValue[]): Promise<Row[]>
   /** The same for a statement that changes rows; answers how many. */
-  change(text: string, ...values: SQLInputValue[]): Promise<number>
+  execute(text: string, ...values: SQLInputValue[]): Promise<number>
   /** Every octet that is stored. */
-  content(): Promise<string>
+  dump(): Promise<string>
   /** Lets nobody else write until it is released; reading goes on. */
   lockWrites(): Promise<{ release(): Promise<void> }>
   /** Takes the database away from everybody. */
@@ -53,11 +53,11 @@ async function sqlite(): Promise<TestDatabase> {
       withFile(file, (database) => database.prepare('vacuum into ?').run(fileOf(other)))
       return other
     },
-    sql: async (text, ...values) =>
+    query: async (text, ...values) =>
       withFile(file, (database) => database.prepare(text).all(...values)),
-    change: async (text, ...values) =>
+    execute: async (text, ...values) =>
       withFile(file, (database) => Number(database.prepare(text).run(...values).changes)),
-    async content() {
+    async dump() {
       return [file, `${file}-wal`].map((name) => readFileSync(name, 'latin1')).join('')
     },
     async lockWrites() {
@@ -123,12 +123,12 @@ async function createPostgresDatabase(template: string): Promise<TestDatabase> {
       others.push(other)
       return other
     },
-    sql: (text, ...values) => connected(name, (client) => rowsOf(client, text, values)),
-    change: async (text, ...values) => {
+    query: (text, ...values) => connected(name, (client) => rowsOf(client, text, values)),
+    execute: async (text, ...values) => {
       const { rowCount } = await connected(name, (client) => client.query(numbered(text), values))
       return rowCount ?? 0
     },
-    async content() {
+    async dump() {
       const tables = await connected(name, (client) =>
         rowsOf(client, "select tablename from pg_tables where schemaname = 'public'", []),
       )

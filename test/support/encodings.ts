@@ -4,7 +4,7 @@ const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16()
 export const base64 = (text: string | Buffer) => Buffer.from(text as string).toString('base64')
 
 /** Ways in which a PEM text may come. */
-export const wrappings: Record<string, (text: string) => string> = {
+export const encodings: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
   CRLF: (text) => text.replaceAll('\n', '\r\n'),
   'CR only': (text) => text.replaceAll('\n', '\r'),

@@ -8,7 +8,7 @@ export interface ReceivedEvent {
 }
 
 /** A reader of server-sent events (HTML Living Standard, section 9.2). */
-export interface EventReader {
+export interface EventStream {
   status: number
   headers: Headers
   /** All events so far. */
@@ -16,16 +16,16 @@ export interface EventReader {
   /** The text as it came. */
   text(): string
   /** Resolves once there are so many events. */
-  until(count: number): Promise<ReceivedEvent[]>
+  waitForEvents(count: number): Promise<ReceivedEvent[]>
   /** Resolves when the stream is over: `true` where it was ended, `false` where it was cut. */
-  ended: Promise<boolean>
-  leave(): void
+  endedCleanly: Promise<boolean>
+  close(): void
 }
 
-export async function readEvents(
+export async function openEventStream(
   url: string,
   headers: Record<string, string>,
-): Promise<EventReader> {
+): Promise<EventStream> {
   const leaving = new AbortController()
   const answer = await fetch(url, {
     headers: { accept: 'text/event-stream', ...headers },
@@ -52,19 +52,19 @@ export async function readEvents(
       over = true
     }
   }
-  const ended = read()
+  const endedCleanly = read()
   return {
     status: answer.status,
     headers: answer.headers,
     events,
     text: () => text,
-    async until(count) {
+    async waitForEvents(count) {
       while (events.length < count && !over) await delay(5)
       if (events.length < count) throw new Error(`the stream ended after ${events.length} events`)
       return events
     },
-    ended,
-    leave: () => leaving.abort(),
+    endedCleanly,
+    close: () => leaving.abort(),
   }
 }
 

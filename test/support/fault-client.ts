@@ -3,29 +3,36 @@ import { chownSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { ServerProcess } from './server.ts'
 
-export interface Answer {
+export interface ServerResponse {
   status: number
   headers: Headers
   text: string
   /** Milliseconds. */
-  took: number
+  ms: number
 }
 
 /** What a test asks of a server process, with one API key. */
-export interface Client {
+export interface ServerClient {
   /** Undefined where the connection failed: nobody knows what became of the request. */
-  send(method: string, path: string, body?: object): Promise<Answer | undefined>
+  send(method: string, path: string, body?: object): Promise<ServerResponse | undefined>
   /** Registers a new key; the kid where it was acknowledged. */
   create(project?: string): Promise<string | undefined>
   kids(project?: string): Promise<string[]>
-  jwks(project?: string): Promise<Answer | undefined>
-  health(which: 'live' | 'ready'): Promise<Answer | undefined>
+  jwks(project?: string): Promise<ServerResponse | undefined>
+  health(which: 'live' | 'ready'): Promise<ServerResponse | undefined>
 }
 
 const keysOf = (project: string) => `/v1/projects/${project}/jwt-keys`
 
-export function clientOf(server: Pick<ServerProcess, 'url'>, apiKey: string): Client {
-  async function send(method: string, path: string, body?: object): Promise<Answer | undefined> {
+export function createServerClient(
+  server: Pick<ServerProcess, 'url'>,
+  apiKey: string,
+): ServerClient {
+  async function send(
+    method: string,
+    path: string,
+    body?: object,
+  ): Promise<ServerResponse | undefined> {
     const began = performance.now()
     try {
       const response = await fetch(server.url + path, {
@@ -35,7 +42,7 @@ export function clientOf(server: Pick<ServerProcess, 'url'>, apiKey: string): Cl
       })
       const text = await response.text()
       const { status, headers } = response
-      return { status, headers, text, took: performance.now() - began }
+      return { status, headers, text, ms: performance.now() - began }
     } catch {
       return undefined
     }
@@ -63,7 +70,7 @@ export function freshPem(): string {
 }
 
 /** Limits that are no matter here. */
-export const roomy = {
+export const highLimits = {
   PUBRING_MAX_KEYS_PER_PROJECT: '10000',
   PUBRING_MAX_JWKS_BYTES: '16777216',
   PUBRING_LOG_LEVEL: 'warn',
@@ -73,17 +80,17 @@ export const roomy = {
  * A user who is not root: for root no file is forbidden. Undefined where the tests run as such a one
  * already.
  */
-export function ordinaryUser(): number | undefined {
+export function unprivilegedUid(): number | undefined {
   return process.getuid?.() === 0 ? 65_534 : undefined
 }
 
 /** Gives the folder to the ordinary user. */
-export function giveAway(folder: string): void {
-  const uid = ordinaryUser()
+export function chownToUnprivileged(folder: string): void {
+  const uid = unprivilegedUid()
   if (uid !== undefined) chownSync(folder, uid, uid)
 }
 
 /** The code of the problem that the answer is. */
-export function codeOf(answer: Answer | undefined): string {
+export function problemCode(answer: ServerResponse | undefined): string {
   return JSON.parse(answer?.text ?? '{}').code
 }

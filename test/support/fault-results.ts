@@ -19,7 +19,7 @@ export function recordFault(result: FaultResult): void {
 }
 
 /** How many of those that were acknowledged are not there. */
-export function lostOf(acknowledged: readonly string[], found: readonly string[]): number {
+export function countLost(acknowledged: readonly string[], found: readonly string[]): number {
   const there = new Set(found)
   return acknowledged.filter((one) => !there.has(one)).length
 }

@@ -43,7 +43,7 @@ export function publicDerOf(name: string): Buffer {
 }
 
 /** Every form of a private key that the platform writes. */
-export function formsOf(
+export function privateKeyForms(
   name: string,
   { privateKey }: Pair = pairOf(name),
 ): { form: string; der: Buffer; label: string }[] {

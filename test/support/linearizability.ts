@@ -41,7 +41,7 @@ export interface History {
 }
 
 /** The first thing that cannot have happened; undefined where all can. */
-export function violation(history: History): string | undefined {
+export function findViolation(history: History): string | undefined {
   const places = placesOf(history)
   return (
     lostOrReordered(history, places) ??

@@ -15,7 +15,7 @@ export interface WatchedKeySet {
   keys: ProjectKeySet
   states: KeySetState[]
   /** Resolves once it is in such a state, or tells of one. */
-  until(isIt: (state: KeySetState) => boolean): Promise<void>
+  waitForState(isIt: (state: KeySetState) => boolean): Promise<void>
 }
 
 const opened: ProjectKeySet[] = []
@@ -28,12 +28,12 @@ export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKey
   const states: KeySetState[] = []
   const keys = projectKeySet(url, { ...options, onChange: (state) => states.push(state) })
   opened.push(keys)
-  const until = async (isIt: (state: KeySetState) => boolean) => {
+  const waitForState = async (isIt: (state: KeySetState) => boolean) => {
     const seen = states.length
     const isReached = () => isIt(keys.state()) || states.slice(seen).some(isIt)
     await vi.waitUntil(isReached, { timeout: 20_000, interval: 5 })
   }
-  return { keys, states, until }
+  return { keys, states, waitForState }
 }
 
 /** A registered key and a token that is signed with it. */
@@ -43,7 +43,7 @@ export interface SignedToken {
 }
 
 /** Registers a new key in the project of the app, and signs with it. */
-export async function signedToken(
+export async function registerAndSign(
   server: TestApp,
   algorithm: Algorithm = 'ES256',
   options: { project?: string; alg?: JwsAlgorithm; expireTime?: string } = {},
@@ -57,14 +57,17 @@ export async function signedToken(
   return { kid, token: signToken(privateKey, { alg, kid }, { sub: 'alice' }) }
 }
 
-export async function switchKey(server: TestApp, kid: string, active: boolean): Promise<void> {
+export async function setActive(server: TestApp, kid: string, active: boolean): Promise<void> {
   const path = `/v1/projects/${server.project.id}/jwt-keys/${kid}`
   const answer = await server.send('PATCH', path, { body: { active } })
   expect(answer.statusCode).toBe(200)
 }
 
 /** The claims of the token, or the code of what jose throws. */
-export async function verdict(keys: ProjectKeySet, token: string): Promise<JWTPayload | string> {
+export async function verifyResult(
+  keys: ProjectKeySet,
+  token: string,
+): Promise<JWTPayload | string> {
   try {
     return (await jwtVerify(token, keys)).payload
   } catch (error) {

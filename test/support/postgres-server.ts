@@ -24,7 +24,7 @@ export interface PostgresServer {
   /** `postgres://…` of a database on it. */
   url(database?: string): string
   /** Runs statements as the superuser; answers the rows of the last one. */
-  run(sql: string, database?: string): Promise<Record<string, unknown>[]>
+  query(sql: string, database?: string): Promise<Record<string, unknown>[]>
   start(): Promise<void>
   /** SIGINT ends sessions, SIGQUIT ends them without a word, SIGKILL is a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>
@@ -32,7 +32,7 @@ export interface PostgresServer {
   signal(name: NodeJS.Signals): void
   configure(lines: string): void
   /** Replaces `pg_hba.conf`; it counts after a reload. */
-  allow(lines: string): void
+  writeHba(lines: string): void
   log(): string
   /** Stops it and deletes its folder. */
   remove(): Promise<void>
@@ -67,7 +67,7 @@ function serverUser(): { uid: number; gid: number } | undefined {
 }
 
 /** Makes the file the property of whom the servers run as. */
-export function giveToServer(file: string): void {
+export function chownToPostgres(file: string): void {
   const user = serverUser()
   if (user !== undefined) chownSync(file, user.uid, user.gid)
 }
@@ -76,18 +76,18 @@ export function giveToServer(file: string): void {
 export async function createPostgres(settings = ''): Promise<PostgresServer> {
   const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
   const folder = join(parent, 'data')
-  giveToServer(parent)
+  chownToPostgres(parent)
   const { initdb } = await programs()
   execFileSync(
     initdb,
     ['-D', folder, '-U', superuser, '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
     { ...serverUser(), stdio: 'pipe' },
   )
-  return serverIn(folder, settings)
+  return openPostgresFolder(folder, settings)
 }
 
 /** A server over files that are there: made by `createPostgres`, or copied from one. */
-export async function serverIn(folder: string, settings = ''): Promise<PostgresServer> {
+export async function openPostgresFolder(folder: string, settings = ''): Promise<PostgresServer> {
   const port = await freePort()
   const { postgres } = await programs()
   let child: ChildProcess | undefined
@@ -97,7 +97,7 @@ export async function serverIn(folder: string, settings = ''): Promise<PostgresS
   function configure(lines: string): void {
     appendFileSync(join(folder, 'postgresql.conf'), `\n${lines}\n`)
   }
-  async function run(sql: string, database = superuser): Promise<Record<string, unknown>[]> {
+  async function query(sql: string, database = superuser): Promise<Record<string, unknown>[]> {
     const client = new pg.Client({ host: '127.0.0.1', port, user: superuser, database })
     client.on('error', () => {})
     await client.connect()
@@ -112,9 +112,9 @@ export async function serverIn(folder: string, settings = ''): Promise<PostgresS
     port,
     folder,
     url: (database = superuser) => `postgres://${superuser}@127.0.0.1:${port}/${database}`,
-    run,
+    query,
     configure,
-    allow: (lines) => writeFileSync(join(folder, 'pg_hba.conf'), lines),
+    writeHba: (lines) => writeFileSync(join(folder, 'pg_hba.conf'), lines),
     log: () => output,
     async start() {
       const socket = ['-c', 'unix_socket_directories=', '-c', 'listen_addresses=127.0.0.1']
@@ -128,7 +128,7 @@ export async function serverIn(folder: string, settings = ''): Promise<PostgresS
       })
       await accepting(
         started,
-        () => run('select 1'),
+        () => query('select 1'),
         () => output,
       )
     },

@@ -31,7 +31,7 @@ let server: PostgresServer | undefined
 export async function setup(project: TestProject): Promise<void> {
   server = await createPostgres(careless)
   await server.start()
-  await server.run(
+  await server.query(
     `create database ${templateDatabase} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,
   )
   const store = await openPostgresStore({ url: server.url(templateDatabase) })

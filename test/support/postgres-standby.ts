@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { giveToServer, type PostgresServer, serverIn } from './postgres-server.ts'
+import { chownToPostgres, openPostgresFolder, type PostgresServer } from './postgres-server.ts'
 
 /** What a primary with a standby needs; the rest of its settings are PostgreSQL's own. */
 export const primarySettings = `wal_level = replica
@@ -22,15 +22,18 @@ export async function addSynchronousStandby(primary: PostgresServer): Promise<Po
   chmodSync(parent, 0o711)
   const label = await backup(primary, () => execFileSync('cp', ['-a', primary.folder, folder]))
   writeFileSync(join(folder, 'backup_label'), label)
-  giveToServer(join(folder, 'backup_label'))
+  chownToPostgres(join(folder, 'backup_label'))
   rmSync(join(folder, 'postmaster.pid'), { force: true })
   writeFileSync(join(folder, 'standby.signal'), '')
-  giveToServer(join(folder, 'standby.signal'))
+  chownToPostgres(join(folder, 'standby.signal'))
   const origin = `host=127.0.0.1 port=${primary.port} user=postgres application_name=standby`
-  const standby = await serverIn(folder, `primary_conninfo = '${origin}'\nhot_standby = on`)
+  const standby = await openPostgresFolder(
+    folder,
+    `primary_conninfo = '${origin}'\nhot_standby = on`,
+  )
   await standby.start()
-  await primary.run("alter system set synchronous_standby_names = 'standby'")
-  await primary.run('select pg_reload_conf()')
+  await primary.query("alter system set synchronous_standby_names = 'standby'")
+  await primary.query('select pg_reload_conf()')
   await streaming(primary)
   return standby
 }
@@ -50,7 +53,7 @@ async function backup(primary: PostgresServer, copy: () => void): Promise<string
 
 async function streaming(primary: PostgresServer): Promise<void> {
   for (let tries = 0; tries < 200; tries += 1) {
-    const [row] = await primary.run('select sync_state from pg_stat_replication')
+    const [row] = await primary.query('select sync_state from pg_stat_replication')
     if (row?.sync_state === 'sync') return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

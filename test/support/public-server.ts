@@ -17,7 +17,7 @@ export interface PublicServer {
   issuer(project: string): Promise<string>
   register(issuer: string, algorithm: Algorithm, key: TestKey): Promise<RegisteredKey>
   /** Resolves when the key is no longer in the published set. */
-  switchOff(key: RegisteredKey): Promise<void>
+  deactivate(key: RegisteredKey): Promise<void>
   close(): Promise<void>
 }
 
@@ -26,7 +26,7 @@ export async function startPublicServer(): Promise<PublicServer> {
   const { folder, remove } = temporaryFolder()
   const proxy = await startTlsProxy()
   const server = await startServer(folder, { PUBRING_PUBLIC_URL: proxy.url })
-  proxy.passOnTo(server.url)
+  proxy.forwardTo(server.url)
   async function api(method: string, path: string, body: unknown) {
     const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
     const request = { method, headers, body: JSON.stringify(body) }
@@ -45,7 +45,7 @@ export async function startPublicServer(): Promise<PublicServer> {
       const { kid } = await api('POST', `/${projectOf(issuer)}/jwt-keys`, body)
       return { ...key, algorithm, kid: String(kid), issuer }
     },
-    async switchOff(key) {
+    async deactivate(key) {
       await api('PATCH', `/${projectOf(key.issuer)}/jwt-keys/${key.kid}`, { active: false })
       await vi.waitUntil(async () => !(await isPublished(key)), { timeout: 5_000 })
     },
@@ -73,12 +73,12 @@ async function isPublished({ issuer, kid }: RegisteredKey): Promise<boolean> {
 }
 
 /** Resolves when all of the keys are in the published set. */
-export async function published(...keys: RegisteredKey[]): Promise<void> {
+export async function waitUntilPublished(...keys: RegisteredKey[]): Promise<void> {
   for (const key of keys) await vi.waitUntil(() => isPublished(key), { timeout: 5_000 })
 }
 
 /** A token that is good for a year, signed by the key as its algorithm (or another one) says. */
-export function tokenOf(key: RegisteredKey, alg: JwsAlgorithm = jwsAlgorithm(key.algorithm)) {
+export function issueToken(key: RegisteredKey, alg: JwsAlgorithm = jwsAlgorithm(key.algorithm)) {
   const iat = Math.floor(Date.now() / 1000) - 1
   const claims = { iss: key.issuer, aud: audience, sub: 'alice', nonce, iat, exp: iat + 31_536_000 }
   return signToken(key.privateKey, { alg, kid: key.kid }, claims)

@@ -14,7 +14,7 @@ interface KeyMembers {
 }
 
 /** Registers a fresh P-256 key, or the one given; answers its kid. */
-export async function register(
+export async function registerKey(
   server: TestApp,
   members: KeyMembers = {},
   url = keysUrl,
@@ -26,7 +26,7 @@ export async function register(
   return answer.json().kid
 }
 
-export async function change(
+export async function patchKey(
   server: TestApp,
   kid: string,
   patch: object,
@@ -53,7 +53,7 @@ export async function newProject(server: TestApp, name: string): Promise<TestPro
 }
 
 /** What another process does to the key: straight to the store, past the copies of this one. */
-export async function changeElsewhere(
+export async function patchKeyInStore(
   server: TestApp,
   projectId: string,
   kid: string,

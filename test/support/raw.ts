@@ -6,7 +6,7 @@ export interface RawConnection {
   /** All that came so far. */
   received(): string
   /** Resolves with all that came, once the text fits. */
-  until(pattern: RegExp): Promise<string>
+  waitFor(pattern: RegExp): Promise<string>
   /** Resolves with all that came, once the server has closed. */
   closed: Promise<string>
 }
@@ -25,7 +25,7 @@ export function rawConnection(address: string): RawConnection {
   return {
     socket,
     received: () => text,
-    until: (pattern) =>
+    waitFor: (pattern) =>
       new Promise((resolve, reject) => {
         const look = () => {
           if (!pattern.test(text)) return
@@ -41,7 +41,7 @@ export function rawConnection(address: string): RawConnection {
 }
 
 /** A request's head, or a whole request without a body. */
-export function lines(...all: string[]): string {
+export function requestHead(...all: string[]): string {
   return `${all.join('\r\n')}\r\n\r\n`
 }
 

@@ -2,10 +2,10 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey } from './pem.ts'
-import { jsonOf, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './server.ts'
+import { readJson, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './server.ts'
 
 /** What one request came to; status 0: no answer. */
-export interface Answer {
+export interface CallResult {
   status: number
   body: string
   ms: number
@@ -15,7 +15,7 @@ export interface Answer {
 export interface Replica extends ServerProcess {
   apiKey: string
   /** With the admin API key. */
-  call(method: string, path: string, body?: unknown): Promise<Answer>
+  call(method: string, path: string, body?: unknown): Promise<CallResult>
 }
 
 /** Server processes on one database. */
@@ -28,7 +28,7 @@ export interface Replicas {
   close(): Promise<void>
 }
 
-const roomy = {
+const highLimits = {
   PUBRING_MAX_KEYS_PER_PROJECT: '10000',
   PUBRING_MAX_JWKS_BYTES: '16777216',
   PUBRING_LOG_LEVEL: 'warn',
@@ -43,7 +43,7 @@ export function createReplicas(databaseUrl: string): Replicas {
     const where = join(folder, String(all.length))
     mkdirSync(where)
     const server = await spawnServer(where, {
-      ...roomy,
+      ...highLimits,
       PUBRING_DATABASE_URL: databaseUrl,
       PUBRING_ADMIN_API_KEY: apiKey,
       ...env,
@@ -97,7 +97,7 @@ export function createKey(
   replica: Replica,
   project: string,
   publicKeyPem = ecKey().publicKeyPem,
-): Promise<Answer> {
+): Promise<CallResult> {
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem }
   return replica.call('POST', `/v1/projects/${project}/jwt-keys`, body)
 }
@@ -116,6 +116,6 @@ export async function kidsOf(replica: Replica, project: string): Promise<string[
 
 export async function publishedKids(replica: Replica, project: string): Promise<string[]> {
   const response = await fetch(`${replica.url}/v1/projects/${project}/.well-known/jwks.json`)
-  const { keys } = await jsonOf<{ keys: { kid: string }[] }>(response)
+  const { keys } = await readJson<{ keys: { kid: string }[] }>(response)
   return keys.map(({ kid }) => kid)
 }

@@ -21,7 +21,7 @@ export async function freePort(): Promise<number> {
 }
 
 /** For a server that is asked one thing after the other: a busy machine is no reason to refuse. */
-export const patient = { PUBRING_OVERLOAD_LAG: '0' }
+export const withoutOverloadCheck = { PUBRING_OVERLOAD_LAG: '0' }
 
 /** How the process is started, where that is not as usual. */
 export interface Launch {
@@ -53,7 +53,7 @@ export function temporaryFolder(): { folder: string; remove(): void } {
   return {
     folder,
     remove() {
-      const texts = leftIn(folder)
+      const texts = outputsAndDatabases(folder)
       rmSync(folder, { recursive: true, force: true })
       expectNoSecret(texts)
     },
@@ -61,7 +61,7 @@ export function temporaryFolder(): { folder: string; remove(): void } {
 }
 
 /** All that servers left in the folder and below: what they printed, and their database files. */
-export function leftIn(folder: string): Record<string, string> {
+export function outputsAndDatabases(folder: string): Record<string, string> {
   const databases = globSync(join(folder, '**/*.db{,-wal}'))
   const printed = outputs.filter((each) => each.folder.startsWith(folder))
   return Object.fromEntries([
@@ -152,6 +152,6 @@ export async function startServer(
 }
 
 /** The body of an answer, whose shape the caller states. */
-export async function jsonOf<Shape>(response: Response): Promise<Shape> {
+export async function readJson<Shape>(response: Response): Promise<Shape> {
   return (await response.json()) as Shape
 }

@@ -7,7 +7,7 @@ import type { Launch } from './server.ts'
  * many megabytes. Linux: root may do that, and others where the system lets them have user
  * namespaces.
  */
-export function smallDisk(megabytes: number): Launch {
+export function launchOnSmallDisk(megabytes: number): Launch {
   const isRoot = process.getuid?.() === 0
   const user = isRoot ? [] : ['--user', '--map-root-user']
   const options = `size=${megabytes}m,mode=700`
@@ -16,7 +16,7 @@ export function smallDisk(megabytes: number): Launch {
 }
 
 /** The data folder as the process sees it. */
-export function seenBy(pid: number, folder: string): string {
+export function dataFolderOf(pid: number, folder: string): string {
   return join(`/proc/${pid}/root`, folder, 'data')
 }
 

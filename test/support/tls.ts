@@ -13,7 +13,7 @@ export interface TlsProxy {
   /** Its certificate, as PEM. */
   cert: string
   /** Where what arrives is passed on to: `http://127.0.0.1:PORT`. */
-  passOnTo(origin: string): void
+  forwardTo(origin: string): void
   close(): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export async function startTlsProxy(): Promise<TlsProxy> {
   return {
     url: `https://localhost:${address.port}`,
     cert,
-    passOnTo(origin) {
+    forwardTo(origin) {
       target = origin
     },
     async close() {

@@ -8,7 +8,7 @@ import {
 import type { HttpOptions } from '../../src/http/options.ts'
 import { startApp, type TestApp } from './app.ts'
 import type { TestKey } from './pem.ts'
-import { register } from './publishing.ts'
+import { registerKey } from './publishing.ts'
 import { jwsAlgorithm, keyFor, signToken } from './tokens.ts'
 
 /** When the checks take place: far enough ahead that nothing made in this run is younger. */
@@ -44,7 +44,10 @@ export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise
     const key = keyFor(algorithm)
     const { publicKeyPem } = key
     const name = `a key for ${algorithm}`
-    keys.set(algorithm, { ...key, kid: await register(server, { name, algorithm, publicKeyPem }) })
+    keys.set(algorithm, {
+      ...key,
+      kid: await registerKey(server, { name, algorithm, publicKeyPem }),
+    })
   }
   function keyOf(algorithm: Algorithm) {
     const key = keys.get(algorithm)

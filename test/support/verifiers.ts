@@ -70,7 +70,7 @@ function verifyWith(
 }
 
 /** What the verifier says against the token; empty where it takes it. */
-export function objection(verify: Verify, token: string): Promise<string> {
+export function verifyError(verify: Verify, token: string): Promise<string> {
   return verify(token).then(
     () => '',
     (error: Error) => `${error.message} ${error.cause instanceof Error ? error.cause.message : ''}`,

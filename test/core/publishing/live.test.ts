@@ -192,8 +192,8 @@ test('a request that is held with an older state than the group has seen is answ
 test('another history with the same revision is published as soon as any change', async () => {
   expect(await published()).not.toBe('{"keys":[]}')
   // A fail-over lost changes of the old primary: another change has their revision now.
-  await opened.database.sql('UPDATE jwt_key SET enabled = 0')
-  await opened.database.sql('UPDATE ledger SET hash = ?', 'f'.repeat(64))
+  await opened.database.query('UPDATE jwt_key SET enabled = 0')
+  await opened.database.query('UPDATE ledger SET hash = ?', 'f'.repeat(64))
   clock.advance(1_000)
   expect(await published()).toBe('{"keys":[]}')
 })

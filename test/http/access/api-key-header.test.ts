@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { privatePem, rsaKey } from '../../support/pem.ts'
-import { lines, rawConnection } from '../../support/raw.ts'
+import { rawConnection, requestHead } from '../../support/raw.ts'
 
 let server: TestApp
 let address: string
@@ -16,7 +16,7 @@ afterAll(() => server.close())
 async function ask(...headers: string[]): Promise<[number, string?]> {
   const request = ['GET /v1/projects HTTP/1.1', 'Host: x', 'Connection: close', ...headers]
   const connection = rawConnection(address)
-  connection.socket.write(Buffer.from(lines(...request), 'latin1'))
+  connection.socket.write(Buffer.from(requestHead(...request), 'latin1'))
   const answer = await connection.closed
   const [, code] = /"code":"(\w+)"/.exec(answer) ?? []
   const status = Number(answer.split(' ')[1])

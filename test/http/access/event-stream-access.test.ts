@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
-import { type EventReader, readEvents } from '../../support/event-source.ts'
+import { type EventStream, openEventStream } from '../../support/event-source.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -14,11 +14,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const readers: EventReader[] = []
+const readers: EventStream[] = []
 afterEach(async () => {
   for (const reader of readers.splice(0)) {
-    reader.leave()
-    await reader.ended
+    reader.close()
+    await reader.endedCleanly
   }
   await delay(50)
 })
@@ -26,8 +26,8 @@ afterEach(async () => {
 async function open(
   headers: Record<string, string> = {},
   url = '/v1/projects/payments/events',
-): Promise<EventReader> {
-  const reader = await readEvents(base + url, { 'x-api-key': server.admin, ...headers })
+): Promise<EventStream> {
+  const reader = await openEventStream(base + url, { 'x-api-key': server.admin, ...headers })
   readers.push(reader)
   return reader
 }
@@ -42,13 +42,13 @@ const within = async (ms: number, ended: Promise<boolean>) =>
   Promise.race([ended, delay(ms).then(() => 'open')])
 
 describe('an API key that no longer lets in closes its streams within a second', () => {
-  async function reader(): Promise<{ reader: EventReader; id: string }> {
+  async function reader(): Promise<{ reader: EventStream; id: string }> {
     const secret = await server.apiKey('reader')
     const { id } = (
       await server.send('GET', '/v1/api-keys/self', { headers: { 'x-api-key': secret } })
     ).json()
     const opened = await open({ 'x-api-key': secret })
-    await opened.until(1)
+    await opened.waitForEvents(1)
     return { reader: opened, id }
   }
   const update = (id: string, patch: { active?: boolean; expireTime?: string }) =>
@@ -63,22 +63,22 @@ describe('an API key that no longer lets in closes its streams within a second',
     const { reader: revoked, id } = await reader()
     const other = await open()
     await update(id, { active: false })
-    expect(await within(1_000, revoked.ended)).toBe(false)
-    expect(await within(400, other.ended)).toBe('open')
+    expect(await within(1_000, revoked.endedCleanly)).toBe(false)
+    expect(await within(400, other.endedCleanly)).toBe('open')
   })
 
   test('deleted', async () => {
     const { reader: revoked, id } = await reader()
     await server.context.store.commit({ type: 'api_key.delete', origin: elsewhere(), id })
-    expect(await within(1_000, revoked.ended)).toBe(false)
+    expect(await within(1_000, revoked.endedCleanly)).toBe(false)
   })
 
   test('expired, by a time that was set while it read', async () => {
     const { reader: revoked, id } = await reader()
     await update(id, { expireTime: new Date(clock.now() + 60_000).toISOString() })
-    expect(await within(600, revoked.ended)).toBe('open')
+    expect(await within(600, revoked.endedCleanly)).toBe('open')
     clock.advance(60_000)
-    expect(await within(1_000, revoked.ended)).toBe(false)
+    expect(await within(1_000, revoked.endedCleanly)).toBe(false)
   })
 
   test('demoted: an admin of all projects who becomes a reader leaves the registry’s ledger', async () => {
@@ -92,7 +92,7 @@ describe('an API key that no longer lets in closes its streams within a second',
       id,
       patch: { role: 'reader' },
     })
-    expect(await within(1_000, system.ended)).toBe(false)
-    expect(await within(400, project.ended)).toBe('open')
+    expect(await within(1_000, system.endedCleanly)).toBe(false)
+    expect(await within(400, project.endedCleanly)).toBe('open')
   })
 })

@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
-import { type EventReader, readEvents } from '../../support/event-source.ts'
-import { change, register } from '../../support/publishing.ts'
-import { lines, rawConnection } from '../../support/raw.ts'
+import { type EventStream, openEventStream } from '../../support/event-source.ts'
+import { patchKey, registerKey } from '../../support/publishing.ts'
+import { rawConnection, requestHead } from '../../support/raw.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -16,11 +16,11 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-const readers: EventReader[] = []
+const readers: EventStream[] = []
 afterEach(async () => {
   for (const reader of readers.splice(0)) {
-    reader.leave()
-    await reader.ended
+    reader.close()
+    await reader.endedCleanly
   }
   await delay(50)
 })
@@ -28,8 +28,8 @@ afterEach(async () => {
 async function open(
   headers: Record<string, string> = {},
   url = '/v1/projects/payments/events',
-): Promise<EventReader> {
-  const reader = await readEvents(base + url, { 'x-api-key': server.admin, ...headers })
+): Promise<EventStream> {
+  const reader = await openEventStream(base + url, { 'x-api-key': server.admin, ...headers })
   readers.push(reader)
   return reader
 }
@@ -52,11 +52,11 @@ describe('a stream', () => {
       'content-type': 'text/event-stream',
       'cache-control': 'no-store',
     })
-    const kid = await register(server)
-    await reader.until(2)
+    const kid = await registerKey(server)
+    await reader.waitForEvents(2)
     const began = performance.now()
-    await change(server, kid, { active: false })
-    const events = await reader.until(3)
+    await patchKey(server, kid, { active: false })
+    const events = await reader.waitForEvents(3)
     expect(performance.now() - began).toBeLessThan(1_000)
     const pages = (await server.send('GET', '/v1/projects/payments/events')).json()
     expect(events.map(({ data }) => data)).toEqual(pages)
@@ -75,7 +75,7 @@ describe('a stream', () => {
       projectId: server.project.id,
       name: 'payments-2',
     })
-    const [event] = await reader.until(1)
+    const [event] = await reader.waitForEvents(1)
     expect(performance.now() - began).toBeLessThan(1_000)
     expect(event?.event).toBe('project.renamed')
     await server.send('PATCH', '/v1/projects/payments-2', { body: { name: 'payments' } })
@@ -85,7 +85,7 @@ describe('a stream', () => {
     const at = await revision()
     const url = (after: number) => `/v1/projects/payments/events?after=${after}`
     const first = async (headers: Record<string, string>, after: number) =>
-      (await (await open(headers, url(after))).until(1))[0]?.id
+      (await (await open(headers, url(after))).waitForEvents(1))[0]?.id
     expect(await first({}, at - 1)).toBe(String(at))
     expect(await first({ 'last-event-id': String(at - 2) }, 0)).toBe(String(at - 1))
     expect(await first({ 'last-event-id': '' }, at - 1)).toBe(String(at))
@@ -101,23 +101,23 @@ describe('a stream', () => {
   })
 
   test('two readers who come and go get the same events in the same order, without a gap', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const from = await revision()
     const writing = (async () => {
-      for (let i = 0; i < 150; i += 1) await change(server, kid, { label: `label ${i}` })
+      for (let i = 0; i < 150; i += 1) await patchKey(server, kid, { label: `label ${i}` })
     })()
     const steady = await open({ 'last-event-id': String(from) })
     const seen: string[] = []
     while (seen.length < 150) {
       const restless = await open({ 'last-event-id': seen.at(-1) ?? String(from) })
-      await restless.until(1)
+      await restless.waitForEvents(1)
       await delay(Math.random() * 40)
-      restless.leave()
-      await restless.ended
+      restless.close()
+      await restless.endedCleanly
       seen.push(...restless.events.map(({ id }) => id))
     }
     await writing
-    const events = await steady.until(150)
+    const events = await steady.waitForEvents(150)
     expect(events.map(({ id }) => id)).toEqual(
       Array.from({ length: 150 }, (_, i) => String(from + 1 + i)),
     )
@@ -141,9 +141,9 @@ describe('a stream', () => {
   test('ends after the event of its project’s deletion', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
     const reader = await open({}, '/v1/projects/doomed/events')
-    await reader.until(1)
+    await reader.waitForEvents(1)
     await server.send('DELETE', '/v1/projects/doomed')
-    expect(await within(1_000, reader.ended)).toBe(true)
+    expect(await within(1_000, reader.endedCleanly)).toBe(true)
     expect(reader.events.map(({ event }) => event)).toEqual(['project.created', 'project.deleted'])
   })
 
@@ -156,7 +156,7 @@ describe('a stream', () => {
       [7, []],
     ] as const) {
       const reader = await open({ 'last-event-id': String(after) }, `/v1/projects/${id}/events`)
-      expect(await within(1_000, reader.ended)).toBe(true)
+      expect(await within(1_000, reader.endedCleanly)).toBe(true)
       expect(reader.events.map(({ event }) => event)).toEqual(shown)
     }
   })
@@ -167,7 +167,7 @@ describe('a stream', () => {
     await server.send('POST', '/v1/projects', { body: { name: 'brief' } })
     await server.send('DELETE', '/v1/projects/brief')
     await server.send('POST', '/v1/projects', { body: { name: 'longer' } })
-    const events = await reader.until(3)
+    const events = await reader.waitForEvents(3)
     expect(events.map(({ event }) => event)).toEqual([
       'project.created',
       'project.deleted',
@@ -183,16 +183,16 @@ describe('bounds', () => {
     expect(beyond.status).toBe(503)
     expect(beyond.headers.get('retry-after')).toBe('10')
     expect(beyond.headers.get('content-type')).toBe('application/problem+json')
-    await beyond.ended
+    await beyond.endedCleanly
     expect(JSON.parse(beyond.text()).code).toBe('overloaded')
-    readers[0]?.leave()
+    readers[0]?.close()
     await delay(100)
     expect((await open()).status).toBe(200)
   })
 
   test('a reader who takes nothing is cut off after 10 seconds, and little is kept for it', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'verbose' } })
-    const kid = await register(server, {}, '/v1/projects/verbose/jwt-keys')
+    const kid = await registerKey(server, {}, '/v1/projects/verbose/jwt-keys')
     const { id: projectId } = (await server.send('GET', '/v1/projects/verbose')).json()
     // Some 14 MB, far more than the buffers of two sockets hold.
     const count = 1_500
@@ -215,8 +215,8 @@ describe('bounds', () => {
     slow.socket.pause()
     const request = ['GET /v1/projects/verbose/events HTTP/1.1', 'Host: x']
     const headers = ['Accept: text/event-stream', `X-Api-Key: ${server.admin}`]
-    slow.socket.write(lines(...request, ...headers))
-    await (await quick).until(count + 2)
+    slow.socket.write(requestHead(...request, ...headers))
+    await (await quick).waitForEvents(count + 2)
     await delay(500)
     clock.advance(10_000)
     await delay(500)
@@ -235,11 +235,11 @@ test('shutting down ends the streams as complete, and takes no time', async () =
   const address = await closing.listen()
   const headers = { 'x-api-key': closing.admin }
   const opened = await Promise.all(
-    Array.from({ length: 20 }, () => readEvents(`${address}/v1/events`, headers)),
+    Array.from({ length: 20 }, () => openEventStream(`${address}/v1/events`, headers)),
   )
-  await Promise.all(opened.map((reader) => reader.until(1)))
+  await Promise.all(opened.map((reader) => reader.waitForEvents(1)))
   const began = performance.now()
   await closing.close()
-  for (const reader of opened) expect(await reader.ended).toBe(true)
+  for (const reader of opened) expect(await reader.endedCleanly).toBe(true)
   expect(performance.now() - began).toBeLessThan(2_000)
 })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { keysUrl, register } from '../../support/publishing.ts'
+import { keysUrl, registerKey } from '../../support/publishing.ts'
 
 let time = Date.parse('2030-01-01T00:00:00.000Z')
 let server: TestApp
@@ -11,7 +11,7 @@ afterAll(() => server.close())
 
 test('a key that expires changes the list, the active list and the single read at that moment, without a change', async () => {
   const expireTime = new Date(time + 60_000).toISOString()
-  const kid = await register(server, { expireTime })
+  const kid = await registerKey(server, { expireTime })
   const one = async () => (await server.send('GET', `${keysUrl}/${kid}`)).json().active
   const all = async () => (await server.send('GET', keysUrl)).json()[0].active
   const active = async () => (await server.send('GET', `${keysUrl}?active=true`)).json().length

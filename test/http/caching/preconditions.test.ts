@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
-import { register } from '../../support/publishing.ts'
+import { registerKey } from '../../support/publishing.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -28,7 +28,7 @@ async function newApiKey(members: object = {}): Promise<{ url: string; secret: s
 }
 
 async function newKey(): Promise<string> {
-  const kid = await register(server, { active: false })
+  const kid = await registerKey(server, { active: false })
   return `/v1/projects/payments/jwt-keys/${kid}`
 }
 

@@ -6,12 +6,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
 import {
-  change,
-  changeElsewhere,
   jwksUrl,
   keysUrl,
   newProject,
-  register,
+  patchKey,
+  patchKeyInStore,
+  registerKey,
 } from '../../support/publishing.ts'
 
 const clock = testClock()
@@ -29,7 +29,7 @@ beforeAll(async () => {
       routed += 1
     })
   }
-  kid = await register(server, { name: 'ünïcode' })
+  kid = await registerKey(server, { name: 'ünïcode' })
 })
 afterAll(async () => {
   await other.close()
@@ -198,11 +198,11 @@ describe('is not given again', () => {
       return (await ask(server, url)).body.includes(kid)
     }
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
-    await changeElsewhere(server, server.project.id, kid, { active: false })
+    await patchKeyInStore(server, server.project.id, kid, { active: false })
     expect(await active(`${keysUrl}?active=true`)).toBe(false)
     clock.advance(500)
     expect(await active(jwksUrl)).toBe(false)
-    await change(server, kid, { active: true })
+    await patchKey(server, kid, { active: true })
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
   })
 
@@ -217,7 +217,7 @@ describe('is not given again', () => {
 
   test('while a key has less time left than the max-age: that falls second by second', async () => {
     const { keys, jwks } = await newProject(server, 'short-lived')
-    await register(server, { expireTime: new Date(clock.now() + 62_000).toISOString() }, keys)
+    await registerKey(server, { expireTime: new Date(clock.now() + 62_000).toISOString() }, keys)
     const maxAge = async () => (await ask(server, jwks)).headers['cache-control']
     expect(await maxAge()).toBe('public, max-age=60')
     clock.advance(2_400)

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
 import { ecKey } from '../../support/pem.ts'
-import { fetchJwks, keysUrl, kidsOf, register } from '../../support/publishing.ts'
+import { fetchJwks, keysUrl, kidsOf, registerKey } from '../../support/publishing.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -30,7 +30,7 @@ describe('If-Match', () => {
     ['the tag as a weak one', (tag: string) => `W/${tag}`, 412],
     ['the tag without quotes', (tag: string) => tag.replaceAll('"', ''), 412],
   ])('%s: PATCH', async (_name, header, status) => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const tag = String((await server.send('GET', address(kid))).headers.etag)
     const answer = await patch(kid, { label: 'matched' }, { 'if-match': header(tag) })
     expect(answer.statusCode).toBe(status)
@@ -51,14 +51,14 @@ describe('If-Match', () => {
   })
 
   test('an expiry that has passed is a change', async () => {
-    const kid = await register(server, { expireTime: soon(1_000) })
+    const kid = await registerKey(server, { expireTime: soon(1_000) })
     const tag = String((await server.send('GET', address(kid))).headers.etag)
     clock.advance(1_001)
     expect((await patch(kid, { label: 'x' }, { 'if-match': tag })).statusCode).toBe(412)
   })
 
   test('of 20 who changed the same state at once, exactly one succeeds', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const tag = String((await server.send('GET', address(kid))).headers.etag)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => patch(kid, { label: `l${i}` }, { 'if-match': tag })),
@@ -72,7 +72,7 @@ describe('If-Match', () => {
 })
 
 test('racing ON, OFF and a new label: all views agree at the end, and nothing is lost', async () => {
-  const kid = await register(server)
+  const kid = await registerKey(server)
   const updateTimes: string[] = []
   await Promise.all(
     Array.from({ length: 200 }, async (_, i) => {

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { wrappings } from '../../support/encodings.ts'
+import { encodings } from '../../support/encodings.ts'
 import { accepted, pem } from '../../support/intake.ts'
 import {
   expectNoEcho,
-  formsOf,
   freshPair,
   kindNames,
+  privateKeyForms,
   publicPemOf,
 } from '../../support/key-pairs.ts'
 
@@ -42,7 +42,7 @@ async function lastEvent(ledgerId: string): Promise<LedgerEvent | undefined> {
 /** A new pair: its private half in PEM, and the thumbprint of the public one. */
 function fresh(kind: string, index = 0) {
   const pair = freshPair(kind)
-  const form = formsOf(kind, pair)[index]
+  const form = privateKeyForms(kind, pair)[index]
   if (form === undefined) throw new Error(kind)
   const publicPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   const { thumbprint } = accepted(publicPem).key
@@ -50,7 +50,7 @@ function fresh(kind: string, index = 0) {
 }
 
 describe.each(kindNames)('a private key of the kind %s', (kind) => {
-  for (const [index, { form }] of formsOf(kind).entries()) {
+  for (const [index, { form }] of privateKeyForms(kind).entries()) {
     test(`${form}: is refused, kept nowhere, and told to the project's ledger`, async () => {
       const { der, text, thumbprint } = fresh(kind, index)
       const writer = await app.apiKey('writer', app.project.id)
@@ -81,7 +81,7 @@ describe.each(kindNames)('a private key of the kind %s', (kind) => {
     '%s: is refused as well',
     async (wrapping) => {
       const { text, thumbprint } = fresh(kind)
-      const refused = await post(keys('payments'), kind, wrappings[wrapping]?.(text) ?? '')
+      const refused = await post(keys('payments'), kind, encodings[wrapping]?.(text) ?? '')
       expect(refused.json().code).toBe('private_key_submitted')
       expect((await lastEvent(app.project.id))?.changes).toEqual({
         thumbprint: { to: thumbprint },
@@ -90,7 +90,7 @@ describe.each(kindNames)('a private key of the kind %s', (kind) => {
   )
 
   test('its public half is taken in no project from then on, and by no check', async () => {
-    const [form] = formsOf(kind)
+    const [form] = privateKeyForms(kind)
     await post(keys('payments'), kind, form === undefined ? '' : pem(form.der, form.label))
     for (const project of ['payments', elsewhere]) {
       const refused = await post(keys(project), kind, publicPemOf(kind))
@@ -137,7 +137,7 @@ describe('the check of a private key', () => {
   test('blocks the key of nobody who merely put its public half beside another secret', async () => {
     const victim = publicPemOf('Ed25519')
     const server = await startApp()
-    const [other] = formsOf('P-384')
+    const [other] = privateKeyForms('P-384')
     const pasted = victim + (other === undefined ? '' : pem(other.der, other.label))
     const body = { name: 'n', algorithm: 'Ed25519', publicKeyPem: pasted }
     expect((await server.send('POST', keys('payments'), { body })).statusCode).toBe(400)
@@ -170,7 +170,7 @@ describe('a private key in the wrong place', () => {
 
 test('a registered key whose private half was submitted is never switched on again', async () => {
   const pair = freshPair('P-256')
-  const [form] = formsOf('P-256', pair)
+  const [form] = privateKeyForms('P-256', pair)
   const publicKeyPem = pem(pair.publicKey.export({ format: 'der', type: 'spki' }))
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem }
   const { kid } = (await app.send('POST', keys('payments'), { body })).json()

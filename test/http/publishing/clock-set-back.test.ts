@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { keysUrl, register } from '../../support/publishing.ts'
+import { keysUrl, registerKey } from '../../support/publishing.ts'
 
 let shift = 0
 const clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
@@ -22,7 +22,7 @@ test.each([
   ['active', { active: false }],
   ['expireTime', { expireTime: '2999-01-01T00:00:00.000Z' }],
 ])('a key’s updateTime does not go back with the clock when its %s is changed', async (_, body) => {
-  const url = `${keysUrl}/${await register(server)}`
+  const url = `${keysUrl}/${await registerKey(server)}`
   const before = await read(url)
   shift = -hour
   const { updateTime } = (await patch(url, body)).json()
@@ -34,7 +34,7 @@ test.each([
 })
 
 test('a key’s updateTime goes on once the clock is past it again', async () => {
-  const url = `${keysUrl}/${await register(server)}`
+  const url = `${keysUrl}/${await registerKey(server)}`
   const { updateTime } = await read(url)
   shift = hour
   expect((await patch(url, { label: 'later' })).json().updateTime > updateTime).toBe(true)

@@ -3,14 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import {
-  change,
-  changeElsewhere,
   fetchJwks,
   jwksUrl,
   kidsOf,
   maxAgeOf,
   newProject,
-  register,
+  patchKey,
+  patchKeyInStore,
+  registerKey,
 } from '../../support/publishing.ts'
 
 const start = Date.parse('2030-01-01T00:00:00.000Z')
@@ -34,24 +34,24 @@ describe('what was acknowledged is published', () => {
     const { keys, jwks } = await newProject(server, 'acknowledged')
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
     expect(await published()).toEqual([])
-    const kid = await register(server, {}, keys)
+    const kid = await registerKey(server, {}, keys)
     for (let round = 0; round < 50; round += 1) {
       const active = round % 2 === 1
       expect(await published()).toEqual(active ? [] : [kid])
-      await change(server, kid, { active }, keys)
+      await patchKey(server, kid, { active }, keys)
       expect(await published()).toEqual(active ? [kid] : [])
     }
-    const second = await register(server, {}, keys)
+    const second = await registerKey(server, {}, keys)
     expect(await published()).toEqual([kid, second])
   })
 
   test('a change of another process is there within a second', async () => {
     const { id, keys, jwks } = await newProject(server, 'elsewhere')
-    const kid = await register(server, {}, keys)
+    const kid = await registerKey(server, {}, keys)
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
     expect(await published()).toEqual([kid])
     const began = performance.now()
-    await changeElsewhere(server, id, kid, { active: false })
+    await patchKeyInStore(server, id, kid, { active: false })
     while ((await published()).length > 0) await delay(10)
     expect(performance.now() - began).toBeLessThan(1_000)
   })
@@ -61,9 +61,9 @@ describe('expireTime', () => {
   test('at its very millisecond a key leaves list and JWKS, without a write', async () => {
     const { keys, jwks } = await newProject(server, 'expiring')
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
-    const stays = await register(server, {}, keys)
+    const stays = await registerKey(server, {}, keys)
     const expireTime = '2030-01-01T00:01:00.000Z'
-    const goes = await register(server, { expireTime }, keys)
+    const goes = await registerKey(server, { expireTime }, keys)
     const revision = async () => (await server.send('GET', '/v1/projects/expiring')).json().revision
     const before = await revision()
     time = Date.parse(expireTime) - 1
@@ -77,9 +77,9 @@ describe('expireTime', () => {
 
   test('no cached answer outlives it: max-age ends before, and is 0 right before', async () => {
     const { id, keys, jwks } = await newProject(server, 'ages')
-    await register(server, { expireTime: '2030-01-01T02:00:00.000Z' }, keys)
-    await register(server, { expireTime: '2030-01-01T01:00:00.000Z', active: false }, keys)
-    await register(server, { expireTime: '2030-01-01T00:02:00.000Z' }, keys)
+    await registerKey(server, { expireTime: '2030-01-01T02:00:00.000Z' }, keys)
+    await registerKey(server, { expireTime: '2030-01-01T01:00:00.000Z', active: false }, keys)
+    await registerKey(server, { expireTime: '2030-01-01T00:02:00.000Z' }, keys)
     const discovery = `/v1/projects/${id}/.well-known/openid-configuration`
     const maxAge = async () => {
       const [set, found] = [
@@ -115,10 +115,10 @@ describe('expireTime', () => {
 
   test('a key whose expireTime is cleared is published again at once', async () => {
     const { keys, jwks } = await newProject(server, 'cleared')
-    const kid = await register(server, { expireTime: '2030-01-01T00:00:01.000Z' }, keys)
+    const kid = await registerKey(server, { expireTime: '2030-01-01T00:00:01.000Z' }, keys)
     time += 2_000
     expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([])
-    await change(server, kid, { expireTime: null }, keys)
+    await patchKey(server, kid, { expireTime: null }, keys)
     const answer = await fetchJwks(server, {}, jwks)
     expect(kidsOf(answer.body)).toEqual([kid])
     expect(maxAgeOf(answer.headers)).toBe(60)
@@ -135,7 +135,7 @@ test('max-age is as configured, and may be 0', async () => {
 
 test('a writer toggles keys 20 times a second while 2,000 requests read: one tag is one document, each a state that existed, no fault', async () => {
   const base = await server.listen()
-  const kids = [await register(server), await register(server), await register(server)]
+  const kids = [await registerKey(server), await registerKey(server), await registerKey(server)]
   let state: string[] = [...kids]
   const states = new Set([JSON.stringify(state)])
   let reading = true
@@ -145,7 +145,7 @@ test('a writer toggles keys 20 times a second while 2,000 requests read: one tag
       const active = !state.includes(kid)
       state = kids.filter((each) => (each === kid ? active : state.includes(each)))
       states.add(JSON.stringify(state))
-      await change(server, kid, { active })
+      await patchKey(server, kid, { active })
       await delay(50)
     }
   })()

@@ -3,15 +3,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
 import {
-  change,
-  changeElsewhere,
   fetchJwks,
   jwksUrl,
   kidsOf,
   newProject,
-  register,
+  patchKey,
+  patchKeyInStore,
+  registerKey,
 } from '../../support/publishing.ts'
-import { lines, rawConnection } from '../../support/raw.ts'
+import { rawConnection, requestHead } from '../../support/raw.ts'
 
 let server: TestApp
 let base: string
@@ -26,12 +26,12 @@ let projects = 0
 async function started(on = server, address = base) {
   projects += 1
   const project = await newProject(on, `held-${projects}`)
-  const kid = await register(on, {}, project.keys)
+  const kid = await registerKey(on, {}, project.keys)
   return {
     ...project,
     kid,
     etag: async () => String((await fetchJwks(on, {}, project.jwks)).headers.etag),
-    change: (patch: object) => change(on, kid, patch, project.keys),
+    change: (patch: object) => patchKey(on, kid, patch, project.keys),
     hold: (etag: string, prefer = 'wait=60', signal?: AbortSignal) =>
       fetch(address + project.jwks, {
         headers: { 'if-none-match': etag, prefer },
@@ -69,7 +69,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     const held = hold(await etag())
     expect(await waits(held)).toBe(true)
     const began = performance.now()
-    await changeElsewhere(server, id, kid, { active: false })
+    await patchKeyInStore(server, id, kid, { active: false })
     expect(await (await held).text()).toBe('{"keys":[]}')
     expect(performance.now() - began).toBeLessThan(1_000)
   })
@@ -77,7 +77,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
   test('is answered within a second of an expireTime that passes, without a write', async () => {
     const { keys, kid, etag, hold } = await started()
     const expiry = Date.now() + 900
-    await register(server, { expireTime: new Date(expiry).toISOString() }, keys)
+    await registerKey(server, { expireTime: new Date(expiry).toISOString() }, keys)
     const answer = await hold(await etag())
     expect(kidsOf(await answer.text())).toEqual([kid])
     expect(Date.now()).toBeGreaterThanOrEqual(expiry)
@@ -106,7 +106,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     const held = hold(await etag())
     await waits(held, 50)
     await change({ label: 'renamed' })
-    await register(server, { active: false }, keys)
+    await registerKey(server, { active: false }, keys)
     const renamed = `${name}-renamed`
     await server.send('PATCH', `/v1/projects/${name}`, { body: { name: renamed } })
     expect(await waits(held)).toBe(true)
@@ -184,7 +184,7 @@ describe('places', () => {
     const connections = Array.from({ length: 5 }, () => rawConnection(address))
     for (const { socket } of connections) {
       const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`]
-      socket.write(lines(...request, 'Prefer: wait=60'))
+      socket.write(requestHead(...request, 'Prefer: wait=60'))
     }
     await delay(100)
     return connections
@@ -198,7 +198,7 @@ describe('places', () => {
     expect(beyond.status).toBe(304)
     expect(beyond.headers.get('preference-applied')).toBeNull()
     await project.change({ active: false })
-    await Promise.all(connections.map(({ until }) => until(/HTTP\/1\.1 200 /)))
+    await Promise.all(connections.map(({ waitFor }) => waitFor(/HTTP\/1\.1 200 /)))
     for (const { socket } of connections) socket.destroy()
   })
 
@@ -227,7 +227,7 @@ test('shutting down answers all of them, and each answer ends its connection', a
   const connections = Array.from({ length: 50 }, () => rawConnection(address))
   for (const { socket } of connections) {
     const request = [`GET ${jwks} HTTP/1.1`, 'Host: x', `If-None-Match: ${tag}`]
-    socket.write(lines(...request, 'Prefer: wait=60'))
+    socket.write(requestHead(...request, 'Prefer: wait=60'))
   }
   await delay(200)
   expect(connections.every(({ received }) => received() === '')).toBe(true)

@@ -3,7 +3,7 @@ import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
 import { fixture } from '../../support/intake.ts'
-import { fetchJwks, jwksUrl, kidsOf, newProject, register } from '../../support/publishing.ts'
+import { fetchJwks, jwksUrl, kidsOf, newProject, registerKey } from '../../support/publishing.ts'
 import { keyFor } from '../../support/tokens.ts'
 
 let server: TestApp
@@ -30,7 +30,7 @@ describe('entries of the key set', () => {
     const kids: string[] = []
     for (const algorithm of algorithms) {
       const { publicKeyPem } = keyFor(algorithm)
-      kids.push(await register(server, { name: 'secret label', algorithm, publicKeyPem }, keys))
+      kids.push(await registerKey(server, { name: 'secret label', algorithm, publicKeyPem }, keys))
     }
     const { body } = await get(jwks)
     const entries: Record<string, string>[] = JSON.parse(body).keys
@@ -50,7 +50,7 @@ describe('entries of the key set', () => {
     const { keys, jwks } = await newProject(server, 'moduli')
     for (let i = 0; i < 5; i += 1) {
       const { publicKeyPem } = keyFor('RS256')
-      await register(server, { algorithm: 'RS256', publicKeyPem }, keys)
+      await registerKey(server, { algorithm: 'RS256', publicKeyPem }, keys)
     }
     for (const { n, e } of (await get(jwks)).json().keys) {
       expect(n).toMatch(/^[A-Za-z0-9_-]{342}$/)
@@ -72,7 +72,7 @@ describe('entries of the key set', () => {
       const { keys, jwks } = await newProject(server, `short-${curve}-${axis}`)
       const file = `material/ec_${curve}_short_${axis}`
       const publicKeyPem = fixture(`${file}.pem`)
-      const kid = await register(server, { algorithm: alg, publicKeyPem }, keys)
+      const kid = await registerKey(server, { algorithm: alg, publicKeyPem }, keys)
       const [entry] = (await get(jwks)).json().keys
       expect([entry.x.length, entry.y.length]).toEqual([length, length])
       expect(Buffer.from(entry[axis], 'base64url')[0]).toBe(0)
@@ -86,8 +86,8 @@ describe('entries of the key set', () => {
 
   test('keys stay until told otherwise: a new one takes none away', async () => {
     const { keys, jwks } = await newProject(server, 'several')
-    const kids = [await register(server, {}, keys), await register(server, {}, keys)]
-    kids.push(await register(server, {}, keys))
+    const kids = [await registerKey(server, {}, keys), await registerKey(server, {}, keys)]
+    kids.push(await registerKey(server, {}, keys))
     expect(kidsOf((await get(jwks)).body)).toEqual(kids)
   })
 })
@@ -96,8 +96,8 @@ describe('discovery', () => {
   test('is complete, and names what is there and nothing else', async () => {
     const { id, keys } = await newProject(server, 'found')
     const { publicKeyPem } = keyFor('ES384')
-    await register(server, { algorithm: 'ES384', publicKeyPem }, keys)
-    await register(server, { active: false }, keys)
+    await registerKey(server, { algorithm: 'ES384', publicKeyPem }, keys)
+    await registerKey(server, { active: false }, keys)
     const issuer = `${publicUrl}/v1/projects/${id}`
     const answer = await get(`/v1/projects/${id}/.well-known/openid-configuration`)
     expect(answer.headers['content-type']).toBe('application/json')

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import {
-  change,
   fetchJwks,
   jwksUrl,
   keysUrl,
   maxAgeOf,
   newProject,
-  register,
+  patchKey,
+  registerKey,
 } from '../../support/publishing.ts'
 
 let server: TestApp
@@ -25,7 +25,7 @@ const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(ser
 describe('what is there and what is not', () => {
   test('a new project and one with all keys off have an empty set, to be cached for a short time', async () => {
     const { keys, jwks } = await newProject(server, 'empty')
-    await register(server, { active: false }, keys)
+    await registerKey(server, { active: false }, keys)
     const answer = await get(jwks)
     expect(answer.statusCode).toBe(200)
     expect(answer.body).toBe('{"keys":[]}')
@@ -45,7 +45,7 @@ describe('what is there and what is not', () => {
 
   test('a deleted project is gone at once, by name and by id, and its name begins anew', async () => {
     const { id, keys, jwks } = await newProject(server, 'reborn')
-    const kid = await register(server, {}, keys)
+    const kid = await registerKey(server, {}, keys)
     const old = `/v1/projects/${id}/.well-known/jwks.json`
     expect((await get(jwks)).body).toBe((await get(old)).body)
     await server.send('PATCH', `${keys}/${kid}`, { body: { active: false } })
@@ -199,12 +199,12 @@ describe('ETag', () => {
 
   test('changes with the bytes and comes back with them; what is not published leaves it alone', async () => {
     const before = await get(jwksUrl)
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const after = await get(jwksUrl, { 'if-none-match': String(before.headers.etag) })
     expect(after.statusCode).toBe(200)
-    await change(server, kid, { label: 'not published' })
+    await patchKey(server, kid, { label: 'not published' })
     expect((await get(jwksUrl)).headers.etag).toBe(after.headers.etag)
-    await change(server, kid, { active: false })
+    await patchKey(server, kid, { active: false })
     const again = await get(jwksUrl)
     expect(again.body).toBe(before.body)
     expect(again.headers.etag).toBe(before.headers.etag)

@@ -60,7 +60,7 @@ describe('an API key', () => {
 
   test('is in the database as a digest alone', async () => {
     const { apiKey } = await create({})
-    const stored = await server.database.content()
+    const stored = await server.database.dump()
     expect(stored).toContain(apiKey.slice(0, 12))
     expect(stored).not.toContain(apiKey.slice(12))
   })

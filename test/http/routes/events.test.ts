@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/events.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
 import { ecKey, privatePem } from '../../support/pem.ts'
-import { change, keysUrl, register } from '../../support/publishing.ts'
+import { keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
 
 let server: TestApp
 const eventsUrl = '/v1/projects/payments/events'
@@ -17,7 +17,7 @@ test('every change of a project and its keys is an event: who, when, what', asyn
   const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'told' } })).json()
   const keys = '/v1/projects/told/jwt-keys'
   const writer = { 'x-api-key': await server.apiKey('writer') }
-  const kid = await register(server, {}, keys)
+  const kid = await registerKey(server, {}, keys)
   const patched = await server.send('PATCH', `${keys}/${kid}`, {
     body: { active: false, label: 'off' },
     headers: writer,
@@ -52,8 +52,8 @@ test('every change of a project and its keys is an event: who, when, what', asyn
 
 describe('pages', () => {
   test('of 50, or as many as asked for, up to 200; the links lead through all of them', async () => {
-    const kid = await register(server)
-    for (let i = 0; i < 60; i += 1) await change(server, kid, { label: `l${i}` })
+    const kid = await registerKey(server)
+    for (let i = 0; i < 60; i += 1) await patchKey(server, kid, { label: `l${i}` })
     expect((await page(eventsUrl)).length).toBe(50)
     const all = await page(`${eventsUrl}?limit=200`)
     expect(all.map(({ revision }) => revision)).toEqual(all.map((_, i) => i + 1))
@@ -170,7 +170,7 @@ describe('who may read which ledger', () => {
 })
 
 test('a key limit, a conflict or a refused change leaves no event', async () => {
-  const kid = await register(server)
+  const kid = await registerKey(server)
   const before = await page(`${eventsUrl}?limit=200`)
   await server.send('DELETE', `${keysUrl}/${kid}`)
   await server.send('PATCH', `${keysUrl}/${kid}`, {

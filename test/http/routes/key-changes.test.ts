@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
 import { ecKey } from '../../support/pem.ts'
-import { change, fetchJwks, keysUrl, register } from '../../support/publishing.ts'
+import { fetchJwks, keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -23,7 +23,7 @@ const soon = (ms: number) => new Date(clock.now() + ms).toISOString()
 
 describe('PATCH', () => {
   test('changes what it names and nothing else, and answers the key as GET does', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const before = await read(kid)
     clock.advance(5)
     const answer = await patch(kid, { label: '  renamed ' })
@@ -38,7 +38,7 @@ describe('PATCH', () => {
   })
 
   test('takes application/merge-patch+json, and a project by its id', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const url = `/v1/projects/${server.project.id}/jwt-keys/${kid.toUpperCase()}`
     const headers = { 'content-type': 'application/merge-patch+json; charset=UTF-8' }
     const answer = await server.send('PATCH', url, { body: { active: false }, headers })
@@ -52,7 +52,7 @@ describe('PATCH', () => {
     ['the same expireTime', (time: string) => ({ expireTime: time.replace('Z', '+00:00') })],
   ])('%s changes nothing: updateTime, revision and ETag stay', async (_name, body) => {
     const expireTime = soon(3_600_000)
-    const kid = await register(server, { expireTime })
+    const kid = await registerKey(server, { expireTime })
     const before = await server.send('GET', address(kid))
     const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
     const at = await revision()
@@ -65,7 +65,7 @@ describe('PATCH', () => {
   })
 
   test('expireTime is set, moved and cleared by null', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const first = soon(60_000)
     expect((await patch(kid, { expireTime: first })).json().expireTime).toBe(first)
     const second = soon(120_000)
@@ -95,7 +95,7 @@ describe('PATCH', () => {
     ['a time in the past', { expireTime: '2020-01-01T00:00:00Z' }, '/expireTime', 'time_past'],
     ['a prototype', JSON.parse('{"__proto__":{"active":false}}'), '/__proto__', 'unknown_field'],
   ])('%s is refused, and nothing changes', async (_name, body, pointer, code) => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const before = await read(kid)
     const answer = await patch(kid, body)
     expect(answer.json()).toMatchObject({ code: 'invalid_request', errors: [{ pointer, code }] })
@@ -104,12 +104,12 @@ describe('PATCH', () => {
   })
 
   test.each(['[]', '"x"', 'null', '', '{"label":'])('the body %j is refused', async (body) => {
-    expect((await patch(await register(server), body)).statusCode).toBe(400)
+    expect((await patch(await registerKey(server), body)).statusCode).toBe(400)
   })
 
   test('a key of another project, an unknown one and no UUID are key_not_found', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-    const foreign = await register(server, {}, '/v1/projects/other/jwt-keys')
+    const foreign = await registerKey(server, {}, '/v1/projects/other/jwt-keys')
     for (const kid of [foreign, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'nope']) {
       expect((await patch(kid, { active: false })).json().code).toBe('key_not_found')
       expect((await remove(kid)).json().code).toBe('key_not_found')
@@ -122,7 +122,7 @@ describe('PATCH', () => {
   })
 
   test('a reader may neither PATCH nor DELETE', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const headers = { 'x-api-key': await server.apiKey('reader') }
     expect((await patch(kid, { active: false }, headers)).json().code).toBe('insufficient_role')
     expect((await remove(kid, headers)).json().code).toBe('insufficient_role')
@@ -131,7 +131,7 @@ describe('PATCH', () => {
 
 describe('the states of a key', () => {
   test('off, off again, on, off, delete: each is what it says, and gone is gone', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const created = await read(kid)
     clock.advance(5)
     const off = await patch(kid, { active: false })
@@ -144,7 +144,7 @@ describe('the states of a key', () => {
     expect((await patch(kid, { active: false })).body).toBe(off.body)
     expect((await patch(kid, { active: true })).json().active).toBe(true)
     expect((await remove(kid)).json().code).toBe('key_active')
-    await change(server, kid, { active: false })
+    await patchKey(server, kid, { active: false })
     expect((await remove(kid)).statusCode).toBe(204)
     expect(await listed('')).toBe(false)
     for (const answer of [await patch(kid, { active: true }), await remove(kid)]) {
@@ -156,7 +156,7 @@ describe('the states of a key', () => {
   test('the last active key may go; then the key set is empty, and says so', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'single' } })
     const url = '/v1/projects/single/jwt-keys'
-    const kid = await register(server, {}, url)
+    const kid = await registerKey(server, {}, url)
     await server.send('PATCH', `${url}/${kid}`, { body: { active: false } })
     const jwks = '/v1/projects/single/.well-known/jwks.json'
     expect((await fetchJwks(server, {}, jwks)).body).toBe('{"keys":[]}')
@@ -165,7 +165,7 @@ describe('the states of a key', () => {
   })
 
   test('an expired key comes back by a new or cleared expireTime alone', async () => {
-    const kid = await register(server, { expireTime: soon(1_000) })
+    const kid = await registerKey(server, { expireTime: soon(1_000) })
     clock.advance(2_000)
     const expired = await read(kid)
     expect(expired.active).toBe(false)
@@ -183,20 +183,20 @@ describe('the states of a key', () => {
   })
 
   test('an expired key can be deleted', async () => {
-    const kid = await register(server, { expireTime: soon(1_000) })
+    const kid = await registerKey(server, { expireTime: soon(1_000) })
     expect((await remove(kid)).json().code).toBe('key_active')
     clock.advance(1_001)
     expect((await remove(kid)).statusCode).toBe(204)
   })
 
   test('convergedTime is the last change of what is published, one second and max-age on', async () => {
-    const kid = await register(server)
+    const kid = await registerKey(server)
     const { createTime, details } = await read(kid)
     expect(Date.parse(details.convergedTime) - Date.parse(createTime)).toBe(61_000)
     clock.advance(1_000)
-    await change(server, kid, { label: 'renamed' })
+    await patchKey(server, kid, { label: 'renamed' })
     expect((await read(kid)).details.convergedTime).toBe(details.convergedTime)
-    await change(server, kid, { active: false })
+    await patchKey(server, kid, { active: false })
     const off = await read(kid)
     expect(Date.parse(off.details.convergedTime) - Date.parse(off.updateTime)).toBe(61_000)
   })
@@ -211,7 +211,7 @@ describe('DELETE', () => {
     ],
     ['with no header at all', {}],
   ])('works %s', async (_name, headers: Record<string, string>) => {
-    const kid = await register(server, { active: false })
+    const kid = await registerKey(server, { active: false })
     const answer = await remove(kid, headers)
     expect(answer.statusCode, answer.body).toBe(204)
     expect(answer.body).toBe('')
@@ -219,8 +219,8 @@ describe('DELETE', () => {
 
   test('the same public key can then be registered again, under a new kid', async () => {
     const { publicKeyPem } = ecKey()
-    const kid = await register(server, { publicKeyPem, active: false })
+    const kid = await registerKey(server, { publicKeyPem, active: false })
     await remove(kid)
-    expect(await register(server, { publicKeyPem })).not.toBe(kid)
+    expect(await registerKey(server, { publicKeyPem })).not.toBe(kid)
   })
 })

@@ -215,7 +215,7 @@ test('a project that is deleted meanwhile: in it before, or 404, and nothing wit
     ])
     const outcome = `${imported.statusCode} ${deleted.statusCode}`
     expect(['200 409', '404 204']).toContain(outcome)
-    const rows = await server.database.sql('select id from jwt_key where project_id = ?', id)
+    const rows = await server.database.query('select id from jwt_key where project_id = ?', id)
     expect(rows).toHaveLength(imported.statusCode === 200 ? 2 : 0)
   }
 })

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ecKey } from '../../support/pem.ts'
-import { register } from '../../support/publishing.ts'
+import { registerKey } from '../../support/publishing.ts'
 import { checksUrl, noon, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
 import { signToken } from '../../support/tokens.ts'
 
@@ -44,7 +44,7 @@ describe('the kid', () => {
   test('the key of another project is as unknown as one that never was', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'other' } })
     const other = ecKey()
-    const kid = await register(
+    const kid = await registerKey(
       server,
       { publicKeyPem: other.publicKeyPem },
       '/v1/projects/other/jwt-keys',
@@ -82,7 +82,7 @@ describe('key_inactive', () => {
 
   test('a key that is switched off', async () => {
     const key = ecKey()
-    const kid = await register(server, { publicKeyPem: key.publicKeyPem, active: false })
+    const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem, active: false })
     const report = await server.failure({ token: signToken(key.privateKey, { alg: 'ES256', kid }) })
     expect(report).toMatchObject({ reason: 'key_inactive', key: { id: kid, active: false } })
     expect(report.detail).toContain('switched off')
@@ -91,7 +91,7 @@ describe('key_inactive', () => {
   test('a key is trusted until the millisecond before its expireTime', async () => {
     const key = ecKey()
     const expireTime = new Date(noon + 5_000).toISOString()
-    const kid = await register(server, { publicKeyPem: key.publicKeyPem, expireTime })
+    const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem, expireTime })
     const text = signToken(key.privateKey, { alg: 'ES256', kid })
     server.setClock(noon + 4_999)
     expect(await server.check({ token: text })).toMatchObject({ valid: true })
@@ -142,7 +142,7 @@ test('the examples in the description of the API work as they stand', async () =
   const key = ecKey()
   const label = example.key.label
   const off = { name: label, publicKeyPem: key.publicKeyPem, active: false }
-  const kid = await register(server, off)
+  const kid = await registerKey(server, off)
   const report = await server.failure({ token: signToken(key.privateKey, { alg: 'ES256', kid }) })
   expect(report).toMatchObject({ reason: example.reason, steps: example.steps })
 })

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveMetrics } from '../../../src/http/metrics/server.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
 import { testClock } from '../../support/clock.ts'
-import { readEvents } from '../../support/event-source.ts'
-import { change, fetchJwks, jwksUrl, keysUrl, register } from '../../support/publishing.ts'
+import { openEventStream } from '../../support/event-source.ts'
+import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
 
 const clock = testClock()
 let server: TestApp
@@ -31,7 +31,7 @@ async function metrics(): Promise<Map<string, number>> {
 
 describe('the metrics', () => {
   test('count requests by route, status and code, and the keys that are refused by the rule', async () => {
-    await register(server)
+    await registerKey(server)
     await server.send('GET', keysUrl)
     await server.send('GET', keysUrl)
     await server.inject({ method: 'GET', url: keysUrl })
@@ -78,8 +78,8 @@ describe('the metrics', () => {
 
   test('count keys by algorithm and state, and the seconds to the next expiry', async () => {
     const expireTime = new Date(clock.now() + 600_000).toISOString()
-    await register(server, { expireTime })
-    await change(server, await register(server), { active: false })
+    await registerKey(server, { expireTime })
+    await patchKey(server, await registerKey(server), { active: false })
     clock.advance(11_000)
     const seen = await metrics()
     expect(seen.get('pubring_keys{algorithm="ES256",state="active"}')).toBe(2)
@@ -97,18 +97,18 @@ describe('the metrics', () => {
     const { etag } = (await fetchJwks(server)).headers
     const known = { 'if-none-match': String(etag) }
     const held = fetch(base + jwksUrl, { headers: { ...known, prefer: 'wait=1' } })
-    const events = await readEvents(`${base}/v1/projects/payments/events`, {
+    const events = await openEventStream(`${base}/v1/projects/payments/events`, {
       'x-api-key': server.admin,
     })
-    await events.until(1)
+    await events.waitForEvents(1)
     const seen = await metrics()
     expect(seen.get('pubring_held_requests')).toBe(1)
     expect(seen.get('pubring_event_streams')).toBe(1)
     expect(seen.get('pubring_open_connections')).toBeGreaterThanOrEqual(2)
     clock.advance(1_000)
     expect((await held).status).toBe(304)
-    events.leave()
-    await events.ended
+    events.close()
+    await events.endedCleanly
     const after = await metrics()
     expect(after.get('pubring_held_requests')).toBe(0)
     expect(after.get('pubring_storage_readable')).toBe(1)

@@ -3,11 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../src/intake/index.ts'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { readEvents } from '../../support/event-source.ts'
+import { openEventStream } from '../../support/event-source.ts'
 import { emptyBlocklist } from '../../support/intake.ts'
 import { ecKey } from '../../support/pem.ts'
 import { fetchJwks, jwksUrl, keysUrl } from '../../support/publishing.ts'
-import { lines, type RawConnection, rawConnection } from '../../support/raw.ts'
+import { type RawConnection, rawConnection, requestHead } from '../../support/raw.ts'
 
 const places = 3
 
@@ -46,9 +46,9 @@ async function sent(...requests: string[]): Promise<RawConnection> {
 }
 
 const hold = () =>
-  lines(`GET ${jwksUrl} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`, 'Prefer: wait=60')
+  requestHead(`GET ${jwksUrl} HTTP/1.1`, 'Host: x', `If-None-Match: ${etag}`, 'Prefer: wait=60')
 const stream = () =>
-  lines(
+  requestHead(
     'GET /v1/projects/payments/events HTTP/1.1',
     'Host: x',
     'Accept: text/event-stream',
@@ -60,7 +60,7 @@ function create(): string {
   const body = JSON.stringify({ name: 'n', algorithm: 'ES256', publicKeyPem })
   const head = [`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
   const form = ['Content-Type: application/json', `Content-Length: ${body.length}`]
-  return lines(...head, ...form) + body
+  return requestHead(...head, ...form) + body
 }
 
 /** Whether another verifier still finds a place. */
@@ -72,9 +72,9 @@ async function isHeld(): Promise<boolean> {
 
 async function streamStatus(): Promise<number> {
   const headers = { 'x-api-key': server.admin }
-  const reader = await readEvents(`${base}/v1/projects/payments/events`, headers)
-  reader.leave()
-  await reader.ended
+  const reader = await openEventStream(`${base}/v1/projects/payments/events`, headers)
+  reader.close()
+  await reader.endedCleanly
   return reader.status
 }
 
@@ -86,24 +86,24 @@ describe('requests of one connection that ask to be held', () => {
   })
 
   test('are answered in order: those behind the one that waits, with what was there', async () => {
-    const { until } = await sent(hold(), hold())
+    const { waitFor } = await sent(hold(), hold())
     examined.resolve()
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     await server.send('POST', keysUrl, { body })
-    const text = await until(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 304 /)
+    const text = await waitFor(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 304 /)
     expect(text.match(/^preference-applied:/gim)).toHaveLength(1)
   })
 
   test('one after the other are held each', async () => {
-    const { socket, until } = await sent(hold().replace('=60', '=1'))
-    await until(/preference-applied: wait=1/i)
+    const { socket, waitFor } = await sent(hold().replace('=60', '=1'))
+    await waitFor(/preference-applied: wait=1/i)
     socket.write(hold())
     await delay(100)
     socket.write(hold())
     examined.resolve()
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     await server.send('POST', keysUrl, { body })
-    await until(/preference-applied: wait=60/i)
+    await waitFor(/preference-applied: wait=60/i)
   })
 
   test('give their place back when the client goes before it is their turn', async () => {
@@ -117,8 +117,8 @@ describe('requests of one connection that ask to be held', () => {
 
 describe('event streams of one connection', () => {
   test('take one place, however many are asked for', async () => {
-    const { until } = await sent(stream().repeat(100))
-    await until(/retry: 2000/)
+    const { waitFor } = await sent(stream().repeat(100))
+    await waitFor(/retry: 2000/)
     expect(await streamStatus()).toBe(200)
   })
 
@@ -145,8 +145,11 @@ test('nobody waits for a client that has gone already', async () => {
 describe('what follows a request and is none', () => {
   test.each([
     ['garbage', 'GARBAGE\r\n\r\n'],
-    ['a second Content-Length', lines('GET / HTTP/1.1', 'Content-Length: 1', 'Content-Length: 2')],
-    ['too many headers', lines('GET / HTTP/1.1', `X: ${'a'.repeat(100_000)}`)],
+    [
+      'a second Content-Length',
+      requestHead('GET / HTTP/1.1', 'Content-Length: 1', 'Content-Length: 2'),
+    ],
+    ['too many headers', requestHead('GET / HTTP/1.1', `X: ${'a'.repeat(100_000)}`)],
   ])(
     '%s does not take its answer away: that comes, and the connection ends',
     async (_name, rest) => {
@@ -161,7 +164,7 @@ describe('what follows a request and is none', () => {
   )
 
   test('all requests before it are answered, in order', async () => {
-    const alive = lines('GET /health/live HTTP/1.1', 'Host: x')
+    const alive = requestHead('GET /health/live HTTP/1.1', 'Host: x')
     const { closed } = await sent(alive, create(), alive, 'GARBAGE\r\n\r\n')
     examined.resolve()
     const statuses = [...(await closed).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
@@ -169,8 +172,10 @@ describe('what follows a request and is none', () => {
   })
 
   test('once they are answered, it is 400', async () => {
-    const { socket, until, closed } = await sent(lines('GET /health/live HTTP/1.1', 'Host: x'))
-    await until(/"ok"/)
+    const { socket, waitFor, closed } = await sent(
+      requestHead('GET /health/live HTTP/1.1', 'Host: x'),
+    )
+    await waitFor(/"ok"/)
     socket.write('GARBAGE\r\n\r\n')
     expect(await closed).toMatch(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 400 /)
   })
@@ -178,7 +183,7 @@ describe('what follows a request and is none', () => {
   test('a request that breaks off in its body is 400 itself', async () => {
     const head = [`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
     const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
-    const { closed } = await sent(lines(...head, ...form), 'zz\r\n')
+    const { closed } = await sent(requestHead(...head, ...form), 'zz\r\n')
     expect(await closed).toMatch(/^HTTP\/1\.1 400 /)
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { startApp } from '../../support/app.ts'
 import { ecKey } from '../../support/pem.ts'
-import { lines, rawConnection } from '../../support/raw.ts'
+import { rawConnection, requestHead } from '../../support/raw.ts'
 
 const keys = '/v1/projects/payments/jwt-keys'
 
@@ -10,8 +10,8 @@ describe('shutting down', () => {
     const closing = await startApp()
     const base = await closing.listen()
     const idle = rawConnection(base)
-    idle.socket.write(lines('GET /health/ready HTTP/1.1', 'Host: x'))
-    await idle.until(/"status":"ok"/)
+    idle.socket.write(requestHead('GET /health/ready HTTP/1.1', 'Host: x'))
+    await idle.waitFor(/"status":"ok"/)
     let begun = 0
     closing.app.server.on('request', () => {
       begun += 1
@@ -22,7 +22,7 @@ describe('shutting down', () => {
       const connection = rawConnection(base)
       const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${closing.admin}`]
       const length = `Content-Length: ${Buffer.byteLength(body)}`
-      connection.socket.write(lines(...head, 'Content-Type: application/json', length))
+      connection.socket.write(requestHead(...head, 'Content-Type: application/json', length))
       return { connection, body }
     })
     await vi.waitUntil(() => begun === accepted.length)

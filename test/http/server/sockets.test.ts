@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app.ts'
-import { lines, rawConnection, rawExchange, readProblem } from '../../support/raw.ts'
+import { rawConnection, rawExchange, readProblem, requestHead } from '../../support/raw.ts'
 
 let server: TestApp
 let address: string
@@ -19,19 +19,19 @@ describe('requests that are no requests', () => {
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
     [
       'a header line without a name',
-      lines('GET / HTTP/1.1', 'Host: x', ': y'),
+      requestHead('GET / HTTP/1.1', 'Host: x', ': y'),
       400,
       'invalid_request',
     ],
     [
       '100 KB of API key',
-      lines('GET /v1/projects HTTP/1.1', 'Host: x', `X-Api-Key: ${'a'.repeat(100_000)}`),
+      requestHead('GET /v1/projects HTTP/1.1', 'Host: x', `X-Api-Key: ${'a'.repeat(100_000)}`),
       431,
       'headers_too_large',
     ],
     [
       '100 KB of address',
-      lines(`GET /${'a'.repeat(100_000)} HTTP/1.1`, 'Host: x'),
+      requestHead(`GET /${'a'.repeat(100_000)} HTTP/1.1`, 'Host: x'),
       431,
       'headers_too_large',
     ],
@@ -48,18 +48,23 @@ describe('requests that are no requests', () => {
 
   test('32 KB of headers are read: the API key decides', async () => {
     const padding = `X-Padding: ${'a'.repeat(32_000)}`
-    const request = lines('GET /v1/projects HTTP/1.1', 'Host: x', padding, 'Connection: close')
+    const request = requestHead(
+      'GET /v1/projects HTTP/1.1',
+      'Host: x',
+      padding,
+      'Connection: close',
+    )
     expect(readProblem(await rawExchange(address, request)).problem.code).toBe('missing_api_key')
   })
 
   test('HTTP/1.1 without Host is 400 in the one form', async () => {
-    const request = lines('GET /health/live HTTP/1.1', 'Connection: close')
+    const request = requestHead('GET /health/live HTTP/1.1', 'Connection: close')
     const answer = readProblem(await rawExchange(address, request))
     expect(answer).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
   })
 
   test('an Expect that nobody knows is passed over', async () => {
-    const request = lines(
+    const request = requestHead(
       'GET /health/live HTTP/1.1',
       'Host: x',
       'Expect: miracles',
@@ -83,7 +88,7 @@ describe('the API key header', () => {
   const get = (...headers: string[]) =>
     rawExchange(
       address,
-      lines('GET /v1/projects HTTP/1.1', 'Host: x', ...headers, 'Connection: close'),
+      requestHead('GET /v1/projects HTTP/1.1', 'Host: x', ...headers, 'Connection: close'),
     )
   const status = (text: string) => Number(text.split(' ')[1])
 
@@ -118,7 +123,7 @@ describe('the API key header', () => {
   })
 
   test('in the query it is not looked at', async () => {
-    const request = lines(
+    const request = requestHead(
       `GET /v1/projects?api_key=${server.admin} HTTP/1.1`,
       'Host: x',
       'Connection: close',
@@ -153,7 +158,7 @@ describe('large bodies', () => {
     const length = 20_000_000
     const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
     const type = 'Content-Type: application/json'
-    socket.write(lines(...head, type, `Content-Length: ${length}`))
+    socket.write(requestHead(...head, type, `Content-Length: ${length}`))
     for (let sent = 0; sent < length; sent += 1_000_000) {
       socket.write(Buffer.alloc(1_000_000, 'a'))
       await delay(10)
@@ -167,7 +172,7 @@ describe('large bodies', () => {
     const before = process.memoryUsage().rss
     const connection = rawConnection(address)
     connection.socket.write(
-      lines(
+      requestHead(
         `POST ${keys} HTTP/1.1`,
         'Host: x',
         `X-Api-Key: ${server.admin}`,
@@ -191,7 +196,7 @@ describe('large bodies', () => {
   test('a body that ends early leaves the server alive', async () => {
     const connection = rawConnection(address)
     connection.socket.write(
-      `${lines(`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, 'Content-Type: application/json', 'Content-Length: 100')}{`,
+      `${requestHead(`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, 'Content-Type: application/json', 'Content-Length: 100')}{`,
     )
     await delay(50)
     connection.socket.destroy()
@@ -201,17 +206,17 @@ describe('large bodies', () => {
 })
 
 describe('connections', () => {
-  const alive = lines('GET /health/live HTTP/1.1', 'Host: x')
+  const alive = requestHead('GET /health/live HTTP/1.1', 'Host: x')
 
   test('stay open after errors whose body was read', async () => {
     const connection = rawConnection(address)
     const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
     connection.socket.write(
-      `${lines(...head, 'Content-Type: application/json', 'Content-Length: 1')}{`,
+      `${requestHead(...head, 'Content-Type: application/json', 'Content-Length: 1')}{`,
     )
-    await connection.until(/invalid_json.*\}$/s)
+    await connection.waitFor(/invalid_json.*\}$/s)
     connection.socket.write(alive)
-    await connection.until(/"status":"ok"/)
+    await connection.waitFor(/"status":"ok"/)
     connection.socket.destroy()
   })
 
@@ -224,13 +229,13 @@ describe('connections', () => {
   test('two requests in one packet get two answers in order', async () => {
     const connection = rawConnection(address)
     connection.socket.write(alive + alive.replace('live', 'nope'))
-    const text = await connection.until(/route_not_found/)
+    const text = await connection.waitFor(/route_not_found/)
     expect(text.indexOf('"status":"ok"')).toBeLessThan(text.indexOf('route_not_found'))
     connection.socket.destroy()
   })
 
   test('TRACE is 405 and echoes nothing', async () => {
-    const request = lines(
+    const request = requestHead(
       `TRACE ${keys} HTTP/1.1`,
       'Host: x',
       'X-Secret: echo',
