@@ -5,18 +5,21 @@ import { expect, test } from 'vitest'
 /** What each layer may import besides itself; whatever is not named here is forbidden. */
 const below: Record<string, string[]> = {
   'errors.ts': [],
+  'nearest.ts': [],
   client: [],
   contract: [],
   runtime: [],
   intake: ['async', 'contract', 'errors.ts', 'runtime'],
   async: [],
   core: ['contract', 'errors.ts', 'intake', 'runtime', 'async'],
-  config: ['core'],
+  config: ['core', 'nearest.ts'],
   storage: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],
-  http: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],
+  http: ['async', 'core', 'contract', 'errors.ts', 'intake', 'nearest.ts', 'runtime'],
   cli: [
+    'async',
     'http',
     'intake',
+    'nearest.ts',
     'runtime',
     'storage',
     'core',

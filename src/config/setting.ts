@@ -1,4 +1,4 @@
-import { closest } from 'fastest-levenshtein'
+import { didYouMean } from '../nearest.ts'
 
 /** Variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -57,6 +57,6 @@ export function refuseUnknown(env: Environment, known: readonly string[]): void 
   )
   if (unknown === undefined) return
   throw new SettingError(
-    `${unknown} is not a variable that Pubring knows; did you mean ${closest(unknown, known)}?`,
+    `${unknown} is not a variable that Pubring knows${didYouMean(unknown, known)}`,
   )
 }

@@ -1,9 +1,10 @@
 import { Type } from 'typebox'
+import { uuidPattern } from './names.ts'
 
 /** A lower-case UUID (RFC 9562); ids made here are version 7. */
 export const Uuid = Type.String({
   format: 'uuid',
-  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+  pattern: uuidPattern,
   examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
 })
 

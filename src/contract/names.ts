@@ -1,2 +1,5 @@
 /** Names that can stand in a URL as they are, and that no UUID can be taken for. */
 export const projectNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/
+
+/** A lower-case UUID (RFC 9562) of any version. */
+export const uuidPattern = '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$'

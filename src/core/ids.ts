@@ -1,6 +1,7 @@
 import { v7 } from 'uuid'
+import { uuidPattern } from '../contract/names.ts'
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const uuid = new RegExp(uuidPattern, 'i')
 
 /** A new UUID of version 7 (RFC 9562): rising within a process, even when the clock is set back. */
 export function newId(): string {

@@ -1,10 +1,12 @@
 import type { ApiKey, ApiKeyUpdate } from '../../../client/src/index.ts'
 import { type Role, roles } from '../../contract/roles.ts'
+import { parseId } from '../../core/ids.ts'
+import { didYouMean } from '../../nearest.ts'
 import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
+import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
-import { didYouMean } from '../terminal/nearest.ts'
+import { usageError } from '../terminal/failures.ts'
 import { type Column, listOf, tableOf } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { moment, momentIn, relative } from '../terminal/times.ts'
@@ -48,7 +50,7 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
 function readRole(text: string): Role {
   const role = roles.find((one) => one === text)
   if (role !== undefined) return role
-  throw usageError(`The role must be one of ${roles.join(', ')}${didYouMean(text, roles) || '.'}`)
+  throw usageError(`The role must be one of ${roles.join(', ')}${didYouMean(text, roles)}`)
 }
 
 const columns: readonly Column<ApiKey>[] = [
@@ -117,33 +119,21 @@ function membersOf(terminal: Terminal, apiKey: ApiKey): string {
   ])
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const apiKeyKind: ItemKind<ApiKey> = {
+  plural: 'API keys',
+  idName: 'id',
+  nameOf: ({ name }) => name,
+  describe: ({ id, prefix }) => `${id}  (${prefix}…)`,
+  missing: 'There is no API key',
+  code: 'api_key_not_found',
+  listHint: 'pubring api-key list shows the API keys.',
+}
 
 /** The API key with the id, or the only one with the name. */
-async function find({ client }: Session, given: string): Promise<ApiKey> {
-  if (uuid.test(given)) return client.apiKeys.get(given.toLowerCase())
-  const all = await client.apiKeys.list()
-  const [first, ...others] = all.filter(({ name }) => name === given)
-  if (first === undefined) {
-    const near =
-      didYouMean(
-        given,
-        all.map(({ name }) => name),
-      ) || '.'
-    throw new CommandError('not_found', `There is no API key “${given}”${near}`, {
-      code: 'api_key_not_found',
-      hints: ['pubring api-key list shows the API keys.'],
-    })
-  }
-  if (others.length === 0) return first
-  throw new CommandError(
-    'usage',
-    `${others.length + 1} API keys are called “${given}”: name one by its id.`,
-    {
-      code: 'ambiguous_name',
-      hints: [first, ...others].map(({ id, prefix }) => `${id}  (${prefix}…)`),
-    },
-  )
+async function find({ client }: Session, ref: string): Promise<ApiKey> {
+  const id = parseId(ref)
+  if (id !== undefined) return client.apiKeys.get(id)
+  return pickOne(await client.apiKeys.list(), ref, apiKeyKind)
 }
 
 export async function renameApiKey(

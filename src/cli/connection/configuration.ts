@@ -11,9 +11,9 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../../config/setting.ts'
+import { didYouMean } from '../../nearest.ts'
 import { makeFolder } from '../../storage/sqlite/folders.ts'
 import { usageError } from '../terminal/failures.ts'
-import { didYouMean } from '../terminal/nearest.ts'
 
 /** How one server is reached, under a name of the user's own. */
 export interface Profile {
@@ -81,10 +81,8 @@ function readProfile(value: unknown, path: string, name: string): Profile {
   const given = objectIn(value, path, `profile ${name}`)
   for (const [member, text] of Object.entries(given)) {
     if (!members.some((known) => known === member)) {
-      const near = didYouMean(member, members)
-      throw usageError(
-        `${path}: a profile has no member ${member}${near || `, but ${members.join(', ')}.`}`,
-      )
+      const near = didYouMean(member, members, `, but ${members.join(', ')}.`)
+      throw usageError(`${path}: a profile has no member ${member}${near}`)
     }
     if (typeof text !== 'string' || text === '') {
       throw usageError(`${path}: ${member} of profile ${name} must be a text that is not empty.`)
@@ -117,7 +115,7 @@ export function profileNamed({ path, profiles }: Configuration, name: string): P
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile !== undefined) return profile
   throw usageError(
-    `There is no profile ${name} in ${path}${didYouMean(name, Object.keys(profiles)) || '.'}`,
+    `There is no profile ${name} in ${path}${didYouMean(name, Object.keys(profiles))}`,
     `pubring login --profile ${name} makes it.`,
   )
 }

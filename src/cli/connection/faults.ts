@@ -1,7 +1,7 @@
 import { type Client, PubringError } from '../../../client/src/index.ts'
+import { nearest } from '../../nearest.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { nearest } from '../terminal/nearest.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
 

@@ -1,8 +1,8 @@
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { findSecret } from '../../intake/secrets/detector.ts'
+import { didYouMean } from '../../nearest.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { nameOf, readOctets } from '../terminal/files.ts'
-import { didYouMean } from '../terminal/nearest.ts'
 import { shellQuoted } from '../terminal/shell.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { isConvertible, type PublicKeyFile, toPem } from './conversion.ts'
@@ -51,6 +51,6 @@ export function readAlgorithm(name: string | undefined): Algorithm | undefined {
   if (name === undefined) return undefined
   const found = algorithmNames.find((algorithm) => algorithm === name)
   if (found !== undefined) return found
-  const near = didYouMean(name, algorithmNames) || '.'
+  const near = didYouMean(name, algorithmNames)
   throw usageError(`--algorithm must be one of ${algorithmNames.join(', ')}${near}`)
 }

@@ -1,4 +1,5 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
@@ -9,7 +10,7 @@ import { durationIn } from '../terminal/times.ts'
 import { examined, register } from './add.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readAlgorithm, readPublicKeyFile } from './files.ts'
-import { isKid, keyNamed } from './show.ts'
+import { keyNamed } from './show.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
@@ -84,7 +85,7 @@ async function look(session: Session, key: PublicKeyFile): Promise<Place> {
 
 /** Whether the key that was to be replaced, by its kid, is gone, and the new one there. */
 function isDone(session: Session, { keys, known }: Place, { old }: KeyRotateFlags): boolean {
-  if (known === undefined || old === undefined || !isKid(old)) return false
+  if (known === undefined || old === undefined || parseId(old) === undefined) return false
   if (keys.some(({ id }) => id === old.toLowerCase())) return false
   const document = { outcome: 'deleted', kid: known.id, algorithm: known.algorithm, old }
   session.print(document, () => `${known.id}\n`)

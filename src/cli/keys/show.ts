@@ -1,8 +1,8 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
+import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
-import { CommandError } from '../terminal/failures.ts'
-import { didYouMean } from '../terminal/nearest.ts'
 import { type Column, listOf, tableOf } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { moment, relative } from '../terminal/times.ts'
@@ -79,45 +79,24 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
   return listOf(terminal, members)
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
-
-/** Whether it is written as a kid is, and no name. */
-export function isKid(text: string): boolean {
-  return uuid.test(text)
+/** The kid of the key with that kid, or of the only one with that name. */
+export async function kidOf(session: Session, ref: string): Promise<string> {
+  return parseId(ref) ?? keyNamed(await session.client.keys.list(session.project), ref, session).id
 }
 
-/** The kid that is meant: itself, or the name of one key alone. */
-export async function kidOf(session: Session, given: string): Promise<string> {
-  if (isKid(given)) return given.toLowerCase()
-  return keyNamed(await session.client.keys.list(session.project), given, session).id
-}
-
-/** The one of the keys that has the kid or the name. Throws where there is none, or several. */
+/** The key with the kid or the name. Throws if there is none, or several. */
 export function keyNamed<Key extends { id: string; label: string }>(
   keys: readonly Key[],
-  given: string,
+  ref: string,
   { project }: Session,
 ): Key {
-  const found = keys.filter(({ id, label }) => id === given.toLowerCase() || label === given)
-  const [first, ...others] = found
-  if (first === undefined) {
-    const near =
-      didYouMean(
-        given,
-        keys.map(({ label }) => label),
-      ) || '.'
-    throw new CommandError('not_found', `Project ${project} has no key “${given}”${near}`, {
-      code: 'key_not_found',
-      hints: ['pubring key list shows the keys of the project.'],
-    })
-  }
-  if (others.length === 0) return first
-  throw new CommandError(
-    'usage',
-    `${found.length} keys are called “${given}”: name one by its kid.`,
-    {
-      code: 'ambiguous_name',
-      hints: found.map(({ id }) => id),
-    },
-  )
+  return pickOne(keys, ref, {
+    plural: 'keys',
+    idName: 'kid',
+    nameOf: ({ label }) => label,
+    describe: ({ id }) => id,
+    missing: `Project ${project} has no key`,
+    code: 'key_not_found',
+    listHint: 'pubring key list shows the keys of the project.',
+  })
 }

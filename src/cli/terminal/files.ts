@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
+import { didYouMean } from '../../nearest.ts'
 import { type CommandError, usageError } from './failures.ts'
-import { didYouMean } from './nearest.ts'
 import { say } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -35,7 +35,7 @@ function readFile(file: string): Buffer {
 
 function unreadable(file: string, error: unknown): CommandError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') return usageError(`There is no file ${file}${near(file) || '.'}`)
+  if (code === 'ENOENT') return usageError(`There is no file ${file}${near(file)}`)
   if (code === 'EISDIR') return usageError(`${file} is a folder: name the file of one key.`)
   if (code === 'EACCES') return usageError(`${file} cannot be read by this user.`)
   return usageError(`${file} cannot be read.`)
@@ -46,7 +46,7 @@ function near(file: string): string {
   try {
     return didYouMean(basename(file), readdirSync(dirname(file)))
   } catch {
-    return ''
+    return '.'
   }
 }
 

@@ -3,7 +3,7 @@ import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { type FieldError, PubringError } from '../../errors.ts'
-import { nearest, printableName } from '../errors/names.ts'
+import { printableName, suggestedName } from '../errors/names.ts'
 import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
 import { refuseExposedKey } from './exposed-body.ts'
@@ -121,7 +121,7 @@ function missingSpelling(spellings: string[], value: Record<string, unknown>): M
 const kinds = { field: 'field', parameter: 'query parameter' } as const
 
 function unknownName(name: string, valid: readonly string[], kind: keyof typeof kinds): string {
-  const meant = nearest(name, valid)
+  const meant = suggestedName(name, valid)
   const known =
     valid.length === 0 ? `No ${kinds[kind]} is known here.` : `Known are: ${valid.join(', ')}.`
   const hint = meant === undefined ? known : `Did you mean "${meant}"?`

@@ -1,4 +1,4 @@
-import { closest, distance } from 'fastest-levenshtein'
+import { nearest } from '../../nearest.ts'
 
 /** Too short to be of use where it is a piece of a secret. */
 const plain = /^[\w$.-]{1,23}$/
@@ -11,11 +11,7 @@ export function printableName(name: string, otherwise: string): string {
   return plain.test(name) ? `"${name}"` : otherwise
 }
 
-/** The valid name that was most likely meant, or undefined where none is near. */
-export function nearest(name: string, valid: readonly string[]): string | undefined {
-  if (!plain.test(name) || valid.length === 0) return undefined
-  const folded = new Map(valid.map((candidate) => [candidate.toLowerCase(), candidate]))
-  const found = closest(name.toLowerCase(), [...folded.keys()])
-  const tolerance = Math.max(2, Math.floor(found.length / 3))
-  return distance(name.toLowerCase(), found) <= tolerance ? folded.get(found) : undefined
+/** The valid name that a caller most likely meant; nothing that might be a secret is compared. */
+export function suggestedName(name: string, valid: readonly string[]): string | undefined {
+  return plain.test(name) ? nearest(name, valid) : undefined
 }

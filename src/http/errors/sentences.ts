@@ -1,7 +1,7 @@
 import { IsNull, IsUnion, type TObject, type TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
-import { nearest } from './names.ts'
+import { suggestedName } from './names.ts'
 
 /** A fault of one member; `path` is a JSON pointer from the object that holds it. */
 export interface MemberFault {
@@ -110,6 +110,6 @@ function wanted(types: string | string[]): string {
 function enumSentence(name: string, value: unknown, allowed: string[]): string {
   const list = `${name} must be one of ${allowed.join(', ')}`
   if (typeof value !== 'string') return `${list}; it is ${typeName(value)}.`
-  const meant = nearest(value, allowed)
+  const meant = suggestedName(value, allowed)
   return meant === undefined ? `${list}.` : `${list}. Did you mean "${meant}"?`
 }

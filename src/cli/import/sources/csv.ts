@@ -1,7 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { JwtKey } from '../../../../client/src/index.ts'
+import { didYouMean } from '../../../nearest.ts'
 import { usageError } from '../../terminal/failures.ts'
-import { didYouMean } from '../../terminal/nearest.ts'
 import { privateEntry, refusedEntry, type SourceEntry, type SourceProject } from './entry.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
@@ -81,7 +81,7 @@ export function readCsv(text: string, name: string): SourceProject[] {
 function requireHeadings(headings: readonly string[], name: string): void {
   const unknown = headings.find((heading) => !columns.some((column) => column === heading))
   if (unknown !== undefined) {
-    const near = didYouMean(unknown, columns) || `; known are ${columns.join(', ')}.`
+    const near = didYouMean(unknown, columns, `; known are ${columns.join(', ')}.`)
     throw usageError(`${name} has a column that is not known: ${unknown}${near}`)
   }
   const missing = needed.filter((column) => !headings.includes(column))

@@ -3,10 +3,10 @@ import { dirname, resolve } from 'node:path'
 import type { Algorithm } from '../../../../client/src/index.ts'
 import { algorithmNames } from '../../../contract/algorithms.ts'
 import { isoTime, readTime } from '../../../core/times.ts'
+import { didYouMean } from '../../../nearest.ts'
 import { materialOf } from '../../keys/material.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 import { nameOf, readOctets } from '../../terminal/files.ts'
-import { didYouMean } from '../../terminal/nearest.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { privateEntry, privateKeyCode } from './entry.ts'
 
@@ -66,7 +66,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 function refuseUnknown(value: object, known: readonly string[], place: string): void {
   const unknown = Object.keys(value).find((name) => !known.includes(name))
   if (unknown === undefined) return
-  const near = didYouMean(unknown, known) || `; known are ${known.join(', ')}.`
+  const near = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
   throw usageError(`${place} has a member that is not known: ${unknown}${near}`)
 }
 
@@ -113,6 +113,6 @@ function algorithmOf(given: unknown, publicKeyPem: string, place: string): Algor
   if (given === undefined) {
     throw usageError(`${place} is no public key that can be read here: give PEM.`)
   }
-  const near = didYouMean(String(given), algorithmNames) || '.'
+  const near = didYouMean(String(given), algorithmNames)
   throw usageError(`algorithm of ${place} must be one of ${algorithmNames.join(', ')}${near}`)
 }
