@@ -15,7 +15,7 @@ export default defineConfig({
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    globalSetup: 'test/support/postgres-setup.ts',
+    globalSetup: 'test/support/postgres/setup.ts',
     projects: [
       {
         extends: true,
@@ -40,7 +40,7 @@ export default defineConfig({
         test: {
           name: 'console',
           include: ['test/console/**/*.test.ts'],
-          globalSetup: 'test/support/console-setup.ts',
+          globalSetup: 'test/support/console/setup.ts',
           provide: { engine: 'sqlite' },
         },
       },

@@ -12,7 +12,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { createPostgres } from '../test/support/postgres-server.ts'
+import { createPostgres } from '../test/support/postgres/server.ts'
 
 const port = 18_081
 const url = `http://127.0.0.1:${port}`

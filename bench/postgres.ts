@@ -10,10 +10,10 @@ import { Agent, request } from 'node:http'
 import process from 'node:process'
 import { newId } from '../src/core/ids.ts'
 import { openPostgresStore } from '../src/storage/postgres/store.ts'
-import { keyRecord } from '../test/support/key-records.ts'
-import { createPostgres } from '../test/support/postgres-server.ts'
-import { createKey as createKeyOver, createReplicas } from '../test/support/replicas.ts'
-import { createProject, limits, origin } from '../test/support/store.ts'
+import { createPostgres } from '../test/support/postgres/server.ts'
+import { createKey as createKeyOver, createReplicas } from '../test/support/server/replicas.ts'
+import { keyRecord } from '../test/support/store/key-records.ts'
+import { createProject, limits, origin } from '../test/support/store/store.ts'
 
 const clients = 32
 const seconds = 5

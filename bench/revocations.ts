@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createKey, createProject, createReplicas, type Replica } from '../test/support/replicas.ts'
+import {
+  createKey,
+  createProject,
+  createReplicas,
+  type Replica,
+} from '../test/support/server/replicas.ts'
 import type { Figure } from './report/figures.ts'
 import { spreadOf } from './report/spread.ts'
 import type { Databases } from './server/subject.ts'

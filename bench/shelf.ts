@@ -1,6 +1,6 @@
 import { generateKeyPair } from 'node:crypto'
 import { promisify } from 'node:util'
-import { createProject, type Replica } from '../test/support/replicas.ts'
+import { createProject, type Replica } from '../test/support/server/replicas.ts'
 import { capture } from './server/capture.ts'
 
 /** What a server holds while its reads are measured. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { createReplicas } from '../test/support/replicas.ts'
+import { createReplicas } from '../test/support/server/replicas.ts'
 import { residentMib, withChildren } from './load/usage.ts'
 import type { Figure } from './report/figures.ts'
 import { spreadOf } from './report/spread.ts'

@@ -4,7 +4,7 @@
  *   npx vitest run test/faults && npm run test:long -- test/faults && npm run generate:faults
  */
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
-import type { FaultResult } from '../test/support/fault-results.ts'
+import type { FaultResult } from '../test/support/faults/results.ts'
 
 const page = new URL('../docs/operating.md', import.meta.url)
 const begin =

@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { launchBrowser, phone, signIn } from '../test/support/console.ts'
-import { startServer, temporaryFolder } from '../test/support/server.ts'
+import { launchBrowser, phone, signIn } from '../test/support/console/console.ts'
+import { startServer, temporaryFolder } from '../test/support/server/process.ts'
 import { type Furnished, furnish } from './screenshots/furnish.ts'
 
 /**

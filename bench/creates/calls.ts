@@ -1,4 +1,4 @@
-import { createProject, kidsOf } from '../../test/support/replicas.ts'
+import { createProject, kidsOf } from '../../test/support/server/replicas.ts'
 import type { Call } from '../load/task.ts'
 import type { Subject } from '../server/subject.ts'
 

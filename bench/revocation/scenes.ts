@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { startCachingProxy } from '../../test/support/caching-proxy.ts'
-import { startTcpProxy } from '../../test/support/tcp-proxy.ts'
+import { startCachingProxy } from '../../test/support/network/caching-proxy.ts'
+import { startTcpProxy } from '../../test/support/network/tcp-proxy.ts'
 import { type Registry, through } from './service.ts'
 import { untilRefused, untilTrusted, type Verifier, type VerifierName, verifiers } from './trust.ts'
 

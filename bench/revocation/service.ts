@@ -1,5 +1,5 @@
 import { type Client, createClient } from '../../client/src/index.ts'
-import { keyFor } from '../../test/support/tokens.ts'
+import { keyFor } from '../../test/support/keys/tokens.ts'
 import type { Subject } from '../server/subject.ts'
 
 /** A project of its own on the measured service. */

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createPostgres, type PostgresServer } from '../../test/support/postgres-server.ts'
-import { createReplicas, type Replica } from '../../test/support/replicas.ts'
+import { createPostgres, type PostgresServer } from '../../test/support/postgres/server.ts'
+import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
 import { withChildren } from '../load/usage.ts'
 import { pin } from './cores.ts'
 

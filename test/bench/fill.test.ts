@@ -4,8 +4,8 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Change, Origin } from '../../src/core/ledger/changes.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { keyRecord } from '../../src/storage/rows.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { limits } from '../support/store.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { limits } from '../support/store/store.ts'
 
 const root = join(import.meta.dirname, '../..')
 const databases: TestDatabase[] = []

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { documentOf, startShell } from './support.ts'
 

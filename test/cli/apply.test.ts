@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ecKey, privatePem, rsaKey } from '../support/pem.ts'
+import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>

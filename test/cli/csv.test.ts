@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readCsv } from '../../src/cli/import/sources/csv.ts'
 import { readContent } from '../../src/cli/import/sources/read.ts'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 
 const publicKey = ecKey().publicKeyPem.replace(/-----[^-]+-----|\s/g, '')
 const table = (...lines: string[]) => lines.join('\n')

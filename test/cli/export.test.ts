@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
-import { sendImport } from '../support/imports.ts'
-import { ecKey, rsaKey } from '../support/pem.ts'
+import { sendImport } from '../support/app/imports.ts'
+import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 const labels = [

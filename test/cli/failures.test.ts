@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exitCodes } from '../../src/cli/terminal/exit-codes.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { freePort } from '../support/server.ts'
+import { freePort } from '../support/server/process.ts'
 import { type Ran, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { freshPair } from '../support/key-pairs.ts'
+import { freshPair } from '../support/keys/key-pairs.ts'
 import { rememberPrivateKey } from '../support/secrets.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
 

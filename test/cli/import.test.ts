@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { fixture } from '../support/intake.ts'
-import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, type Ran, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ecKey, privatePem } from '../support/pem.ts'
+import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 import { openShell, startShell } from './support.ts'
 

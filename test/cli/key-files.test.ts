@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ecKey, edKey, privatePem, rsaKey, type TestKey } from '../support/pem.ts'
+import { ecKey, edKey, privatePem, rsaKey, type TestKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 const material = join(import.meta.dirname, '../fixtures/material')

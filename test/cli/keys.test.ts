@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ecKey, rsaKey } from '../support/pem.ts'
+import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 const kidLine = /^[0-9a-f-]{36}\n$/

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import { ecKey } from '../support/pem.ts'
-import { startTlsProxy, type TlsProxy } from '../support/tls.ts'
+import { ecKey } from '../support/keys/pem.ts'
+import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
 import { type Ran, startShell } from './support.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')

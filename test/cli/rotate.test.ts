@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough, Readable } from 'node:stream'
 import { run } from '../../src/cli/run.ts'
-import { startApp, type TestApp } from '../support/app.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
 import { expectNoSecret } from '../support/secrets.ts'
 
 /** What a command wrote, and its exit code. */

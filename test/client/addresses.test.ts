@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { type HttpServer, startHttpServer } from '../support/http-server.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 
 let server: TestApp
 let base: string

@@ -3,8 +3,8 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
 import { projectKeySet } from '../../client/src/verify.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { startTlsProxy, type TlsProxy } from '../support/tls.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { startTlsProxy, type TlsProxy } from '../support/network/tls-proxy.ts'
 
 let server: TestApp
 let proxy: TlsProxy

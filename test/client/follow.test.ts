@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient, type Event } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { startHttpServer } from '../support/http-server.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
 
 let server: TestApp
 let direct: Client

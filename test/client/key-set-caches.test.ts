@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { type CachingProxy, startCachingProxy } from '../support/caching-proxy.ts'
-import { startHttpServer } from '../support/http-server.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
-import { keyFor, signToken } from '../support/tokens.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { type CachingProxy, startCachingProxy } from '../support/network/caching-proxy.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 
 let server: TestApp
 let cache: CachingProxy

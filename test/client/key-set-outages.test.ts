@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { startHttpServer } from '../support/http-server.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 
 let server: TestApp
 let line: TcpProxy

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { type HttpServer, startHttpServer } from '../support/http-server.ts'
-import { openKeySet, registerAndSign } from '../support/live-keys.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { openKeySet, registerAndSign } from '../support/app/key-set.ts'
+import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
 
 let server: TestApp
 let issuer: string

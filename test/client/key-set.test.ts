@@ -2,9 +2,9 @@ import { jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { KeySetError, projectKeySet } from '../../client/src/verify.ts'
 import { algorithmNames } from '../../src/contract/algorithms.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/live-keys.ts'
-import { base64url, keyFor, signToken } from '../support/tokens.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
+import { base64url, keyFor, signToken } from '../support/keys/tokens.ts'
 
 let server: TestApp
 let base: string

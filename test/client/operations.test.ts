@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient, PubringError } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { ecKey, edKey } from '../support/pem.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { ecKey, edKey } from '../support/keys/pem.ts'
+import { signToken } from '../support/keys/tokens.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { signToken } from '../support/tokens.ts'
 
 let server: TestApp
 let client: Client

@@ -1,10 +1,10 @@
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
-import { startApp, type TestApp } from '../support/app.ts'
-import { type HttpServer, startHttpServer } from '../support/http-server.ts'
-import { ecKey } from '../support/pem.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { ecKey } from '../support/keys/pem.ts'
+import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 
 let server: TestApp
 let direct: Client

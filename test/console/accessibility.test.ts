@@ -5,8 +5,8 @@ import {
   openConsole,
   phone,
   type TestConsole,
-} from '../support/console.ts'
-import { keyFor, signToken } from '../support/tokens.ts'
+} from '../support/console/console.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 const pair = keyFor('ES256')
 let console_: TestConsole

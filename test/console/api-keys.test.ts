@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createClient } from '../../client/src/index.ts'
-import { openConsole, type TestConsole } from '../support/console.ts'
+import { openConsole, type TestConsole } from '../support/console/console.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'

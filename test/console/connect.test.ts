@@ -5,8 +5,8 @@ import { gateways } from '../../console/src/pages/connect/snippets/gateways.ts'
 import { languages } from '../../console/src/pages/connect/snippets/languages.ts'
 import { node } from '../../console/src/pages/connect/snippets/node.ts'
 import type { Addresses } from '../../console/src/pages/connect/snippets/snippet.ts'
-import { openConsole, phone, type TestConsole } from '../support/console.ts'
-import { keyFor, signToken } from '../support/tokens.ts'
+import { openConsole, phone, type TestConsole } from '../support/console/console.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 const publicUrl = 'https://keys.example.com/base'
 const snippets = [...node, ...languages, ...gateways, ...clouds]

@@ -1,7 +1,11 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { accessibilityViolations, openConsole, type TestConsole } from '../support/console.ts'
-import { ecKey } from '../support/pem.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { ecKey } from '../support/keys/pem.ts'
 
 let console_: TestConsole
 let project: string

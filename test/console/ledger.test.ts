@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, phone, type TestConsole } from '../support/console.ts'
-import { keyFor } from '../support/tokens.ts'
+import { openConsole, phone, type TestConsole } from '../support/console/console.ts'
+import { keyFor } from '../support/keys/tokens.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 let console_: TestConsole

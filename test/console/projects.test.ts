@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console.ts'
+import { openConsole, type TestConsole } from '../support/console/console.ts'
 
 let console_: TestConsole
 beforeAll(async () => {

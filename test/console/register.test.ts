@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console.ts'
-import { freshPair } from '../support/key-pairs.ts'
-import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { freshPair } from '../support/keys/key-pairs.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 
 let console_: TestConsole
 beforeAll(async () => {

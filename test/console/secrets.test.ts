@@ -4,7 +4,7 @@ import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { textOfFile } from '../../console/src/keys/key-file.ts'
 import { holdsSecret } from '../../console/src/keys/secrets.ts'
-import { freshPair, kindNames } from '../support/key-pairs.ts'
+import { freshPair, kindNames } from '../support/keys/key-pairs.ts'
 
 const texts = (pattern: string) =>
   globSync(`test/fixtures/${pattern}`).map((path) => [basename(path), readFileSync(path, 'utf8')])

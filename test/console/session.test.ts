@@ -6,8 +6,8 @@ import {
   openConsole,
   signIn,
   type TestConsole,
-} from '../support/console.ts'
-import { startHttpServer } from '../support/http-server.ts'
+} from '../support/console/console.ts'
+import { startHttpServer } from '../support/network/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
 let console_: TestConsole

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console.ts'
-import { keyFor, signToken } from '../support/tokens.ts'
+import { openConsole, type TestConsole } from '../support/console/console.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 const pair = keyFor('ES256')
 const label = 'orders <b>spring</b> {{7*7}}'

@@ -2,9 +2,9 @@ import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { holdsApiKey, redact } from '../../src/core/redaction.ts'
-import { edKey, privatePem, rsaKey } from '../support/pem.ts'
+import { edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
+import { signToken } from '../support/keys/tokens.ts'
 import { findSecret, rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
-import { signToken } from '../support/tokens.ts'
 
 const apiKey = newApiKeySecret()
 const pem = privatePem(rsaKey())

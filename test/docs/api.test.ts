@@ -7,7 +7,7 @@ import {
   startServer,
   temporaryFolder,
   withoutOverloadCheck,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/api.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
-import { stopServer } from '../support/command.ts'
-import { startServer, temporaryFolder, withoutOverloadCheck } from '../support/server.ts'
+import { stopServer } from '../support/server/command.ts'
+import { startServer, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const page = readFileSync(join(root, 'README.md'), 'utf8')

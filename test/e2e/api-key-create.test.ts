@@ -10,7 +10,7 @@ import {
   startServer,
   temporaryFolder,
   whenReady,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()

@@ -7,10 +7,15 @@ import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
-import { createProject, origin } from '../support/store.ts'
-import { closeModulus, prime, rsaRecord } from '../support/weak-keys.ts'
+import { closeModulus, prime, rsaRecord } from '../support/keys/weak-keys.ts'
+import {
+  readJson,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, origin } from '../support/store/store.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()

@@ -10,9 +10,9 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
-import { pubring, stopServer } from '../support/command.ts'
-import { chownToUnprivileged, createServerClient, highLimits } from '../support/fault-client.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+import { chownToUnprivileged, createServerClient, highLimits } from '../support/server/client.ts'
+import { pubring, stopServer } from '../support/server/command.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

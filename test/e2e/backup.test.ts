@@ -2,10 +2,10 @@ import { mkdirSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
-import { pubring, stopServer } from '../support/command.ts'
-import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
-import { countLost } from '../support/fault-results.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+import { countLost } from '../support/faults/results.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
+import { pubring, stopServer } from '../support/server/command.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

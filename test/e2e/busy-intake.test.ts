@@ -1,7 +1,12 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fixture } from '../support/intake.ts'
-import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { fixture } from '../support/keys/intake.ts'
+import {
+  readJson,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

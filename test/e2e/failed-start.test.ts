@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
-import { spawnServer, temporaryFolder } from '../support/server.ts'
+import { spawnServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

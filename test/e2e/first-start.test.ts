@@ -9,7 +9,7 @@ import {
   startServer,
   temporaryFolder,
   whenReady,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const servers: ServerProcess[] = []

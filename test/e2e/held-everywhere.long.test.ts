@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ecKey } from '../support/pem.ts'
-import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { ecKey } from '../support/keys/pem.ts'
+import {
+  readJson,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

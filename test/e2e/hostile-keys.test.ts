@@ -2,8 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
-import { fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
-import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
+import {
+  readJson,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { rsaKey } from '../support/pem.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { rsaKey } from '../support/keys/pem.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, describe, expect, test } from 'vitest'
-import { highLimits } from '../support/fault-client.ts'
-import { freePort, startServer, temporaryFolder } from '../support/server.ts'
+import { highLimits } from '../support/server/client.ts'
+import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const project = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(project, path), 'utf8')

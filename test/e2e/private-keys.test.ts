@@ -3,15 +3,15 @@ import { basename, join, relative } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
 import { examineKey } from '../../src/intake/index.ts'
-import { pem } from '../support/intake.ts'
-import { kindNames, privateKeyForms } from '../support/key-pairs.ts'
+import { pem } from '../support/keys/intake.ts'
+import { kindNames, privateKeyForms } from '../support/keys/key-pairs.ts'
 import { expectNoSecret, findSecret, rememberSecret } from '../support/secrets.ts'
 import {
   outputsAndDatabases,
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 const fixtures = join(import.meta.dirname, '../fixtures')
 

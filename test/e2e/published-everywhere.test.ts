@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import {
   type ServerProcess,
   spawnServer,
   startServer,
   temporaryFolder,
   whenReady,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 /** Two processes on one database, as after a restart or behind a balancer. */
 const { folder, remove } = temporaryFolder()

@@ -7,7 +7,7 @@ import {
   startServer,
   temporaryFolder,
   whenReady,
-} from '../support/server.ts'
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let first: ServerProcess

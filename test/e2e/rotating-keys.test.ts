@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const page = readFileSync(new URL('../../docs/rotating-keys.md', import.meta.url), 'utf8')
 const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')

@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { ecKey, edKey, privatePem, rsaKey } from '../support/pem.ts'
-import { rawExchange, requestHead } from '../support/raw.ts'
+import { ecKey, edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
+import { signToken } from '../support/keys/tokens.ts'
+import { rawExchange, requestHead } from '../support/network/raw-connection.ts'
 import { expectNoSecret, rememberSecret } from '../support/secrets.ts'
 import {
   outputsAndDatabases,
@@ -12,8 +13,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
-} from '../support/server.ts'
-import { signToken } from '../support/tokens.ts'
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const running: ServerProcess[] = []

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vitest'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import {
   issueToken,
   type PublicServer,
   startPublicServer,
   waitUntilPublished,
-} from '../support/public-server.ts'
+} from '../support/server/public-server.ts'
 import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
 let server: PublicServer

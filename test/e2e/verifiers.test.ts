@@ -2,16 +2,16 @@ import { createPrivateKey } from 'node:crypto'
 import type { JSONWebKeySet } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Algorithm, algorithmNames } from '../../src/contract/algorithms.ts'
-import { fixture } from '../support/intake.ts'
-import { rsaKey } from '../support/pem.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { rsaKey } from '../support/keys/pem.ts'
+import { jwsAlgorithm, keyFor } from '../support/keys/tokens.ts'
 import {
   issueToken,
   type PublicServer,
   type RegisteredKey,
   startPublicServer,
   waitUntilPublished,
-} from '../support/public-server.ts'
-import { jwsAlgorithm, keyFor } from '../support/tokens.ts'
+} from '../support/server/public-server.ts'
 import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
 /** What each cannot verify, with the reason it gives; everything else it must. */

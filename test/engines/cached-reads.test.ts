@@ -3,9 +3,9 @@ import { createBatchLoader } from '../../src/async/batch-loader.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, origin } from '../support/store.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
 
 /** Two replicas: what one writes, the other reads. */
 let database: TestDatabase

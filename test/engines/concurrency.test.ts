@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase } from '../support/database.ts'
-import { ecKey } from '../support/pem.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import {
   type CallResult,
   createKey,
@@ -13,7 +12,8 @@ import {
   publishedKids,
   type Replica,
   type Replicas,
-} from '../support/replicas.ts'
+} from '../support/server/replicas.ts'
+import { createDatabase } from '../support/store/database.ts'
 
 const statuses = (answers: CallResult[]) => answers.map(({ status }) => status).sort()
 const codes = (answers: CallResult[]) =>

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { createDatabase } from '../support/database.ts'
-import { fixture } from '../support/intake.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { createDatabase } from '../support/store/database.ts'
 
 /** Two registries that differ in their database alone. */
 let apps: { sqlite: TestApp; postgres: TestApp }

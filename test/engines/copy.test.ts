@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { fixture } from '../support/intake.ts'
-import { ecKey, privatePem } from '../support/pem.ts'
-import { fetchJwks } from '../support/publishing.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { fetchJwks } from '../support/app/keys.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { ecKey, privatePem } from '../support/keys/pem.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 

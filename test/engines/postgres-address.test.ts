@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../../src/config/config.ts'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const pem = join(folder, 'root.pem')

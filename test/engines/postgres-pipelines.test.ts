@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { openSessions, type PostgresSessions } from '../../src/storage/postgres/sessions.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 let database: TestDatabase
 let sessions: PostgresSessions

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
-import { freePort, spawnServer, temporaryFolder, whenReady } from '../support/server.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { freePort, spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const { folder, remove } = temporaryFolder()
 let postgres: PostgresServer

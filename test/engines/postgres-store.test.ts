@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, origin } from '../support/store.ts'
-import { startTcpProxy } from '../support/tcp-proxy.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
 
 let database: TestDatabase
 const opened: Store[] = []

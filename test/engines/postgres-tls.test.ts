@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { chownToPostgres, createPostgres, type PostgresServer } from '../support/postgres-server.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { chownToPostgres, createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let postgres: PostgresServer

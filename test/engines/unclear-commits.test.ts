@@ -5,10 +5,10 @@ import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, origin } from '../support/store.ts'
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
 
 let database: TestDatabase
 let proxy: TcpProxy

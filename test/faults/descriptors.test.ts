@@ -1,14 +1,14 @@
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test, vi } from 'vitest'
+import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
   createServerClient,
   highLimits,
   unprivilegedUid,
-} from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

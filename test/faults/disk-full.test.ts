@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../support/faults/small-disk.ts'
 import {
   createServerClient,
   freshPem,
@@ -7,10 +9,8 @@ import {
   problemCode,
   type ServerClient,
   type ServerResponse,
-} from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
-import { dataFolderOf, fillDisk, launchOnSmallDisk } from '../support/small-disk.ts'
+} from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

@@ -2,14 +2,14 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
+import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
   createServerClient,
   highLimits,
   unprivilegedUid,
-} from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

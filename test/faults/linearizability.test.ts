@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { findViolation, type History } from '../support/linearizability.ts'
+import { findViolation, type History } from '../support/faults/linearizability.ts'
 
 const keys = (record: Record<string, boolean>) => new Map(Object.entries(record))
 

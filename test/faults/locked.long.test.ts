@@ -2,7 +2,8 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { lockDatabase } from '../support/database-faults.ts'
+import { lockDatabase } from '../support/faults/database.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
   createServerClient,
@@ -11,9 +12,8 @@ import {
   problemCode,
   type ServerResponse,
   unprivilegedUid,
-} from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

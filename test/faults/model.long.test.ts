@@ -2,16 +2,21 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { workerPids } from '../support/command.ts'
+import {
+  findViolation,
+  type History,
+  type Step,
+  type Write,
+} from '../support/faults/linearizability.ts'
+import { recordFault } from '../support/faults/results.ts'
 import {
   createServerClient,
   freshPem,
   highLimits,
   type ServerResponse,
-} from '../support/fault-client.ts'
-import { recordFault } from '../support/fault-results.ts'
-import { findViolation, type History, type Step, type Write } from '../support/linearizability.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { workerPids } from '../support/server/command.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
-import { addSynchronousStandby, primarySettings } from '../support/postgres-standby.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
 import {
   createKey,
   createProject,
   createReplicas,
   kidsOf,
   type Replicas,
-} from '../support/replicas.ts'
+} from '../support/server/replicas.ts'
 
 let primary: PostgresServer
 let standby: PostgresServer

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import {
   createKey,
   createReplicas,
   kidsOf,
   type Replica,
   type Replicas,
-} from '../support/replicas.ts'
+} from '../support/server/replicas.ts'
 
 /** Milliseconds that the database is away, and within which each call has its answer all the same. */
 const outage = 60_000

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import {
   type CallResult,
   createKey,
@@ -9,7 +9,7 @@ import {
   kidsOf,
   type Replica,
   type Replicas,
-} from '../support/replicas.ts'
+} from '../support/server/replicas.ts'
 
 /** Whatever happens to the database, a call has its answer within this many milliseconds. */
 const bound = 15_000

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { createPostgres, type PostgresServer } from '../support/postgres-server.ts'
+import { startTcpProxy } from '../support/network/tcp-proxy.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 import {
   createKey,
   createProject,
@@ -10,9 +11,8 @@ import {
   publishedKids,
   type Replica,
   type Replicas,
-} from '../support/replicas.ts'
-import { spawnServer, temporaryFolder, whenReady } from '../support/server.ts'
-import { startTcpProxy } from '../support/tcp-proxy.ts'
+} from '../support/server/replicas.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 describe('three replicas that start at once on an empty database', () => {
   let database: TestDatabase

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
 import {
   type CallResult,
   createKey,
   createReplicas,
   type Replica,
   type Replicas,
-} from '../support/replicas.ts'
+} from '../support/server/replicas.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 let database: TestDatabase
 let replicas: Replicas

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
-import { startApp, type TestApp } from '../support/app.ts'
-import { testClock } from '../support/clock.ts'
-import { openEventStream } from '../support/event-source.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { testClock } from '../support/app/clock.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -11,7 +10,8 @@ import {
   maxAgeOf,
   patchKey,
   registerKey,
-} from '../support/publishing.ts'
+} from '../support/app/keys.ts'
+import { openEventStream } from '../support/network/event-stream.ts'
 
 const clock = testClock()
 let server: TestApp

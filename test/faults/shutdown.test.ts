@@ -3,10 +3,10 @@ import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { createServerClient, highLimits } from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { rawConnection, requestHead } from '../support/raw.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { rawConnection, requestHead } from '../support/network/raw-connection.ts'
+import { createServerClient, highLimits } from '../support/server/client.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test, vi } from 'vitest'
-import { createServerClient, freshPem, highLimits } from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { createServerClient, freshPem, highLimits } from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

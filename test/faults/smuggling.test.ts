@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createServerClient, highLimits } from '../support/fault-client.ts'
-import { recordFault } from '../support/fault-results.ts'
-import { rawConnection } from '../support/raw.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { recordFault } from '../support/faults/results.ts'
+import { rawConnection } from '../support/network/raw-connection.ts'
+import { createServerClient, highLimits } from '../support/server/client.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { createServerClient, highLimits } from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { createServerClient, highLimits } from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

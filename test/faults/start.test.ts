@@ -2,14 +2,14 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
+import { recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
   createServerClient,
   highLimits,
   unprivilegedUid,
-} from '../support/fault-client.ts'
-import { recordFault } from '../support/fault-results.ts'
-import { spawnServer, startServer, temporaryFolder } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

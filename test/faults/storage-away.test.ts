@@ -2,15 +2,15 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   createServerClient,
   freshPem,
   highLimits,
   problemCode,
   type ServerClient,
-} from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+} from '../support/server/client.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = join(folder, 'data/pubring.db')

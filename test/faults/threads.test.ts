@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { createServerClient, freshPem, highLimits, problemCode } from '../support/fault-client.ts'
-import { faultInjection } from '../support/fault-injection.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { startServer, temporaryFolder } from '../support/server.ts'
+import { faultInjection } from '../support/faults/injection.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { createServerClient, freshPem, highLimits, problemCode } from '../support/server/client.ts'
+import { startServer, temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)

@@ -2,10 +2,15 @@ import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { workerPids } from '../support/command.ts'
-import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
-import { countLost, recordFault } from '../support/fault-results.ts'
-import { freePort, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
+import { workerPids } from '../support/server/command.ts'
+import {
+  freePort,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

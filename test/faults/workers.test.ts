@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { stopServer, workerPids } from '../support/command.ts'
-import { createServerClient, highLimits, type ServerClient } from '../support/fault-client.ts'
-import { readJson, type ServerProcess, startServer, temporaryFolder } from '../support/server.ts'
+import { createServerClient, highLimits, type ServerClient } from '../support/server/client.ts'
+import { stopServer, workerPids } from '../support/server/command.ts'
+import {
+  readJson,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }

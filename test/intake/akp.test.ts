@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { describe, expect, test } from 'vitest'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
-import { codeOf, none, pem, refused, spki } from '../support/intake.ts'
+import { codeOf, none, pem, refused, spki } from '../support/keys/intake.ts'
 
 describe('ML-DSA', () => {
   const sets = [

@@ -2,9 +2,9 @@ import { afterEach, expect, test } from 'vitest'
 import { createBulkIntake, findSharedPrimes } from '../../src/intake/threads/bulk.ts'
 import { createIntakePool, type IntakePool } from '../../src/intake/threads/pool.ts'
 import type { IntakeTask } from '../../src/intake/threads/worker.ts'
-import { examine, fixture } from '../support/intake.ts'
-import { ecKey, rsaKey } from '../support/pem.ts'
-import { modulusOf } from '../support/weak-keys.ts'
+import { examine, fixture } from '../support/keys/intake.ts'
+import { ecKey, rsaKey } from '../support/keys/pem.ts'
+import { modulusOf } from '../support/keys/weak-keys.ts'
 
 let pool: IntakePool | undefined
 afterEach(async () => {

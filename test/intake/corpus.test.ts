@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { intakeCodes, problemOf } from '../../src/intake/codes/index.ts'
-import { examine, fixture } from '../support/intake.ts'
+import { examine, fixture } from '../support/keys/intake.ts'
 
 interface Case {
   file: string

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { encode, encodeBitString, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
-import { codeOf, derOf, fixture, none, pem, refused, rsaNumbers, spki } from '../support/intake.ts'
+import {
+  codeOf,
+  derOf,
+  fixture,
+  none,
+  pem,
+  refused,
+  rsaNumbers,
+  spki,
+} from '../support/keys/intake.ts'
 
 const rsa = derOf(fixture('keys/good/rsa2048.pem'))
 const ec = derOf(fixture('keys/good/ec-p256.pem'))

@@ -4,7 +4,7 @@ import { fixedOctets, toNumber } from '../../src/intake/encoding/bytes.ts'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
 import { isOnCurve, type JoseCurve, joseCurves } from '../../src/intake/kinds/curves.ts'
-import { accepted, codeOf, fixture, none, pem, spki } from '../support/intake.ts'
+import { accepted, codeOf, fixture, none, pem, spki } from '../support/keys/intake.ts'
 
 const ecOid = '1.2.840.10045.2.1'
 const platform = { 'P-256': 'prime256v1', 'P-384': 'secp384r1', 'P-521': 'secp521r1' }

@@ -5,8 +5,8 @@ import {
   hasOpenssl,
   opensslKinds,
   opensslPem,
-} from '../support/fresh-keys.ts'
-import { codeOf } from '../support/intake.ts'
+} from '../support/keys/fresh-keys.ts'
+import { codeOf } from '../support/keys/intake.ts'
 
 const count = (kind: string) => (/3072|4096/.test(kind) ? 50 : 200)
 

@@ -5,8 +5,8 @@ import {
   hasOpenssl,
   opensslKinds,
   opensslPem,
-} from '../support/fresh-keys.ts'
-import { codeOf } from '../support/intake.ts'
+} from '../support/keys/fresh-keys.ts'
+import { codeOf } from '../support/keys/intake.ts'
 
 describe('a good new key is never refused', () => {
   test.each(freshKinds)('%s by the platform', (kind) => {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
-import { codeOf, fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
+import { codeOf, fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
 
 const LIMIT = 16_384
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { fixedOctets } from '../../src/intake/encoding/bytes.ts'
 import { encode, tag } from '../../src/intake/encoding/der.ts'
 import { add, basePoint, decodePoint, encodePoint } from '../../src/intake/kinds/edwards.ts'
-import { codeOf, none, pem, spki } from '../support/intake.ts'
+import { codeOf, none, pem, spki } from '../support/keys/intake.ts'
 
 describe('Ed25519', () => {
   const P = 2n ** 255n - 19n

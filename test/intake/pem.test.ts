@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { codeOf, derOf, fixture, refused } from '../support/intake.ts'
+import { codeOf, derOf, fixture, refused } from '../support/keys/intake.ts'
 
 const good = fixture('keys/good/ec-p256.pem')
 const other = fixture('keys/good/ec-p384.pem')

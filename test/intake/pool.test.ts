@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createIntakePool, type IntakePool } from '../../src/intake/threads/pool.ts'
-import { examine, fixture } from '../support/intake.ts'
+import { examine, fixture } from '../support/keys/intake.ts'
 
-const dying = new URL('../support/dying-worker.ts', import.meta.url)
+const dying = new URL('../support/keys/dying-worker.ts', import.meta.url)
 const rsa = fixture('keys/good/rsa2048.pem')
 const long = (what: string) => `${what} ${'x'.repeat(500)}`
 

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { intakeCodes } from '../../src/intake/codes/index.ts'
 import type { Verdict } from '../../src/intake/types.ts'
-import { derOf, examine, fixture, pem } from '../support/intake.ts'
+import { derOf, examine, fixture, pem } from '../support/keys/intake.ts'
 
 const goodFiles = [
   'good/ec-p256.pem',

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest'
 import { encode, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
 import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
-import { accepted, codeOf, derOf, fixture, none, pem, rsaNumbers, spki } from '../support/intake.ts'
+import {
+  accepted,
+  codeOf,
+  derOf,
+  fixture,
+  none,
+  pem,
+  rsaNumbers,
+  spki,
+} from '../support/keys/intake.ts'
 
 const modulus = derOf(fixture('keys/good/rsa2048.pem')).subarray(33, 33 + 256)
 const key = rsaNumbers(modulus, Uint8Array.of(1, 0, 1))

@@ -4,15 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { base64 } from '../support/encodings.ts'
-import { accepted, codeOf, fixture, pem, refused } from '../support/intake.ts'
+import { base64 } from '../support/keys/encodings.ts'
+import { accepted, codeOf, fixture, pem, refused } from '../support/keys/intake.ts'
 import {
   expectNoEcho,
   kindNames as names,
   pairOf,
   privateKeyForms,
   publicPemOf,
-} from '../support/key-pairs.ts'
+} from '../support/keys/key-pairs.ts'
 
 describe('a private JWK', () => {
   const withJwk = names.filter((name) => name !== 'RSA-PSS')

@@ -1,7 +1,15 @@
 import { describe, expect, test } from 'vitest'
 import { examineKey } from '../../src/intake/index.ts'
-import { base64, encodings } from '../support/encodings.ts'
-import { accepted, codeOf, emptyBlocklist, fixture, pem, refused, spki } from '../support/intake.ts'
+import { base64, encodings } from '../support/keys/encodings.ts'
+import {
+  accepted,
+  codeOf,
+  emptyBlocklist,
+  fixture,
+  pem,
+  refused,
+  spki,
+} from '../support/keys/intake.ts'
 import {
   expectNoEcho,
   kindNames as names,
@@ -9,7 +17,7 @@ import {
   privateKeyForms,
   publicDerOf,
   publicPemOf,
-} from '../support/key-pairs.ts'
+} from '../support/keys/key-pairs.ts'
 
 describe.each(names)('a private key of the kind %s', (name) => {
   for (const { form, der, label } of privateKeyForms(name)) {

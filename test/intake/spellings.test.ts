@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { accepted, codeOf, derOf, fixture, pem } from '../support/intake.ts'
+import { accepted, codeOf, derOf, fixture, pem } from '../support/keys/intake.ts'
 
 const rsa = fixture('material/rsa2048.pem')
 const lines = (text: string, width: number) =>

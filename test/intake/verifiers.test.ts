@@ -10,7 +10,7 @@ import { calculateJwkThumbprint, exportJWK, importJWK, importSPKI, jwtVerify } f
 import { describe, expect, test } from 'vitest'
 import type { JwsAlgorithm } from '../../src/contract/algorithms.ts'
 import type { Accepted } from '../../src/intake/types.ts'
-import { accepted, fixture } from '../support/intake.ts'
+import { accepted, fixture } from '../support/keys/intake.ts'
 
 const pss = (bits: number) => ({ padding: 6, saltLength: bits / 8 })
 const ieee = { dsaEncoding: 'ieee-p1363' } as const

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { codeOf, fixture, none, pem, refused, spki } from '../support/intake.ts'
+import { codeOf, fixture, none, pem, refused, spki } from '../support/keys/intake.ts'
 
 const blob = `AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'C'.repeat(300)}`
 

@@ -8,7 +8,7 @@ import { formatMessage } from 'publint/utils'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { packCheckout, plainEnvironment } from '../support/package.ts'
 import { rememberSecret } from '../support/secrets.ts'
-import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server.ts'
+import { freePort, temporaryFolder, withoutOverloadCheck } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const clean = join(folder, 'clean')

@@ -2,10 +2,16 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
 import { jwksText } from '../../src/core/keys/jwks.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { rsaKey } from '../support/pem.ts'
-import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
-import { modulusOf, rsaRecord } from '../support/weak-keys.ts'
+import { rsaKey } from '../support/keys/pem.ts'
+import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
 
 let opened: TestStore
 let store: Store

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
 
 let opened: TestStore
 beforeAll(async () => {

@@ -2,8 +2,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { keySetBytes } from '../../src/core/records.ts'
 import { keptBytes } from '../../src/storage/reads/cached.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
 
 let here: TestStore
 let elsewhere: TestStore

@@ -3,8 +3,14 @@ import { apiKeyRecord } from '../../src/core/api-keys/api-keys.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
 
 let opened: TestStore
 let store: Store

@@ -4,10 +4,10 @@ import { newId } from '../../src/core/ids.ts'
 import type { ChangeOf } from '../../src/core/ledger/changes.ts'
 import { eventHash, genesisHash } from '../../src/core/ledger/ledger.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
-import { fixture } from '../support/intake.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../support/store.ts'
-import { modulusOf, rsaRecord } from '../support/weak-keys.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
 
 let opened: TestStore
 let store: Store

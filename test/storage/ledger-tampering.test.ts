@@ -3,9 +3,9 @@ import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
 import { verifyLedger, verifyLedgers } from '../../src/core/ledger/verification.ts'
 import { openLedgers, openStore } from '../../src/storage/open.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, origin } from '../support/store.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
 
 /** Of a project with six events, and of a deleted one with two. */
 let projectId: string

@@ -6,8 +6,14 @@ import {
   verifyLedgers,
 } from '../../src/core/ledger/verification.ts'
 import { openLedgers } from '../../src/storage/open.ts'
-import { keyRecord } from '../support/key-records.ts'
-import { createProject, limits, openTestStore, origin, type TestStore } from '../support/store.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
 
 let store: TestStore
 let projectId: string

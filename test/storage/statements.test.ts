@@ -5,7 +5,7 @@ import type { Tables } from '../../src/storage/schema.ts'
 import type { SqliteConnection } from '../../src/storage/sqlite/connection.ts'
 import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
 import { allAtOnce, inOrder, insertion, statement } from '../../src/storage/statements.ts'
-import { temporaryFolder } from '../support/server.ts'
+import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 let connection: SqliteConnection

@@ -8,7 +8,7 @@ import {
 } from '../../../src/core/api-keys/authentication.ts'
 import { isApiKeySecret, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import type { Context, Store } from '../../../src/core/context.ts'
-import { openTestStore, origin, type TestStore } from '../../support/store.ts'
+import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 let opened: TestStore
 let store: Store

@@ -6,9 +6,9 @@ import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAudit, openLedgers } from '../../../src/storage/open.ts'
-import { keyRecord } from '../../support/key-records.ts'
-import { createProject, openTestStore, origin, type TestStore } from '../../support/store.ts'
-import { closeModulus, prime, rsaRecord } from '../../support/weak-keys.ts'
+import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
 const work = createAuditPool()
 afterAll(() => work.close())

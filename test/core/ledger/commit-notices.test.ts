@@ -3,14 +3,14 @@ import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { announceCommits } from '../../../src/core/ledger/commit-notices.ts'
 import { systemLedgerId } from '../../../src/core/ledger/ledger.ts'
-import { keyRecord } from '../../support/key-records.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,
   limits,
   openTestStore,
   origin,
   type TestStore,
-} from '../../support/store.ts'
+} from '../../support/store/store.ts'
 
 let opened: TestStore
 beforeAll(async () => {

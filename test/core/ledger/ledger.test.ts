@@ -3,9 +3,9 @@ import canonicalize from 'canonicalize'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/events.ts'
 import { eventHash, type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { fixture } from '../../support/intake.ts'
-import { ecKey, privatePem } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fixture } from '../../support/keys/intake.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 const genesis = '0'.repeat(64)
 

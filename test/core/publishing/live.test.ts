@@ -4,16 +4,16 @@ import type { Context, Store } from '../../../src/core/context.ts'
 import { createLive, type Live } from '../../../src/core/publishing/live.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
-import { type TestClock, testClock } from '../../support/clock.ts'
-import { emptyBlocklist } from '../../support/intake.ts'
-import { keyRecord } from '../../support/key-records.ts'
+import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { emptyBlocklist } from '../../support/keys/intake.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,
   limits,
   openTestStore,
   origin,
   type TestStore,
-} from '../../support/store.ts'
+} from '../../support/store/store.ts'
 
 /**
  * The real store behind a line that can be held up, as that to a database far away can be: `hold`

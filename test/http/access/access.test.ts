@@ -2,8 +2,8 @@ import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 /** Who asks. "bound": to the project that is asked for; "other's": to another one. */
 const callers = [

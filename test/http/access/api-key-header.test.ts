@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { privatePem, rsaKey } from '../../support/pem.ts'
-import { rawConnection, requestHead } from '../../support/raw.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { privatePem, rsaKey } from '../../support/keys/pem.ts'
+import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 let address: string

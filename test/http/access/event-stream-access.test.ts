@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
-import { type EventStream, openEventStream } from '../../support/event-source.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { type EventStream, openEventStream } from '../../support/network/event-stream.ts'
 
 const clock = testClock()
 let server: TestApp

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
-import { type EventStream, openEventStream } from '../../support/event-source.ts'
-import { patchKey, registerKey } from '../../support/publishing.ts'
-import { rawConnection, requestHead } from '../../support/raw.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { patchKey, registerKey } from '../../support/app/keys.ts'
+import { type EventStream, openEventStream } from '../../support/network/event-stream.ts'
+import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 const clock = testClock()
 let server: TestApp

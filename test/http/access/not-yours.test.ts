@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 let server: TestApp
 let mine: string

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
 let reader: string

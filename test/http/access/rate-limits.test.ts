@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest'
 import type { HttpOptions } from '../../../src/http/options.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 let server: TestApp
 afterEach(() => server.close())

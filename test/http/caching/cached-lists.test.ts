@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { keysUrl, registerKey } from '../../support/publishing.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl, registerKey } from '../../support/app/keys.ts'
 
 let time = Date.parse('2030-01-01T00:00:00.000Z')
 let server: TestApp

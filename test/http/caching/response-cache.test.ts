@@ -3,8 +3,8 @@ import { type IncomingMessage, request } from 'node:http'
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import {
   jwksUrl,
   keysUrl,
@@ -12,7 +12,7 @@ import {
   patchKey,
   patchKeyInStore,
   registerKey,
-} from '../../support/publishing.ts'
+} from '../../support/app/keys.ts'
 
 const clock = testClock()
 let server: TestApp

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { intakeCodes } from '../../../src/intake/codes/index.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { fixture } from '../../support/intake.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fixture } from '../../support/keys/intake.ts'
 
 interface Case {
   file: string

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey, edKey, privatePem, type TestKey } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 
 let app: TestApp
 let other: { id: string; name: string }

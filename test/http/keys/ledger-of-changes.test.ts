@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { ChangeType } from '../../../src/core/ledger/changes.ts'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey, privatePem } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 let server: TestApp
 let actor: { apiKeyId: string; name: string }

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { encodings } from '../../support/encodings.ts'
-import { accepted, pem } from '../../support/intake.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { encodings } from '../../support/keys/encodings.ts'
+import { accepted, pem } from '../../support/keys/intake.ts'
 import {
   expectNoEcho,
   freshPair,
   kindNames,
   privateKeyForms,
   publicPemOf,
-} from '../../support/key-pairs.ts'
+} from '../../support/keys/key-pairs.ts'
 
 /** What the owner would ask for; a private key is refused before it is looked at. */
 function algorithmOf(kind: string): string {

@@ -4,8 +4,8 @@ import { audit } from '../../../src/core/audit/audit.ts'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAudit } from '../../../src/storage/open.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { fixture } from '../../support/intake.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fixture } from '../../support/keys/intake.ts'
 
 const sharing = [fixture('keys/rsa/shared-prime-a.pem'), fixture('keys/rsa/shared-prime-b.pem')]
 const plain = fixture('keys/good/rsa2048.pem')

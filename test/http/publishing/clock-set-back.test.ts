@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { keysUrl, registerKey } from '../../support/publishing.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl, registerKey } from '../../support/app/keys.ts'
 
 let shift = 0
 const clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -11,7 +11,7 @@ import {
   patchKey,
   patchKeyInStore,
   registerKey,
-} from '../../support/publishing.ts'
+} from '../../support/app/keys.ts'
 
 const start = Date.parse('2030-01-01T00:00:00.000Z')
 let time = start

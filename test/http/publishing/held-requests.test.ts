@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -10,8 +10,8 @@ import {
   patchKey,
   patchKeyInStore,
   registerKey,
-} from '../../support/publishing.ts'
-import { rawConnection, requestHead } from '../../support/raw.ts'
+} from '../../support/app/keys.ts'
+import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 let base: string

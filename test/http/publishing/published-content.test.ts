@@ -1,10 +1,10 @@
 import { createPrivateKey } from 'node:crypto'
 import { createLocalJWKSet, jwtVerify, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
-import { fixture } from '../../support/intake.ts'
-import { fetchJwks, jwksUrl, kidsOf, newProject, registerKey } from '../../support/publishing.ts'
-import { keyFor } from '../../support/tokens.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { fetchJwks, jwksUrl, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
+import { fixture } from '../../support/keys/intake.ts'
+import { keyFor } from '../../support/keys/tokens.ts'
 
 let server: TestApp
 let discoveryUrl: string

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
   jwksUrl,
@@ -8,7 +8,7 @@ import {
   newProject,
   patchKey,
   registerKey,
-} from '../../support/publishing.ts'
+} from '../../support/app/keys.ts'
 
 let server: TestApp
 let byId: string

@@ -1,6 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'

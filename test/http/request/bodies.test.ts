@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { ecKey } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'

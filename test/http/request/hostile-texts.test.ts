@@ -14,8 +14,8 @@ import { checkCharacters } from '../../../src/intake/encoding/text.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { findSecret, hasSecretMarkAnywhere } from '../../../src/intake/secrets/detector.ts'
 import { recogniseWrongKind } from '../../../src/intake/wrong-kind.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { emptyBlocklist } from '../../support/intake.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { emptyBlocklist } from '../../support/keys/intake.ts'
 
 let server: TestApp
 let writer: string

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
 beforeAll(async () => {

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Event } from '../../../src/contract/events.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
-import { ecKey, privatePem } from '../../support/pem.ts'
-import { keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 let server: TestApp
 const eventsUrl = '/v1/projects/payments/events'

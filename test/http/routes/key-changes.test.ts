@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
-import { ecKey } from '../../support/pem.ts'
-import { fetchJwks, keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { fetchJwks, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { ecKey } from '../../support/keys/pem.ts'
 
 const clock = testClock()
 let server: TestApp

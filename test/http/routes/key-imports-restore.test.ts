@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { importItem, sendImport } from '../../support/imports.ts'
-import { fixture } from '../../support/intake.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { importItem, sendImport } from '../../support/app/imports.ts'
+import { fixture } from '../../support/keys/intake.ts'
 
 let server: TestApp
 let project: string

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { importItem, importItems, sendImport } from '../../support/imports.ts'
-import { fixture } from '../../support/intake.ts'
-import { ecKey, privatePem } from '../../support/pem.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { importItem, importItems, sendImport } from '../../support/app/imports.ts'
+import { fixture } from '../../support/keys/intake.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 let server: TestApp
 let project: string

@@ -3,9 +3,9 @@ import { exportJWK, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { algorithmNames } from '../../../src/contract/algorithms.ts'
 import { tokenCheckSteps } from '../../../src/contract/token-checks.ts'
-import { rsaKey } from '../../support/pem.ts'
-import { noon, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
-import { base64url, jwsAlgorithm, keyFor, signToken } from '../../support/tokens.ts'
+import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { rsaKey } from '../../support/keys/pem.ts'
+import { base64url, jwsAlgorithm, keyFor, signToken } from '../../support/keys/tokens.ts'
 
 const seconds = noon / 1000
 

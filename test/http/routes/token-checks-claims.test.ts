@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { noon, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
+import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
 
 const seconds = noon / 1000
 

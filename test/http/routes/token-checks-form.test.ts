@@ -1,7 +1,7 @@
 import { sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checksUrl, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
-import { base64url } from '../../support/tokens.ts'
+import { checksUrl, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
+import { base64url } from '../../support/keys/tokens.ts'
 
 let server: TokenChecks
 beforeAll(async () => {

@@ -1,10 +1,15 @@
 import { PassThrough } from 'node:stream'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ecKey } from '../../support/pem.ts'
-import { registerKey } from '../../support/publishing.ts'
-import { checksUrl, noon, startTokenChecks, type TokenChecks } from '../../support/token-checks.ts'
-import { signToken } from '../../support/tokens.ts'
+import { registerKey } from '../../support/app/keys.ts'
+import {
+  checksUrl,
+  noon,
+  startTokenChecks,
+  type TokenChecks,
+} from '../../support/app/token-checks.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { signToken } from '../../support/keys/tokens.ts'
 
 let logged = ''
 const logStream = new PassThrough({ encoding: 'utf8' })

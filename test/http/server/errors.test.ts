@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type ErrorCode, errorTable, PubringError } from '../../../src/errors.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
-import { ecKey, privatePem, rsaKey } from '../../support/pem.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey, privatePem, rsaKey } from '../../support/keys/pem.ts'
 
 let server: TestApp
 const keys = '/v1/projects/payments/jwt-keys'

@@ -3,8 +3,8 @@ import { expect, test } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { PubringError } from '../../../src/errors.ts'
 import type { HttpOptions } from '../../../src/http/options.ts'
-import { startApp } from '../../support/app.ts'
-import { ecKey, privatePem } from '../../support/pem.ts'
+import { startApp } from '../../support/app/app.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 const keys = '/v1/projects/payments/jwt-keys'
 

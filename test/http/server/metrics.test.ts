@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveMetrics } from '../../../src/http/metrics/server.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { testClock } from '../../support/clock.ts'
-import { openEventStream } from '../../support/event-source.ts'
-import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/publishing.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { fetchJwks, jwksUrl, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { openEventStream } from '../../support/network/event-stream.ts'
 
 const clock = testClock()
 let server: TestApp

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
 afterEach(() => server.close())

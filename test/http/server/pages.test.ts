@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorTable } from '../../../src/errors.ts'
-import { publicUrl, startApp, type TestApp } from '../../support/app.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
 
 let server: TestApp
 beforeAll(async () => {

@@ -2,12 +2,16 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../src/intake/index.ts'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { openEventStream } from '../../support/event-source.ts'
-import { emptyBlocklist } from '../../support/intake.ts'
-import { ecKey } from '../../support/pem.ts'
-import { fetchJwks, jwksUrl, keysUrl } from '../../support/publishing.ts'
-import { type RawConnection, rawConnection, requestHead } from '../../support/raw.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fetchJwks, jwksUrl, keysUrl } from '../../support/app/keys.ts'
+import { emptyBlocklist } from '../../support/keys/intake.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { openEventStream } from '../../support/network/event-stream.ts'
+import {
+  type RawConnection,
+  rawConnection,
+  requestHead,
+} from '../../support/network/raw-connection.ts'
 
 const places = 3
 

@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from 'vitest'
-import { startApp } from '../../support/app.ts'
-import { ecKey } from '../../support/pem.ts'
-import { rawConnection, requestHead } from '../../support/raw.ts'
+import { startApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 const keys = '/v1/projects/payments/jwt-keys'
 

@@ -1,7 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app.ts'
-import { rawConnection, rawExchange, readProblem, requestHead } from '../../support/raw.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import {
+  rawConnection,
+  rawExchange,
+  readProblem,
+  requestHead,
+} from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 let address: string

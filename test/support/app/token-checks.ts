@@ -1,15 +1,15 @@
 import { expect } from 'vitest'
-import { type Algorithm, algorithmNames } from '../../src/contract/algorithms.ts'
+import { type Algorithm, algorithmNames } from '../../../src/contract/algorithms.ts'
 import {
   type TokenCheck,
   type TokenCheckStep,
   tokenCheckSteps,
-} from '../../src/contract/token-checks.ts'
-import type { HttpOptions } from '../../src/http/options.ts'
+} from '../../../src/contract/token-checks.ts'
+import type { HttpOptions } from '../../../src/http/options.ts'
+import type { TestKey } from '../keys/pem.ts'
+import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { startApp, type TestApp } from './app.ts'
-import type { TestKey } from './pem.ts'
-import { registerKey } from './publishing.ts'
-import { jwsAlgorithm, keyFor, signToken } from './tokens.ts'
+import { registerKey } from './keys.ts'
 
 /** When the checks take place: far enough ahead that nothing made in this run is younger. */
 export const noon = Date.parse('2040-05-01T12:00:00.000Z')

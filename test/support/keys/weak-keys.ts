@@ -1,9 +1,9 @@
 import { createHash, createPublicKey } from 'node:crypto'
-import type { KeyRecord } from '../../src/core/records.ts'
-import { minimalOctets, toNumber } from '../../src/intake/encoding/bytes.ts'
-import { isqrt } from '../../src/intake/rsa/numbers.ts'
-import { nextPrime, seeded } from '../intake/rsa/seeded.ts'
-import { keyRecord } from './key-records.ts'
+import type { KeyRecord } from '../../../src/core/records.ts'
+import { minimalOctets, toNumber } from '../../../src/intake/encoding/bytes.ts'
+import { isqrt } from '../../../src/intake/rsa/numbers.ts'
+import { nextPrime, seeded } from '../../intake/rsa/seeded.ts'
+import { keyRecord } from '../store/key-records.ts'
 
 const random = seeded('audited keys')
 const base64url = (value: bigint) => Buffer.from(minimalOctets(value)).toString('base64url')

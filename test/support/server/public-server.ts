@@ -1,10 +1,10 @@
 import { expect, vi } from 'vitest'
-import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
-import type { TestKey } from './pem.ts'
-import { startServer, temporaryFolder } from './server.ts'
-import { startTlsProxy } from './tls.ts'
-import { jwsAlgorithm, signToken } from './tokens.ts'
-import { audience, nonce } from './verifiers.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+import type { TestKey } from '../keys/pem.ts'
+import { jwsAlgorithm, signToken } from '../keys/tokens.ts'
+import { startTlsProxy } from '../network/tls-proxy.ts'
+import { audience, nonce } from '../verifiers.ts'
+import { startServer, temporaryFolder } from './process.ts'
 
 export interface RegisteredKey extends TestKey {
   algorithm: Algorithm

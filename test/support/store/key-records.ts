@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
-import { newId } from '../../src/core/ids.ts'
-import type { KeyRecord } from '../../src/core/records.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { KeyRecord } from '../../../src/core/records.ts'
 
 /** A record of a fresh P-256 key, worked out by node:crypto alone. */
 export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {

@@ -1,6 +1,6 @@
 import type { TestProject } from 'vitest/node'
-import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { createPostgres, type PostgresServer } from './postgres-server.ts'
+import { openPostgresStore } from '../../../src/storage/postgres/store.ts'
+import { createPostgres, type PostgresServer } from './server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {

@@ -1,8 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { ecKey } from './pem.ts'
-import { readJson, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './server.ts'
+import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { ecKey } from '../keys/pem.ts'
+import { readJson, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './process.ts'
 
 /** What one request came to; status 0: no answer. */
 export interface CallResult {

@@ -1,6 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Launch } from './server.ts'
+import type { Launch } from '../server/process.ts'
 
 /**
  * Starts the server in a mount namespace of its own where `data` is a file system in memory of so

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 
-const folder = new URL('../../test-results/faults/', import.meta.url)
+const folder = new URL('../../../test-results/faults/', import.meta.url)
 
 /** One row of the table of faults in docs/operating.md, which scripts/generate-fault-table.ts makes. */
 export interface FaultResult {

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import type { Algorithm } from '../../src/contract/algorithms.ts'
-import type { Blocklist } from '../../src/intake/blocklists/blocklist.ts'
-import { encode, encodeBitString, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
-import { examineKey } from '../../src/intake/index.ts'
-import type { Accepted, Refused, Verdict } from '../../src/intake/types.ts'
+import type { Algorithm } from '../../../src/contract/algorithms.ts'
+import type { Blocklist } from '../../../src/intake/blocklists/blocklist.ts'
+import { encode, encodeBitString, encodeInteger, tag } from '../../../src/intake/encoding/der.ts'
+import { encodeOid } from '../../../src/intake/encoding/spki-writer.ts'
+import { examineKey } from '../../../src/intake/index.ts'
+import type { Accepted, Refused, Verdict } from '../../../src/intake/types.ts'
 
-const fixtures = new URL('../fixtures/', import.meta.url)
+const fixtures = new URL('../../fixtures/', import.meta.url)
 
 /** A block list without records. */
 export const emptyBlocklist: Blocklist = { has: () => false }

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { chownSync } from 'node:fs'
 import { expect } from 'vitest'
-import type { ServerProcess } from './server.ts'
+import type { ServerProcess } from './process.ts'
 
 export interface ServerResponse {
   status: number

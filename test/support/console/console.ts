@@ -6,8 +6,8 @@ import {
   type Page,
   chromium as playwright,
 } from 'playwright-core'
-import { type Client, createClient } from '../../client/src/index.ts'
-import { type ServerProcess, startServer, temporaryFolder } from './server.ts'
+import { type Client, createClient } from '../../../client/src/index.ts'
+import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
 
 /** A real server that serves the console, and a browser before it. */
 export interface TestConsole {

@@ -5,10 +5,10 @@ import {
   type KeySetState,
   type ProjectKeySet,
   projectKeySet,
-} from '../../client/src/verify.ts'
-import type { Algorithm, JwsAlgorithm } from '../../src/contract/algorithms.ts'
+} from '../../../client/src/verify.ts'
+import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.ts'
+import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import type { TestApp } from './app.ts'
-import { jwsAlgorithm, keyFor, signToken } from './tokens.ts'
 
 /** A key set under test, and all that it told of itself. */
 export interface WatchedKeySet {

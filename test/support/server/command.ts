@@ -2,9 +2,9 @@ import { execFile, execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect } from 'vitest'
-import type { ServerProcess } from './server.ts'
+import type { ServerProcess } from './process.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
+const main = join(import.meta.dirname, '../../../src/main.ts')
 
 export interface CommandResult {
   code: number

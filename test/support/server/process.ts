@@ -5,9 +5,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { expectNoSecret, rememberSecret } from './secrets.ts'
+import { expectNoSecret, rememberSecret } from '../secrets.ts'
 
-const main = join(import.meta.dirname, '../../bin/pubring.js')
+const main = join(import.meta.dirname, '../../../bin/pubring.js')
 
 /** A TCP port that was free a moment ago. */
 export async function freePort(): Promise<number> {

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Launch } from './server.ts'
+import type { Launch } from '../server/process.ts'
 
 /** How a server is started so that a test can put its clock and end its threads. */
 export function faultInjection(folder: string): {
@@ -13,7 +13,7 @@ export function faultInjection(folder: string): {
   const file = join(folder, 'faults.json')
   return {
     env: { FAULT_FILE: file },
-    launch: { node: ['--import', join(import.meta.dirname, 'fault-preload.ts')] },
+    launch: { node: ['--import', join(import.meta.dirname, 'preload.ts')] },
     async set(what) {
       writeFileSync(`${file}.new`, JSON.stringify(what))
       renameSync(`${file}.new`, file)

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
-import { rememberPrivateKey } from './secrets.ts'
+import { rememberPrivateKey } from '../secrets.ts'
 
 export interface TestKey {
   publicKeyPem: string

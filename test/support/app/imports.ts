@@ -1,5 +1,5 @@
+import { ecKey } from '../keys/pem.ts'
 import type { TestApp } from './app.ts'
-import { ecKey } from './pem.ts'
 
 /** A well-formed item of an import, with a fresh key unless one is given. */
 export function importItem(members: Record<string, unknown> = {}): Record<string, unknown> {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { newId } from '../../src/core/ids.ts'
-import { destroyDatabase, lockDatabase } from './database-faults.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { destroyDatabase, lockDatabase } from '../faults/database.ts'
 
 type Row = Record<string, unknown>
 

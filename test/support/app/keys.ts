@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import { ecKey } from '../keys/pem.ts'
 import type { TestApp } from './app.ts'
-import { ecKey } from './pem.ts'
 
 export const keysUrl = '/v1/projects/payments/jwt-keys'
 export const jwksUrl = '/v1/projects/payments/.well-known/jwks.json'
