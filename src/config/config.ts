@@ -1,6 +1,12 @@
 import { isIPv6 } from 'node:net'
 import { clientVariables } from './client-settings.ts'
-import { type Environment, readSetting, refuseUnknown, type Setting, setting } from './setting.ts'
+import {
+  type Environment,
+  readSetting,
+  rejectUnknownVariables,
+  type Setting,
+  setting,
+} from './setting.ts'
 import {
   apiKeySecret,
   choice,
@@ -208,9 +214,9 @@ type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThre
  * Throws a SettingError where there is a `PUBRING_*` variable that neither the server nor the command
  * line client knows.
  */
-export function refuseUnknownVariables(env: Environment): void {
+export function rejectUnknownServerVariables(env: Environment): void {
   const known = Object.values(settings).map((one) => one.env)
-  refuseUnknown(env, [...known, ...clientVariables])
+  rejectUnknownVariables(env, [...known, ...clientVariables])
 }
 
 /**
@@ -221,7 +227,7 @@ export function loadConfig(
   env: Environment,
   flags: Readonly<Record<string, string | undefined>> = {},
 ): Config {
-  refuseUnknownVariables(env)
+  rejectUnknownServerVariables(env)
   const read = <Name extends SettingName>(name: Name): Read[Name] | undefined => {
     const one: Setting<unknown> = settings[name]
     return readSetting(one, env, flags[name]) as Read[Name] | undefined

@@ -51,7 +51,7 @@ export function readValue<Value>({ read }: Setting<Value>, text: string, source:
 }
 
 /** Throws a SettingError where there is a `PUBRING_*` variable that is not among the known ones. */
-export function refuseUnknown(env: Environment, known: readonly string[]): void {
+export function rejectUnknownVariables(env: Environment, known: readonly string[]): void {
   const unknown = Object.keys(env).find(
     (name) => name.startsWith('PUBRING_') && !known.includes(name),
   )

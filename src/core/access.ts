@@ -3,7 +3,7 @@ import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { parseId } from './ids.ts'
-import type { ApiKeyRecord, FoundProject } from './records.ts'
+import type { ApiKeyRecord, ProjectSnapshot } from './records.ts'
 
 /** Who a request comes from, as its API key says. */
 export interface Principal {
@@ -26,7 +26,7 @@ export interface Access {
 }
 
 /** Whether the API key opens anything now: not revoked, not expired. */
-export function isUsable(apiKey: ApiKeyRecord, time: string): boolean {
+export function isApiKeyActive(apiKey: ApiKeyRecord, time: string): boolean {
   return apiKey.enabled && (apiKey.expireTime === undefined || apiKey.expireTime > time)
 }
 
@@ -50,7 +50,7 @@ export async function findProject(
   context: Context,
   principal: Principal,
   idOrName: string,
-): Promise<FoundProject> {
+): Promise<ProjectSnapshot> {
   const ref = parseProjectRef(idOrName)
   // No project can have another name, and not every database takes every text (PostgreSQL: no NUL).
   const possible = 'id' in ref || projectNamePattern.test(ref.name)
@@ -60,7 +60,7 @@ export async function findProject(
   return project
 }
 
-function isNamedBy(ref: ProjectRef, { id, name }: FoundProject): boolean {
+function isNamedBy(ref: ProjectRef, { id, name }: ProjectSnapshot): boolean {
   return 'id' in ref ? ref.id === id : ref.name === name
 }
 

@@ -5,13 +5,13 @@ import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { LedgerEvent } from './ledger/ledger.ts'
 import type {
   ApiKeyRecord,
-  FoundProject,
   KeyCount,
   KeySet,
   LedgerHead,
+  ObservedHead,
   ProjectRecord,
+  ProjectSnapshot,
   RsaKey,
-  SeenLedger,
 } from './records.ts'
 
 /** How a caller names a project. */
@@ -27,7 +27,7 @@ export interface Store {
    * loss of power); rejects with a PubringError, and then nothing of it was kept.
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
-  findProject(ref: ProjectRef): Promise<FoundProject | undefined>
+  findProject(ref: ProjectRef): Promise<ProjectSnapshot | undefined>
   /** A page in order of id (which is order of creation); `after` is the last id of the page before. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
   /**
@@ -40,7 +40,7 @@ export interface Store {
    * Whether none of the ledgers has gone on, so that what was read of them still is so. Looks no
    * earlier than it is called.
    */
-  areUnchanged(seen: readonly SeenLedger[]): Promise<boolean>
+  headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
   /** Events after the given revision, in order. */
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Keys and revision in one snapshot; undefined where there is no such project. */
@@ -58,7 +58,7 @@ export interface Store {
   /** What is needed to compare the project's RSA keys with others. */
   rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Where the keys with this material are, in all projects, whatever their state. */
-  keysOfMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
+  findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
   /**
    * Where what is published is read: by whoever keeps it, and so nothing of it is kept here. It is as
    * fresh as the servers there are, and never older than what this process has seen.

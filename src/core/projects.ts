@@ -3,7 +3,7 @@ import { invalidField } from '../errors.ts'
 import { foldName, type Principal } from './access.ts'
 import type { Context } from './context.ts'
 import { newId, parseId } from './ids.ts'
-import { refusePrivateKeys } from './keys/intake.ts'
+import { rejectPrivateKeys } from './keys/intake.ts'
 import type { Origin } from './ledger/changes.ts'
 import type { ProjectRecord } from './records.ts'
 
@@ -33,7 +33,7 @@ export async function createProject(
   origin: Origin,
   body: { name: string },
 ): Promise<ProjectRecord> {
-  await refusePrivateKeys(context, { origin }, { '/name': body.name })
+  await rejectPrivateKeys(context, { origin }, { '/name': body.name })
   const name = parseProjectName(body.name)
   return context.store.commit({ type: 'project.create', origin, id: newId(), name })
 }
@@ -57,7 +57,7 @@ export async function renameProject(
   body: { name?: string },
   precondition: { ifMatch?: string } = {},
 ): Promise<ProjectRecord> {
-  await refusePrivateKeys(context, { origin, projectId: project.id }, { '/name': body.name })
+  await rejectPrivateKeys(context, { origin, projectId: project.id }, { '/name': body.name })
   const name = body.name === undefined ? project.name : parseProjectName(body.name)
   return context.store.commit({
     type: 'project.rename',

@@ -12,7 +12,7 @@ export interface ProjectRecord {
 }
 
 /** A project as it was read. */
-export interface FoundProject extends ProjectRecord {
+export interface ProjectSnapshot extends ProjectRecord {
   /** Hash of its ledger's last event at that time. */
   head: string
 }
@@ -25,7 +25,7 @@ export interface LedgerHead {
 }
 
 /** A ledger as it ended when something was read of what it tells. */
-export interface SeenLedger {
+export interface ObservedHead {
   ledgerId: string
   hash: string
 }

@@ -27,12 +27,12 @@ export function redact(text: string): string {
 }
 
 /** Whether the text has an API key in it, by its form and checksum alone: nothing is looked up. */
-export function holdsApiKey(text: string): boolean {
+export function containsApiKey(text: string): boolean {
   const candidates = text.match(/pubring_[0-9A-Za-z]{49}/g) ?? []
   return candidates.some(isApiKeySecret)
 }
 
 /** Whether the text has a JWT in it: what is signed begins with `{"`, so the token with `eyJ`. */
-export function holdsToken(text: string): boolean {
+export function containsToken(text: string): boolean {
   return text.includes('eyJ') && text.search(token) >= 0
 }

@@ -32,17 +32,17 @@ export function requireFuture(expireTime: string, time: string): void {
 }
 
 /** Milliseconds of an RFC 3339 time with its zone; undefined where the text is none. */
-export function readTime(text: string): number | undefined {
+export function parseTimeMs(text: string): number | undefined {
   const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN
   return Number.isNaN(ms) || !isCalendarDay(text.slice(0, 10)) ? undefined : ms
 }
 
 /** Milliseconds at which the year 10000 begins: times of one spelling end there. */
-export const endOfTime = 253_402_300_800_000
+export const year10000 = 253_402_300_800_000
 
 /** Reads a caller's moment, past or future; throws `invalid_request`. */
 export function parseTime(text: string, field = 'expireTime'): string {
-  const ms = readTime(text)
+  const ms = parseTimeMs(text)
   if (ms === undefined) {
     throw invalidField(
       `/${field}`,
@@ -50,7 +50,7 @@ export function parseTime(text: string, field = 'expireTime'): string {
       `${field} must be an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z.`,
     )
   }
-  if (ms >= endOfTime) {
+  if (ms >= year10000) {
     throw invalidField(`/${field}`, 'time_invalid', `${field} must lie before the year 10000.`)
   }
   return isoTime(ms)

@@ -1,14 +1,14 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../core/context.ts'
-import type { LedgerHead, SeenLedger } from '../core/records.ts'
+import type { LedgerHead, ObservedHead } from '../core/records.ts'
 import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'
 
 /** Where ledgers end: what every copy in memory is compared with before it is used. */
-export type Heads = Pick<Store, 'heads' | 'areUnchanged'>
+export type Heads = Pick<Store, 'heads' | 'headsMatch'>
 
 export function endAsSeen(
-  seen: readonly SeenLedger[],
+  seen: readonly ObservedHead[],
   heads: ReadonlyMap<string, LedgerHead>,
 ): boolean {
   return seen.every(({ ledgerId, hash }) => heads.get(ledgerId)?.hash === hash)

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
-import { holdsApiKey, redact } from '../../src/core/redaction.ts'
+import { containsApiKey, redact } from '../../src/core/redaction.ts'
 import { edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'
 import { findSecret, rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
@@ -58,10 +58,10 @@ describe('redact', () => {
 })
 
 test('an API key in an address is known by its form, one with a typing error is not', () => {
-  expect(holdsApiKey(`/v1/projects?key=${apiKey}&x`)).toBe(true)
-  expect(holdsApiKey(`/v1/${apiKey}`)).toBe(true)
-  expect(holdsApiKey(`/v1/${apiKey.slice(0, -1)}`)).toBe(false)
-  expect(holdsApiKey('/v1/projects')).toBe(false)
+  expect(containsApiKey(`/v1/projects?key=${apiKey}&x`)).toBe(true)
+  expect(containsApiKey(`/v1/${apiKey}`)).toBe(true)
+  expect(containsApiKey(`/v1/${apiKey.slice(0, -1)}`)).toBe(false)
+  expect(containsApiKey('/v1/projects')).toBe(false)
 })
 
 describe('the search for secrets in what tests leave', () => {

@@ -109,14 +109,14 @@ test('whether something is unchanged is told of what was acknowledged before the
   }
   for (const writer of [other, one]) {
     const seen = await seenNow()
-    expect(await one.areUnchanged(seen)).toBe(true)
-    const early = one.areUnchanged(seen)
+    expect(await one.headsMatch(seen)).toBe(true)
+    const early = one.headsMatch(seen)
     const key = keyRecord(projectId)
     await writer.commit({ type: 'key.create', origin: origin(), key, limits })
-    const late = [1, 2, 3].map(() => one.areUnchanged(seen))
+    const late = [1, 2, 3].map(() => one.headsMatch(seen))
     expect(await Promise.all(late)).toEqual([false, false, false])
     await early
-    expect(await one.areUnchanged(await seenNow())).toBe(true)
+    expect(await one.headsMatch(await seenNow())).toBe(true)
   }
-  expect(await one.areUnchanged([{ ledgerId: newId(), hash: 'f'.repeat(64) }])).toBe(false)
+  expect(await one.headsMatch([{ ledgerId: newId(), hash: 'f'.repeat(64) }])).toBe(false)
 })

@@ -54,16 +54,16 @@ describe.each(['before', 'after'] as const)(
     test('an import is made once', async () => {
       const keys = [keyRecord(projectId), keyRecord(projectId)]
       proxy.cutAt(commit, when)
-      const { items, refused } = await store.commit({
+      const { items, rejected } = await store.commit({
         type: 'key.import',
         origin: origin(),
         projectId,
-        keys: keys.map((key, index) => ({ index, key, kidGiven: false })),
+        keys: keys.map((key, index) => ({ index, key, kidProvided: false })),
         limits,
         compared: [],
         dryRun: false,
       })
-      expect(refused).toEqual([])
+      expect(rejected).toEqual([])
       expect(items).toEqual(keys.map(({ id }) => ({ outcome: 'created', kid: id })))
       expect(await revisionOf(projectId)).toBe(3)
     })

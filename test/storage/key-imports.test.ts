@@ -28,7 +28,7 @@ function importChange(keys: KeyRecord[], more: Partial<Import> = {}): Import {
     type: 'key.import',
     origin: origin(),
     projectId,
-    keys: keys.map((key, index) => ({ index, key, kidGiven: false })),
+    keys: keys.map((key, index) => ({ index, key, kidProvided: false })),
     limits: { maxKeys: 5_000, maxJwksBytes: 1_000_000 },
     compared: [],
     dryRun: false,
@@ -41,8 +41,8 @@ const revision = async () => (await store.heads([projectId])).get(projectId)?.re
 
 test('more keys than one statement takes: all are in, and the chain of events holds', async () => {
   const keys = records(1_100)
-  const { items, refused } = await store.commit(importChange(keys))
-  expect({ items: items.length, refused }).toEqual({ items: 1_100, refused: [] })
+  const { items, rejected } = await store.commit(importChange(keys))
+  expect({ items: items.length, rejected }).toEqual({ items: 1_100, rejected: [] })
   const found = await store.keySet(projectId)
   expect(found?.revision).toBe(1_101)
   expect(new Set(found?.keys.map(({ id }) => id))).toEqual(new Set(keys.map(({ id }) => id)))
@@ -67,8 +67,8 @@ test.each([
   const sent = twice
     ? [...keys, { ...keyRecord(projectId), id: newId(), thumbprint: keys[0]?.thumbprint ?? '' }]
     : keys
-  const { refused } = await store.commit(importChange(sent, more))
-  expect(refused.map(({ pointer }) => pointer)).toEqual(twice ? ['/keys/3/publicKeyPem'] : [])
+  const { rejected } = await store.commit(importChange(sent, more))
+  expect(rejected.map(({ pointer }) => pointer)).toEqual(twice ? ['/keys/3/publicKeyPem'] : [])
   expect(await store.keySet(projectId)).toEqual({ revision: 1, head: expect.any(String), keys: [] })
 })
 
@@ -78,8 +78,8 @@ test('an RSA key that joined after the comparison is compared', async () => {
   )
   if (one === undefined || two === undefined) throw new Error('no records')
   await store.commit(importChange([one]))
-  const { refused } = await store.commit(importChange([two]))
-  expect(refused).toMatchObject([{ pointer: '/keys/0/publicKeyPem', code: 'rsa_shared_prime' }])
+  const { rejected } = await store.commit(importChange([two]))
+  expect(rejected).toMatchObject([{ pointer: '/keys/0/publicKeyPem', code: 'rsa_shared_prime' }])
   expect(await revision()).toBe(2)
 })
 
@@ -87,7 +87,7 @@ test('no lock stays behind, neither of kids nor of fingerprints', async () => {
   const keys = records(3)
   await store.commit({
     ...importChange(keys),
-    keys: keys.map((key, index) => ({ index, key, kidGiven: true })),
+    keys: keys.map((key, index) => ({ index, key, kidProvided: true })),
   })
   expect(await opened.database.query('select fingerprint from blocked_fingerprint')).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { clientSettings } from '../../config/client-settings.ts'
-import { refuseUnknownVariables } from '../../config/config.ts'
+import { rejectUnknownServerVariables } from '../../config/config.ts'
 import { type Environment, readSetting, readValue, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -59,7 +59,7 @@ interface Places {
  * the environment, then the current profile. Throws a usage error where they cannot be used.
  */
 export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
-  refuseUnknownVariables(env)
+  rejectUnknownServerVariables(env)
   const places = placesOf(env, flags)
   const url = settle(clientSettings.url, 'url', places)
   const project = settle(clientSettings.project, 'project', places)

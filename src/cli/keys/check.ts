@@ -1,4 +1,4 @@
-import { presentVerdict } from '../../core/keys/intake.ts'
+import { toKeyCheck } from '../../core/keys/intake.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { examineKey } from '../../intake/index.ts'
 import type { Verdict } from '../../intake/types.ts'
@@ -20,7 +20,7 @@ export async function check(
   const algorithm = readAlgorithm(flags.algorithm)
   const octets = await readOctets(file, terminal)
   const verdict = examineKey(octets.toString('utf8'), algorithm, createBlocklist())
-  printResult(terminal, flags.json, presentVerdict(verdict), () => text(verdict, terminal))
+  printResult(terminal, flags.json, toKeyCheck(verdict), () => text(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
 }
 

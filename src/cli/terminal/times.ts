@@ -1,4 +1,4 @@
-import { endOfTime, isoTime, readTime } from '../../core/times.ts'
+import { isoTime, parseTimeMs, year10000 } from '../../core/times.ts'
 import { usageError } from './failures.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -38,14 +38,14 @@ export function momentIn(text: string, option: string): string {
       `${option} must be a time from now on in whole numbers, such as 90d or 12h, a day of the calendar, such as 2027-01-31, or a moment, such as 2027-01-31T12:00:00Z.`,
     )
   }
-  if (time >= endOfTime) throw usageError(`${option} must lie before the year 10000.`)
+  if (time >= year10000) throw usageError(`${option} must lie before the year 10000.`)
   return isoTime(time)
 }
 
 /** A day is its beginning; seconds may be left out. */
 function readMoment(text: string): number | undefined {
-  if (/^[\d-]+$/.test(text)) return readTime(`${text}T00:00:00Z`)
-  return readTime(text.replace(/^(.{11}\d\d:\d\d)(?=[Zz+-])/, '$1:00'))
+  if (/^[\d-]+$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`)
+  return parseTimeMs(text.replace(/^(.{11}\d\d:\d\d)(?=[Zz+-])/, '$1:00'))
 }
 
 /** Each unit, and from how many milliseconds on a time is told in it. */

@@ -1,10 +1,10 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, isUsable, type Principal } from '../access.ts'
+import { findProject, isApiKeyActive, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import { newId, parseId } from '../ids.ts'
 import { incidentOf } from '../keys/incidents.ts'
-import { refusePrivateKeys } from '../keys/intake.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../keys/labels.ts'
 import type { ApiKeyPatch, Origin } from '../ledger/changes.ts'
 import { type EventChanges, eventChanges } from '../ledger/ledger.ts'
@@ -12,9 +12,9 @@ import type { ApiKeyRecord } from '../records.ts'
 import { now, parseExpireTime, parseTime } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
-export function presentApiKey(record: ApiKeyRecord, time: string): ApiKey {
+export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   const { digest: _digest, enabled: _enabled, ...members } = record
-  return { ...members, active: isUsable(record, time) }
+  return { ...members, active: isApiKeyActive(record, time) }
 }
 
 /**
@@ -27,7 +27,7 @@ export async function createApiKey(
   origin: Origin,
   body: ApiKeyCreate,
 ): Promise<ApiKeyCreated> {
-  await refusePrivateKeys(context, incidentOf(principal, origin), { '/name': body.name })
+  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': body.name })
   const name = parseLabel(body.name, '/name')
   const projectId =
     body.project === undefined
@@ -67,7 +67,7 @@ async function registerApiKey(
   const secret = newApiKeySecret()
   const record = apiKeyRecord(secret, origin.time, members)
   const apiKey = await store.commit({ type: 'api_key.create', origin, apiKey: record })
-  return { ...presentApiKey(apiKey, origin.time), apiKey: secret }
+  return { ...toApiKey(apiKey, origin.time), apiKey: secret }
 }
 
 type ApiKeyMembers = Pick<ApiKeyRecord, 'name' | 'role' | 'projectId' | 'expireTime'>
@@ -92,13 +92,13 @@ export function apiKeyRecord(
 export async function getOwnApiKey(context: Context, principal: Principal): Promise<ApiKey> {
   const record = await context.store.findApiKey(principal.apiKeyId)
   if (record === undefined) throw apiKeyNotFound()
-  return presentApiKey(record, now(context.clock))
+  return toApiKey(record, now(context.clock))
 }
 
 export async function listApiKeys(context: Context, principal: Principal): Promise<ApiKey[]> {
   const records = await context.store.listApiKeys(principal.projectId)
   const time = now(context.clock)
-  return records.map((record) => presentApiKey(record, time))
+  return records.map((record) => toApiKey(record, time))
 }
 
 /**
@@ -117,7 +117,7 @@ export async function getApiKey(
       ? await store.findApiKey(parsed)
       : (await store.listApiKeys(principal.projectId)).find((each) => each.id === parsed)
   if (record === undefined) throw apiKeyNotFound()
-  return presentApiKey(record, now(clock))
+  return toApiKey(record, now(clock))
 }
 
 /** Merge patch (RFC 7396); throws `last_admin_api_key` where nobody could administer any more. */
@@ -129,7 +129,7 @@ export async function updateApiKey(
   body: ApiKeyUpdate,
 ): Promise<ApiKey> {
   const { expireTime, name, ...rest } = body
-  await refusePrivateKeys(context, incidentOf(principal, origin), { '/name': name })
+  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': name })
   const patch: ApiKeyPatch = {
     ...rest,
     ...(name === undefined ? {} : { name: parseLabel(name, '/name') }),
@@ -137,7 +137,7 @@ export async function updateApiKey(
   }
   const about = { id: requireId(id), ...boundTo(principal), ...precondition }
   const record = await context.store.commit({ type: 'api_key.update', origin, ...about, patch })
-  return presentApiKey(record, now(context.clock))
+  return toApiKey(record, now(context.clock))
 }
 
 /** Revokes for good: the secret opens nothing any more, and the API key leaves the list. */

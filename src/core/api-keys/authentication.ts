@@ -1,17 +1,17 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import { isUsable, type Principal } from '../access.ts'
+import { isApiKeyActive, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/ledger.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { createLastUses } from './last-uses.ts'
-import { apiKeyDigest, readApiKeySecret } from './secrets.ts'
+import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 
 /** API keys that are remembered; unknown secrets are not, so nobody can fill the memory with them. */
-const maxRemembered = 10_000
+const maxCachedApiKeys = 10_000
 
-interface Remembered {
+interface CachedApiKey {
   record: ApiKeyRecord
   /** Hash of the system ledger's last event when the record was so. */
   head: string
@@ -24,7 +24,7 @@ export interface Authenticator {
    */
   authenticate(header: string | undefined): Promise<Principal>
   /** The API key was used now. */
-  noteUse(apiKeyId: string): void
+  recordUse(apiKeyId: string): void
   /** Writes down what is noted of last uses. */
   flush(): Promise<void>
   /** The same, for the last time. */
@@ -37,32 +37,32 @@ export interface Authenticator {
  * every replica. The ledger is looked at before the record is read, which is therefore never older.
  */
 export function createAuthenticator({ store, clock }: Context): Authenticator {
-  const remembered = new LRUCache<string, Remembered>({ max: maxRemembered })
+  const cache = new LRUCache<string, CachedApiKey>({ max: maxCachedApiKeys })
   const lastUses = createLastUses(store)
 
-  async function find(digest: string): Promise<Remembered | undefined> {
+  async function find(digest: string): Promise<CachedApiKey | undefined> {
     const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
-    const known = remembered.get(digest)
+    const known = cache.get(digest)
     if (known !== undefined && known.head === head) return known
     const record = await store.findApiKeyByDigest(digest)
     if (record === undefined || head === undefined) {
-      remembered.delete(digest)
+      cache.delete(digest)
       return undefined
     }
     const found = { record, head }
-    remembered.set(digest, found)
+    cache.set(digest, found)
     return found
   }
 
   return {
     async authenticate(header) {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
-      const secret = readApiKeySecret(header)
+      const secret = parseApiKeySecret(header)
       const found = secret === undefined ? undefined : await find(apiKeyDigest(secret))
       const time = clock.now()
-      if (found === undefined || !isUsable(found.record, isoTime(time))) throw invalidApiKey()
+      if (found === undefined || !isApiKeyActive(found.record, isoTime(time))) throw invalidApiKey()
       const { id, name, role, projectId, expireTime } = found.record
-      lastUses.note(id, time)
+      lastUses.record(id, time)
       return {
         apiKeyId: id,
         name,
@@ -72,7 +72,7 @@ export function createAuthenticator({ store, clock }: Context): Authenticator {
         head: found.head,
       }
     },
-    noteUse: (apiKeyId) => lastUses.note(apiKeyId, clock.now()),
+    recordUse: (apiKeyId) => lastUses.record(apiKeyId, clock.now()),
     flush: lastUses.flush,
     close: lastUses.close,
   }

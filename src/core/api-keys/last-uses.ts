@@ -6,7 +6,7 @@ const flushInterval = 10_000
 
 export interface LastUses {
   /** `time`: milliseconds since the epoch. */
-  note(apiKeyId: string, time: number): void
+  record(apiKeyId: string, time: number): void
   /** Resolves once what was noted before is written down, or was found not to be possible now. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -44,7 +44,7 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   }
 
   return {
-    note: (apiKeyId, time) => void uses.set(apiKeyId, time),
+    record: (apiKeyId, time) => void uses.set(apiKeyId, time),
     flush,
     async close() {
       clearInterval(timer)

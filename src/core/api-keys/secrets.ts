@@ -35,7 +35,7 @@ export function isApiKeySecret(text: string): boolean {
 }
 
 /** The secret in a header's value, which may have blanks around it; undefined where it is none. */
-export function readApiKeySecret(value: string): string | undefined {
+export function parseApiKeySecret(value: string): string | undefined {
   const [, secret = ''] = /^[ \t]*(\w+)[ \t]*$/.exec(value) ?? []
   return isApiKeySecret(secret) ? secret : undefined
 }

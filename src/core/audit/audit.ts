@@ -25,7 +25,7 @@ export async function audit(setup: AuditSetup, options: AuditOptions): Promise<A
   const keys = await store.countAuditedKeys(scope)
   try {
     await compareAll(run, await readAll(run))
-    await examineAll(run, options.again ? scope : { ...scope, lacking: auditRules }, tally)
+    await examineAll(run, options.again ? scope : { ...scope, withoutPassOf: auditRules }, tally)
   } catch (error) {
     if (options.signal?.aborted !== true) throw error
   }
@@ -56,9 +56,9 @@ function readNumber(member: string): bigint {
   return toNumber(Buffer.from(member, 'base64url'))
 }
 
-function compromise({ key, exposed }: AuditedKey, blocklist: Blocklist): Fault | undefined {
+function compromise({ key, wasExposed }: AuditedKey, blocklist: Blocklist): Fault | undefined {
   const code = 'key_known_compromised'
-  if (exposed) {
+  if (wasExposed) {
     return { code, detail: 'Its private half was once submitted here. Make a new pair.' }
   }
   if (!hashesOf(key).some((hash) => blocklist.has(hash))) return undefined

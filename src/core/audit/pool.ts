@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import type { SharedPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
-import { moduleBeside } from '../../runtime/modules.ts'
+import { siblingModule } from '../../runtime/modules.ts'
 import type { KeyToExamine } from './worker.ts'
 
 /** The audit's computing, off the event loop. */
@@ -19,7 +19,7 @@ export interface AuditWork {
 /** Leaves one processor to whatever else runs on the machine. An abort stops work that has begun. */
 export function createAuditPool(signal?: AbortSignal): AuditWork {
   const lanes = Math.max(1, availableParallelism() - 1)
-  const source = moduleBeside(import.meta.url, 'worker')
+  const source = siblingModule(import.meta.url, 'worker')
   const options = { filename: source.href, minThreads: 0 }
   const examiners = new Piscina<KeyToExamine, Fault[]>({
     ...options,

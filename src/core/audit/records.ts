@@ -13,14 +13,14 @@ export interface AuditedKey {
   key: KeyRecord
   projectName: string
   /** Whether its private half was once submitted here. */
-  exposed: boolean
+  wasExposed: boolean
 }
 
 /** Which keys a read is about: of one project or of all, all or those that have not passed. */
 export interface AuditScope {
   projectId?: string
   /** Leaves out the keys that have passed these rules. */
-  lacking?: string
+  withoutPassOf?: string
 }
 
 export interface AuditPage {

@@ -7,7 +7,7 @@ import { latest, requireFuture } from '../times.ts'
 import { isActive, type JwksPart, jwksOctets, jwksText } from './jwks.ts'
 
 /** What of a registered key matters to one that is to be registered beside it. */
-export type Neighbour = JwksPart & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
+export type AdmissionKey = JwksPart & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
 
 /** What `admitKey` is to know besides the keys. */
 interface Admission {
@@ -22,7 +22,7 @@ interface Admission {
  * project's lock, so that of two equal creates at once one is refused. Throws a PubringError.
  */
 export function admitKey(
-  existing: readonly Neighbour[],
+  existing: readonly AdmissionKey[],
   key: KeyRecord,
   { limits, now, blocked }: Admission,
 ): void {
@@ -42,7 +42,7 @@ export function admitKey(
   refuseLargeJwks(jwksOctets([...existing, part], now), limits)
 }
 
-function withJwk({ id, jwkText }: Neighbour): Pick<KeyRecord, 'id' | 'jwk'> {
+function withJwk({ id, jwkText }: AdmissionKey): Pick<KeyRecord, 'id' | 'jwk'> {
   return { id, jwk: JSON.parse(jwkText) }
 }
 
@@ -67,7 +67,7 @@ export const submittedBefore: Fault = {
 }
 
 /** A key whose private half was submitted can be switched off and deleted, never on again. */
-export function refuseActivationOfBlocked(): never {
+export function rejectBlockedActivation(): never {
   const { code, detail } = submittedBefore
   throw new PubringError('compromised_key', detail, {
     errors: [{ pointer: '/active', code, detail }],
@@ -160,7 +160,7 @@ export function patchKey(
 }
 
 /** The key switched off, or the very same record where it is off already. */
-export function switchOff(key: KeyRecord, now: string): KeyRecord {
+export function deactivateKey(key: KeyRecord, now: string): KeyRecord {
   return patchKey([key], key, { active: false }, unlimited, now)
 }
 
@@ -173,7 +173,7 @@ const unlimited: KeyLimits = {
  * Refuses an `expireTime` in the past, unless it is the one that the key (of either kind) has:
  * whoever sends a key back as it was read changes nothing.
  */
-export function refusePastExpiry(
+export function requireFutureExpiry(
   before: { expireTime?: string },
   { expireTime }: { expireTime?: string | null },
   now: string,
@@ -183,7 +183,7 @@ export function refusePastExpiry(
 }
 
 /** "An expired key is switched on again only by a new or cleared `expireTime`." */
-export function refuseActivationOfExpired(
+export function rejectExpiredActivation(
   key: { expireTime?: string },
   patch: { active?: boolean; expireTime?: string | null },
   now: string,

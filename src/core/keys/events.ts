@@ -20,7 +20,7 @@ export function keyChanges(before: KeyRecord | undefined, after: KeyRecord): Eve
 }
 
 /** What a deleted key was. */
-export function keyRemains(key: KeyRecord): EventChanges {
+export function deletedKeyChanges(key: KeyRecord): EventChanges {
   const { label, thumbprint } = recorded(key)
   return { label: { from: label }, thumbprint: { from: thumbprint } }
 }

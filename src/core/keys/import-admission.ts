@@ -45,20 +45,20 @@ export function admitImport(
   const bytesBefore = filling.length.now()
   const uncompared = existing.filter(({ id }) => !compared.has(id))
   const admitted: ImportResult['items'] = []
-  const refused: FieldError[] = []
+  const rejected: FieldError[] = []
   for (const item of items) {
     try {
       admitted.push(admitOne(filling, item, knowledge, uncompared))
     } catch (error) {
       if (!(error instanceof PubringError)) throw error
-      refused.push(...itemErrors(item.index, error))
+      rejected.push(...itemErrors(item.index, error))
     }
   }
   const room = {
     keys: { before: existing.length, after: filling.count(), limit: limits.maxKeys },
     jwksBytes: { before: bytesBefore, after: filling.length.now(), limit: limits.maxJwksBytes },
   }
-  return { items: admitted, refused, room, created: filling.created }
+  return { items: admitted, rejected, room, created: filling.created }
 }
 
 /** The project as it fills. */
@@ -113,11 +113,11 @@ function admitOne(
 /** A kid that a caller chose is that of this key, or of none. */
 function requireUnused(
   { kids }: Filling,
-  { key, kidGiven }: KeyToImport,
+  { key, kidProvided }: KeyToImport,
   holders: ImportKnowledge['holders'],
 ): void {
   const owners = [...(holders.get(key.id) ?? []), kids.get(key.id) ?? key.thumbprint]
-  if (kidGiven && owners.some((thumbprint) => thumbprint !== key.thumbprint)) throw kidTaken()
+  if (kidProvided && owners.some((thumbprint) => thumbprint !== key.thumbprint)) throw kidTaken()
 }
 
 /** Of two items with one key the second is refused, whatever became of the first. */
@@ -135,9 +135,9 @@ function requireFirst(places: Map<string, number>, index: number, key: KeyRecord
 }
 
 /** The kid of the registered key, where the item says nothing else of it. */
-function agreed(twin: KeyRecord, { key, kidGiven }: KeyToImport): string {
+function agreed(twin: KeyRecord, { key, kidProvided }: KeyToImport): string {
   const where = `This key is already registered in the project, as ${twin.id}`
-  if (kidGiven && twin.id !== key.id) {
+  if (kidProvided && twin.id !== key.id) {
     throw refused('/kid', 'duplicate_key', `${where}. Leave kid out, or give that one.`)
   }
   if (twin.jwsAlgorithm !== key.jwsAlgorithm) {

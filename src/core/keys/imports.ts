@@ -11,8 +11,8 @@ import { parseTime, requireFuture } from '../times.ts'
 import { itemErrors } from './import-admission.ts'
 import { type ReadEntries, withoutSharedPrimes } from './import-primes.ts'
 import type { Incident } from './incidents.ts'
-import { intakeError, recorded, refusePrivateKeys } from './intake.ts'
-import { acceptedKey, keyLimits, parseKeyLabel } from './keys.ts'
+import { intakeError, recordExposureOf, rejectPrivateKeys } from './intake.ts'
+import { keyLimits, newKeyRecord, parseKeyLabel } from './keys.ts'
 
 /** One entry of an import: a well-formed item, or what is wrong with its form and its text. */
 export type ImportEntry = { item: KeyImportItem } | { faults: FieldError[]; text: string }
@@ -26,7 +26,7 @@ const perTurn = 16
  * Throws `insufficient_role` where somebody who is no admin of all projects brings what only a key
  * that comes back home has: whether a kid is taken says something of every project.
  */
-export function requireHomecoming(principal: Principal, items: readonly unknown[]): void {
+export function requireRestoreRights(principal: Principal, items: readonly unknown[]): void {
   const members = ['kid', 'createTime', 'updateTime']
   const found = members.find((name) =>
     items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name)),
@@ -79,7 +79,7 @@ export async function importKeys(
     compared,
     dryRun: about.dryRun || refused.length > 0,
   })
-  const faults = [...refused, ...result.refused]
+  const faults = [...refused, ...result.rejected]
   if (faults.length > 0) throw importRefused(faults, entries.length)
   return report(result)
 }
@@ -129,19 +129,19 @@ async function readEntry(
   const faults: FieldError[] = []
   const attempt = <Value>(step: () => Value | Promise<Value>) => tried(step, index, faults)
   if (!('item' in entry)) {
-    await attempt(() => refusePrivateKeys(context, incident, { '': entry.text }))
+    await attempt(() => rejectPrivateKeys(context, incident, { '': entry.text }))
     if (faults.length > 0) return faults
     return itemErrors(index, new PubringError('import_refused', '', { errors: entry.faults }))
   }
   const { item } = entry
   const accepted = await attempt(() => requireAccepted(context, incident, verdict))
   const given = await attempt(async () => {
-    await refusePrivateKeys(context, incident, { '/name': item.name, '/label': item.label })
+    await rejectPrivateKeys(context, incident, { '/name': item.name, '/label': item.label })
     return givenBy(item, incident.origin.time)
   })
   if (faults.length > 0 || accepted === undefined || given === undefined) return faults
-  const key = acceptedKey(accepted, { ...given, projectId: incident.projectId })
-  return { index, key, kidGiven: item.kid !== undefined }
+  const key = newKeyRecord(accepted, { ...given, projectId: incident.projectId })
+  return { index, key, kidProvided: item.kid !== undefined }
 }
 
 /** What the step answers; where it refuses the item, the reasons are added to the faults. */
@@ -162,7 +162,7 @@ async function tried<Value>(
 
 async function requireAccepted(context: Context, incident: Incident, verdict: Verdict | undefined) {
   if (verdict === undefined) throw new Error('an item without a verdict')
-  const settled = await recorded(context, incident, verdict)
+  const settled = await recordExposureOf(context, incident, verdict)
   if (!settled.ok) throw intakeError(settled, '/publicKeyPem')
   return settled
 }

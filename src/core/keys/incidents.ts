@@ -34,7 +34,7 @@ export async function recordExposure(
 ): Promise<string[]> {
   await store.commit({ type: 'private_key.refuse', ...incident, exposed })
   // Asked after the commit: a key that is not here by now is refused by what has been blocked.
-  const keys = await store.keysOfMaterial(exposed.materialSha256)
+  const keys = await store.findKeysByMaterial(exposed.materialSha256)
   for (const key of keys) await reportKey(store, incident, key)
   return keys.filter(({ projectId }) => projectId === incident.projectId).map(({ kid }) => kid)
 }
@@ -68,14 +68,14 @@ const maxNoted = 10
 const notedWithin = 60_000
 
 /** Events at a ledger's end that are looked through for refusals. */
-export const refusalsLookedBack = 100
+export const incidentLookbackEvents = 100
 
 /**
  * Whether a refusal becomes an event, by the times of the earlier ones by the same API key near the
  * end of the ledger: who makes up private keys must not fill the ledger, nor raise its revision at
  * every request. Their public halves are blocked all the same.
  */
-export function isRefusalNoted(earlier: readonly string[], time: string): boolean {
+export function isWithinIncidentLimit(earlier: readonly string[], time: string): boolean {
   const since = Date.parse(time) - notedWithin
   return earlier.filter((each) => Date.parse(each) > since).length < maxNoted
 }

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts'
 import type { Origin } from '../ledger/changes.ts'
 import { submittedBefore } from './admission.ts'
 import { type Incident, incidentOf, recordExposure } from './incidents.ts'
-import { holdsPrivateKey } from './labels.ts'
+import { containsPrivateKey } from './labels.ts'
 
 /**
  * The intake's verdict. A private key is recorded before the answer, and where the project has it
@@ -20,11 +20,11 @@ async function examine(
   text: string,
   algorithm: Algorithm | undefined,
 ): Promise<Verdict> {
-  return recorded(context, incident, await context.examine(text, algorithm))
+  return recordExposureOf(context, incident, await context.examine(text, algorithm))
 }
 
 /** The verdict, with what is to be said of a private key once its incident is recorded. */
-export async function recorded(
+export async function recordExposureOf(
   context: Context,
   incident: Incident,
   verdict: Verdict,
@@ -38,7 +38,7 @@ export async function recorded(
 }
 
 /** The accepted key, or the error that refuses it; `key.create` refuses what is blocked. */
-export async function admit(
+export async function requireAcceptedKey(
   context: Context,
   incident: Incident,
   text: string,
@@ -53,13 +53,13 @@ export async function admit(
  * Refuses texts of a request that are to be stored as they are, by their pointers, where one holds a
  * private key: as the intake does, and with the same incident. Throws `private_key_submitted`.
  */
-export async function refusePrivateKeys(
+export async function rejectPrivateKeys(
   context: Context,
   incident: Incident,
   texts: Record<string, string | undefined>,
 ): Promise<void> {
   for (const [pointer, text] of Object.entries(texts)) {
-    if (text === undefined || !holdsPrivateKey(text)) continue
+    if (text === undefined || !containsPrivateKey(text)) continue
     const verdict = await examine(context, incident, text, undefined)
     if (!verdict.ok) throw intakeError(verdict, pointer)
   }
@@ -82,13 +82,13 @@ export async function checkKey(
 ): Promise<KeyCheck> {
   const incident = incidentOf(principal, origin)
   const verdict = await examine(context, incident, body.publicKeyPem, body.algorithm)
-  if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return presentVerdict(verdict)
+  if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
   const { key, normalised } = verdict
-  return presentVerdict({ ok: false, faults: [submittedBefore], normalised, key })
+  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })
 }
 
 /** The verdict as `POST /v1/key-checks` answers it: nothing but the public key is in it. */
-export function presentVerdict(verdict: Verdict): KeyCheck {
+export function toKeyCheck(verdict: Verdict): KeyCheck {
   const { normalised } = verdict
   if (!verdict.ok) {
     const { faults, key } = verdict

@@ -7,11 +7,11 @@ import { newId, parseId } from '../ids.ts'
 import type { KeyLimits, KeyPatch, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { parseExpireTime, parseTime } from '../times.ts'
-import { admit, refusePrivateKeys } from './intake.ts'
+import { rejectPrivateKeys, requireAcceptedKey } from './intake.ts'
 import { convergedTime, isActive } from './jwks.ts'
 import { parseLabel } from './labels.ts'
 
-export function presentKey(key: KeyRecord, time: string): JwtKey {
+export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {
     id: key.id,
     projectId: key.projectId,
@@ -25,13 +25,13 @@ export function presentKey(key: KeyRecord, time: string): JwtKey {
   }
 }
 
-export function presentKeyWithDetails(
+export function toJwtKeyWithDetails(
   key: KeyRecord,
   time: string,
   config: CoreConfig,
 ): JwtKeyWithDetails {
   return {
-    ...presentKey(key, time),
+    ...toJwtKey(key, time),
     details: {
       kty: key.jwk.kty,
       ...(key.bits === undefined ? {} : { bits: key.bits }),
@@ -56,16 +56,16 @@ export async function createKey(
 ): Promise<KeyRecord> {
   const incident = { projectId, origin }
   // Before anything else is wrong with the request: a private key counts as submitted all the same.
-  await refusePrivateKeys(context, incident, { '/name': body.name, '/label': body.label })
+  await rejectPrivateKeys(context, incident, { '/name': body.name, '/label': body.label })
   const { publicKeyPem, algorithm, expireTime } = body
-  const accepted = await admit(context, incident, publicKeyPem, algorithm)
+  const accepted = await requireAcceptedKey(context, incident, publicKeyPem, algorithm)
   const createTime = origin.time
   const { clock, config, store } = context
   return store.commit({
     type: 'key.create',
     origin,
     limits: keyLimits(config),
-    key: acceptedKey(accepted, {
+    key: newKeyRecord(accepted, {
       id: newId(),
       projectId,
       label: parseKeyLabel(body),
@@ -80,7 +80,7 @@ export async function createKey(
 }
 
 /** The record of a key that the intake accepted. */
-export function acceptedKey(
+export function newKeyRecord(
   { key, jwsAlgorithm, normalised }: Accepted,
   given: Omit<KeyRecord, 'jwsAlgorithm' | 'normalised' | keyof PublicKey>,
 ): KeyRecord {
@@ -113,7 +113,7 @@ export function parseKeyLabel(body: Pick<JwtKeyCreate, 'name' | 'label'>): strin
 }
 
 /** Throws `project_not_found` where the project was deleted since the path was looked up. */
-export async function keySet(context: Context, projectId: string): Promise<KeySet> {
+export async function requireKeySet(context: Context, projectId: string): Promise<KeySet> {
   const found = await context.store.keySet(projectId)
   if (found === undefined) throw projectNotFound()
   return found
@@ -138,7 +138,7 @@ export async function updateKey(
 ): Promise<KeyRecord> {
   const { label, expireTime, ...rest } = body
   const { projectId } = about
-  await refusePrivateKeys(context, { projectId, origin }, { '/label': label })
+  await rejectPrivateKeys(context, { projectId, origin }, { '/label': label })
   const patch: KeyPatch = {
     ...rest,
     ...(label === undefined ? {} : { label: parseLabel(label, '/label') }),

@@ -1,6 +1,6 @@
 import { invalidField, PubringError } from '../../errors.ts'
 import { findSecret, hasSecretMarkAnywhere } from '../../intake/secrets/detector.ts'
-import { holdsApiKey, holdsToken } from '../redaction.ts'
+import { containsApiKey, containsToken } from '../redaction.ts'
 
 const maxCodePoints = 255
 
@@ -8,7 +8,7 @@ const maxCodePoints = 255
 const maxSearched = 4_096
 
 /** Whether a text that is to be stored as it is holds a private key. */
-export function holdsPrivateKey(text: string): boolean {
+export function containsPrivateKey(text: string): boolean {
   return text.length > maxSearched ? hasSecretMarkAnywhere(text) : findSecret(text) !== undefined
 }
 
@@ -56,19 +56,19 @@ export function parseLabel(text: string, pointer: string): string {
 /** A label is stored, listed and written into the ledger: a secret in it would be everywhere. */
 function refuseSecret(label: string, pointer: string): void {
   const field = pointer.slice(1)
-  if (holdsPrivateKey(label)) {
+  if (containsPrivateKey(label)) {
     const detail = `${field} holds a private key. It was not stored. Treat that key as compromised and make a new pair.`
     const errors = [{ pointer, code: 'private_key_submitted', detail }]
     throw new PubringError('private_key_submitted', detail, { errors })
   }
-  if (holdsToken(label)) {
+  if (containsToken(label)) {
     throw invalidField(
       pointer,
       'text_invalid',
       `${field} holds a token (JWT). It was not stored: give a name that others may read.`,
     )
   }
-  if (holdsApiKey(label)) {
+  if (containsApiKey(label)) {
     throw invalidField(
       pointer,
       'text_invalid',

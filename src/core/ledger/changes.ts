@@ -54,11 +54,11 @@ export interface KeyToImport {
   index: number
   key: KeyRecord
   /** Whether the caller chose the kid. */
-  kidGiven: boolean
+  kidProvided: boolean
 }
 
 /** How full something is before and after an import. */
-interface Room {
+interface Capacity {
   before: number
   after: number
   limit: number
@@ -68,8 +68,8 @@ interface Room {
 export interface ImportResult {
   /** Of the keys that are not refused, in the order given. */
   items: { outcome: 'created' | 'present'; kid: string }[]
-  refused: FieldError[]
-  room: { keys: Room; jwksBytes: Room }
+  rejected: FieldError[]
+  room: { keys: Capacity; jwksBytes: Capacity }
 }
 
 /** The last use of an API key that is not yet written down. */

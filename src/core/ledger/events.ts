@@ -1,6 +1,12 @@
 import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
-import { type Access, findProject, isUsable, type Principal, requireAccess } from '../access.ts'
+import {
+  type Access,
+  findProject,
+  isApiKeyActive,
+  type Principal,
+  requireAccess,
+} from '../access.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
 import { now } from '../times.ts'
@@ -13,10 +19,10 @@ export async function listEvents(
   ledgerId: string,
   page: { after: number; limit: number },
 ): Promise<Event[]> {
-  return (await context.store.events(ledgerId, page)).map(presentEvent)
+  return (await context.store.events(ledgerId, page)).map(toEvent)
 }
 
-export function presentEvent(event: LedgerEvent): Event {
+export function toEvent(event: LedgerEvent): Event {
   const { revision, type, time, actor, subject, changes, requestId, hash } = event
   return {
     revision,
@@ -53,13 +59,13 @@ export async function findLedger(
 }
 
 /** Whether the API key behind a request would still be let in, and until when. */
-export async function permissionOf(
+export async function readPermission(
   context: Context,
   principal: Principal,
   access: Access,
 ): Promise<Permission> {
   const record = await context.store.findApiKey(principal.apiKeyId)
-  if (record === undefined || !isUsable(record, now(context.clock))) return 'refused'
+  if (record === undefined || !isApiKeyActive(record, now(context.clock))) return 'refused'
   if (record.projectId !== principal.projectId) return 'refused'
   try {
     requireAccess({ ...principal, role: record.role }, access)

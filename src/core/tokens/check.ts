@@ -9,7 +9,7 @@ import {
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
 import { isActive } from '../keys/jwks.ts'
-import { keySet } from '../keys/keys.ts'
+import { requireKeySet } from '../keys/keys.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { findAudience, findExpiry, findIssuer, findNotBefore } from './claims.ts'
@@ -28,7 +28,7 @@ export async function checkToken(
   projectId: string,
   request: TokenCheckRequest,
 ): Promise<TokenCheck> {
-  const { keys } = await keySet(context, projectId)
+  const { keys } = await requireKeySet(context, projectId)
   const nowMs = context.clock.now()
   const read = readToken(request.token)
   if ('fault' in read) return report([['well_formed', () => failed(read.fault)]])

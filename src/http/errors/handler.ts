@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { holdsApiKey } from '../../core/redaction.ts'
+import { containsApiKey } from '../../core/redaction.ts'
 import { errorTable, PubringError } from '../../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { toPubringError } from './faults.ts'
@@ -31,7 +31,7 @@ function problemOf(
   options: Pick<HttpOptions, 'bodyLimit'>,
 ): PubringError {
   const problem = toPubringError(error, { body: options.bodyLimit })
-  if (!holdsApiKey(address ?? '')) return problem
+  if (!containsApiKey(address ?? '')) return problem
   const { code, message, extras, cause } = problem
   return new PubringError(code, `${message} ${advice}`, extras, cause)
 }

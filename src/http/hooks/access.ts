@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Access, findProject, type Principal, requireAccess } from '../../core/access.ts'
 import { type Authenticator, createAuthenticator } from '../../core/api-keys/authentication.ts'
 import type { Context } from '../../core/context.ts'
-import type { KeptDocument } from '../../core/keys/documents.ts'
+import type { CachedDocument } from '../../core/keys/documents.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import { systemLedgerId } from '../../core/ledger/ledger.ts'
-import type { FoundProject } from '../../core/records.ts'
+import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 import type { ErrorCode } from '../../errors.ts'
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
     /** Who asks; set where the route states an access. */
     principal: Principal | undefined
     /** The project that the path names; set where the path has `:projectIdOrName`. */
-    project: FoundProject | undefined
+    project: ProjectSnapshot | undefined
     /** The ledger of the project that the path names; set where the route reads the ledger. */
     ledgerId: string | undefined
   }
@@ -88,7 +88,7 @@ export function principalOf(request: FastifyRequest): Principal {
 }
 
 /** The project in the path; only for routes that state an access and have one. */
-export function projectOf(request: FastifyRequest): FoundProject {
+export function projectOf(request: FastifyRequest): ProjectSnapshot {
   if (request.project === undefined) throw new Error('The route names no project.')
   return request.project
 }
@@ -106,7 +106,7 @@ export function ledgerOf(request: FastifyRequest): string {
 export function allowReuse(
   request: FastifyRequest,
   { store, clock }: Context,
-  document: Pick<KeptDocument, 'head' | 'from' | 'until'>,
+  document: Pick<CachedDocument, 'head' | 'from' | 'until'>,
 ): void {
   const { apiKeyId, head, expireTime } = principalOf(request)
   const { id: ledgerId, head: projectHead } = projectOf(request)
@@ -122,8 +122,8 @@ export function allowReuse(
   const isInTime = () => document.from <= clock.now() && clock.now() < until
   request.reuse = {
     isCurrent: () =>
-      isInTime() && store.areUnchanged(seen).then((unchanged) => unchanged && isInTime()),
-    used: () => authenticator.noteUse(apiKeyId),
+      isInTime() && store.headsMatch(seen).then((unchanged) => unchanged && isInTime()),
+    used: () => authenticator.recordUse(apiKeyId),
   }
 }
 

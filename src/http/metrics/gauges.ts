@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
-import { createKeyCensus, type KeyCensus } from '../../core/keys/census.ts'
+import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
 import type { Live } from '../../core/publishing/live.ts'
 
 /** What is read when Prometheus asks. Of several workers the numbers are added, unless it says otherwise. */
@@ -52,8 +52,8 @@ function openConnections(app: FastifyInstance): Promise<number> {
 
 /** All workers count the same keys. While the database is away there is nothing to tell. */
 function addCensus(registry: Registry, { context }: Live): void {
-  const takeCensus = createKeyCensus(context)
-  const census = () => takeCensus().catch((): KeyCensus => ({ keys: [] }))
+  const takeCensus = createKeyStatistics(context)
+  const census = () => takeCensus().catch((): KeyStatistics => ({ keys: [] }))
   const registers = [registry]
   new Gauge({
     name: 'pubring_keys',

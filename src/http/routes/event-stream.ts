@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../core/access.ts'
-import { permissionOf, presentEvent } from '../../core/ledger/events.ts'
+import { readPermission, toEvent } from '../../core/ledger/events.ts'
 import type { LedgerEvent } from '../../core/ledger/ledger.ts'
 import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
 import type { Live } from '../../core/publishing/live.ts'
@@ -30,7 +30,7 @@ export function sendEvents(
   const sink: EventSink = {
     send: (events) => body.push(events.map(frame).join('')),
     heartbeat: () => body.push(':\n\n'),
-    permission: () => permissionOf(live.context, principal, about.access),
+    permission: () => readPermission(live.context, principal, about.access),
     end(how, error) {
       if (error !== undefined) request.log.error({ err: error }, 'an event stream failed')
       if (how === 'complete') body.push(null)
@@ -58,7 +58,7 @@ export function sendEvents(
 }
 
 function frame(event: LedgerEvent): string {
-  const data = JSON.stringify(presentEvent(event))
+  const data = JSON.stringify(toEvent(event))
   return `id: ${event.revision}\nevent: ${event.type}\ndata: ${data}\n\n`
 }
 

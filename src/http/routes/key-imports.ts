@@ -5,8 +5,8 @@ import type { Context } from '../../core/context.ts'
 import {
   type ImportEntry,
   importKeys,
-  requireHomecoming,
   requireImportSize,
+  requireRestoreRights,
 } from '../../core/keys/imports.ts'
 import { faultsOf, validator } from '../body/validation.ts'
 import { originOf, principalOf, projectOf } from '../hooks/access.ts'
@@ -46,7 +46,7 @@ export function keyImportRoutes(
     },
     handler: async (request, reply) => {
       const { keys, dryRun = false } = request.body
-      requireHomecoming(principalOf(request), keys)
+      requireRestoreRights(principalOf(request), keys)
       requireImportSize(context, keys.length)
       const about = { projectId: projectOf(request).id, dryRun }
       const origin = originOf(request, context)

@@ -9,10 +9,10 @@ import {
 } from '../../contract/keys.ts'
 import type { Context } from '../../core/context.ts'
 import {
-  documentOf,
   type KeyDocument,
   keyDocument,
   listDocument,
+  renderKey,
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/keys.ts'
 import { keyEntityTag } from '../../core/keys/preconditions.ts'
@@ -155,7 +155,7 @@ function changeRoutes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const about = referenceOf(request)
       const record = await updateKey(context, about, originOf(request, context), request.body)
-      const key = documentOf(record, now(context.clock), context.config)
+      const key = renderKey(record, now(context.clock), context.config)
       return sendDocument(reply, key)
     },
   })

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { PubringError } from '../../errors.ts'
-import { moduleBeside } from '../../runtime/modules.ts'
+import { siblingModule } from '../../runtime/modules.ts'
 import { createBlocklist } from '../blocklists/blocklist.ts'
 import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
@@ -103,7 +103,7 @@ function verdictOf(answer: IntakeAnswer): Verdict {
 }
 
 function startPool(options: IntakePoolOptions, records: Uint8Array | undefined) {
-  const worker = options.worker ?? moduleBeside(import.meta.url, 'worker')
+  const worker = options.worker ?? siblingModule(import.meta.url, 'worker')
   return new Piscina({
     filename: worker.href,
     minThreads: 0,

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { JwsAlgorithm } from '../../contract/algorithms.ts'
-import type { Neighbour } from '../../core/keys/admission.ts'
+import type { AdmissionKey } from '../../core/keys/admission.ts'
 import type { Tables } from '../schema.ts'
 import { statement } from '../statements.ts'
 
@@ -29,7 +29,7 @@ const selectNeighbours = statement((db, { projectId }: { projectId: string }) =>
 export async function readNeighbours(
   db: Kysely<Tables>,
   projectId: string,
-): Promise<Neighbour[] | undefined> {
+): Promise<AdmissionKey[] | undefined> {
   const rows = await selectNeighbours(db, { projectId })
   if (rows.length === 0) return undefined
   return rows.flatMap((row) => (isKey(row) ? [neighbour(row)] : []))
@@ -45,7 +45,7 @@ function isKey<Joined extends { id: string | null }>(row: Joined): row is Joined
   return row.id !== null
 }
 
-function neighbour(row: Row): Neighbour {
+function neighbour(row: Row): AdmissionKey {
   return {
     id: row.id,
     jwkText: row.jwk,

@@ -4,10 +4,10 @@ import {
   apiKeyChanges,
   apiKeyNotFound,
   patchApiKey,
-  presentApiKey,
   requireOtherAdmin,
+  toApiKey,
 } from '../../core/api-keys/api-keys.ts'
-import { refuseActivationOfExpired, refusePastExpiry } from '../../core/keys/admission.ts'
+import { rejectExpiredActivation, requireFutureExpiry } from '../../core/keys/admission.ts'
 import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/ledger.ts'
@@ -49,9 +49,9 @@ export async function updateApiKey(
   const head = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const before = find(all, id, boundTo)
-  requireMatch(ifMatch, apiKeyEntityTag(presentApiKey(before, origin.time)), 'API key')
-  refusePastExpiry(before, patch, origin.time)
-  refuseActivationOfExpired(before, patch, origin.time)
+  requireMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
+  requireFutureExpiry(before, patch, origin.time)
+  rejectExpiredActivation(before, patch, origin.time)
   const after = patchApiKey(before, patch)
   const changes = apiKeyChanges(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
@@ -73,7 +73,7 @@ export async function deleteApiKey(
   const head = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const apiKey = find(all, id, boundTo)
-  requireMatch(ifMatch, apiKeyEntityTag(presentApiKey(apiKey, origin.time)), 'API key')
+  requireMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
   await remove(db, head, origin, apiKey)
   return { result: undefined, changed: true }

@@ -24,7 +24,7 @@ export async function importKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const { head, keySet } = await lockKeySet(db, projectId)
   const keys = change.keys.map(({ key }) => key)
-  const kids = change.keys.filter(({ kidGiven }) => kidGiven).map(({ key }) => key.id)
+  const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
   const blocked = await holdAllUnblocked(db, { keys, kids }, origin.time)
   const { created, ...result } = admitImport(keySet.keys, change.keys, {
     limits,
@@ -33,7 +33,7 @@ export async function importKeys(
     holders: await holdersOf(db, kids),
     compared: new Set(compared),
   })
-  if (dryRun || result.refused.length > 0 || created.length === 0) {
+  if (dryRun || result.rejected.length > 0 || created.length === 0) {
     return { result, changed: false }
   }
   await insertKeys(db, created.map(keyRow))

@@ -3,11 +3,11 @@ import { projectNotFound } from '../../core/access.ts'
 import {
   admitKey,
   patchKey,
-  refuseActivationOfBlocked,
-  refuseActivationOfExpired,
-  refusePastExpiry,
+  rejectBlockedActivation,
+  rejectExpiredActivation,
+  requireFutureExpiry,
 } from '../../core/keys/admission.ts'
-import { keyChanges, keyRemains } from '../../core/keys/events.ts'
+import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
 import { isActive } from '../../core/keys/jwks.ts'
 import { keyNotFound } from '../../core/keys/keys.ts'
 import { keyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
@@ -58,13 +58,13 @@ export async function updateKey(
   const { head, keySet } = await lockKeySet(db, projectId)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, origin.time)
-  refusePastExpiry(key, patch, origin.time)
-  refuseActivationOfExpired(key, patch, origin.time)
+  requireFutureExpiry(key, patch, origin.time)
+  rejectExpiredActivation(key, patch, origin.time)
   const patched = patchKey(keySet.keys, key, patch, limits, origin.time)
   if (patched === key) return { result: key, changed: false }
   const { time } = origin
   const isSwitchedOn = isActive(patched, time) && !isActive(key, time)
-  if (isSwitchedOn && (await holdUnblocked(db, key, time))) refuseActivationOfBlocked()
+  if (isSwitchedOn && (await holdUnblocked(db, key, time))) rejectBlockedActivation()
   await db
     .updateTable('jwt_key')
     .set({
@@ -96,7 +96,7 @@ export async function deleteKey(
   }
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', kid).execute()
   await forgetAudit(db, projectId, kid)
-  await appendKeyEvent(db, head, origin, 'key.deleted', key, keyRemains(key))
+  await appendKeyEvent(db, head, origin, 'key.deleted', key, deletedKeyChanges(key))
   return { result: undefined, changed: true }
 }
 

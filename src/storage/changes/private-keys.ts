@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
-import { isRefusalNoted, refusalsLookedBack } from '../../core/keys/incidents.ts'
+import { incidentLookbackEvents, isWithinIncidentLimit } from '../../core/keys/incidents.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { systemLedgerId } from '../../core/ledger/ledger.ts'
 import type { Tables } from '../schema.ts'
@@ -23,7 +23,7 @@ export async function refusePrivateKey(
   const head = await lockLedger(db, ledgerId)
   if (head === undefined) throw projectNotFound()
   if (!(await block(db, exposed, time))) return { result: undefined, changed: false }
-  if (!isRefusalNoted(await earlierRefusals(db, head, actor), time)) {
+  if (!isWithinIncidentLimit(await earlierRefusals(db, head, actor), time)) {
     await leaveLedger(db, head)
     return { result: undefined, changed: true }
   }
@@ -49,7 +49,7 @@ async function earlierRefusals(
     .selectFrom('event')
     .select('time')
     .where('project_id', '=', ledgerId)
-    .where('revision', '>=', revision - refusalsLookedBack)
+    .where('revision', '>=', revision - incidentLookbackEvents)
     .where('type', '=', 'private_key.refused')
     .where('actor_id', '=', apiKeyId)
     .execute()

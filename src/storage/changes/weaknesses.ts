@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { switchOff } from '../../core/keys/admission.ts'
+import { deactivateKey } from '../../core/keys/admission.ts'
 import { keyChanges } from '../../core/keys/events.ts'
 import { isActive } from '../../core/keys/jwks.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
@@ -23,7 +23,7 @@ export async function reportWeakness(
   const key = findKey(keySet, kid)
   const told = await toldWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !told.includes(code))
-  const after = deactivate ? switchOff(key, origin.time) : key
+  const after = deactivate ? deactivateKey(key, origin.time) : key
   const active = isActive(after, origin.time)
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }

@@ -18,7 +18,7 @@ export function createCoalescedHeads(run: Run): Heads {
   })
   return {
     heads: lookUp,
-    areUnchanged: (seen) =>
+    headsMatch: (seen) =>
       lookUp(seen.map(({ ledgerId }) => ledgerId)).then((heads) => endAsSeen(seen, heads)),
   }
 }

@@ -30,7 +30,7 @@ export function createAuditReads(db: Kysely<Tables>): AuditReads {
       return rows.map(({ project_name, exposed, ...row }) => ({
         key: keyRecord(row),
         projectName: project_name,
-        exposed: Number(exposed) > 0,
+        wasExposed: Number(exposed) > 0,
       }))
     },
     async countAuditedKeys(scope) {
@@ -42,10 +42,10 @@ export function createAuditReads(db: Kysely<Tables>): AuditReads {
   }
 }
 
-function audited(db: Kysely<Tables>, { projectId, lacking }: AuditScope) {
+function audited(db: Kysely<Tables>, { projectId, withoutPassOf }: AuditScope) {
   const all = db.selectFrom('jwt_key')
   const scope = projectId === undefined ? all : all.where('jwt_key.project_id', '=', projectId)
-  if (lacking === undefined) return scope
+  if (withoutPassOf === undefined) return scope
   return scope.where(({ exists, not, selectFrom }) =>
     not(
       exists(
@@ -53,7 +53,7 @@ function audited(db: Kysely<Tables>, { projectId, lacking }: AuditScope) {
           .select('key_audit.key_id')
           .whereRef('key_audit.project_id', '=', 'jwt_key.project_id')
           .whereRef('key_audit.key_id', '=', 'jwt_key.id')
-          .where('key_audit.passed_rules', '=', lacking),
+          .where('key_audit.passed_rules', '=', withoutPassOf),
       ),
     ),
   )

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import type { Store } from '../../core/context.ts'
-import { type FoundProject, type KeySet, keySetBytes } from '../../core/records.ts'
+import { type KeySet, keySetBytes, type ProjectSnapshot } from '../../core/records.ts'
 import type { Heads } from '../heads.ts'
 import type { Reads } from './registry.ts'
 
@@ -12,7 +12,7 @@ const maxProjects = 20_000
 /** Projects that a key set is kept of only when it is read again before so many others. */
 const memory = 4_000
 
-type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'areUnchanged' | 'published'>
+type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'headsMatch' | 'published'>
 
 /**
  * Projects and their keys from memory, each use after a look at the head of the project's ledger
@@ -31,14 +31,14 @@ export function createCachedReads(
   })
   const doorkeeper = createDoorkeeper(memory)
   const reading = new Map<string, { head: string; keySet: Promise<KeySet | undefined> }>()
-  const projects = new LRUCache<string, FoundProject>({ max: maxProjects })
+  const projects = new LRUCache<string, ProjectSnapshot>({ max: maxProjects })
   const ids = new LRUCache<string, string>({ max: maxProjects })
 
   async function headOf(ledgerId: string): Promise<string | undefined> {
     return (await heads.heads([ledgerId])).get(ledgerId)?.hash
   }
   /** The project that is kept, if it is still the same. */
-  async function unchanged(id: string | undefined): Promise<FoundProject | undefined> {
+  async function unchanged(id: string | undefined): Promise<ProjectSnapshot | undefined> {
     const kept = id === undefined ? undefined : projects.get(id)
     if (kept === undefined) return undefined
     return kept.head === (await headOf(kept.id)) ? kept : undefined

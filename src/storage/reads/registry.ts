@@ -17,7 +17,7 @@ import { statement } from '../statements.ts'
 /** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
 export type Reads = Omit<
   Store,
-  'commit' | 'heads' | 'areUnchanged' | 'isWritable' | 'published' | 'close'
+  'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'published' | 'close'
 >
 
 export function createReads(db: Kysely<Tables>): Reads {
@@ -76,7 +76,7 @@ export function createReads(db: Kysely<Tables>): Reads {
         .execute()
       return rows.map(rsaKey)
     },
-    async keysOfMaterial(materialSha256) {
+    async findKeysByMaterial(materialSha256) {
       return await db
         .selectFrom('jwt_key')
         .select(['project_id as projectId', 'id as kid'])

@@ -1,5 +1,5 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
-import type { LedgerHead, SeenLedger } from '../../core/records.ts'
+import type { LedgerHead, ObservedHead } from '../../core/records.ts'
 import { endAsSeen, type Heads, readHeads } from '../heads.ts'
 import type { SqliteConnection } from './connection.ts'
 
@@ -77,7 +77,7 @@ export function createVersionedHeads(
       }
       return heads
     },
-    areUnchanged(seen) {
+    headsMatch(seen) {
       lookAtEnd ??= lookAtEndOfTurn()
       return lookAtEnd.then(() => {
         for (const { ledgerId, hash } of seen) {
@@ -91,7 +91,7 @@ export function createVersionedHeads(
     changed: forget,
   }
 
-  async function isUnchanged(seen: readonly SeenLedger[]): Promise<boolean> {
+  async function isUnchanged(seen: readonly ObservedHead[]): Promise<boolean> {
     return endAsSeen(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
   }
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import { PubringError } from '../../errors.ts'
-import { moduleBeside } from '../../runtime/modules.ts'
+import { siblingModule } from '../../runtime/modules.ts'
 import { unpackError, type WriterAnswer, type WriterMessage } from './messages.ts'
 
 /** Changes committed together at most. */
@@ -112,7 +112,7 @@ export async function startWriterThread(where: DatabaseFile): Promise<WriterThre
 
 /** Resolves when the thread is ready, rejects with what kept it from starting. */
 function startWorker(where: DatabaseFile): Promise<Worker> {
-  const source = moduleBeside(import.meta.url, 'writer')
+  const source = siblingModule(import.meta.url, 'writer')
   return new Promise((resolve, reject) => {
     const worker = new Worker(source, { workerData: where, stdin: false })
     worker.once('error', reject)

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parseProjectRef } from '../../../src/core/access.ts'
-import { readApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { parseApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { parseLabel } from '../../../src/core/keys/labels.ts'
 import { matchesTag } from '../../../src/core/keys/preconditions.ts'
-import { holdsApiKey, redact } from '../../../src/core/redaction.ts'
+import { containsApiKey, redact } from '../../../src/core/redaction.ts'
 import { parseTime } from '../../../src/core/times.ts'
 import { quoted } from '../../../src/core/tokens/findings.ts'
 import { readToken } from '../../../src/core/tokens/text.ts'
@@ -110,10 +110,10 @@ const readers: [string, number, Reader, string?][] = [
   ['Prefer', headers, preferredWait],
   ['Prefer, as long as it is read', 990, preferredWait],
   ['If-None-Match', headers, (text) => matchesTag(text, '"x"', 'weak')],
-  ['X-Api-Key', headers, readApiKeySecret],
+  ['X-Api-Key', headers, parseApiKeySecret],
   ['a path', headers, parseProjectRef],
   ['a line of the log', headers, redact],
-  ['an address', headers, holdsApiKey],
+  ['an address', headers, containsApiKey],
   ['a time', headers, parseTime],
   ['a token', headers, readToken],
   ['foreign text in a sentence', headers, quoted],

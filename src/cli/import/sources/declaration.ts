@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import type { Algorithm } from '../../../../client/src/index.ts'
 import { algorithmNames } from '../../../contract/algorithms.ts'
-import { isoTime, readTime } from '../../../core/times.ts'
+import { isoTime, parseTimeMs } from '../../../core/times.ts'
 import { didYouMean } from '../../../nearest.ts'
 import { materialOf } from '../../keys/material.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
@@ -76,7 +76,7 @@ function readKey(value: unknown, place: string, folder: string): DeclaredKey {
   const { name, active = true, expireTime } = value
   if (typeof name !== 'string') throw usageError(`${place} must have a name.`)
   if (typeof active !== 'boolean') throw usageError(`active of ${place} must be true or false.`)
-  const ends = typeof expireTime === 'string' ? readTime(expireTime) : undefined
+  const ends = typeof expireTime === 'string' ? parseTimeMs(expireTime) : undefined
   if (expireTime !== undefined && ends === undefined) {
     throw usageError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
   }

@@ -7,17 +7,17 @@ const interval = 10_000
 
 export type KeyState = 'active' | 'inactive' | 'expired'
 
-export interface KeyCensus {
+export interface KeyStatistics {
   keys: { algorithm: string; state: KeyState; count: number }[]
   /** Seconds until the next active key expires; absent where none ever does. */
   nextExpiry?: number
 }
 
 /** Counts all keys, at most every 10 seconds; rejects while the store cannot answer. */
-export function createKeyCensus({ store, clock }: Pick<Context, 'store' | 'clock'>) {
+export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'clock'>) {
   let counts: Promise<KeyCount[]> | undefined
   let countAgainAt = 0
-  return async (): Promise<KeyCensus> => {
+  return async (): Promise<KeyStatistics> => {
     if (counts === undefined || clock.monotonic() >= countAgainAt) {
       counts = store.countKeys(now(clock))
       countAgainAt = clock.monotonic() + interval
@@ -31,7 +31,7 @@ export function createKeyCensus({ store, clock }: Pick<Context, 'store' | 'clock
   }
 }
 
-function census(counts: KeyCount[], time: number): KeyCensus {
+function census(counts: KeyCount[], time: number): KeyStatistics {
   const expiries = counts
     .filter((one) => stateOf(one) === 'active')
     .flatMap(({ firstExpiry }) => (firstExpiry === undefined ? [] : [Date.parse(firstExpiry)]))
