@@ -1,4 +1,3 @@
-import { Presets, SingleBar } from 'cli-progress'
 import type {
   AuditFailure,
   AuditFinding,
@@ -6,6 +5,7 @@ import type {
   AuditStage,
   AuditSummary,
 } from '../../core/audit/records.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
 import { coloursFor, type Terminal } from '../terminal/terminal.ts'
 
 export interface AuditReport {
@@ -27,10 +27,10 @@ export function createAuditReport(terminal: Terminal, { json }: { json: boolean 
   const { stdout, stderr } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
-  const bar = createBar(terminal)
+  const bar = createProgressBar(terminal)
   return {
     listener: {
-      progress: (stage, done, total) => bar.show(stage, done, total),
+      progress: (stage, done, total) => bar.show(stageNames[stage], done, total),
       finding(finding) {
         findings.push(finding)
         if (!json) bar.interrupt(() => stdout.write(findingLine(finding, terminal)))
@@ -51,33 +51,6 @@ export function createAuditReport(terminal: Terminal, { json }: { json: boolean 
       return findings.length + failures.length > 0
     },
     stop: bar.stop,
-  }
-}
-
-/** One line of progress; cli-progress shows nothing where stderr is no terminal. */
-function createBar({ stderr }: Terminal) {
-  const format = '{stage} {bar} {value}/{total}, {eta_formatted} left'
-  const bar = new SingleBar(
-    { stream: stderr as NodeJS.WriteStream, format, hideCursor: true, clearOnComplete: true },
-    Presets.shades_classic,
-  )
-  let shown: AuditStage | undefined
-  return {
-    show(stage: AuditStage, done: number, total: number): void {
-      if (stage !== shown) {
-        bar.stop()
-        bar.start(total, done, { stage: stageNames[stage] })
-        shown = stage
-      } else bar.update(done)
-    },
-    /** Writes a line where the bar stands; the bar comes back below it. */
-    interrupt(write: () => void): void {
-      if (stderr.isTTY === true) stderr.write('\r\u001b[2K')
-      write()
-    },
-    stop(): void {
-      bar.stop()
-    },
   }
 }
 

@@ -105,13 +105,13 @@ async function runAll(
   { dryRun, skipRefused }: ImportFlags,
   signal: AbortSignal,
 ): Promise<Overflow | undefined> {
-  const bar = createProgressBar(session.terminal, 'Importing')
+  const bar = createProgressBar(session.terminal)
   try {
     return await runImport(session, rows, {
       dryRun: dryRun === true,
       skipRefused: skipRefused === true,
       signal,
-      progress: bar.show,
+      progress: (done, total) => bar.show('Importing', done, total),
     })
   } catch (error) {
     bar.stop()
