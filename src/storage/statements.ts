@@ -51,18 +51,20 @@ export function insertion<Table extends keyof Tables>(
  * transaction itself where one fails, none after it is begun. Rejects as the first one that fails,
  * and not before all that were begun have ended.
  */
-export async function inOrder<Results extends unknown[]>(
+export async function pipeline<Results extends unknown[]>(
   db: Db,
   ...steps: { [Step in keyof Results]: () => Promise<Results[Step]> }
 ): Promise<Results> {
   const { supportsMultipleConnections: isServer } = db.getExecutor().adapter
-  const results: unknown[] = isServer ? await allAtOnce(steps) : []
+  const results: unknown[] = isServer ? await allSettledInOrder(steps) : []
   if (!isServer) for (const step of steps) results.push(await step())
   return results as Results
 }
 
 /** The results of all; rejects as the first in their order that fails, once none goes on any more. */
-export async function allAtOnce<Result>(steps: (() => Promise<Result>)[]): Promise<Result[]> {
+export async function allSettledInOrder<Result>(
+  steps: (() => Promise<Result>)[],
+): Promise<Result[]> {
   const settled = await Promise.allSettled(steps.map((step) => step()))
   return settled.map((each) => {
     if (each.status === 'rejected') throw each.reason

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { keySetBytes } from '../../src/core/records.ts'
-import { keptBytes } from '../../src/storage/reads/cached.ts'
+import { cachedBytes } from '../../src/storage/reads/cached.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {
   createProject,
@@ -46,5 +46,5 @@ test('what a key set weighs in memory is more than its records and the three bod
   const keys = Array.from({ length: 50 }, () => keyRecord(newId()))
   const octets = JSON.stringify(keys).length
   expect(keySetBytes({ revision: 1, head: '', keys })).toBeGreaterThan(octets)
-  expect(keptBytes({ revision: 1, head: '', keys })).toBeGreaterThan(4 * octets)
+  expect(cachedBytes({ revision: 1, head: '', keys })).toBeGreaterThan(4 * octets)
 })

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Tables } from '../../src/storage/schema.ts'
 import type { SqliteConnection } from '../../src/storage/sqlite/connection.ts'
 import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
-import { allAtOnce, inOrder, insertion, statement } from '../../src/storage/statements.ts'
+import { allSettledInOrder, insertion, pipeline, statement } from '../../src/storage/statements.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -71,7 +71,7 @@ test('a value that looks like SQL, or like nothing, is a value', async () => {
 
 test('on SQLite no step is begun after one that failed, for it may have ended the transaction', async () => {
   const begun: string[] = []
-  const failing = inOrder(
+  const failing = pipeline(
     connection.db,
     async () => begun.push('first'),
     async () => Promise.reject(new Error('disk full')),
@@ -88,7 +88,7 @@ test('of steps that are taken at once none goes on when the first failure in the
     ended.push(name)
     if (fails) throw new Error(name)
   }
-  const failing = allAtOnce([
+  const failing = allSettledInOrder([
     step('first', 2, false),
     step('second', 4, true),
     step('third', 1, true),

@@ -4,7 +4,7 @@ import type { AdmissionKey } from '../../core/keys/admission.ts'
 import type { Tables } from '../schema.ts'
 import { statement } from '../statements.ts'
 
-const selectNeighbours = statement((db, { projectId }: { projectId: string }) =>
+const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>
   db
     .selectFrom('project')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
@@ -26,13 +26,13 @@ const selectNeighbours = statement((db, { projectId }: { projectId: string }) =>
  * The keys of a project, oldest first, as far as a new one is compared with them; undefined where
  * there is no such project.
  */
-export async function readNeighbours(
+export async function readKeysForAdmission(
   db: Kysely<Tables>,
   projectId: string,
 ): Promise<AdmissionKey[] | undefined> {
-  const rows = await selectNeighbours(db, { projectId })
+  const rows = await selectKeysForAdmission(db, { projectId })
   if (rows.length === 0) return undefined
-  return rows.flatMap((row) => (isKey(row) ? [neighbour(row)] : []))
+  return rows.flatMap((row) => (isKey(row) ? [admissionKey(row)] : []))
 }
 
 type Row = Pick<
@@ -45,7 +45,7 @@ function isKey<Joined extends { id: string | null }>(row: Joined): row is Joined
   return row.id !== null
 }
 
-function neighbour(row: Row): AdmissionKey {
+function admissionKey(row: Row): AdmissionKey {
   return {
     id: row.id,
     jwkText: row.jwk,

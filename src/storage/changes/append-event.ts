@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { type EventContent, eventHash, genesisHash } from '../../core/ledger/ledger.ts'
 import { eventRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
-import { inOrder, insertion, statement } from '../statements.ts'
+import { insertion, pipeline, statement } from '../statements.ts'
 
 /** A ledger locked for one change: its new revision, and the hash that the event is chained to. */
 export interface Head {
@@ -74,7 +74,7 @@ export async function appendEvents(
     return eventRow({ ...event, hash })
   })
   const revision = head.revision + contents.length - 1
-  await inOrder(
+  await pipeline(
     db,
     () => insertEvents(db, rows),
     () => moveHead(db, { ledgerId, revision, hash }),

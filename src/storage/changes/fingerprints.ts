@@ -7,16 +7,16 @@ import { statement } from '../statements.ts'
 type Db = Kysely<Tables>
 
 /** Blocks the key for good; whether it was not blocked before. */
-export async function block(db: Db, key: Exposed, time: string): Promise<boolean> {
+export async function blockFingerprints(db: Db, key: Exposed, time: string): Promise<boolean> {
   return (await insert(db, fingerprintsOf(key), time)).length > 0
 }
 
 /** Fingerprints that nobody else can block before this transaction ends. */
-export interface Hold {
+export interface FingerprintLock {
   /** Those that were blocked already, and so are not held. */
   blocked: ReadonlySet<string>
   /** Takes the rows away that hold the others; to be done before the transaction is committed. */
-  leave(): Promise<void>
+  unlock(): Promise<void>
 }
 
 /**
@@ -24,14 +24,14 @@ export interface Hold {
  * an insert waits for another one of the same fingerprint, and takes place when that has left none. A
  * transaction does this after it has locked the ledger, not before.
  */
-export function holdKey(db: Db, key: Exposed, time: string): Promise<Hold> {
-  return hold(db, fingerprintsOf(key), time)
+export function lockFingerprints(db: Db, key: Exposed, time: string): Promise<FingerprintLock> {
+  return lock(db, fingerprintsOf(key), time)
 }
 
 /** The same, done with; whether the key is blocked. */
-export async function holdUnblocked(db: Db, key: Exposed, time: string): Promise<boolean> {
-  const { blocked, leave } = await holdKey(db, key, time)
-  await leave()
+export async function isBlockedUnderLock(db: Db, key: Exposed, time: string): Promise<boolean> {
+  const { blocked, unlock } = await lockFingerprints(db, key, time)
+  await unlock()
   return blocked.size > 0
 }
 
@@ -39,23 +39,27 @@ export async function holdUnblocked(db: Db, key: Exposed, time: string): Promise
  * The same for many keys: which fingerprints of theirs are blocked. With kids that a caller chose,
  * whoever wants to give one of them to another key waits likewise.
  */
-export async function holdAllUnblocked(
+export async function findBlockedUnderLock(
   db: Db,
   { keys, kids }: { keys: readonly Exposed[]; kids: readonly string[] },
   time: string,
 ): Promise<ReadonlySet<string>> {
   const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
-  const { blocked, leave } = await hold(db, [...names].sort(), time)
-  await leave()
+  const { blocked, unlock } = await lock(db, [...names].sort(), time)
+  await unlock()
   return blocked
 }
 
-async function hold(db: Db, fingerprints: readonly string[], time: string): Promise<Hold> {
+async function lock(
+  db: Db,
+  fingerprints: readonly string[],
+  time: string,
+): Promise<FingerprintLock> {
   const free: string[] = []
   for (const some of chunked(fingerprints)) free.push(...(await insert(db, some, time)))
   return {
     blocked: new Set(fingerprints).difference(new Set(free)),
-    async leave() {
+    async unlock() {
       for (const some of chunked(free)) await remove(db, some)
     },
   }

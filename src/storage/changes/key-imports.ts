@@ -8,7 +8,7 @@ import { keyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
 import { appendEvents } from './append-event.ts'
 import type { Outcome } from './apply.ts'
-import { holdAllUnblocked } from './fingerprints.ts'
+import { findBlockedUnderLock } from './fingerprints.ts'
 import { insertKeys, lockKeySet } from './keys.ts'
 
 type Db = Kysely<Tables>
@@ -25,7 +25,7 @@ export async function importKeys(
   const { head, keySet } = await lockKeySet(db, projectId)
   const keys = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
-  const blocked = await holdAllUnblocked(db, { keys, kids }, origin.time)
+  const blocked = await findBlockedUnderLock(db, { keys, kids }, origin.time)
   const { created, ...result } = admitImport(keySet.keys, change.keys, {
     limits,
     now: origin.time,

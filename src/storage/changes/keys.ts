@@ -18,12 +18,12 @@ import { PubringError } from '../../errors.ts'
 import { readKeySet } from '../reads/registry.ts'
 import { keyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
-import { inOrder, insertion } from '../statements.ts'
-import { readNeighbours } from './admission-keys.ts'
+import { insertion, pipeline } from '../statements.ts'
+import { readKeysForAdmission } from './admission-keys.ts'
 import { appendEvent, type Head, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
 import { forgetAudit } from './audits.ts'
-import { holdKey, holdUnblocked } from './fingerprints.ts'
+import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
 
 type Db = Kysely<Tables>
 
@@ -35,16 +35,16 @@ export async function createKey(
 ): Promise<Outcome<KeyRecord>> {
   const head = await lockLedger(db, key.projectId)
   if (head === undefined) throw projectNotFound()
-  const [neighbours, hold] = await inOrder(
+  const [neighbours, hold] = await pipeline(
     db,
-    () => readNeighbours(db, key.projectId),
-    () => holdKey(db, key, origin.time),
+    () => readKeysForAdmission(db, key.projectId),
+    () => lockFingerprints(db, key, origin.time),
   )
   if (neighbours === undefined) throw projectNotFound()
   admitKey(neighbours, key, { limits, now: origin.time, blocked: hold.blocked.size > 0 })
-  await inOrder(
+  await pipeline(
     db,
-    () => hold.leave(),
+    () => hold.unlock(),
     () => insertKeys(db, [keyRow(key)]),
     () => appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key)),
   )
@@ -64,7 +64,7 @@ export async function updateKey(
   if (patched === key) return { result: key, changed: false }
   const { time } = origin
   const isSwitchedOn = isActive(patched, time) && !isActive(key, time)
-  if (isSwitchedOn && (await holdUnblocked(db, key, time))) rejectBlockedActivation()
+  if (isSwitchedOn && (await isBlockedUnderLock(db, key, time))) rejectBlockedActivation()
   await db
     .updateTable('jwt_key')
     .set({

@@ -6,7 +6,7 @@ import { systemLedgerId } from '../../core/ledger/ledger.ts'
 import type { Tables } from '../schema.ts'
 import { appendEvent, type Head, leaveLedger, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
-import { block } from './fingerprints.ts'
+import { blockFingerprints } from './fingerprints.ts'
 
 type Db = Kysely<Tables>
 
@@ -22,7 +22,7 @@ export async function refusePrivateKey(
   const ledgerId = projectId ?? systemLedgerId
   const head = await lockLedger(db, ledgerId)
   if (head === undefined) throw projectNotFound()
-  if (!(await block(db, exposed, time))) return { result: undefined, changed: false }
+  if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
   if (!isWithinIncidentLimit(await earlierRefusals(db, head, actor), time)) {
     await leaveLedger(db, head)
     return { result: undefined, changed: true }

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
 import type { PostgresAddress } from './address.ts'
 import { databaseBusy, meaningOf, queueFull, translated } from './errors.ts'
-import { type Facts, type HostPool, inTime } from './pool.ts'
+import { type HostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
 import { createPrimaryFinder, type Wanted } from './primary.ts'
 import { statementName } from './statements.ts'
 
@@ -12,7 +12,7 @@ export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
 /** A connection that is taken; `release(true)` cuts it. */
 export interface Lease {
-  facts: Facts
+  serverInfo: ServerInfo
   client: pg.PoolClient
   /**
    * Runs a statement for `timeout` milliseconds at most. Where its error tells of a lost or read-only
@@ -20,7 +20,7 @@ export interface Lease {
    */
   run<Row>(statement: Statement, timeout?: number): Promise<QueryResult<Row>>
   /** The server is not what it was: find out where the primary is now. */
-  suspect(): void
+  reportFailure(): void
   release(broken: boolean): void
 }
 
@@ -53,7 +53,7 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
         return { pool, client: await pool.connect() }
       } catch (error) {
         if (meaningOf(error) === 'refused') throw error
-        finder.suspect(pool)
+        finder.reportFailure(pool)
         if (performance.now() >= deadline) throw error
       }
     }
@@ -63,15 +63,15 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
     const ignore = () => undefined
     client.on('error', ignore)
     let ahead: Promise<unknown> = Promise.resolve()
-    const suspect = () => finder.suspect(pool)
+    const suspect = () => finder.reportFailure(pool)
     return {
       client,
-      facts: pool.factsOf(client),
-      suspect,
+      serverInfo: pool.serverInfoOf(client),
+      reportFailure: suspect,
       async run<Row>(statement: Statement, timeout = address.statementTimeout) {
         const answer = send<Row>(client, statement, address.prepared)
         // The server takes one after the other: its time with this one begins when those before are done.
-        const timed = ahead.then(() => inTime(answer, timeout + grace))
+        const timed = ahead.then(() => withConnectionTimeout(answer, timeout + grace))
         // An error that comes before its time is told then; an answer that never comes holds up nobody.
         answer.catch(ignore)
         ahead = timed.then(ignore, ignore)

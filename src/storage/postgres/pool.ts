@@ -5,7 +5,7 @@ import type { PostgresAddress, PostgresHost } from './address.ts'
 import { overdue, sqlState } from './errors.ts'
 
 /** What a server says of itself and of the session when a connection is opened. */
-export interface Facts {
+export interface ServerInfo {
   standby: boolean
   readOnly: boolean
   /** Whether the time-outs that were asked for at connecting hold; a pooler may drop them. */
@@ -20,9 +20,9 @@ export interface Facts {
 export interface HostPool {
   host: PostgresHost
   /** Of the connection that was opened first. */
-  facts: Facts
+  serverInfo: ServerInfo
   connect(): Promise<pg.PoolClient>
-  factsOf(client: pg.ClientBase): Facts
+  serverInfoOf(client: pg.ClientBase): ServerInfo
   /** Calls back when an idle connection was lost. */
   onLost(listener: () => void): void
   /** Closes idle connections now and others when they are released, the latest after a second. */
@@ -30,7 +30,7 @@ export interface HostPool {
 }
 
 /** How a host is spoken to; found out by trying. */
-interface Manner {
+interface ConnectOptions {
   tls: boolean
   /** Whether time-outs are asked for in the start-up message, which pgbouncer may refuse. */
   startupTimeouts: boolean
@@ -68,25 +68,28 @@ const types: pg.CustomTypesConfig = {
 export async function openHostPool(
   address: PostgresAddress,
   host: PostgresHost,
-  fits: (facts: Facts) => boolean,
+  accepts: (facts: ServerInfo) => boolean,
 ): Promise<HostPool> {
-  const manner: Manner = { tls: address.tls(host.host) !== undefined, startupTimeouts: true }
+  const manner: ConnectOptions = {
+    tls: address.tls(host.host) !== undefined,
+    startupTimeouts: true,
+  }
   for (;;) {
-    const pool = createPool(address, host, manner, fits)
+    const pool = createPool(address, host, manner, accepts)
     try {
       const client = await pool.connect()
-      const facts = pool.factsOf(client)
+      const facts = pool.serverInfoOf(client)
       client.release()
-      return { ...pool, host, facts }
+      return { ...pool, host, serverInfo: facts }
     } catch (error) {
       await pool.end()
-      if (!adapt(manner, address, error)) throw error
+      if (!relax(manner, address, error)) throw error
     }
   }
 }
 
 /** Whether another manner may do better, after the error. */
-function adapt(manner: Manner, address: PostgresAddress, error: unknown): boolean {
+function relax(manner: ConnectOptions, address: PostgresAddress, error: unknown): boolean {
   if (!(error instanceof Error)) return false
   if (manner.tls && address.plainAllowed && /does not support SSL/.test(error.message)) {
     manner.tls = false
@@ -103,14 +106,17 @@ function adapt(manner: Manner, address: PostgresAddress, error: unknown): boolea
 function createPool(
   address: PostgresAddress,
   { host, port }: PostgresHost,
-  manner: Manner,
-  fits: (facts: Facts) => boolean,
+  manner: ConnectOptions,
+  accepts: (facts: ServerInfo) => boolean,
 ) {
   const sockets = new Set<Socket>()
-  const known = new WeakMap<pg.ClientBase, Facts>()
+  const known = new WeakMap<pg.ClientBase, ServerInfo>()
   const inspect = async (client: pg.ClientBase) => {
-    const facts = await inTime(readFacts(client, address), address.connectTimeout)
-    if (!fits(facts)) throw Object.assign(new Error('not the primary'), { code: '25006' })
+    const facts = await withConnectionTimeout(
+      readServerInfo(client, address),
+      address.connectTimeout,
+    )
+    if (!accepts(facts)) throw Object.assign(new Error('not the primary'), { code: '25006' })
     known.set(client, facts)
   }
   const tls = manner.tls ? address.tls(host) : undefined
@@ -148,14 +154,14 @@ function createPool(
   })
   return {
     connect: () => pool.connect(),
-    factsOf: (client: pg.ClientBase) => known.get(client) ?? assumed,
+    serverInfoOf: (client: pg.ClientBase) => known.get(client) ?? assumed,
     onLost: (listener: () => void) => void listeners.push(listener),
     end: () => endPool(pool, sockets),
   }
 }
 
 /** What holds for a connection that was not asked: nothing that must be relied on. */
-const assumed: Facts = {
+const assumed: ServerInfo = {
   standby: false,
   readOnly: false,
   timeoutsHold: false,
@@ -169,7 +175,10 @@ export function idleInTransaction(statementTimeout: number): number {
   return statementTimeout + 3_000
 }
 
-async function readFacts(client: pg.ClientBase, address: PostgresAddress): Promise<Facts> {
+async function readServerInfo(
+  client: pg.ClientBase,
+  address: PostgresAddress,
+): Promise<ServerInfo> {
   const { rows } = await client.query<Record<string, unknown>>(inspection)
   const [row = {}] = rows
   const { statementTimeout } = address
@@ -211,6 +220,9 @@ async function endPool(pool: pg.Pool, sockets: Set<Socket>): Promise<void> {
 }
 
 /** Rejects with what counts as a lost connection where the answer takes longer. */
-export function inTime<Result>(answer: Promise<Result>, timeoutMs: number): Promise<Result> {
+export function withConnectionTimeout<Result>(
+  answer: Promise<Result>,
+  timeoutMs: number,
+): Promise<Result> {
   return withTimeout(answer, timeoutMs, overdue)
 }

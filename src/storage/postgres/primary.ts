@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { translated, unavailable } from './errors.ts'
-import { type Facts, type HostPool, inTime, openHostPool } from './pool.ts'
+import { type HostPool, openHostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
 
 /** Which server is wanted: the one that takes writes, or any that answers. */
 export type Wanted = 'primary' | 'any'
@@ -21,7 +21,7 @@ export interface PrimaryFinder {
   /** Connections to the server in use; rejects with `storage_unavailable` where none is found in time. */
   current(patience: number): Promise<HostPool>
   /** This server failed somebody: find out where the primary is now. */
-  suspect(pool: HostPool): void
+  reportFailure(pool: HostPool): void
   close(): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export function createPrimaryFinder(address: PostgresAddress, wanted: Wanted): P
     for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
       closing.signal.throwIfAborted()
       try {
-        return await look(address, wanted, end)
+        return await probeHosts(address, wanted, end)
       } catch (error) {
         lastError = error
       }
@@ -71,12 +71,12 @@ export function createPrimaryFinder(address: PostgresAddress, wanted: Wanted): P
       return
     }
     found = pool
-    pool.onLost(() => suspect(pool))
+    pool.onLost(() => reportFailure(pool))
     // It is made do with; whether it takes writes again is asked now and then.
-    const makeshift = wanted === 'primary' && pool.facts.readOnly
-    if (makeshift) setTimeout(() => suspect(pool), readOnlyPause).unref()
+    const readOnlyFallback = wanted === 'primary' && pool.serverInfo.readOnly
+    if (readOnlyFallback) setTimeout(() => reportFailure(pool), readOnlyPause).unref()
   }
-  function suspect(pool: HostPool): void {
+  function reportFailure(pool: HostPool): void {
     if (found !== pool || closing.signal.aborted) return
     found = undefined
     end(pool)
@@ -90,12 +90,12 @@ export function createPrimaryFinder(address: PostgresAddress, wanted: Wanted): P
       const left = Math.min(patience, since + searchPatience - performance.now())
       if (left <= 0) throw away(lastError)
       try {
-        return await inTime(running, left)
+        return await withConnectionTimeout(running, left)
       } catch (error) {
         throw away(lastError ?? error)
       }
     },
-    suspect,
+    reportFailure,
     async close() {
       closing.abort()
       if (found !== undefined) end(found)
@@ -111,14 +111,14 @@ export function createPrimaryFinder(address: PostgresAddress, wanted: Wanted): P
  * standby and read-only all the same (a full disk, maintenance) serves reads where no other takes
  * writes.
  */
-async function look(
+async function probeHosts(
   address: PostgresAddress,
   wanted: Wanted,
   drop: (pool: HostPool) => void,
 ): Promise<HostPool> {
-  const fits = (facts: Facts) => wanted === 'any' || !facts.standby
-  const opening = address.hosts.map((host) => openHostPool(address, host, fits))
-  const chosen = await choose(opening, wanted)
+  const accepts = (facts: ServerInfo) => wanted === 'any' || !facts.standby
+  const opening = address.hosts.map((host) => openHostPool(address, host, accepts))
+  const chosen = await pickServer(opening, wanted)
   for (const one of opening) {
     one.then(
       (pool) => pool !== chosen && drop(pool),
@@ -128,10 +128,10 @@ async function look(
   return chosen
 }
 
-async function choose(opening: Promise<HostPool>[], wanted: Wanted): Promise<HostPool> {
+async function pickServer(opening: Promise<HostPool>[], wanted: Wanted): Promise<HostPool> {
   const writable = opening.map(async (one) => {
     const pool = await one
-    if (wanted === 'primary' && pool.facts.readOnly) throw unavailable('It is read-only.')
+    if (wanted === 'primary' && pool.serverInfo.readOnly) throw unavailable('It is read-only.')
     return pool
   })
   try {

@@ -2,7 +2,7 @@ import type { QueryResult } from 'kysely'
 import type { PostgresAddress } from './address.ts'
 import { meaningOf, translated, unavailable } from './errors.ts'
 import { createLeases, isBroken, type Lease, type Statement } from './leases.ts'
-import type { Facts } from './pool.ts'
+import type { ServerInfo } from './pool.ts'
 import type { Wanted } from './primary.ts'
 import { beginStatement, type PostgresTransaction, transactionOn } from './transaction.ts'
 
@@ -23,7 +23,7 @@ export interface PostgresSessions {
   read<Row>(statement: Statement): Promise<QueryResult<Row>>
   begin(options?: BeginOptions): Promise<PostgresTransaction>
   /** What the server said of itself at last. */
-  facts(): Promise<Facts>
+  serverInfo(): Promise<ServerInfo>
   close(): Promise<void>
 }
 
@@ -34,7 +34,7 @@ export function openSessions(address: PostgresAddress, wanted: Wanted): Postgres
   /** One statement alone; where the session has no time-out of its own, within a transaction. */
   async function readOnce<Row>(statement: Statement): Promise<QueryResult<Row>> {
     const lease = await leases.take()
-    if (!lease.facts.timeoutsHold) return readWithin(lease, statement)
+    if (!lease.serverInfo.timeoutsHold) return readWithin(lease, statement)
     let broken = false
     try {
       return await lease.run<Row>(statement)
@@ -72,13 +72,13 @@ export function openSessions(address: PostgresAddress, wanted: Wanted): Postgres
     },
     async begin({ timeout = usual, snapshot = false } = {}) {
       const lease = await leases.take()
-      if (lease.facts.readOnly) {
+      if (lease.serverInfo.readOnly) {
         lease.release(false)
-        lease.suspect()
+        lease.reportFailure()
         throw unavailable('The database is read-only at the moment. Nothing was changed.')
       }
       const mode = snapshot ? 'repeatable read' : 'read committed'
-      const hasTimeout = lease.facts.timeoutsHold && timeout === usual
+      const hasTimeout = lease.serverInfo.timeoutsHold && timeout === usual
       try {
         await lease.run(beginStatement(lease, { mode, timeout, hasTimeout }))
       } catch (error) {
@@ -87,10 +87,10 @@ export function openSessions(address: PostgresAddress, wanted: Wanted): Postgres
       }
       return transactionOn(lease, timeout)
     },
-    async facts() {
+    async serverInfo() {
       const lease = await leases.take()
       lease.release(false)
-      return lease.facts
+      return lease.serverInfo
     },
     close: () => leases.close(),
   }

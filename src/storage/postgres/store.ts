@@ -8,7 +8,7 @@ import { kyselyOver } from './dialect.ts'
 import { sqlState } from './errors.ts'
 import { createCoalescedHeads } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
-import type { Facts } from './pool.ts'
+import type { ServerInfo } from './pool.ts'
 import { publishedReads } from './replica-reads.ts'
 import { openSessions, type PostgresSessions } from './sessions.ts'
 
@@ -58,7 +58,7 @@ export async function whenUsable(sessions: PostgresSessions): Promise<void> {
   const deadline = performance.now() + startPatience
   for (;;) {
     try {
-      return requireUsable(await sessions.facts())
+      return requireUsable(await sessions.serverInfo())
     } catch (error) {
       if (error instanceof UnusableServer) throw error
       const hopeless = refusal(error)
@@ -77,7 +77,7 @@ class UnusableServer extends Error {
   }
 }
 
-function requireUsable({ version, encoding }: Facts): void {
+function requireUsable({ version, encoding }: ServerInfo): void {
   if (version < 140_000) throw new UnusableServer('It must be of version 14 or later')
   if (encoding !== 'UTF8') throw new UnusableServer(`Its encoding must be UTF8, not ${encoding}`)
 }

@@ -38,7 +38,7 @@ export function beginStatement(lease: Lease, beginning: Beginning): Statement {
           `statement_timeout = ${timeout}`,
           `idle_in_transaction_session_timeout = ${idleInTransaction(timeout)}`,
         ]),
-    ...(lease.facts.durable || mode.endsWith('read only') ? [] : ['synchronous_commit = on']),
+    ...(lease.serverInfo.durable || mode.endsWith('read only') ? [] : ['synchronous_commit = on']),
   ]
   const statements = [
     `begin isolation level ${mode}`,

@@ -14,7 +14,7 @@ import { whenUsable } from './store.ts'
  * The database beside servers that may be running on it. Rejects where it was not made by this
  * release; it is neither created nor migrated.
  */
-async function openBeside(url: string) {
+async function openWithoutMigrating(url: string) {
   const address = parsePostgresAddress(url)
   const sessions = openSessions(address, 'primary')
   try {
@@ -29,13 +29,13 @@ async function openBeside(url: string) {
 }
 
 export async function openPostgresLedgers({ url }: { url: string }): Promise<LedgerReader> {
-  const { sessions, db } = await openBeside(url)
+  const { sessions, db } = await openWithoutMigrating(url)
   const { findProject } = createReads(db)
   return { ...createLedgerReads(db), findProject, close: () => sessions.close() }
 }
 
 export async function openPostgresAudit({ url }: { url: string }): Promise<AuditStore> {
-  const { address, sessions, db } = await openBeside(url)
+  const { address, sessions, db } = await openWithoutMigrating(url)
   const { findProject } = createReads(db)
   return {
     ...createAuditReads(db),

@@ -27,7 +27,7 @@ export function createCachedReads(
 ): Cached {
   const keySets = new LRUCache<string, KeySet>({
     maxSize: maxKeySetBytes,
-    sizeCalculation: keptBytes,
+    sizeCalculation: cachedBytes,
   })
   const doorkeeper = createDoorkeeper(memory)
   const reading = new Map<string, { head: string; keySet: Promise<KeySet | undefined> }>()
@@ -84,6 +84,6 @@ export function createCachedReads(
 }
 
 /** With what is made of it for the list, the list of active keys and each key, which all hold the PEM. */
-export function keptBytes(keySet: KeySet): number {
+export function cachedBytes(keySet: KeySet): number {
   return 3 * keySetBytes(keySet)
 }
