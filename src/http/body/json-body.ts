@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import { printableName } from '../errors/names.ts'
-import { refuseExposedKey } from './exposed-body.ts'
+import { rejectPrivateKey } from './exposed-body.ts'
 import { duplicateMember, holdsMoreValues, nestingDepth } from './json-text.ts'
 
 const maxDepth = 32
@@ -10,8 +10,8 @@ const maxDepth = 32
 const maxValues = 120_000
 
 /**
- * Reads bodies for the operations that have one, and throws those of the others away: a DELETE
- * with `Content-Type: application/json` and nothing after it is a whole request.
+ * Parses bodies of the operations that take one and discards all others: a DELETE with
+ * `Content-Type: application/json` and no body is a valid request.
  */
 export function addJsonBodies(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
@@ -24,13 +24,13 @@ export function addJsonBodies(app: FastifyInstance): void {
 }
 
 /**
- * JSON (RFC 8259) as every reader would read it: valid UTF-8, no member twice, no more than 32
- * levels. `__proto__` is a member like any other (`JSON.parse` defines it, and sets nothing).
+ * Parses JSON (RFC 8259) that every parser reads alike: valid UTF-8, no duplicate members, at most
+ * 32 levels. `__proto__` is an ordinary member (`JSON.parse` defines it without setting a prototype).
  */
 function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalidJson('The body is empty: send a JSON object.')
   if (holdsMoreValues(bytes, maxValues)) {
-    throw invalidJson(`The body holds more than ${maxValues} values. Send fewer at once.`)
+    throw invalidJson(`The body holds more than ${maxValues} values. Send fewer per request.`)
   }
   const text = decodeUtf8(bytes)
   const value = parse(text)
@@ -53,20 +53,20 @@ function decodeUtf8(bytes: Uint8Array): string {
     return utf8.decode(bytes)
   } catch (cause) {
     throw invalidJson(
-      'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data in it.',
+      'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data.',
       cause,
     )
   }
 }
 
-/** The parser's own words are not passed on: they quote the body, which may hold a private key. */
+/** Hides the parser's message, because it quotes the body, which may contain a private key. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
-    refuseExposedKey(text)
+    rejectPrivateKey(text)
     throw invalidJson(
-      'The body is not valid JSON. Check quotes and commas; line breaks in a PEM must be written as \\n.',
+      'The body is not valid JSON. Check quotes and commas, and write line breaks in a PEM as \\n.',
     )
   }
 }

@@ -1,7 +1,7 @@
-/** Brackets and strings of a JSON text; a string that is followed by a colon is a member's name. */
+/** Brackets and strings of a JSON text. A string followed by a colon is a member name. */
 const tokens = /[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?/g
 
-/** How deep the text nests, at most. For valid JSON only. */
+/** The greatest nesting depth of the text, which must be valid JSON. */
 export function nestingDepth(text: string): number {
   let depth = 0
   let deepest = 0
@@ -13,9 +13,9 @@ export function nestingDepth(text: string): number {
 }
 
 /**
- * The first name that an object of the text has twice, once its escapes are read; undefined where
- * there is none. `JSON.parse` keeps the last one, other readers the first: they would disagree
- * about what was asked for (RFC 8259 section 4). For valid JSON only; no recursion.
+ * The first member name (unescaped) that occurs twice in one object, or undefined. `JSON.parse`
+ * keeps the last value and other parsers the first, so they would disagree about the request
+ * (RFC 8259 section 4). The text must be valid JSON. Does not recurse.
  */
 export function duplicateMember(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = []
@@ -36,17 +36,17 @@ export function duplicateMember(text: string): string | undefined {
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{')
 
 /**
- * Whether the octets of a JSON text hold more values than that, told by commas and opening brackets
- * outside of strings: known before it is parsed, which takes a second for some millions of them.
+ * Whether a JSON text holds more than `limit` values. Counts commas and opening brackets outside
+ * strings before parsing, because parsing millions of values takes a second.
  */
-export function holdsMoreValues(octets: Uint8Array, limit: number): boolean {
+export function holdsMoreValues(bytes: Uint8Array, limit: number): boolean {
   let count = 0
   let inString = false
-  for (let at = 0; at < octets.length && count <= limit; at += 1) {
-    const octet = octets[at]
-    if (octet === quote) inString = !inString
-    else if (!inString) count += octet === comma || octet === bracket || octet === brace ? 1 : 0
-    else if (octet === backslash) at += 1
+  for (let at = 0; at < bytes.length && count <= limit; at += 1) {
+    const byte = bytes[at]
+    if (byte === quote) inString = !inString
+    else if (!inString) count += byte === comma || byte === bracket || byte === brace ? 1 : 0
+    else if (byte === backslash) at += 1
   }
   return count > limit
 }

@@ -1,15 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { unsupportedMediaType } from '../errors/faults.ts'
 
-/** RFC 9110 section 8.3.1: a type, and parameters that may be quoted; an empty one is let pass. */
+/** RFC 9110 section 8.3.1: a type and parameters, which may be quoted. Empty parameters pass. */
 const typeName = /^\s*([^\s;]+)/
-/**
- * One parameter where the one before ends. Sticky, so that each octet is looked at a fixed number
- * of times, however the header is made.
- */
+/** The next parameter. Sticky, so that the time stays linear whatever the header contains. */
 const parameter = /\s*;\s*(?:([^\s;=]+)=("[^"]*"|[^\s;"]*))?/y
 
-/** No media type that is accepted here is near it; a longer header is let go unread. */
+/** A longer header is not parsed: no accepted media type comes near this length. */
 const maxLength = 1_000
 
 const accepted: Record<string, readonly string[]> = {
@@ -22,7 +19,7 @@ const withoutCharset: Record<string, string> = {
   'application/jwk-set+json; charset=utf-8': 'application/jwk-set+json',
 }
 
-/** Bodies are JSON in UTF-8 and say so: anything else is 415 before it is read. */
+/** Bodies must declare JSON in UTF-8: anything else is a 415 before the body is read. */
 export function addMediaTypes(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const expected = accepted[request.method]
@@ -30,7 +27,7 @@ export function addMediaTypes(app: FastifyInstance): void {
     if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
     done()
   })
-  // RFC 8259 section 11: JSON has no charset parameter; Fastify adds one to what is sent as text.
+  // RFC 8259 section 11: JSON has no charset parameter, but Fastify adds one to text.
   app.addHook('onSend', (_request, reply, payload, done) => {
     const type = withoutCharset[String(reply.getHeader('content-type'))]
     if (type !== undefined) reply.header('content-type', type)
@@ -51,7 +48,7 @@ interface MediaType {
   charset?: string | undefined
 }
 
-/** The type and its first `charset`; undefined where the header is none that can be understood. */
+/** The type and its first `charset`, or undefined if the header cannot be parsed. */
 function readMediaType(header: string): MediaType | undefined {
   if (header.length > maxLength) return undefined
   const [start = '', name] = typeName.exec(header) ?? []

@@ -6,22 +6,22 @@ import { type FieldError, PubringError } from '../../errors.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
 import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
-import { refuseExposedKey } from './exposed-body.ts'
+import { rejectPrivateKey } from './exposed-body.ts'
 
-/** More faults than these say no more. */
+/** Faults reported per request; the rest are left out. */
 const maxFaults = 20
 
-type Outcome = { value: unknown } | { error: Error }
+type ValidationResult = { value: unknown } | { error: Error }
 
 /**
- * Checks requests against the schemas of their route: nothing is converted, filled in or dropped,
- * and all independent faults are named at once.
+ * Validates requests against the schemas of their route without converting, defaulting or dropping
+ * anything, and reports all independent faults at once.
  */
 export function addValidation(app: FastifyInstance): void {
   app.setValidatorCompiler(validator)
 }
 
-/** The check of one part of a request. */
+/** Validates one part of a request. */
 export function validator({
   schema,
   httpPart,
@@ -29,59 +29,59 @@ export function validator({
   return httpPart === 'querystring' ? queryValidator(schema) : bodyValidator(schema)
 }
 
-function bodyValidator(schema: TObject): (body: unknown) => Outcome {
-  const judge = faultsOf(schema, 'The body')
+function bodyValidator(schema: TObject): (body: unknown) => ValidationResult {
+  const validate = objectValidator(schema, 'The body')
   return (body) => {
-    const judged = judge(body)
-    if ('value' in judged) return judged
-    return isObject(body) ? refusedBody(body, judged.faults) : refused(judged.faults)
+    const result = validate(body)
+    if ('value' in result) return result
+    return isObject(body) ? rejectedBody(body, result.faults) : rejected(result.faults)
   }
 }
 
-/** The value, where it is as the schema says, or all that is wrong with it. */
-export function faultsOf<Value>(
+/** Returns the value if it matches the schema, and otherwise all its faults. */
+export function objectValidator<Value>(
   schema: TObject,
   name: string,
 ): (value: unknown) => { value: Value } | { faults: FieldError[] } {
   let whole: Validator | undefined
   const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
   return (value) => {
-    // Compiled for the first value: most operations are not asked for in the first minute.
+    // Compile on first use: most operations are not called in the first minute.
     whole ??= Compile(schema)
     if (whole.Check(value)) return { value: value as Value }
     if (isObject(value)) return { faults: membersOf(value) }
-    const found = value === undefined ? 'missing' : typeName(value)
-    const detail = `${name} must be a JSON object; it is ${found}.`
+    const actual = value === undefined ? 'missing' : typeName(value)
+    const detail = `${name} must be a JSON object; it is ${actual}.`
     return { faults: [{ pointer: '', code: 'wrong_type', detail }] }
   }
 }
 
-function refusedBody(body: object, faults: FieldError[]): Outcome {
+function rejectedBody(body: object, faults: FieldError[]): ValidationResult {
   try {
-    refuseExposedKey(JSON.stringify(body))
+    rejectPrivateKey(JSON.stringify(body))
   } catch (error) {
     if (error instanceof PubringError) return { error }
     throw error
   }
-  return refused(faults)
+  return rejected(faults)
 }
 
-function queryValidator(schema: TObject): (query: unknown) => Outcome {
+function queryValidator(schema: TObject): (query: unknown) => ValidationResult {
   const faultsOf = objectFaults(schema, 'parameter', (path) => ({ parameter: path.slice(1) }))
   return (query) => {
     const { values, faults } = readQuery(schema, isObject(query) ? query : {})
     const all = [...faults, ...faultsOf(values)]
-    return all.length === 0 ? { value: values } : refused(all)
+    return all.length === 0 ? { value: values } : rejected(all)
   }
 }
 
-function refused(faults: FieldError[]): Outcome {
+function rejected(faults: FieldError[]): ValidationResult {
   const errors = faults.slice(0, maxFaults)
   const detail = errors.map((fault) => fault.detail).join(' ')
   return { error: new PubringError('invalid_request', detail, { errors }) }
 }
 
-/** Every fault of an object's members, each member judged by itself. */
+/** All faults of an object's members, each member validated by itself. */
 function objectFaults(
   schema: TObject,
   kind: keyof typeof kinds,
@@ -105,7 +105,7 @@ function objectFaults(
   }
 }
 
-/** The names of which one must be there (`anyOf` of `required`): two spellings of one member. */
+/** Alternative names of one required member, stated as `anyOf` of `required`. */
 function spellingsOf(schema: TSchema): string[] {
   const branches: unknown = Reflect.get(schema, 'anyOf')
   if (!Array.isArray(branches)) return []
@@ -121,10 +121,10 @@ function missingSpelling(spellings: string[], value: Record<string, unknown>): M
 const kinds = { field: 'field', parameter: 'query parameter' } as const
 
 function unknownName(name: string, valid: readonly string[], kind: keyof typeof kinds): string {
-  const meant = suggestedName(name, valid)
+  const suggestion = suggestedName(name, valid)
   const known =
-    valid.length === 0 ? `No ${kinds[kind]} is known here.` : `Known are: ${valid.join(', ')}.`
-  const hint = meant === undefined ? known : `Did you mean "${meant}"?`
+    valid.length === 0 ? `There is no ${kinds[kind]} here.` : `Valid are: ${valid.join(', ')}.`
+  const hint = suggestion === undefined ? known : `Did you mean "${suggestion}"?`
   return `There is no ${kinds[kind]} ${printableName(name, 'of that name')}. ${hint}`
 }
 

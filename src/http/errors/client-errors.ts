@@ -6,7 +6,7 @@ import type { Connections } from '../hooks/connections.ts'
 import { STATUS_CODES } from '../node-http.ts'
 import { renderProblem } from './problem.ts'
 
-/** What Node's parser says about a request that never became one. */
+/** Errors of Node's HTTP parser. */
 const parserFaults: Record<string, { code: ErrorCode; detail: string }> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers_too_large',
@@ -27,13 +27,13 @@ const malformed = {
   detail: 'This is not a valid HTTP/1.1 request.',
 } as const
 
-/** Milliseconds for which the rest of a refused request is still read and thrown away. */
-const patience = 2_000
+/** How long the rest of a rejected request is read and discarded. */
+const lingerMs = 2_000
 
 /**
- * Requests that Node refuses before Fastify sees them get the one form of error too. While answers
- * to the requests before it are owed, nothing is written: it would be taken for one of them. They
- * go out, the last one ends the connection, and what came after is passed over (RFC 9112 section
+ * Sends a problem for requests that Node rejects before Fastify sees them. While responses to
+ * earlier pipelined requests are pending, nothing is written, because the client would take it for
+ * one of them: those responses go out, and the last one closes the connection (RFC 9112 section
  * 9.3.2).
  */
 export function clientErrorHandler(
@@ -41,34 +41,34 @@ export function clientErrorHandler(
   connections: Connections,
   log: () => FastifyBaseLogger,
 ): (error: Error & { code?: string }, socket: Socket) => void {
-  const refused = new WeakSet<Socket>()
+  const rejected = new WeakSet<Socket>()
   return (error, socket) => {
-    // The rest of what was refused is read and thrown away: closing with it unread would drop the
-    // answer too, and a connection that is not read does not tell that its client went away.
-    if (refused.has(socket)) return
+    // Keep reading a rejected request: closing with unread data would drop the response, and an
+    // unread connection does not report that its client has gone.
+    if (rejected.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()
       return
     }
-    refused.add(socket)
+    rejected.add(socket)
     const { code, detail } = parserFaults[error.code ?? ''] ?? malformed
     const last = connections.owed(socket).at(-1)
     if (last !== undefined) {
-      // Where its head is not out yet, it says `Connection: close`.
+      // Adds `Connection: close` unless its headers are sent already.
       last.shouldKeepAlive = false
-      last.once('finish', () => endPatiently(socket))
-      log().info({ code }, 'what follows a request is none')
+      last.once('finish', () => lingeringClose(socket))
+      log().info({ code }, 'invalid data after a pipelined request')
       return
     }
     const requestId = newId()
-    endPatiently(socket, rawResponse(new PubringError(code, detail), requestId, publicUrl))
+    lingeringClose(socket, rawResponse(new PubringError(code, detail), requestId, publicUrl))
     log().info({ requestId, status: errorTable[code].status, code }, 'request')
   }
 }
 
-function endPatiently(socket: Socket, answer = ''): void {
-  socket.end(answer)
-  const timer = setTimeout(() => socket.destroy(), patience)
+function lingeringClose(socket: Socket, response = ''): void {
+  socket.end(response)
+  const timer = setTimeout(() => socket.destroy(), lingerMs)
   socket.once('close', () => clearTimeout(timer))
 }
 

@@ -1,6 +1,6 @@
 import { PubringError } from '../../errors.ts'
 
-/** What Fastify's own errors mean to a caller. Every other one is a fault of ours. */
+/** Fastify errors that the caller caused. Every other one is an internal error. */
 const frameworkFaults: Record<string, (limits: { body: number }) => PubringError> = {
   FST_ERR_CTP_BODY_TOO_LARGE: ({ body }) => bodyTooLarge(body),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType('application/json'),
@@ -9,16 +9,16 @@ const frameworkFaults: Record<string, (limits: { body: number }) => PubringError
   FST_ERR_BAD_URL: () =>
     new PubringError(
       'invalid_request',
-      'The address is not valid: a % in it must be followed by two hexadecimal digits that make UTF-8.',
+      'The URL is not valid: each % must be followed by two hexadecimal digits, and the result must be UTF-8.',
     ),
   FST_ERR_MAX_PARAM_LENGTH: () =>
-    new PubringError('invalid_request', 'A part of the address is too long.'),
+    new PubringError('invalid_request', 'A segment of the URL path is too long.'),
 }
 
 function bodyTooLarge(limit: number): PubringError {
   return new PubringError(
     'body_too_large',
-    `The body may have at most ${limit} bytes. A key or a token needs far less: send it alone, or fewer of them.`,
+    `The body may have at most ${limit} bytes. A key or a token needs far less: send one alone, or fewer per request.`,
     { limit },
   )
 }
@@ -33,20 +33,20 @@ export function unsupportedMediaType(accepted: string): PubringError {
 function incompleteBody(): PubringError {
   return new PubringError(
     'invalid_request',
-    'The body ended early, or its length is not the one that Content-Length says.',
+    'The body ended early, or its length differs from Content-Length. Send the request again.',
   )
 }
 
-/** Any error as one that a caller may see; what is unknown becomes `internal` and says nothing. */
+/** Converts any error to one that callers may see; unknown errors become `internal`, without details. */
 export function toPubringError(error: unknown, limits: { body: number }): PubringError {
   if (error instanceof PubringError) return error
   const known = frameworkFaults[memberOf(error, 'code') ?? '']
   if (known !== undefined) return known(limits)
-  // Fastify sets 400 on a body stream that failed: the caller went away in the middle of it.
+  // Fastify sets 400 on a body stream that failed because the client disconnected.
   if (memberOf(error, 'code') === 'ECONNRESET' && statusOf(error) === 400) return incompleteBody()
   return new PubringError(
     'internal',
-    'Something went wrong on our side. Try again; if it stays, report the requestId.',
+    'Something went wrong on the server. Try again; if the error persists, report the requestId.',
     {},
     error,
   )

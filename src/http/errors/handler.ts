@@ -4,10 +4,10 @@ import { containsApiKey } from '../../core/redaction.ts'
 import { errorTable, PubringError } from '../../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { toPubringError } from './faults.ts'
-import { lingering } from './lingering.ts'
+import { lingeringResponse } from './lingering.ts'
 import { renderProblem } from './problem.ts'
 
-/** Every error of every route goes out here, in the one form. */
+/** Renders the errors of all routes as problem details. */
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.setErrorHandler((error, request, reply) => {
     const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
@@ -15,16 +15,16 @@ export function addErrors(app: FastifyInstance, options: HttpOptions): void {
     request.problem = problem
     logFault(request, problem)
     const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
-    // Fastify closes the connection after any fault in a body; one that was read whole is harmless.
+    // Fastify closes the connection after a body error; that is needless if the body was read.
     if (request.raw.complete) reply.removeHeader('connection')
     reply.code(status).headers(headers)
     return reply.send(
-      problem.code === 'body_too_large' ? lingering(request.raw, body) : Buffer.from(body),
+      problem.code === 'body_too_large' ? lingeringResponse(request.raw, body) : Buffer.from(body),
     )
   })
 }
 
-/** A secret in an address is in the logs of whatever the address went through: its owner must know. */
+/** Warns about an API key in the URL, which proxies have logged on its way. */
 function problemOf(
   error: unknown,
   address: string | undefined,
@@ -37,15 +37,15 @@ function problemOf(
 }
 
 const advice =
-  'There is an API key in the address of this request, and addresses are logged on their way: count it as known to others, revoke it, and send the next one in the X-Api-Key header.'
+  'The URL of this request contains an API key, and proxies log URLs: treat the key as compromised, revoke it, and send the next one in the X-Api-Key header.'
 
-/** Faults of ours are logged with their cause; those of a caller are in the request's line alone. */
+/** Logs server errors with their cause; a caller's errors appear in the request's log line alone. */
 function logFault(request: Pick<FastifyRequest, 'log'>, problem: PubringError): void {
   if (errorTable[problem.code].status < 500) return
   request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message)
 }
 
-/** Requests that Fastify refuses before any route, such as broken percent-encoding in the address. */
+/** Answers requests that Fastify rejects before routing, such as broken percent-encoding in the URL. */
 export function answerFrameworkError(
   error: unknown,
   request: Pick<FastifyRequest, 'id' | 'method' | 'log' | 'raw'>,

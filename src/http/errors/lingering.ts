@@ -1,23 +1,23 @@
 import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 
-/** Milliseconds for which the rest of a refused body is still read and thrown away. */
-const patience = 2000
+/** How long the rest of a rejected body is read and discarded. */
+const lingerMs = 2_000
 
 /**
- * The answer to a request whose body is not wanted. The answer goes out whole at once; the
- * connection is closed only when the rest of the body has been thrown away, or after a while:
- * closing a socket with unread data in it makes TCP drop the answer too (RFC 9112 section 9.6).
+ * The response to a request whose body is rejected. It is sent at once, but the connection closes
+ * only when the rest of the body is discarded, or after a timeout: closing a socket with unread data
+ * makes TCP drop the response (RFC 9112 section 9.6).
  */
-export function lingering(request: IncomingMessage, body: string): Readable {
-  const answer = new Readable({ read() {} })
-  answer.push(body)
-  const timer = setTimeout(end, patience)
+export function lingeringResponse(request: IncomingMessage, body: string): Readable {
+  const response = new Readable({ read() {} })
+  response.push(body)
+  const timer = setTimeout(end, lingerMs)
   function end(): void {
     clearTimeout(timer)
-    if (!answer.readableEnded && !answer.destroyed) answer.push(null)
+    if (!response.readableEnded && !response.destroyed) response.push(null)
   }
   request.once('end', end).once('close', end).once('error', end)
   request.resume()
-  return answer
+  return response
 }

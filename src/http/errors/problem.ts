@@ -1,7 +1,7 @@
 import type { Problem } from '../../contract/problem.ts'
 import { type ErrorCode, errorTable, type PubringError } from '../../errors.ts'
 
-/** A response in full: it goes out through Fastify, or to a bare socket where Fastify has no say. */
+/** A complete response, sent through Fastify or written to a bare socket. */
 interface ProblemResponse {
   status: number
   headers: Record<string, string>
@@ -9,15 +9,15 @@ interface ProblemResponse {
 }
 
 /**
- * RFC 9110 section 11.6.1 asks every 401 for a challenge. No registered scheme describes a header
- * of one's own, so the scheme is ours and its parameter says which header is meant.
+ * RFC 9110 section 11.6.1 requires a challenge in every 401. No registered scheme covers a custom
+ * header, so this scheme is our own and its parameter names the header.
  */
 const challenge = 'ApiKey realm="pubring", header="X-Api-Key"'
 
-/** An error is data: nothing in it may be loaded, run or framed. */
+/** Errors are data: browsers must not load, run or frame anything in them. */
 const contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
 
-/** Where a code is explained: the `type` of the problem, and a page that this server has. */
+/** The `type` of a problem: the page on this server that explains the code. */
 export function problemType(publicUrl: string, code: ErrorCode): string {
   return `${publicUrl}/docs/errors#${code}`
 }
@@ -38,7 +38,7 @@ function problemBody(error: PubringError, requestId: string, publicUrl: string):
   }
 }
 
-/** The one renderer of errors: RFC 9457 problem details, never to be cached. */
+/** Renders an error as RFC 9457 problem details that must not be cached. */
 export function renderProblem(
   error: PubringError,
   requestId: string,

@@ -3,14 +3,14 @@ import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
 import { suggestedName } from './names.ts'
 
-/** A fault of one member; `path` is a JSON pointer from the object that holds it. */
+/** A fault of one member. `path` is a JSON pointer relative to the object. */
 export interface MemberFault {
   path: string
   code: string
   detail: string
 }
 
-/** Our codes for what a schema finds. */
+/** Our codes for JSON Schema keywords. */
 const codes: Record<string, string> = {
   type: 'wrong_type',
   enum: 'unknown_value',
@@ -30,7 +30,7 @@ const formats: Record<string, string> = {
   uuid: 'a UUID',
 }
 
-/** What JSON calls the value, with its article. */
+/** The JSON type of the value, with its article. */
 export function typeName(value: unknown): string {
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
@@ -38,7 +38,7 @@ export function typeName(value: unknown): string {
   return `a ${typeof value}`
 }
 
-/** The faults of one member of an object, in plain sentences that never repeat its value. */
+/** The faults of one member of an object, in sentences that never quote its value. */
 export function memberFaults(
   schema: TObject,
   name: string,
@@ -48,13 +48,13 @@ export function memberFaults(
   const { value: valueSchema, nullable } = withoutNull(member)
   const valueCheck = Compile(valueSchema)
   const required = schema.required?.includes(name) === true
-  return (holder) => {
-    if (!Object.hasOwn(holder, name)) {
+  return (object) => {
+    if (!Object.hasOwn(object, name)) {
       return required
         ? [{ path: `/${name}`, code: 'required', detail: `${name} is required.` }]
         : []
     }
-    const value = holder[name]
+    const value = object[name]
     if (check.Check(value)) return []
     return valueCheck.Errors(value).map((error) => ({
       path: `/${name}${error.instancePath}`,
@@ -64,7 +64,7 @@ export function memberFaults(
   }
 }
 
-/** What a member is besides `null`: its faults are those of the value that was meant. */
+/** Separates `null` from a schema, so that faults describe the other type. */
 function withoutNull(schema: TSchema): { value: TSchema; nullable: boolean } {
   if (!IsUnion(schema)) return { value: schema, nullable: false }
   const [value, ...others] = schema.anyOf.filter((branch) => !IsNull(branch))
@@ -80,7 +80,7 @@ function sentence(
 ): string {
   switch (error.keyword) {
     case 'type':
-      return `${name} must be ${wanted(error.params.type)}${nullable ? ' or null' : ''}, not ${typeName(value)}.`
+      return `${name} must be ${typeNames(error.params.type)}${nullable ? ' or null' : ''}, not ${typeName(value)}.`
     case 'enum':
       return enumSentence(name, value, error.params.allowedValues.map(String))
     case 'format':
@@ -102,7 +102,7 @@ function count(characters: number): string {
   return characters === 1 ? '1 character' : `${characters} characters`
 }
 
-function wanted(types: string | string[]): string {
+function typeNames(types: string | string[]): string {
   const article = (type: string) => (/^[aio]/.test(type) ? `an ${type}` : `a ${type}`)
   return [types].flat().map(article).join(' or ')
 }
@@ -110,6 +110,6 @@ function wanted(types: string | string[]): string {
 function enumSentence(name: string, value: unknown, allowed: string[]): string {
   const list = `${name} must be one of ${allowed.join(', ')}`
   if (typeof value !== 'string') return `${list}; it is ${typeName(value)}.`
-  const meant = suggestedName(value, allowed)
-  return meant === undefined ? `${list}.` : `${list}. Did you mean "${meant}"?`
+  const suggestion = suggestedName(value, allowed)
+  return suggestion === undefined ? `${list}.` : `${list}. Did you mean "${suggestion}"?`
 }

@@ -1,12 +1,12 @@
 import type { FastifyReply } from 'fastify'
 import type { App } from '../options.ts'
 
-/** Seconds for which a browser may remember what the preflight said. */
-const preflightMaxAge = 86_400
+/** How long a browser may cache a preflight response. */
+const preflightMaxAgeSeconds = 86_400
 
 /**
- * What is public is so for browsers of every origin too (Fetch, CORS protocol), errors and 304
- * included. Never with credentials: nothing here looks at any.
+ * Opens public resources to scripts of every origin (Fetch, CORS protocol), errors and 304 included.
+ * Never with credentials, which public resources do not use.
  */
 export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
   reply.header('access-control-allow-origin', '*')
@@ -18,7 +18,7 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   done()
 }
 
-/** Answers the preflight, for which no browser sends anything that could identify its user. */
+/** Answers the preflight request, which browsers send without credentials. */
 export function preflightRoute(app: App, url: string): void {
   app.route({
     method: 'OPTIONS',
@@ -31,7 +31,7 @@ export function preflightRoute(app: App, url: string): void {
         .header('allow', 'GET, HEAD, OPTIONS')
         .header('access-control-allow-methods', 'GET, HEAD')
         .header('access-control-allow-headers', '*')
-        .header('access-control-max-age', preflightMaxAge)
+        .header('access-control-max-age', preflightMaxAgeSeconds)
         .send(),
   })
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
-/** RFC 9112 section 3.2: an HTTP/1.1 request without Host is 400. Nothing else is made of Host. */
+/** RFC 9112 section 3.2: an HTTP/1.1 request without Host is a 400. Host has no other use here. */
 export function addHostCheck(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, done) => {
     if (request.raw.httpVersion === '1.1' && request.headers.host === undefined) {

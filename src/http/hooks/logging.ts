@@ -3,8 +3,8 @@ import { redact } from '../../core/redaction.ts'
 import type { HttpOptions } from '../options.ts'
 
 /**
- * Fastify's own lines are off: they would show raw addresses, which may hold anything. Whatever is
- * logged all the same, by whom and at what level ever, goes through `redact`.
+ * Disables Fastify's request lines, which would log raw URLs. Everything that is logged, by any
+ * component and at any level, goes through `redact`.
  */
 export function loggingOptions(
   options: HttpOptions,
@@ -25,12 +25,12 @@ export function loggingOptions(
   }
 }
 
-/** The levels at which requests are logged. */
+/** Levels that include the request log. */
 const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
 
 /**
- * One line per request: which operation, how it ended, how long it took and on whose behalf. No
- * header, query, body or raw address, and so no secret.
+ * Logs one line per request: operation, status, duration and API key id. It contains no header,
+ * query, body or raw URL, and so no secret.
  */
 export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): void {
   if (!requestLogLevels.includes(logLevel)) return
@@ -41,9 +41,9 @@ export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): 
   })
 }
 
-/** Kind, words and place of an error and of its causes; none of its other members. */
+/** Name, message and stack of an error and its causes, without other members. */
 function describeError(error: unknown): DescribedError {
-  // A thread hands over the cause of its error as text.
+  // A worker thread passes the cause of its error as text.
   if (!(error instanceof Error)) return { type: typeof error, message: String(error), stack: '' }
   const { name, message, stack = '', cause } = error
   return {

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
 /**
- * Answers what no route takes, before anything of the request is read: 405 with `Allow` where the
- * address has other methods (RFC 9110 section 15.5.6), 404 otherwise.
+ * Rejects requests without a matching route before anything else is checked: 405 with `Allow` if
+ * the path has other methods (RFC 9110 section 15.5.6), otherwise 404.
  */
 export function addMethods(app: FastifyInstance): void {
   const routes = new Map<string, Set<string>>()
@@ -14,18 +14,18 @@ export function addMethods(app: FastifyInstance): void {
   })
   app.addHook('onRequest', (request, _reply, done) => {
     const path = pathOf(request.url)
-    // An address of its own is not one of the kind `/:id`, also for methods that only those take.
-    const own = routes.get(path)
-    if (!request.is404 && (own === undefined || own.has(request.method))) return done()
-    const allow = own === undefined ? methodsOfPatterns(routes, path) : [...own].sort()
+    // A literal path such as `/self` never matches `/:id`, even for methods that only `/:id` has.
+    const literal = routes.get(path)
+    if (!request.is404 && (literal === undefined || literal.has(request.method))) return done()
+    const allow = literal === undefined ? methodsOfPatterns(routes, path) : [...literal].sort()
     if (allow.length === 0) throw routeNotFound()
     throw new PubringError(
       'method_not_allowed',
-      `This address takes ${allow.join(', ')}, not ${request.method}.`,
+      `This path supports ${allow.join(', ')}, not ${request.method}.`,
       { allow },
     )
   })
-  // The hook above has answered already: it runs for this route as for every other.
+  // Unreachable, because the hook above runs first; Fastify's own 404 would have another form.
   app.setNotFoundHandler(() => {
     throw routeNotFound()
   })
@@ -39,7 +39,7 @@ function pathOf(url: string): string {
 function routeNotFound(): PubringError {
   return new PubringError(
     'route_not_found',
-    'There is nothing at this address. /docs describes every address that there is.',
+    'There is nothing at this path. /docs lists every path of the API.',
   )
 }
 

@@ -6,20 +6,20 @@ import type { HttpOptions, Rate } from '../options.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Requests that one of this operation counts for; absent: one. */
+    /** Requests that one call counts as; one if absent. */
     cost?: number
-    /** Supervisors ask here: it is never limited, and answered under any load. */
+    /** Health checks are never limited and are answered under any load. */
     unlimited?: true
   }
 }
 
-/** Budgets that are kept; beyond it the one that was used least recently starts anew. */
+/** Budgets in memory; beyond this the least recently used one starts anew. */
 const maxBudgets = 10_000
 
 /**
- * Counts what each API key asks for, and for the operations without one what each client address
- * asks for: two kinds of budget, and no request takes from that of somebody else. A request whose
- * API key is not valid takes from none: it costs a digest and one look-up.
+ * Limits requests per API key, and public requests per client address, so that no caller uses up
+ * the budget of another. A request with an invalid API key counts for no budget; it costs a digest
+ * and one query.
  */
 export async function addRateLimits(app: FastifyInstance, options: HttpOptions): Promise<void> {
   await app.register(rateLimit, { global: false })
@@ -31,7 +31,7 @@ export async function addRateLimits(app: FastifyInstance, options: HttpOptions):
   }
   if (options.publicRateLimit !== undefined) {
     const spend = budgets(app, 'public', options.publicRateLimit, ({ ip }) => addressOf(ip))
-    // After the hooks of the route, so that a refusal is open to all origins where the answer is.
+    // After the hooks of the route, so that a 429 has the CORS headers of the route.
     app.addHook('preParsing', async (request, reply) => {
       const { access, unlimited } = request.routeOptions.config
       if (access === undefined && !unlimited) await spend(request, reply)
@@ -46,11 +46,11 @@ function budgets(
   keyGenerator: (request: FastifyRequest) => string,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
   const options = { max: limit, timeWindow: window * 1_000, keyGenerator, cache: maxBudgets }
-  const take = app.createRateLimit(options)
+  const consume = app.createRateLimit(options)
   return async (request, reply) => {
     const cost = Math.min(request.routeOptions.config.cost ?? 1, limit)
     for (let taken = 0; taken < cost; taken += 1) {
-      const state = await take(request)
+      const state = await consume(request)
       if (state.isAllowed) return
       reply.headers(rateHeaders(name, { limit, window }, state.remaining, state.ttlInSeconds))
       if (state.isExceeded) throw rateLimited(state.ttlInSeconds)
@@ -58,7 +58,7 @@ function budgets(
   }
 }
 
-/** As draft-ietf-httpapi-ratelimit-headers has them: q(uota) per w(indow), r(emaining), t(ime). */
+/** Headers of draft-ietf-httpapi-ratelimit-headers: q(uota), w(indow), r(emaining), t(ime). */
 function rateHeaders(
   name: string,
   { limit, window }: Rate,
@@ -74,7 +74,7 @@ function rateHeaders(
 function rateLimited(seconds: number): PubringError {
   return new PubringError(
     'rate_limited',
-    `These were more requests than the limit allows. Come back in ${seconds} seconds; the RateLimit-Policy header says how many fit into how long.`,
+    `The rate limit is exceeded. Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`,
     { retryAfter: seconds },
   )
 }
@@ -83,7 +83,7 @@ function apiKeyOf({ principal }: FastifyRequest): string {
   return principal?.apiKeyId ?? ''
 }
 
-/** One client: an IPv4 address, or the /64 that an IPv6 address is in. */
+/** Identifies a client by its IPv4 address or the /64 of its IPv6 address. */
 function addressOf(ip: string): string {
   return isIP(ip) === 0 ? 'unknown' : normalizeIP(ip.replace(/%.*$/, ''))
 }

@@ -2,8 +2,8 @@ import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
 /**
- * The strictest policy that a page can have, for answers that are data; pages say what more they
- * need. There is no CORS header: browsers of other origins have no business with the management API.
+ * Sets the strictest content security policy, which suits data; pages relax it themselves. There is
+ * no CORS header: the management API is closed to scripts of other origins.
  */
 export async function addSecurityHeaders(app: FastifyInstance, publicUrl: string): Promise<void> {
   await app.register(helmet, {
@@ -11,7 +11,7 @@ export async function addSecurityHeaders(app: FastifyInstance, publicUrl: string
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },
     },
-    // RFC 6797 section 7.2: not to be sent over plain HTTP.
+    // RFC 6797 section 7.2: must not be sent over plain HTTP.
     strictTransportSecurity: publicUrl.startsWith('https:') && {
       maxAge: 31_536_000,
       includeSubDomains: false,

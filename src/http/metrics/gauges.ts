@@ -3,14 +3,14 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
 import type { Live } from '../../core/publishing/live.ts'
 
-/** What is read when Prometheus asks. Of several workers the numbers are added, unless it says otherwise. */
+/** Gauges collected at each scrape. Values of several workers are added unless `aggregator` is set. */
 export function addGauges(registry: Registry, app: FastifyInstance, live: Live): void {
   addCensus(registry, live)
   addStorage(registry, live)
   const registers = [registry]
   new Gauge({
     name: 'pubring_held_requests',
-    help: 'Requests for key sets that wait for news.',
+    help: 'Requests for key sets that are held until the key set changes.',
     registers,
     collect() {
       this.set(live.keySets.count())
@@ -18,7 +18,7 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: Live):
   })
   new Gauge({
     name: 'pubring_event_streams',
-    help: 'Event streams that are open.',
+    help: 'Open event streams.',
     registers,
     collect() {
       this.set(live.events.count())
@@ -26,7 +26,7 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: Live):
   })
   new Gauge({
     name: 'pubring_open_connections',
-    help: 'TCP connections of clients.',
+    help: 'Open TCP connections.',
     registers,
     async collect() {
       this.set(await openConnections(app))
@@ -38,7 +38,7 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: Live):
 function addDropped(registry: Registry, app: FastifyInstance): void {
   const dropped = new Counter({
     name: 'pubring_dropped_connections_total',
-    help: 'TCP connections that were closed at once, as there were too many.',
+    help: 'TCP connections closed at once because too many were open.',
     registers: [registry],
   })
   app.server.on('drop', () => dropped.inc())
@@ -50,7 +50,7 @@ function openConnections(app: FastifyInstance): Promise<number> {
   })
 }
 
-/** All workers count the same keys. While the database is away there is nothing to tell. */
+/** All workers count the same keys. Reports nothing while the database is unavailable. */
 function addCensus(registry: Registry, { context }: Live): void {
   const takeCensus = createKeyStatistics(context)
   const census = () => takeCensus().catch((): KeyStatistics => ({ keys: [] }))
@@ -69,7 +69,7 @@ function addCensus(registry: Registry, { context }: Live): void {
   })
   new Gauge({
     name: 'pubring_next_key_expiry_seconds',
-    help: 'Until the next active key expires; absent where none does.',
+    help: 'Time until the next active key expires; absent if none does.',
     aggregator: 'min',
     registers,
     async collect() {
@@ -84,7 +84,7 @@ function addStorage(registry: Registry, { context: { store } }: Live): void {
   const registers = [registry]
   new Gauge({
     name: 'pubring_storage_readable',
-    help: '1 while what is stored can be read, else 0.',
+    help: '1 while the storage can be read, else 0.',
     aggregator: 'min',
     registers,
     async collect() {
@@ -98,7 +98,7 @@ function addStorage(registry: Registry, { context: { store } }: Live): void {
   })
   new Gauge({
     name: 'pubring_storage_writable',
-    help: '1 while changes can be written, 0 once one could not, until one can again.',
+    help: '0 from a failed write until the next successful one, else 1.',
     aggregator: 'min',
     registers,
     collect() {

@@ -4,8 +4,8 @@ import { Registry } from 'prom-client'
 import { createServer } from '../node-http.ts'
 
 /**
- * Serves `/metrics` and nothing else, on a port of its own: whoever may reach the one need not reach
- * the other. Rejects where it cannot listen.
+ * Serves only `/metrics`, on a separate port, so that access to metrics and to the API can be
+ * granted independently. Rejects if it cannot listen.
  */
 export async function serveMetrics(
   { host, port }: { host: string; port: number },

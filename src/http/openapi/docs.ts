@@ -3,7 +3,7 @@ import { entityTag } from '../../core/keys/preconditions.ts'
 import { errorTable } from '../../errors.ts'
 import { referenceRoutes } from './reference.ts'
 
-/** The description as JSON, and the pages that people read: `/docs` and `/docs/errors`. */
+/** Serves the OpenAPI document and the pages `/docs` and `/docs/errors`. */
 export function addDocs(app: FastifyInstance): void {
   descriptionRoute(app)
   app.route({
@@ -16,10 +16,10 @@ export function addDocs(app: FastifyInstance): void {
   referenceRoutes(app)
 }
 
-/** Written out once, for the first who asks: no route comes or goes after the start. */
+/** Serialized on the first request; routes do not change after the start. */
 function descriptionRoute(app: FastifyInstance): void {
-  let written: { body: Buffer; etag: string } | undefined
-  function write(): { body: Buffer; etag: string } {
+  let document: { body: Buffer; etag: string } | undefined
+  function serialize(): { body: Buffer; etag: string } {
     const body = Buffer.from(JSON.stringify(app.swagger()))
     return { body, etag: entityTag(body) }
   }
@@ -29,8 +29,8 @@ function descriptionRoute(app: FastifyInstance): void {
     config: { etag: true },
     schema: { hide: true },
     handler: async (_request, reply) => {
-      written ??= write()
-      const { body, etag } = written
+      document ??= serialize()
+      const { body, etag } = document
       return reply
         .type('application/json')
         .headers({ 'cache-control': 'no-cache', etag })
@@ -39,13 +39,13 @@ function descriptionRoute(app: FastifyInstance): void {
   })
 }
 
-/** Markdown that has nothing but words and code in it. */
+/** Converts Markdown that contains only text and inline code. */
 function asHtml(markdown: string): string {
   const escaped = markdown.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   return escaped.replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
-/** Where the `type` of every problem leads. */
+/** The page that the `type` of every problem links to. */
 function errorPage(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { status, title, advice }]) =>
@@ -56,8 +56,8 @@ function errorPage(): string {
 <head><meta charset="utf-8"><title>Errors of the Pubring API</title></head>
 <body>
 <h1>Errors</h1>
-<p>Every error is a problem details object (RFC 9457). Compare its <code>code</code>; its
-<code>detail</code> says what to do.</p>
+<p>Every error is a problem details object (RFC 9457). Programs should compare its <code>code</code>;
+its <code>detail</code> says what to do.</p>
 <table>
 <thead><tr><th>code</th><th>status</th><th>title</th><th>what to do</th></tr></thead>
 <tbody>

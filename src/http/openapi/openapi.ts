@@ -44,17 +44,17 @@ const components = [
   TokenCheckRequest,
 ]
 
-const description = `Pubring keeps the public keys that JWTs are verified with.
+const description = `Pubring is a registry of the public keys that verify JWTs.
 
-Every operation under \`/v1\` but the two that publish key sets takes an API key in the \`X-Api-Key\` header. Checks come in this order:
-401 (the API key), 429 (the rate limit), 404 (the project, also where the API key may not see it), 403 (the role), then
-415, 413 and 400 (the request).
+Every operation under \`/v1\` except the two that publish key sets requires an API key in the
+\`X-Api-Key\` header. Checks run in this order: 401 (the API key), 429 (the rate limit), 404 (the
+project, also if the API key may not see it), 403 (the role), then 415, 413 and 400 (the request).
 
-Errors are problem details (RFC 9457); compare their \`code\`. An address that is not described here
-is 404 \`route_not_found\`, a method that is not is 405 \`method_not_allowed\` with \`Allow\`. HEAD
-answers wherever GET does.`
+Errors are problem details (RFC 9457); compare their \`code\`. A path that is not described here
+is 404 \`route_not_found\`; an unsupported method is 405 \`method_not_allowed\` with \`Allow\`. HEAD
+works wherever GET does.`
 
-/** Describes every route that is added after it, as OpenAPI 3.1, from the schemas of the routes. */
+/** Describes every route added later as OpenAPI 3.1, from the schemas of the routes. */
 export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promise<void> {
   for (const schema of components) app.addSchema(schema)
   const { version, summary } = readPackage()
@@ -78,7 +78,7 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
             type: 'apiKey',
             in: 'header',
             name: 'X-Api-Key',
-            description: '`pubring_…`; the first one is printed at the first start.',
+            description: '`pubring_…`; the first start prints the first one.',
           },
         },
       },
@@ -114,7 +114,7 @@ function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: strin
   }
 }
 
-/** HEAD is GET without its content; the description says so once. */
+/** Removes HEAD, which the description covers in general. */
 function withoutHead<Document extends { paths?: object }>(document: Document): Document {
   for (const item of Object.values(document.paths ?? {})) Reflect.deleteProperty(item, 'head')
   return document

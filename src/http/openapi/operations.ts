@@ -5,26 +5,26 @@ import { problemType } from '../errors/problem.ts'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Headers that a success carries, besides those that every answer has. */
+    /** Headers of a success, beyond those of every response. */
     headers?: readonly (keyof typeof headers)[]
-    /** Media types that a success has besides JSON, for those who ask for them. */
+    /** Media types available besides JSON, selected by `Accept`. */
     mediaTypes?: Record<string, TSchema>
   }
 }
 
 const headers = {
-  'X-Request-Id': 'Id of this request; the log and every error name it.',
-  Location: 'Address of what was created.',
-  ETag: 'Strong validator, for `If-None-Match` (and `If-Match`, where a change takes it).',
+  'X-Request-Id': 'Id of this request, which the log and every error contain.',
+  Location: 'URL of the new resource.',
+  ETag: 'Strong validator for `If-None-Match` (and for `If-Match`, where a change accepts it).',
   'Cache-Control':
-    '`public, max-age=N`: how long caches may keep it, never past the next `expireTime`.',
+    '`public, max-age=N`: how long caches may reuse it, never past the next `expireTime`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every origin may read it.',
-  'Preference-Applied': '`wait=N`: the request was ready to wait that long (RFC 7240).',
-  Vary: '`Accept`, by which the media type was chosen.',
-  Link: 'RFC 8288; `rel="next"`: the next page.',
-  'Retry-After': 'Seconds after which a repetition makes sense.',
-  RateLimit: '`r`: requests that are left, `t`: seconds until there are more.',
-  'RateLimit-Policy': '`q`: requests, `w`: in so many seconds.',
+  'Preference-Applied': '`wait=N`: the request would have waited up to N seconds (RFC 7240).',
+  Vary: '`Accept`, which selects the media type.',
+  Link: 'RFC 8288; `rel="next"` is the next page.',
+  'Retry-After': 'Seconds to wait before the next attempt.',
+  RateLimit: '`r`: remaining requests, `t`: seconds until the limit resets.',
+  'RateLimit-Policy': '`q`: allowed requests, `w`: window in seconds.',
   'WWW-Authenticate': 'Names the header that carries the API key.',
 } as const
 
@@ -35,13 +35,13 @@ interface Operation {
   config: FastifyContextConfig
 }
 
-/** What any request can be answered with. */
+/** Errors possible for every request. */
 const everywhere = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal'] as const
 
-/** What any request can be answered with but those of supervisors. */
+/** Errors possible for every request except health checks. */
 const underLoad = ['rate_limited', 'overloaded'] as const
 
-/** The errors of an operation: those it names, and those that follow from its shape. */
+/** The errors of an operation: those it declares and those that follow from its schema. */
 function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
   const { access } = config
   const found: ErrorCode[] = [...(config.errors ?? []), ...everywhere]
@@ -61,7 +61,7 @@ function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
 
 const errorCodes = Object.keys(errorTable).filter((code): code is ErrorCode => code in errorTable)
 
-/** The responses of an operation as OpenAPI has them: its successes, 304, and every error. */
+/** The responses of an operation in OpenAPI: its successes, 304, and every error. */
 export function responsesOf(operation: Operation, publicUrl: string): Record<string, unknown> {
   const { schema, config } = operation
   const names = ['X-Request-Id', ...(config.headers ?? []), ...(config.etag ? ['ETag'] : [])]
@@ -86,7 +86,7 @@ export function responsesOf(operation: Operation, publicUrl: string): Record<str
 
 const notModified = {
   type: 'null',
-  description: 'Unchanged since the `ETag` in `If-None-Match`.',
+  description: 'Not modified since the `ETag` in `If-None-Match`.',
 }
 
 function contentOf(
@@ -158,7 +158,7 @@ function headersOf(names: readonly string[]): Record<string, unknown> {
   )
 }
 
-/** A schema with an `$id` is a component: it is referred to, not repeated. */
+/** Replaces a schema that has an `$id` by a reference to its component. */
 export function reference(schema: unknown): Record<string, unknown> {
   if (typeof schema !== 'object' || schema === null) return {}
   if ('$id' in schema) return { $ref: `${schema.$id}#` }

@@ -6,7 +6,7 @@ import { entityTag } from '../../core/keys/preconditions.ts'
 
 const prefix = '/docs'
 
-/** A file of the reference as it is sent. */
+/** A file of the API reference, ready to be sent. */
 interface ReferenceFile {
   type: string
   plain: Buffer
@@ -20,22 +20,22 @@ interface ReferenceFiles {
   script: ReferenceFile
 }
 
-/** Scalar's page and script, from this server alone: no font, proxy or telemetry from elsewhere. */
+/** Serves Scalar's page and script locally: no fonts, proxy or telemetry from other hosts. */
 export function referenceRoutes(app: FastifyInstance): void {
-  let made: Promise<ReferenceFiles> | undefined
-  /** Made for the first who asks: the script weighs as much as everything else here together. */
+  let loaded: Promise<ReferenceFiles> | undefined
+  /** Loaded on the first request: the script is as large as the rest of the server together. */
   function files(): Promise<ReferenceFiles> {
-    made ??= makeFiles().catch((error) => {
-      made = undefined
+    loaded ??= loadFiles().catch((error) => {
+      loaded = undefined
       throw error
     })
-    return made
+    return loaded
   }
   app.route({
     method: 'GET',
     url: prefix,
     schema: { hide: true },
-    // Relative, so that it holds behind a proxy that puts a path before ours.
+    // A relative location works behind a proxy that adds a path prefix.
     handler: async (_request, reply) =>
       reply.code(301).headers({ location: 'docs/', 'cache-control': 'no-cache' }).send(),
   })
@@ -60,14 +60,17 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ReferenceF
     String(request.headers['accept-encoding'] ?? ''),
   )
   reply.headers({ 'cache-control': 'no-cache', vary: 'Accept-Encoding', ...file.headers })
-  // RFC 9110 section 8.8.3.3: octets in another coding have a tag of their own.
+  // RFC 9110 section 8.8.3.3: each content coding has its own ETag.
   reply.header('etag', zipped ? file.etag.replace(/"$/, '-gzip"') : file.etag).type(file.type)
   if (zipped) reply.header('content-encoding', 'gzip')
   return reply.send(zipped ? file.gzipped : file.plain)
 }
 
-/** What Scalar's plugin answers, taken from a server that nobody else can reach. */
-async function makeFiles(): Promise<ReferenceFiles> {
+/**
+ * Renders the files with Scalar's plugin on a server that listens nowhere. The plugin embeds its
+ * script in a module of 5 MB and exports no file, and every start would pay for loading it here.
+ */
+async function loadFiles(): Promise<ReferenceFiles> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
   const source = Fastify()
   await source.register(apiReference, {
@@ -95,13 +98,13 @@ async function makeFiles(): Promise<ReferenceFiles> {
 }
 
 async function makeFile(
-  answer: { headers: Record<string, unknown>; rawPayload: Buffer },
+  response: { headers: Record<string, unknown>; rawPayload: Buffer },
   headers: Record<string, string>,
 ): Promise<ReferenceFile> {
-  const plain = answer.rawPayload
+  const plain = response.rawPayload
   const gzipped = await promisify(gzip)(plain)
   return {
-    type: String(answer.headers['content-type']),
+    type: String(response.headers['content-type']),
     plain,
     gzipped,
     etag: entityTag(plain),
@@ -110,8 +113,8 @@ async function makeFile(
 }
 
 /**
- * What the page needs: our own script and that inline one which starts it, named by its digest
- * (CSP3 section 8.3). Its styles are made by the script, and styles alone may be inline.
+ * Allows the local script and the inline one that starts it, by its digest (CSP3 section 8.3). The
+ * script creates its styles, so inline styles are allowed.
  */
 function pagePolicy(html: string): string {
   const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)]

@@ -1,13 +1,13 @@
 /**
- * Whether the `Accept` header (RFC 9110 section 12.5.1) asks for the media type by its name, and
- * more than for the `usual` one. Wildcards ask for nothing in particular: they get the usual one.
+ * Whether the `Accept` header (RFC 9110 section 12.5.1) names the media type and gives it more
+ * weight than the default type. Wildcards select the default type.
  */
-export function prefers(accept: string | undefined, type: string, usual: string): boolean {
+export function prefers(accept: string | undefined, type: string, defaultType: string): boolean {
   if (accept === undefined || !accept.toLowerCase().includes(type)) return false
-  return quality(accept, type) > quality(accept, usual)
+  return quality(accept, type) > quality(accept, defaultType)
 }
 
-/** The weight given to the type by name, from 0 to 1; 0 where it is not named. */
+/** The weight of the named type, from 0 to 1; 0 if the header does not name it. */
 function quality(accept: string, type: string): number {
   const weights = accept.split(',').map((range) => {
     const [name, ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())

@@ -6,10 +6,10 @@ const idOrName = Type.String({
   examples: ['default'],
 })
 
-/** Path parameters of everything that belongs to a project. */
+/** Path parameters of operations on a project. */
 export const ProjectPath = Type.Object({ projectIdOrName: idOrName })
 
-/** Path parameters of one JWT key. */
+/** Path parameters of operations on one JWT key. */
 export const KeyPath = Type.Object({
   projectIdOrName: idOrName,
   kid: Type.String({
@@ -18,7 +18,7 @@ export const KeyPath = Type.Object({
   }),
 })
 
-/** Path parameters of one API key. */
+/** Path parameters of operations on one API key. */
 export const ApiKeyPath = Type.Object({
   id: Type.String({
     description: 'Id of the API key.',
@@ -26,25 +26,25 @@ export const ApiKeyPath = Type.Object({
   }),
 })
 
-/** The headers of a change that takes a precondition (RFC 9110 section 13.1.1). */
+/** Headers of changes that accept a precondition (RFC 9110 section 13.1.1). */
 export const Precondition = Type.Object({
   'If-Match': Type.Optional(
     Type.String({
-      description: 'The `ETag` of what is changed, as you know it: 412 where it has changed since.',
+      description: 'The `ETag` you last saw; the change fails with 412 if it is outdated.',
     }),
   ),
 })
 
-/** What `If-Match` asks for, as the core takes it. */
+/** The precondition in `If-Match`, in the form that the core expects. */
 export function preconditionOf({ headers }: FastifyRequest): { ifMatch?: string } {
   const ifMatch = headers['if-match']
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
-/** Entries that a page may have, unless a setting says otherwise. */
+/** The largest page, unless a setting changes it. */
 export const defaultMaxPageSize = 200
 
-/** A query: parameters that are not here are refused. */
+/** Schema of a query; parameters it does not name are rejected. */
 export function Query<T extends TProperties>(parameters: T) {
   return Type.Object(parameters, { additionalProperties: false })
 }

@@ -1,15 +1,15 @@
 const token = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const quoted = '"(?:[^"\\\\]|\\\\.)*"'
-/** Preferences are separated by commas, which a quoted string may hold too. */
+/** Preferences are separated by commas, except for commas in a quoted string. */
 const separated = new RegExp(`(?:[^,"]|${quoted}|")+`, 'g')
 const preference = new RegExp(`^\\s*(${token})\\s*(?:=\\s*(${token}|${quoted})\\s*)?(?:;.*)?$`, 's')
 
-/** Preferences that nobody has; a longer header is let go unread. */
+/** A longer header is ignored: no client sends that many preferences. */
 const maxLength = 1_000
 
 /**
- * The seconds of the preference `wait` (RFC 7240 section 4.3); undefined where there is none that
- * can be understood, which is no error. Of several the first one counts (section 2).
+ * The seconds of the preference `wait` (RFC 7240 section 4.3), or undefined if it is absent or
+ * malformed, which is not an error. The first of several applies (section 2).
  */
 export function preferredWait(header: string | string[] | undefined): number | undefined {
   const text = [header].flat().join(',')

@@ -3,7 +3,7 @@ import type { TObject } from 'typebox'
 import type { FieldError } from '../../errors.ts'
 import { Query } from './paths.ts'
 
-/** Operations behind an API key refuse every parameter that they do not state. */
+/** Operations that need an API key reject every query parameter they do not declare. */
 export function addQueryDefault(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (route.config?.access !== undefined && route.schema?.querystring === undefined) {
@@ -12,22 +12,22 @@ export function addQueryDefault(app: FastifyInstance): void {
   })
 }
 
-/** The only spellings that a parameter of the type has. */
-const readers: Record<string, { read: (text: string) => unknown; form: string }> = {
+/** The spellings accepted for each type of parameter. */
+const parsers: Record<string, { parse: (text: string) => unknown; form: string }> = {
   boolean: {
-    read: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
+    parse: (text) => (text === 'true' ? true : text === 'false' ? false : undefined),
     form: 'true or false',
   },
   integer: {
-    read: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
+    parse: (text) => (/^\d{1,15}$/.test(text) ? Number(text) : undefined),
     form: 'a whole number in digits',
   },
-  string: { read: (text) => text, form: 'text' },
+  string: { parse: (text) => text, form: 'text' },
 }
 
 /**
- * The query in the types of its schema. Each parameter is there once and in its one spelling, or
- * it is a fault: a typing error must not silently widen a list.
+ * Converts the query to the types of its schema. A repeated parameter and any other spelling is a
+ * fault: a typo must not silently widen a list.
  */
 export function readQuery(
   schema: TObject,
@@ -35,22 +35,22 @@ export function readQuery(
 ): { values: Record<string, unknown>; faults: FieldError[] } {
   const values: Record<string, unknown> = Object.create(null)
   const faults: FieldError[] = []
-  for (const [name, given] of Object.entries(query)) {
-    const reader = readers[typeOf(schema, name)]
-    // A parameter that the schema does not know goes on as it is, to be refused by its name.
-    const value = reader === undefined || typeof given !== 'string' ? given : reader.read(given)
-    if (reader !== undefined && (value === undefined || typeof given !== 'string')) {
-      faults.push(misread(name, reader.form, typeof given === 'string'))
+  for (const [name, raw] of Object.entries(query)) {
+    const parser = parsers[typeOf(schema, name)]
+    // A parameter that the schema does not declare passes unchanged and is rejected by name later.
+    const value = parser === undefined || typeof raw !== 'string' ? raw : parser.parse(raw)
+    if (parser !== undefined && (value === undefined || typeof raw !== 'string')) {
+      faults.push(invalidParameter(name, parser.form, typeof raw !== 'string'))
     } else values[name] = value
   }
   return { values, faults }
 }
 
-function misread(parameter: string, form: string, once: boolean): FieldError {
-  const detail = once
-    ? `The query parameter ${parameter} must be ${form}.`
-    : `The query parameter ${parameter} is there more than once: give it once, as ${form}.`
-  return { parameter, code: once ? 'wrong_type' : 'repeated_parameter', detail }
+function invalidParameter(parameter: string, form: string, isRepeated: boolean): FieldError {
+  const detail = isRepeated
+    ? `The query parameter ${parameter} occurs more than once: send it once, as ${form}.`
+    : `The query parameter ${parameter} must be ${form}.`
+  return { parameter, code: isRepeated ? 'repeated_parameter' : 'wrong_type', detail }
 }
 
 function typeOf(schema: TObject, name: string): string {

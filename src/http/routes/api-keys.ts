@@ -18,7 +18,8 @@ const tags = ['API keys']
 const collection = '/v1/api-keys'
 const member = '/v1/api-keys/:id'
 
-const whose = 'An API key that is bound to a project sees and changes those of its project alone.'
+const scope =
+  'An API key that is bound to a project sees and changes only API keys of that project.'
 
 export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOptions): void {
   createRoute(app, context, `${publicUrl}${collection}`)
@@ -39,7 +40,7 @@ function createRoute(app: App, context: Context, address: string): void {
       operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
-        'The secret is in this answer and nowhere else. An API key that is bound to a project makes API keys for that project alone.',
+        'The response contains the secret, which is never shown again. An API key that is bound to a project can create API keys for that project only.',
       tags,
       body: ApiKeyCreate,
       response: { 201: ApiKeyCreated },
@@ -64,7 +65,7 @@ function readRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'listApiKeys',
       summary: 'List API keys',
-      description: `All of them in one array, oldest first; no secrets. ${whose}`,
+      description: `Returns all API keys in one array, oldest first, without secrets. ${scope}`,
       tags,
       response: { 200: Type.Array(ApiKey) },
     },
@@ -76,7 +77,7 @@ function readRoutes(app: App, context: Context): void {
     config: { access: { role: 'reader' }, headers: ['ETag'] },
     schema: {
       operationId: 'getOwnApiKey',
-      summary: 'Read the API key that asks',
+      summary: "Read the caller's own API key",
       tags,
       response: { 200: ApiKey },
     },
@@ -92,7 +93,7 @@ function readRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'getApiKey',
       summary: 'Read an API key',
-      description: whose,
+      description: scope,
       tags,
       params: ApiKeyPath,
       response: { 200: ApiKey },
@@ -121,7 +122,7 @@ function changeRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'updateApiKey',
       summary: 'Change an API key',
-      description: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`; it counts from the next request on, everywhere. What an API key is bound to never changes. ${whose} The last admin API key that is for all projects, active and without \`expireTime\` stays so.`,
+      description: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes. ${scope} The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: ApiKeyPath,
@@ -147,11 +148,11 @@ function changeRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'deleteApiKey',
       summary: 'Revoke an API key',
-      description: `For good, and from the next request on, everywhere. ${whose} The last admin API key that is for all projects, active and without \`expireTime\` cannot be revoked.`,
+      description: `Revocation is permanent and takes effect with the next request, on every replica. ${scope} The last active admin API key for all projects without \`expireTime\` cannot be revoked.`,
       tags,
       params: ApiKeyPath,
       headers: Precondition,
-      response: { 204: Type.Null({ description: 'The API key is gone.' }) },
+      response: { 204: Type.Null({ description: 'The API key is revoked.' }) },
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)

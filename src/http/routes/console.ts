@@ -7,12 +7,12 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
-/** Where the build puts the console: beside the sources, and beside the compiled ones. */
+/** Where the build puts the console, relative to both the sources and the compiled code. */
 const built = fileURLToPath(new URL('../../console/dist/', import.meta.url))
 
 /**
- * What the pages may do: run our own scripts and talk to this server. The styles that they make as
- * they go carry the answer's nonce. Nothing may frame them.
+ * Pages may run their own scripts and talk to this server. Styles created at runtime carry the
+ * nonce of the response. No other page may frame them.
  */
 const pagePolicy = (nonce: string) =>
   [
@@ -26,18 +26,18 @@ const pagePolicy = (nonce: string) =>
     "frame-ancestors 'none'",
   ].join('; ')
 
-/** The console's files, below `/console/`. Its pages are told apart by the fragment alone. */
+/** Serves the console below `/console/`. The URL fragment selects the page. */
 export async function addConsole(app: FastifyInstance): Promise<void> {
   app.route({
     method: 'GET',
     url: '/console',
     schema: { hide: true },
-    // Relative, so that it holds behind a proxy that puts a path before ours.
+    // A relative location works behind a proxy that adds a path prefix.
     handler: async (_request, reply) =>
       reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
   })
   if (existsSync(built)) await app.register(files, { prefix: '/console' })
-  else addAbsence(app)
+  else addNotBuilt(app)
 }
 
 async function files(app: FastifyInstance): Promise<void> {
@@ -49,14 +49,14 @@ async function files(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, {
     root: built,
     index: false,
-    // Without a nonce of its own the page would have no styles.
+    // Served by addPage, since the page needs a nonce for its styles.
     allowedPath: (path) => path !== '/index.html',
     preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
-      // The names of these files hold a digest of their content.
-      const lasting = path.includes('/assets/') || path.includes('\\assets\\')
-      reply.header('cache-control', lasting ? 'public, max-age=31536000, immutable' : 'no-cache')
+      // The names of these files contain a digest of their content.
+      const immutable = path.includes('/assets/') || path.includes('\\assets\\')
+      reply.header('cache-control', immutable ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })
 }
@@ -77,7 +77,7 @@ function addPage(app: FastifyInstance): void {
   })
 }
 
-/** `/console/projects/…` leads to the page that `/console/#/projects/…` shows. */
+/** Redirects `/console/projects/…` to `/console/#/projects/…`. */
 function addDeepLinks(app: FastifyInstance): void {
   app.setNotFoundHandler(async (request, reply) => {
     const [path = ''] = request.url.split('?')
@@ -90,7 +90,7 @@ function addDeepLinks(app: FastifyInstance): void {
   })
 }
 
-function addAbsence(app: FastifyInstance): void {
+function addNotBuilt(app: FastifyInstance): void {
   app.route({
     method: 'GET',
     url: '/console/',
@@ -98,7 +98,7 @@ function addAbsence(app: FastifyInstance): void {
     handler: async () => {
       throw new PubringError(
         'route_not_found',
-        'The console is not built here. Run `npm run build:console` and start the server again.',
+        'The console is not built. Run `npm run build:console` and restart the server.',
       )
     },
   })

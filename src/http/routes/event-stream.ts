@@ -8,15 +8,15 @@ import type { Live } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { principalOf } from '../hooks/access.ts'
 
-/** Octets that may wait in the process for one reader, beyond the page that is being sent. */
+/** Bytes buffered for one reader, beyond the page that is being sent. */
 const bufferSize = 64 * 1024
 
-/** Milliseconds after which a reader that lost its stream should come back. */
-const retryAfter = 2_000
+/** How long a client should wait before it reconnects. */
+const retryMs = 2_000
 
 /**
- * Answers with the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the
- * revision, `event` the type, `data` the event. Throws `overloaded` where too many are open.
+ * Sends the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the revision,
+ * `event` the type, `data` the event. Throws `overloaded` if too many streams are open.
  */
 export function sendEvents(
   live: Live,
@@ -43,7 +43,7 @@ export function sendEvents(
     waiting.over()
     stream?.close()
   })
-  body.push(`retry: ${retryAfter}\n\n`)
+  body.push(`retry: ${retryMs}\n\n`)
   stream = live.events.open(about.ledgerId, about.after, sink)
   if (stream === undefined) {
     waiting.over()
@@ -65,7 +65,7 @@ function frame(event: LedgerEvent): string {
 function oneStreamEach(): PubringError {
   return new PubringError(
     'overloaded',
-    'Another request of this connection waits already. Open a connection for each event stream.',
+    'Another request on this connection is already waiting. Open one connection per event stream.',
     { retryAfter: 1 },
   )
 }
@@ -73,7 +73,7 @@ function oneStreamEach(): PubringError {
 function tooManyStreams(): PubringError {
   return new PubringError(
     'overloaded',
-    'Too many event streams are open. Try again later, or read the events page by page.',
+    'Too many event streams are open. Try again later, or read the events in pages.',
     { retryAfter: 10 },
   )
 }

@@ -14,7 +14,7 @@ import { sendEvents } from './event-stream.ts'
 
 const tags = ['Events']
 
-/** Events per page where `limit` is absent. */
+/** Events per page without `limit`. */
 const pageSize = 50
 
 const eventStream = 'text/event-stream'
@@ -25,7 +25,7 @@ const pageQuery = (maximum: number) =>
       Type.Integer({
         minimum: 0,
         default: 0,
-        description: 'Revision of the last event that you have.',
+        description: 'Revision of the last event that you have; the page starts after it.',
       }),
     ),
     limit: Type.Optional(
@@ -33,7 +33,7 @@ const pageQuery = (maximum: number) =>
         minimum: 1,
         maximum,
         default: pageSize,
-        description: 'Length of a page; a stream has no pages.',
+        description: 'Events per page. Ignored by streams.',
       }),
     ),
   })
@@ -42,7 +42,7 @@ const StreamHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
       description:
-        'Streams: revision of the last event that you have; it counts more than `after`.',
+        'For streams: revision of the last event that you have. Takes precedence over `after`.',
       examples: ['7'],
     }),
   ),
@@ -51,7 +51,7 @@ const StreamHeaders = Type.Object({
 const stream = {
   [eventStream]: Type.String({
     description:
-      'Server-sent events: `id` is the revision, `event` the type, `data` the Event as JSON. A comment every 15 seconds shows that the stream lives.',
+      'Server-sent events: `id` is the revision, `event` the type, `data` the Event as JSON. A comment is sent every 15 seconds as a heartbeat.',
   }),
 }
 
@@ -63,7 +63,7 @@ const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
 })
 
 const asStream =
-  'With `Accept: text/event-stream` it does not end but goes on with each event as it happens. A reader that takes nothing for 10 seconds is cut off, and so is one whose API key no longer lets it in; whoever comes back with `Last-Event-ID` misses nothing.'
+  'With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
   const reader = { role: 'reader' } as const
@@ -82,7 +82,7 @@ export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
       ...shared,
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
-      description: `Every change to the project and its keys, in order and without a gap. ${asStream} The ledger of a deleted project stays readable by its id to an admin of all projects.`,
+      description: `Returns every change to the project and its keys, in order and without gaps. ${asStream} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
       params: ProjectPath,
     },
     handler: async (request, reply) => {
@@ -100,7 +100,7 @@ export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
       ...shared,
       operationId: 'listSystemEvents',
       summary: 'Read the ledger of the registry',
-      description: `Every change to projects and API keys, in order and without a gap. ${asStream}`,
+      description: `Returns every change to projects and API keys, in order and without gaps. ${asStream}`,
     },
     handler: async (request, reply) => {
       const about = { ledgerId: systemLedgerId, access: admin }
@@ -133,7 +133,7 @@ async function answer(
   reply.header('vary', 'Accept').send(shown)
 }
 
-/** What a reader sends who comes back; an empty one is that of a reader who has seen nothing. */
+/** The revision in `Last-Event-ID`, which a reconnecting client sends; empty means no event yet. */
 function lastEventId(request: FastifyRequest): number | undefined {
   const text = [request.headers['last-event-id']].flat().join(',').trim()
   if (text === '') return undefined

@@ -1,10 +1,10 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
 import type { Context } from '../../core/context.ts'
+import { withStorageTimeout } from '../../core/storage-faults.ts'
 import type { App } from '../options.ts'
 
-/** Milliseconds within which the storage must answer. */
-const patience = 2000
+/** The storage must answer a ping within this time. */
+const pingTimeoutMs = 2_000
 
 const Health = Type.Object(
   {
@@ -12,11 +12,11 @@ const Health = Type.Object(
     reason: Type.Optional(Type.Enum(['storage', 'shutting_down', 'overloaded'])),
     writes: Type.Optional(
       Type.Enum(['failing'], {
-        description: 'Present while the storage takes no changes; key sets and lists are served.',
+        description: 'Present while the storage accepts no changes; key sets and lists are served.',
       }),
     ),
   },
-  { $id: 'Health', description: 'How the process is.' },
+  { $id: 'Health', description: 'State of the process.' },
 )
 
 export function healthRoutes(app: App, context: Context): void {
@@ -27,8 +27,8 @@ export function healthRoutes(app: App, context: Context): void {
     config: { unlimited: true },
     schema: {
       operationId: 'getLiveness',
-      summary: 'Whether the process runs',
-      description: 'Says nothing about the storage: restart the process only if this fails.',
+      summary: 'Check that the process is running',
+      description: 'Does not check the storage. Restart the process only if this fails.',
       tags: ['Health'],
       response: { 200: Health },
     },
@@ -41,9 +41,9 @@ export function healthRoutes(app: App, context: Context): void {
     config: { unlimited: true },
     schema: {
       operationId: 'getReadiness',
-      summary: 'Whether requests can be served',
+      summary: 'Check that requests can be served',
       description:
-        '503 while what is stored cannot be read within 2 seconds, while requests are refused because of too much load, and once shutting down. While only changes cannot be written it stays 200, and says so: out of the balancer, the process could not serve key sets either.',
+        '503 while the storage cannot be read within 2 seconds, while the process is overloaded, and during shutdown. While only writes fail it stays 200 and says so, because a load balancer that removed the process would take its key sets away too.',
       tags: ['Health'],
       response: { 200: Health, 503: Health },
     },
@@ -66,16 +66,9 @@ async function unreadiness(app: App, context: Context) {
   return storageFault(context)
 }
 
-async function storageFault(context: Context): Promise<'storage' | undefined> {
-  const stop = new AbortController()
-  const answered = context.store.ping().then(
+function storageFault({ store }: Context): Promise<'storage' | undefined> {
+  return withStorageTimeout(store.ping(), pingTimeoutMs).then(
     () => undefined,
-    () => 'storage' as const,
+    () => 'storage',
   )
-  const late = delay(patience, 'storage' as const, { signal: stop.signal }).catch(() => undefined)
-  try {
-    return await Promise.race([answered, late])
-  } finally {
-    stop.abort()
-  }
 }

@@ -11,9 +11,9 @@ export function keyCheckRoutes(app: App, context: Context): void {
     config: { access: { role: 'reader' }, errors: ['overloaded'], cost: 5 },
     schema: {
       operationId: 'checkPublicKey',
-      summary: 'Say whether a public key would be taken',
+      summary: 'Check whether a public key would be accepted',
       description:
-        'The verdict of registering it, without storing it, and every reason rather than the first. A key that would be refused is a success of the check: 200 with `accepted: false`. A private key is an incident here too: nothing of it is kept, its public half is blocked, and where that is registered the ledger of its project says so.',
+        'Runs the checks of registration without storing the key, and reports every fault. A key that would be rejected is still a successful check: 200 with `accepted: false`. A private key is an incident here too: none of it is stored, its public key is blocked, and if that is registered, the ledger of its project records the incident.',
       tags: ['JWT keys'],
       body: KeyCheckRequest,
       response: { 200: KeyCheck },

@@ -8,12 +8,12 @@ import {
   requireImportSize,
   requireRestoreRights,
 } from '../../core/keys/imports.ts'
-import { faultsOf, validator } from '../body/validation.ts'
+import { objectValidator, validator } from '../body/validation.ts'
 import { originOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
 
-/** What the whole of a body must be; each key is then judged by itself. */
+/** Schema of the body as a whole; each key is then validated by itself. */
 const Envelope = Type.Object(
   { keys: Type.Array(Type.Unknown()), dryRun: Type.Optional(Type.Boolean()) },
   { additionalProperties: false },
@@ -38,7 +38,7 @@ export function keyImportRoutes(
       operationId: 'importJwtKeys',
       summary: 'Register many JWT public keys, all or none',
       description:
-        'Each key as in registering one, with the same codes; every refused one is named by `errors[].pointer` (`/keys/5/publicKeyPem`) in the one error `import_refused`. Keys that the project has already are `present` and left as they are, so that an import can be repeated. `kid`, `createTime` and `updateTime` are for an admin of all projects: keys that come back home. A `kid` that other material has or ever had is refused with the code `kid_taken`.',
+        'Checks each key as on registration, with the same codes. If any is rejected, nothing is imported and the error `import_refused` lists each one by `errors[].pointer` (`/keys/5/publicKeyPem`). Keys that the project already has are reported as `present` and left unchanged, so an import can be repeated. Only an admin API key for all projects may set `kid`, `createTime` and `updateTime`, to restore exported keys. A `kid` that any other key has or had is rejected with `kid_taken`.',
       tags: ['JWT keys'],
       params: ProjectPath,
       body: KeyImport,
@@ -58,9 +58,9 @@ export function keyImportRoutes(
 const envelopeValidator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart = '' }) =>
   validator({ schema: httpPart === 'body' ? Envelope : (schema as TObject), httpPart })
 
-const itemFaults = faultsOf<KeyImportItem>(KeyImportItem, 'The key')
+const validateItem = objectValidator<KeyImportItem>(KeyImportItem, 'The key')
 
 function entryOf(item: unknown): ImportEntry {
-  const judged = itemFaults(item)
-  return 'value' in judged ? { item: judged.value } : { ...judged, text: JSON.stringify(item) }
+  const result = validateItem(item)
+  return 'value' in result ? { item: result.value } : { ...result, text: JSON.stringify(item) }
 }

@@ -27,7 +27,7 @@ const KeyFilter = Query({
   active: Type.Optional(
     Type.Boolean({
       default: false,
-      description: '`true`: only the active keys. `false` or absent: all keys.',
+      description: '`true` lists active keys only; `false` or absent lists all keys.',
     }),
   ),
 })
@@ -62,7 +62,7 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     schema: {
       operationId: 'createJwtKey',
       summary: 'Register a JWT public key',
-      description: 'The `ETag` is that of the key at the address in `Location`.',
+      description: 'The `ETag` is the one of the key at the URL in `Location`.',
       tags,
       params: ProjectPath,
       body: JwtKeyCreate,
@@ -86,7 +86,7 @@ function readRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'listJwtKeys',
       summary: 'List the JWT keys of a project',
-      description: 'All of them in one array, oldest first.',
+      description: 'Returns all keys in one array, oldest first.',
       tags,
       params: ProjectPath,
       querystring: KeyFilter,
@@ -119,7 +119,7 @@ function readRoutes(app: App, context: Context): void {
   })
 }
 
-/** The octets as they are kept; what they look like is stated by the schema of the route. */
+/** Sends the cached text as it is; the schema of the route describes it. */
 function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
@@ -144,7 +144,7 @@ function changeRoutes(app: App, context: Context): void {
       operationId: 'updateJwtKey',
       summary: 'Change a JWT key',
       description:
-        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing leaves `updateTime` too. An expired key is switched on again by a new or cleared `expireTime` alone.',
+        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key.',
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: KeyPath,
@@ -169,11 +169,11 @@ function changeRoutes(app: App, context: Context): void {
     schema: {
       operationId: 'deleteJwtKey',
       summary: 'Delete a JWT key',
-      description: 'Refused while the key is active: deactivate it first.',
+      description: 'Fails while the key is active: deactivate it first.',
       tags,
       params: KeyPath,
       headers: Precondition,
-      response: { 204: Type.Null({ description: 'The key is gone.' }) },
+      response: { 204: Type.Null({ description: 'The key is deleted.' }) },
     },
     handler: async (request, reply) => {
       await deleteKey(context, referenceOf(request), originOf(request, context))
@@ -182,7 +182,7 @@ function changeRoutes(app: App, context: Context): void {
   })
 }
 
-/** The key that the request is about, in the state that it wants to find it in. */
+/** The key that the request changes, with its precondition. */
 function referenceOf(request: FastifyRequest<{ Params: { kid: string } }>): KeyReference {
   const { kid } = request.params
   return { projectId: projectOf(request).id, kid, ifMatch: request.headers['if-match'] }

@@ -20,16 +20,16 @@ const tags = ['Projects']
 const collection = '/v1/projects'
 const member = '/v1/projects/:projectIdOrName'
 
-/** Projects per page where `limit` is absent. */
+/** Projects per page without `limit`. */
 const pageSize = 50
 
 const pageQuery = (maximum: number) =>
   Query({
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Length of a page.' }),
+      Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Projects per page.' }),
     ),
     after: Type.Optional(
-      Type.String({ format: 'uuid', description: 'Id of the last project of the page before.' }),
+      Type.String({ format: 'uuid', description: 'Id of the last project of the previous page.' }),
     ),
   })
 
@@ -79,7 +79,7 @@ function listRoute(
       operationId: 'listProjects',
       summary: 'List projects',
       description:
-        'The projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, where there is one.',
+        'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
       tags,
       querystring: pageQuery(maxPageSize),
       response: { 200: Type.Array(Project) },
@@ -130,7 +130,7 @@ function renameRoute(app: App, context: Context): void {
     schema: {
       operationId: 'renameProject',
       summary: 'Rename a project',
-      description: 'The id stays, and with it every address and issuer that is made of it.',
+      description: 'The id does not change, nor does any URL or issuer derived from it.',
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: ProjectPath,
@@ -161,11 +161,11 @@ function deleteRoute(app: App, context: Context): void {
     schema: {
       operationId: 'deleteProject',
       summary: 'Delete a project',
-      description: 'Refused while the project has keys, active or not.',
+      description: 'Fails while the project has keys, active or not.',
       tags,
       params: ProjectPath,
       headers: Precondition,
-      response: { 204: Type.Null({ description: 'The project is gone.' }) },
+      response: { 204: Type.Null({ description: 'The project is deleted.' }) },
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)

@@ -19,11 +19,11 @@ const tags = ['Key sets']
 const jwksUrl = '/v1/projects/:projectIdOrName/.well-known/jwks.json'
 const discoveryUrl = '/v1/projects/:projectIdOrName/.well-known/openid-configuration'
 
-/** RFC 7517 section 8.5.2; many gateways do not know it, so it is for those who ask. */
+/** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
 
-/** Seconds for which a request is held at most. */
-const longestWait = 60
+/** The longest time that a request is held. */
+const maxWaitSeconds = 60
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(
@@ -32,13 +32,13 @@ const JwksHeaders = Type.Object({
   Prefer: Type.Optional(
     Type.String({
       description:
-        '`wait=N` (RFC 7240), together with `If-None-Match`: answer when the key set is another one, or after N seconds (60 at most).',
+        '`wait=N` (RFC 7240), together with `If-None-Match`: respond when the key set changes, or after N seconds (at most 60).',
       examples: ['wait=30'],
     }),
   ),
 })
 
-/** What verifiers of every make read: no API key, no query, no cookie, no redirect. */
+/** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function publishedRoutes(app: App, live: Live): void {
   jwksRoute(app, live)
   discoveryRoute(app, live)
@@ -61,7 +61,7 @@ function jwksRoute(app: App, live: Live): void {
       operationId: 'getJwks',
       summary: 'The key set of a project',
       description:
-        'The active keys (RFC 7517), for verifiers. A change is in it within a second; an expired key leaves it at its `expireTime`. While the database is away the last good key set is served for a while. With `If-None-Match` and `Prefer: wait=N` the request is held until the key set is another one; of each connection one at a time.',
+        'Returns the active keys (RFC 7517) for verifiers. Changes appear within a second; an expired key disappears at its `expireTime`. While the database is unavailable, the last good key set is served for a limited time. With `If-None-Match` and `Prefer: wait=N` the request is held until the key set changes; each connection can hold one request at a time.',
       tags,
       params: ProjectPath,
       headers: JwksHeaders,
@@ -75,14 +75,14 @@ function jwksRoute(app: App, live: Live): void {
       const { jwks } = published
       restOn(request, live, ref, published)
       const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
-      // RFC 9110 section 12.5.5: of the usual type too, or a shared cache would give it to whoever asks for the other.
+      // RFC 9110 section 12.5.5: set for the default type too, or a shared cache would serve it for the other.
       reply.header('vary', 'Accept')
       return sendDocument(reply, jwks, specific ? jwksMediaType : 'application/json')
     },
   })
 }
 
-/** Holds the request where it asks for that and its key set is the present one. */
+/** Holds the request if it asks to wait and already has the current key set. */
 async function awaitNews(
   { keySets }: Live,
   present: PublishedProject,
@@ -93,7 +93,7 @@ async function awaitNews(
   if (known === undefined || headers.prefer === undefined) return present
   const preferred = preferredWait(headers.prefer)
   if (preferred === undefined) return present
-  const wait = Math.min(preferred, longestWait)
+  const wait = Math.min(preferred, maxWaitSeconds)
   const applied = () => reply.header('preference-applied', `wait=${wait}`)
   if (!matchesTag(known, present.jwks.etag, 'weak')) {
     applied()
@@ -126,14 +126,14 @@ function discoveryRoute(app: App, live: Live): void {
       operationId: 'getDiscovery',
       summary: 'The discovery document of a project',
       description:
-        'OpenID Connect Discovery 1.0. It is there by the id of the project alone: an issuer must be the address that it was found at, and names change.',
+        'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
       tags,
       params: ProjectPath,
       response: { 200: Discovery },
     },
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
-      if ('name' in ref) throw byIdAlone()
+      if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
       const { discovery } = published
       restOn(request, live, ref, published)
@@ -160,7 +160,7 @@ function restOn(
   }
 }
 
-/** The octets as they are: what is sent is what the tag was made of. */
+/** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
 function sendDocument(reply: FastifyReply, document: PublishedDocument, mediaType: string) {
   return reply
     .header('content-type', mediaType)
@@ -169,9 +169,9 @@ function sendDocument(reply: FastifyReply, document: PublishedDocument, mediaTyp
     .send(document.body)
 }
 
-function byIdAlone(): PubringError {
+function discoveryByIdOnly(): PubringError {
   return new PubringError(
     'route_not_found',
-    'The discovery document exists by the id of the project alone, not by its name: use /v1/projects/{id}/.well-known/openid-configuration. The key set answers by name too.',
+    'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
   )
 }

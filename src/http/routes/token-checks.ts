@@ -12,9 +12,9 @@ export function tokenCheckRoutes(app: App, context: Context): void {
     config: { access: { role: 'reader' } },
     schema: {
       operationId: 'checkToken',
-      summary: 'Say why a JWT would or would not verify',
+      summary: 'Explain why a JWT does or does not verify',
       description:
-        "Takes the steps of a verifier that has the project's keys of this moment, and ends with the first that fails. A token that would not verify is a success of the check: 200 with `valid: false`. The token is neither kept nor logged.",
+        "Performs the steps of a verifier with the project's current keys and stops at the first that fails. A token that does not verify is still a successful check: 200 with `valid: false`. The token is neither stored nor logged.",
       tags: ['JWT keys'],
       params: ProjectPath,
       body: TokenCheckRequest,
