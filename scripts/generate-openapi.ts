@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { loadConfig } from '../src/config/config.ts'
+import { loadConfig } from '../src/config/server-settings.ts'
 import { openSqliteStore } from '../src/storage/sqlite/store.ts'
 import { openApiDocument } from './openapi-document.ts'
 

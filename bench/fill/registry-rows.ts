@@ -1,8 +1,8 @@
 import type { Insertable } from 'kysely'
 import { newId } from '../../src/core/ids.ts'
 import { keyChanges } from '../../src/core/keys/events.ts'
+import { type EventContent, eventHash, genesisHash } from '../../src/core/ledger/chain.ts'
 import type { Origin } from '../../src/core/ledger/changes.ts'
-import { type EventContent, eventHash, genesisHash } from '../../src/core/ledger/ledger.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
 import type { Row, TableName } from '../../src/storage/copy/tables.ts'
@@ -73,7 +73,7 @@ function append(
   rows.event.push(asRow(eventRow({ ...event, hash: head.hash })))
 }
 
-/** The record of an accepted key, as `core/keys/keys.ts` makes it. */
+/** The record of an accepted key, as `core/keys/operations.ts` makes it. */
 export function recordOf(
   projectId: string,
   label: string,

@@ -1,5 +1,5 @@
 import { newId } from '../../src/core/ids.ts'
-import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
+import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { type CopyEnd, openCopyEnd } from '../../src/storage/copy/ends.ts'
 import { countRows, insertRows } from '../../src/storage/copy/tables.ts'
 import { openStore } from '../../src/storage/open.ts'

@@ -1,8 +1,8 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import type { BulkIntake } from '../intake/threads/bulk.ts'
 import type { Exposed, Verdict } from '../intake/types.ts'
+import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
-import type { LedgerEvent } from './ledger/ledger.ts'
 import type {
   ApiKeyRecord,
   KeyCount,

@@ -1,5 +1,5 @@
 import { PubringError } from '../errors.ts'
-import { apiKeyRecord } from './api-keys/api-keys.ts'
+import { apiKeyRecord } from './api-keys/operations.ts'
 import { newApiKeySecret } from './api-keys/secrets.ts'
 import type { Context } from './context.ts'
 import { newId } from './ids.ts'

@@ -1,7 +1,7 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
-import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/ledger.ts'
+import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type { ApiKeyRecord, KeyCount, KeyRecord, RsaKey } from '../core/records.ts'
 import type { Normalisation, PublicJwk } from '../intake/types.ts'
 import type { Tables } from './schema.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
 import { clientSettings } from '../../src/config/client-settings.ts'
-import { settings } from '../../src/config/config.ts'
+import { settings } from '../../src/config/server-settings.ts'
 import { errorTable } from '../../src/errors.ts'
 import { intakeCodes } from '../../src/intake/codes/index.ts'
 

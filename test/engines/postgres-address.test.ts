@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { loadConfig } from '../../src/config/config.ts'
+import { loadConfig } from '../../src/config/server-settings.ts'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
 import { temporaryFolder } from '../support/server/process.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { apiKeyRecord } from '../../src/core/api-keys/api-keys.ts'
+import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
 import { newId } from '../../src/core/ids.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
-import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
+import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { verifyLedger, verifyLedgers } from '../../src/core/ledger/verification.ts'
 import { openLedgers, openStore } from '../../src/storage/open.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'

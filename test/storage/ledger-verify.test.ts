@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { systemLedgerId } from '../../src/core/ledger/ledger.ts'
+import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import {
   type LedgerVerdict,
   verifyLedger,

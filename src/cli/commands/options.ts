@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
-import { settings } from '../../config/config.ts'
+import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 
 /** Heading of the options that every command has that calls a server. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { loadConfig, settings } from '../../config/config.ts'
+import { loadConfig, settings } from '../../config/server-settings.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand } from './options.ts'
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { clientSettings } from '../../config/client-settings.ts'
-import { rejectUnknownServerVariables } from '../../config/config.ts'
+import { rejectUnknownServerVariables } from '../../config/server-settings.ts'
 import { type Environment, readSetting, readValue, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'

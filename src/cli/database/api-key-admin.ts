@@ -1,5 +1,5 @@
-import { loadConfig } from '../../config/config.ts'
-import { createAdminApiKey } from '../../core/api-keys/api-keys.ts'
+import { loadConfig } from '../../config/server-settings.ts'
+import { createAdminApiKey } from '../../core/api-keys/operations.ts'
 import { openExistingStore } from '../../storage/open.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig } from '../../config/server-settings.ts'
 import { openLedgers, sqliteFile } from '../../storage/open.ts'
 import { integrityFaults } from '../../storage/sqlite/copies.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig } from '../../config/server-settings.ts'
 import { type CopyListener, copyRegistry } from '../../storage/copy/copy.ts'
 import { usageError } from '../terminal/failures.ts'
 import { printResult, say } from '../terminal/output.ts'

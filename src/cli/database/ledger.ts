@@ -1,6 +1,6 @@
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig } from '../../config/server-settings.ts'
 import { parseProjectRef } from '../../core/access.ts'
-import { systemLedgerId } from '../../core/ledger/ledger.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   hasLedger,
   type LedgerVerdict,

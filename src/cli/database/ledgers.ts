@@ -1,4 +1,4 @@
-import { systemLedgerId } from '../../core/ledger/ledger.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { type LedgerReads, verifyLedgers } from '../../core/ledger/verification.ts'
 
 /** A line for each ledger whose hash chain is broken. */

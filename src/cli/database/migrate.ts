@@ -1,4 +1,4 @@
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig } from '../../config/server-settings.ts'
 import { openStore } from '../../storage/open.ts'
 import { printResult, say } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'

@@ -1,6 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { loadConfig } from '../../config/config.ts'
+import { loadConfig } from '../../config/server-settings.ts'
 import { openLedgers, sqliteFile } from '../../storage/open.ts'
 import {
   copySqlite,

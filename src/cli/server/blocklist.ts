@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/server-settings.ts'
 
 /** The operator's file of compromised keys, if one is configured. */
 export function readBlocklist({ blocklist }: Config): { blocklist?: Uint8Array } {

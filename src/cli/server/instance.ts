@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/server-settings.ts'
 import type { Context } from '../../core/context.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { serveMetrics } from '../../http/metrics/server.ts'

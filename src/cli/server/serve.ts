@@ -1,6 +1,6 @@
 import cluster from 'node:cluster'
 import process from 'node:process'
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'

@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Config } from '../../config/config.ts'
+import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { complain } from '../terminal/output.ts'

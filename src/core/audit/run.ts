@@ -1,129 +1,133 @@
-import { PubringError } from '../../errors.ts'
 import type { Blocklist } from '../../intake/blocklists/blocklist.ts'
-import type { Fault } from '../../intake/types.ts'
-import type { Clock } from '../context.ts'
-import type { Origin, WeaknessReport } from '../ledger/changes.ts'
+import { minimalOctets, toNumber } from '../../intake/encoding/bytes.ts'
+import { sha256Hex } from '../../intake/encoding/jwk.ts'
+import type { Fault, PublicJwk } from '../../intake/types.ts'
+import { newId } from '../ids.ts'
+import type { KeyRecord } from '../records.ts'
 import { now } from '../times.ts'
-import type { AuditWork } from './pool.ts'
-import type {
-  AuditedKey,
-  AuditListener,
-  AuditOptions,
-  AuditScope,
-  AuditStore,
-  AuditSubject,
-} from './records.ts'
+import { findReused, findShared, type StoredModulus } from './moduli.ts'
+import type { AuditedKey, AuditOptions, AuditScope, AuditSubject, AuditSummary } from './records.ts'
 import { auditRules } from './rules.ts'
+import { type AuditSetup, keysOf, notePasses, type Run, settle, subjectOf } from './session.ts'
 
-export interface AuditSetup {
-  store: AuditStore
-  clock: Clock
-  work: AuditWork
-  /** The built-in list with the operator's. */
-  blocklist: Blocklist
-  listener: AuditListener
+/**
+ * Audits the keys of the registry: the block lists, moduli and primes in common across all projects,
+ * today's intake rules, and the searches that are too slow for intake. What it finds becomes an event
+ * in the project's ledger, once, and with `deactivate` switches the key off in the same change. Keys
+ * that pass are remembered, so that an audit that was interrupted goes on where it was.
+ */
+export async function audit(setup: AuditSetup, options: AuditOptions): Promise<AuditSummary> {
+  const { clock, store } = setup
+  const actor = { name: 'pubring audit' }
+  const run: Run = { ...setup, options, origin: { actor, requestId: newId(), time: now(clock) } }
+  const scope = options.projectId === undefined ? {} : { projectId: options.projectId }
+  const tally = { examined: 0 }
+  const keys = await store.countAuditedKeys(scope)
+  try {
+    await compareAll(run, await readAll(run))
+    await examineAll(run, options.again ? scope : { ...scope, withoutPassOf: auditRules }, tally)
+  } catch (error) {
+    if (options.signal?.aborted !== true) throw error
+  }
+  const complete = options.signal?.aborted !== true
+  return { rules: auditRules, keys, ...tally, complete }
 }
 
-/** One audit under way. */
-export interface Run extends AuditSetup {
-  options: AuditOptions
-  origin: Origin
-}
-
-const pageSize = 200
-/** Milliseconds of examining that an interruption may cost. */
-const noteInterval = 1_000
-
-/** Every key of the scope, page by page. Throws the signal's reason where it is aborted. */
-export async function* keysOf(
-  { store, options }: Run,
-  scope: AuditScope,
-): AsyncGenerator<AuditedKey, undefined> {
-  let after: { projectId: string; kid: string } | undefined
-  for (;;) {
-    const page = await store.auditedKeys(scope, { limit: pageSize, ...(after && { after }) })
-    for (const entry of page) {
-      options.signal?.throwIfAborted()
-      yield entry
+/** Asks the block lists about every key, and gathers the moduli of all projects. */
+async function readAll(run: Run): Promise<StoredModulus[]> {
+  const moduli: StoredModulus[] = []
+  const total = await run.store.countAuditedKeys({})
+  let read = 0
+  for await (const entry of keysOf(run, {})) {
+    const { jwk, spkiSha256, materialSha256 } = entry.key
+    const subject = subjectOf(entry)
+    if (jwk.kty === 'RSA') {
+      moduli.push({ subject, n: readNumber(jwk.n), spkiSha256, materialSha256 })
     }
-    const last = page.at(-1)
-    if (last === undefined) return undefined
-    after = { projectId: last.key.projectId, kid: last.key.id }
+    const fault = compromise(entry, run.blocklist)
+    if (fault !== undefined) await settle(run, subject, [fault])
+    read += 1
+    run.listener.progress('reading', read, total)
+  }
+  return moduli
+}
+
+function readNumber(member: string): bigint {
+  return toNumber(Buffer.from(member, 'base64url'))
+}
+
+function compromise({ key, wasExposed }: AuditedKey, blocklist: Blocklist): Fault | undefined {
+  const code = 'key_known_compromised'
+  if (wasExposed) {
+    return { code, detail: 'Its private half was once submitted here. Make a new pair.' }
+  }
+  if (!hashesOf(key).some((hash) => blocklist.has(hash))) return undefined
+  return { code, detail: 'Its private half is published: anybody can sign. Make a new pair.' }
+}
+
+/** Block lists hash keys that are no numbers without their leading zero octets, too. */
+function hashesOf({ materialSha256, jwk }: KeyRecord): string[] {
+  const octets = octetsOf(jwk)
+  if (octets === undefined) return [materialSha256]
+  return [materialSha256, sha256Hex(minimalOctets(readNumber(octets)))]
+}
+
+function octetsOf(jwk: PublicJwk): string | undefined {
+  if (jwk.kty === 'OKP') return jwk.x
+  return jwk.kty === 'AKP' ? jwk.pub : undefined
+}
+
+/** Compares all moduli of the registry with one another. */
+async function compareAll(run: Run, moduli: readonly StoredModulus[]): Promise<void> {
+  run.listener.progress('comparing', 0, moduli.length)
+  for (const { subject, fault } of findReused(moduli)) {
+    // Anybody can register the modulus of somebody else, which is public, with another exponent.
+    await settle(run, subject, [fault], { deactivate: false })
+  }
+  for (const { subject, fault } of await findShared(moduli, run.work.sharedPrimes)) {
+    await settle(run, subject, [fault])
+  }
+  run.listener.progress('comparing', moduli.length, moduli.length)
+}
+
+/** The slow checks, as many keys at once as there are threads. */
+async function examineAll(run: Run, scope: AuditScope, tally: { examined: number }): Promise<void> {
+  const total = await run.store.countAuditedKeys(scope)
+  const keys = keysOf(run, scope)
+  const passes = notePasses(run)
+  run.listener.progress('examining', 0, total)
+  async function lane(): Promise<void> {
+    for (let next = await keys.next(); next.done !== true; next = await keys.next()) {
+      if (await examineOne(run, next.value)) await passes.add(next.value)
+      tally.examined += 1
+      run.listener.progress('examining', tally.examined, total)
+    }
+  }
+  const lanes = Array.from({ length: run.work.lanes }, lane)
+  try {
+    await Promise.all(lanes)
+  } finally {
+    await keys.return(undefined)
+    await Promise.allSettled(lanes)
+    await passes.flush()
   }
 }
 
-export function subjectOf({ key, projectName }: AuditedKey): AuditSubject {
-  return { projectId: key.projectId, projectName, kid: key.id }
+/** Whether the key passed; where it did not, that has been reported. */
+async function examineOne(run: Run, entry: AuditedKey): Promise<boolean> {
+  const { publicKeyPem, algorithm } = entry.key
+  const subject = subjectOf(entry)
+  const faults = await run.work.examine({ publicKeyPem, algorithm }).catch((error: unknown) => {
+    run.options.signal?.throwIfAborted()
+    fail(run, subject, error)
+  })
+  if (faults === undefined) return false
+  if (faults.length > 0) await settle(run, subject, faults)
+  return faults.length === 0
 }
 
-/**
- * Reports what is wrong with one key to its project's ledger and to the listener, if the audit is
- * about that project. A key that was deleted meanwhile is nothing to report.
- */
-export async function settle(
-  run: Run,
-  subject: AuditSubject,
-  faults: readonly Fault[],
-  { deactivate }: Pick<AuditOptions, 'deactivate'> = run.options,
-): Promise<void> {
-  const { projectId, kid } = subject
-  if ((run.options.projectId ?? projectId) !== projectId) return
-  const weaknesses = [...new Set(faults.map(({ code }) => code))]
-  const report = await run.store
-    .commit({
-      type: 'key.report_weakness',
-      origin: { ...run.origin, time: now(run.clock) },
-      projectId,
-      kid,
-      weaknesses,
-      deactivate,
-    })
-    .catch(unlessGone)
-  if (report === undefined) return
-  for (const fault of faults) {
-    const { active, deactivated, reported } = report
-    const isNew = reported.includes(fault.code)
-    run.listener.finding({ ...subject, ...fault, isNew, active, deactivated })
-  }
-}
-
-function unlessGone(error: unknown): WeaknessReport | undefined {
-  const gone = ['key_not_found', 'project_not_found']
-  if (error instanceof PubringError && gone.includes(error.code)) return undefined
-  throw error
-}
-
-/**
- * Remembers the keys that passed, many with one change: an audit beside a server must not ask for the
- * database's one writer at every key.
- */
-export function notePasses(run: Run) {
-  let passed: AuditedKey[] = []
-  let noted = run.clock.monotonic()
-  async function flush(): Promise<void> {
-    const groups = Map.groupBy(passed, ({ key }) => key.projectId)
-    passed = []
-    noted = run.clock.monotonic()
-    const time = now(run.clock)
-    await Promise.all(
-      [...groups].map(([projectId, entries]) => {
-        const kids = entries.map(({ key }) => key.id)
-        return run.store.commit({
-          type: 'key.pass_audit',
-          projectId,
-          kids,
-          rules: auditRules,
-          time,
-        })
-      }),
-    )
-  }
-  return {
-    flush,
-    async add(entry: AuditedKey): Promise<void> {
-      passed.push(entry)
-      const due = run.clock.monotonic() - noted >= noteInterval
-      if (due || passed.length >= pageSize) await flush()
-    },
-  }
+/** One key that cannot be examined does not end the audit of the others. */
+function fail(run: Run, subject: AuditSubject, error: unknown): void {
+  const reason = error instanceof Error ? error.message : String(error)
+  run.listener.failure({ ...subject, reason })
 }

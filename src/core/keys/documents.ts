@@ -3,7 +3,7 @@ import { parseId } from '../ids.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { isActive } from './jwks.ts'
-import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './keys.ts'
+import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 import { entityTag, shownKeyEntityTag } from './preconditions.ts'
 
 /** What is shown of keys, as it is sent. */

@@ -1,4 +1,4 @@
-import { type EventChanges, eventChanges } from '../ledger/ledger.ts'
+import { type EventChanges, eventChanges } from '../ledger/chain.ts'
 import type { KeyRecord } from '../records.ts'
 
 /** The members of a key whose history the ledger keeps: no material, only its hashes. */

@@ -12,7 +12,7 @@ import { itemErrors } from './import-admission.ts'
 import { type ReadEntries, withoutSharedPrimes } from './import-primes.ts'
 import type { Incident } from './incidents.ts'
 import { intakeError, recordExposureOf, rejectPrivateKeys } from './intake.ts'
-import { keyLimits, newKeyRecord, parseKeyLabel } from './keys.ts'
+import { keyLimits, newKeyRecord, parseKeyLabel } from './operations.ts'
 
 /** One entry of an import: a well-formed item, or what is wrong with its form and its text. */
 export type ImportEntry = { item: KeyImportItem } | { faults: FieldError[]; text: string }

@@ -1,6 +1,6 @@
 import type { Store } from '../context.ts'
+import { systemLedgerId } from './chain.ts'
 import type { Change, ChangeOf, ChangeType } from './changes.ts'
-import { systemLedgerId } from './ledger.ts'
 
 /**
  * The same store, which tells of every change made through it before the one who made it hears that

@@ -10,7 +10,7 @@ import {
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
 import { now } from '../times.ts'
-import { type LedgerEvent, systemLedgerId } from './ledger.ts'
+import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import type { Permission } from './stream.ts'
 
 /** A page of a ledger's events after a revision, in order. */

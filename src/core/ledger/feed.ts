@@ -1,7 +1,7 @@
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
 import type { RevisionWatch, Sighting } from '../publishing/revision-watch.ts'
-import { systemLedgerId } from './ledger.ts'
+import { systemLedgerId } from './chain.ts'
 import { createEventStream, type EventSink, type EventStream } from './stream.ts'
 
 /** Events that one read of a backlog fetches, and that a slow reader has waiting at most. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../context.ts'
 import type { Sighting } from '../publishing/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
-import type { LedgerEvent } from './ledger.ts'
+import type { LedgerEvent } from './chain.ts'
 
 /** Milliseconds between signs of life. */
 const heartbeatInterval = 15_000

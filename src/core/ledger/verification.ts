@@ -1,4 +1,4 @@
-import { type EventContent, eventHash, genesisHash, systemLedgerId } from './ledger.ts'
+import { type EventContent, eventHash, genesisHash, systemLedgerId } from './chain.ts'
 
 /** Rows that one read fetches. */
 const pageSize = 500

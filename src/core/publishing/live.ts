@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
 import { announceCommits } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
-import { systemLedgerId } from '../ledger/ledger.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher, recheckInterval } from './publishing.ts'

@@ -9,12 +9,12 @@ import {
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
 import { isActive } from '../keys/jwks.ts'
-import { requireKeySet } from '../keys/keys.ts'
+import { requireKeySet } from '../keys/operations.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { findAudience, findExpiry, findIssuer, findNotBefore } from './claims.ts'
+import { type ReadToken, readToken } from './decode.ts'
 import { type Finding, failed, passed, quoted, span } from './findings.ts'
-import { type ReadToken, readToken } from './text.ts'
 
 type Step = [TokenCheckStep, () => Finding | Promise<Finding>]
 

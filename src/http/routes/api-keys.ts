@@ -7,7 +7,7 @@ import {
   getOwnApiKey,
   listApiKeys,
   updateApiKey,
-} from '../../core/api-keys/api-keys.ts'
+} from '../../core/api-keys/operations.ts'
 import type { Context } from '../../core/context.ts'
 import { apiKeyEntityTag } from '../../core/keys/preconditions.ts'
 import { originOf, principalOf } from '../hooks/access.ts'

@@ -14,7 +14,7 @@ import {
   listDocument,
   renderKey,
 } from '../../core/keys/documents.ts'
-import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/keys.ts'
+import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { keyEntityTag } from '../../core/keys/preconditions.ts'
 import { now } from '../../core/times.ts'
 import { allowReuse, originOf, projectOf } from '../hooks/access.ts'

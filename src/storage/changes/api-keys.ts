@@ -6,11 +6,11 @@ import {
   patchApiKey,
   requireOtherAdmin,
   toApiKey,
-} from '../../core/api-keys/api-keys.ts'
+} from '../../core/api-keys/operations.ts'
 import { rejectExpiredActivation, requireFutureExpiry } from '../../core/keys/admission.ts'
 import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
+import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
-import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/ledger.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyRecord, apiKeyRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import { type EventContent, eventHash, genesisHash } from '../../core/ledger/ledger.ts'
+import { type EventContent, eventHash, genesisHash } from '../../core/ledger/chain.ts'
 import { eventRow } from '../rows.ts'
 import type { Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'

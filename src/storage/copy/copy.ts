@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { jwksText } from '../../core/keys/jwks.ts'
 import { entityTag } from '../../core/keys/preconditions.ts'
-import { systemLedgerId } from '../../core/ledger/ledger.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
 import { createLedgerReads } from '../reads/ledger.ts'

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { genesisHash, systemLedgerId } from '../../core/ledger/ledger.ts'
+import { genesisHash, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Tables } from '../schema.ts'
 
 export const core: Migration = {

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Role } from '../../../src/contract/roles.ts'
-import { apiKeyRecord } from '../../../src/core/api-keys/api-keys.ts'
 import {
   type Authenticator,
   createAuthenticator,
 } from '../../../src/core/api-keys/authentication.ts'
+import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { isApiKeySecret, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import type { Context, Store } from '../../../src/core/context.ts'
 import { openTestStore, origin, type TestStore } from '../../support/store/store.ts'

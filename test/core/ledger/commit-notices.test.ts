@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
+import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { announceCommits } from '../../../src/core/ledger/commit-notices.ts'
-import { systemLedgerId } from '../../../src/core/ledger/ledger.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,

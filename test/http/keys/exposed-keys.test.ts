@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/ledger.ts'
+import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, edKey, privatePem, type TestKey } from '../../support/keys/pem.ts'
 

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { audit } from '../../../src/core/audit/audit.ts'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
+import { audit } from '../../../src/core/audit/run.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAudit } from '../../../src/storage/open.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'

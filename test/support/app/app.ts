@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
 import type { Role } from '../../../src/contract/roles.ts'
-import { apiKeyRecord } from '../../../src/core/api-keys/api-keys.ts'
+import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import type { Clock, Context, CoreConfig, Store } from '../../../src/core/context.ts'
 import { now } from '../../../src/core/times.ts'

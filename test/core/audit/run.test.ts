@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { audit } from '../../../src/core/audit/audit.ts'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import type { AuditFinding, AuditOptions, AuditStore } from '../../../src/core/audit/records.ts'
+import { audit } from '../../../src/core/audit/run.ts'
 import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
