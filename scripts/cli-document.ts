@@ -20,7 +20,7 @@ export function cliDocument(): string {
     stderr: new PassThrough(),
     exitCode: 0,
     quiet: false,
-    interruption: () => new AbortController().signal,
+    interruptSignal: () => new AbortController().signal,
   })
   const commands = leavesOf(program, program.name())
   const sections = commands.map(({ name, command }) => {

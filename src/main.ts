@@ -7,7 +7,7 @@ import process from 'node:process'
 const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
-const { complain } = await import('./cli/terminal/output.ts')
+const { writeError: complain } = await import('./cli/terminal/output.ts')
 const { run } = await import('./cli/run.ts')
 const { processTerminal } = await import('./cli/terminal/terminal.ts')
 

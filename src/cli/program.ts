@@ -11,7 +11,7 @@ import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
-import { coloursFor, type Terminal, widthOf } from './terminal/terminal.ts'
+import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
 import { version } from './terminal/version.ts'
 
 /** The whole tree of commands: nothing of what they do is loaded before one of them runs. */
@@ -23,7 +23,7 @@ export function createProgram(terminal: Terminal): Command {
 
 function createTree(terminal: Terminal): Command {
   const { stdout, stderr, env } = terminal
-  const { bold } = coloursFor(stdout, env)
+  const { bold } = colorsFor(stdout, env)
   const program = new Command('pubring')
     .description('A registry of JWT public keys: strict intake, live key sets, quick revocation.')
     .version(version(), '-V, --version', 'print the version')
@@ -38,8 +38,8 @@ function createTree(terminal: Terminal): Command {
       },
       // What is wrong with a call is said by `run`, in the way of all other errors.
       outputError: () => {},
-      getOutHelpWidth: () => widthOf(stdout) ?? 100,
-      getErrHelpWidth: () => widthOf(stderr) ?? 100,
+      getOutHelpWidth: () => columnsOf(stdout) ?? 100,
+      getErrHelpWidth: () => columnsOf(stderr) ?? 100,
       getOutHasColors: () => stdout.isTTY === true,
       getErrHasColors: () => stderr.isTTY === true,
     })

@@ -89,7 +89,7 @@ async function runIn(
     stderr: Object.assign(stderr, answers === undefined ? {} : { isTTY: true, columns: 200 }),
     exitCode: 0,
     quiet: false,
-    interruption: () => signal ?? new AbortController().signal,
+    interruptSignal: () => signal ?? new AbortController().signal,
   })
   await new Promise(setImmediate)
   return { code, ...written }

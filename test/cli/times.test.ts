@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { lengthOf, momentIn } from '../../src/cli/terminal/times.ts'
+import { formatDuration, parseTimeOption } from '../../src/cli/terminal/times.ts'
 
 test.each([
   ['2027-01-31', '2027-01-31T00:00:00.000Z'],
@@ -8,7 +8,7 @@ test.each([
   ['2027-01-31 12:30:05+02:00', '2027-01-31T10:30:05.000Z'],
   ['2027-01-31t12:30:05.5z', '2027-01-31T12:30:05.500Z'],
 ])('%s is a moment', (text, time) => {
-  expect(momentIn(text, '--expires')).toBe(time)
+  expect(parseTimeOption(text, '--expires')).toBe(time)
 })
 
 test.each([
@@ -23,7 +23,7 @@ test.each([
   'tomorrow',
   '',
 ])('%j is no moment, and is not made into another one', (text) => {
-  expect(() => momentIn(text, '--expires')).toThrow(
+  expect(() => parseTimeOption(text, '--expires')).toThrow(
     expect.objectContaining({
       kind: 'usage',
       message: expect.stringMatching(/^--expires must be/),
@@ -32,7 +32,9 @@ test.each([
 })
 
 test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])('%j is too far away', (text) => {
-  expect(() => momentIn(text, '--expires')).toThrow(/^--expires must lie before the year 10000/)
+  expect(() => parseTimeOption(text, '--expires')).toThrow(
+    /^--expires must lie before the year 10000/,
+  )
 })
 
 test.each([
@@ -44,5 +46,5 @@ test.each([
   ['61 s', 60_400],
   ['3 min', 121_000],
 ])('%s is how long a time is told', (told, milliseconds) => {
-  expect(lengthOf(milliseconds)).toBe(told)
+  expect(formatDuration(milliseconds)).toBe(told)
 })

@@ -7,9 +7,9 @@ import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
-import { type Column, listOf, tableOf } from '../terminal/table.ts'
+import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { moment, momentIn, relative } from '../terminal/times.ts'
+import { formatRelative, formatTime, parseTimeOption } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -32,15 +32,16 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
     )
   }
   const role = readRole(flags.role)
-  const expireTime = flags.expires === undefined ? undefined : momentIn(flags.expires, '--expires')
-  await withSession(terminal, flags, async ({ client, print, say }) => {
+  const expireTime =
+    flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
+  await withSession(terminal, flags, async ({ client, print, notify }) => {
     const made = await client.apiKeys.create({
       name,
       role,
       ...(project === undefined ? {} : { project }),
       ...(expireTime === undefined ? {} : { expireTime }),
     })
-    say(
+    notify(
       `API key “${made.name}” (${role}, ${project ?? 'all projects'}), id ${made.id}. It is shown this once:`,
     )
     print(made, () => `${made.apiKey}\n`)
@@ -55,25 +56,26 @@ function readRole(text: string): Role {
 
 const columns: readonly Column<ApiKey>[] = [
   { heading: 'ID', value: ({ id }) => id },
-  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'NAME', value: ({ name }) => name, truncate: true },
   { heading: 'ROLE', value: ({ role }) => role },
   {
     heading: 'PROJECT',
     value: ({ projectId = '' }) => projectId,
-    shown: ({ projectId = 'all' }) => projectId,
-    cut: true,
+    display: ({ projectId = 'all' }) => projectId,
+    truncate: true,
   },
   { heading: 'STATE', value: stateOf },
   { heading: 'BEGINS', value: ({ prefix }) => prefix },
   {
     heading: 'USED',
     value: ({ lastUseTime = '' }) => lastUseTime,
-    shown: ({ lastUseTime }) => (lastUseTime === undefined ? 'never' : relative(lastUseTime)),
+    display: ({ lastUseTime }) =>
+      lastUseTime === undefined ? 'never' : formatRelative(lastUseTime),
   },
   {
     heading: 'EXPIRES',
     value: ({ expireTime = '' }) => expireTime,
-    shown: ({ expireTime }) => (expireTime === undefined ? '' : relative(expireTime)),
+    display: ({ expireTime }) => (expireTime === undefined ? '' : formatRelative(expireTime)),
   },
 ]
 
@@ -85,7 +87,7 @@ function stateOf({ active, expireTime }: ApiKey): string {
 export async function listApiKeys(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
   await withSession(terminal, flags, async ({ client, print }) => {
     const apiKeys = await client.apiKeys.list()
-    print(apiKeys, () => tableOf(terminal, columns, apiKeys))
+    print(apiKeys, () => formatTable(terminal, columns, apiKeys))
   })
 }
 
@@ -99,23 +101,23 @@ export async function showApiKey(
     const apiKey = given === undefined ? await apiKeys.self() : await find(session, given)
     session.print(apiKey, () => membersOf(terminal, apiKey))
     if (given === undefined) {
-      session.say(`The API key comes from ${session.connection.apiKeySource}.`)
+      session.notify(`The API key comes from ${session.connection.apiKeySource}.`)
     }
   })
 }
 
 function membersOf(terminal: Terminal, apiKey: ApiKey): string {
   const { projectId, expireTime, lastUseTime } = apiKey
-  return listOf(terminal, [
+  return formatMembers(terminal, [
     ['id', apiKey.id],
     ['name', apiKey.name],
     ['role', apiKey.role],
     ['project', projectId ?? 'all'],
     ['state', stateOf(apiKey)],
     ['begins with', apiKey.prefix],
-    ['created', moment(apiKey.createTime, terminal)],
-    ['last used', lastUseTime === undefined ? undefined : moment(lastUseTime, terminal)],
-    ['expires', expireTime === undefined ? undefined : moment(expireTime, terminal)],
+    ['created', formatTime(apiKey.createTime, terminal)],
+    ['last used', lastUseTime === undefined ? undefined : formatTime(lastUseTime, terminal)],
+    ['expires', expireTime === undefined ? undefined : formatTime(expireTime, terminal)],
   ])
 }
 
@@ -174,7 +176,7 @@ async function change(
     const { id } = await find(session, given)
     const apiKey = await session.client.apiKeys.update(id, patch)
     session.print(apiKey, () => '')
-    session.say(said(apiKey))
+    session.notify(said(apiKey))
   })
 }
 
@@ -186,7 +188,7 @@ export async function revokeApiKey(
   await end(terminal, given, flags, 'Revoke it?', async (session, { id, name }) => {
     const apiKey = await session.client.apiKeys.update(id, { active: false })
     session.print(apiKey, () => '')
-    session.say(`“${name}” counts no more.`)
+    session.notify(`“${name}” counts no more.`)
   })
 }
 
@@ -198,7 +200,7 @@ export async function deleteApiKey(
   await end(terminal, given, flags, 'Delete it?', async (session, { id, name }) => {
     await session.client.apiKeys.delete(id)
     session.print({ deleted: id }, () => '')
-    session.say(`“${name}” (${id}) is deleted and counts no more.`)
+    session.notify(`“${name}” (${id}) is deleted and counts no more.`)
   })
 }
 
@@ -214,12 +216,12 @@ async function end(
     const apiKey = await find(session, given)
     const isOwn = (await session.client.apiKeys.self()).id === apiKey.id
     await confirm(terminal, {
-      what: isOwn
+      statement: isOwn
         ? `“${apiKey.name}” is the API key that this command uses.`
         : `“${apiKey.name}” (${apiKey.role}, ${apiKey.prefix}…) will count no more.`,
       question,
       yes: flags.yes,
-      orElse: isOwn ? 'refuse' : 'go on',
+      unattended: isOwn ? 'refuse' : 'proceed',
     })
     await action(session, apiKey)
   })

@@ -2,10 +2,10 @@ import { type Event, PubringError } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
-import { clean } from '../terminal/output.ts'
-import { type Column, tableOf } from '../terminal/table.ts'
-import { coloursFor, type Terminal, widthOf } from '../terminal/terminal.ts'
-import { relative } from '../terminal/times.ts'
+import { escapeControls } from '../terminal/output.ts'
+import { type Column, formatTable } from '../terminal/table.ts'
+import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
+import { formatRelative } from '../terminal/times.ts'
 
 export interface EventFlags extends ConnectionFlags {
   system?: true
@@ -33,8 +33,8 @@ export async function showEvents(terminal: Terminal, flags: EventFlags): Promise
     const range = { scope, after, limit }
     if (flags.follow === true) return follow(session, range)
     const events = await eventsIn(session, range)
-    session.print(events, () => tableOf(terminal, columns, events))
-    if (events.length === 0) session.say('There are no such events.')
+    session.print(events, () => formatTable(terminal, columns, events))
+    if (events.length === 0) session.notify('There are no such events.')
   })
 }
 
@@ -52,7 +52,7 @@ async function eventsIn({ client }: Session, { scope, after, limit }: Range): Pr
 }
 
 async function follow({ client, terminal, json }: Session, { scope, after, limit }: Range) {
-  const signal = terminal.interruption()
+  const signal = terminal.interruptSignal()
   let shown = 0
   try {
     for await (const event of client.events.follow({ ...scope, after, signal })) {
@@ -68,20 +68,20 @@ async function follow({ client, terminal, json }: Session, { scope, after, limit
 
 /** Without knowing the lines to come, on a terminal it cannot be a table. */
 function lineOf(event: Event, terminal: Terminal): string {
-  if (widthOf(terminal.stdout) === undefined) return tableOf(terminal, columns, [event])
-  const { dim } = coloursFor(terminal.stdout, terminal.env)
+  if (columnsOf(terminal.stdout) === undefined) return formatTable(terminal, columns, [event])
+  const { dim } = colorsFor(terminal.stdout, terminal.env)
   const { time, type, actor } = event
   const rest = [type.padEnd(16), subjectOf(event), actor.name, changesOf(event)]
-  return `${dim(time)}  ${clean(rest.join('  '))}\n`
+  return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
 }
 
 const columns: readonly Column<Event>[] = [
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
-  { heading: 'TIME', value: ({ time }) => time, shown: ({ time }) => relative(time) },
+  { heading: 'TIME', value: ({ time }) => time, display: ({ time }) => formatRelative(time) },
   { heading: 'TYPE', value: ({ type }) => type },
-  { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
+  { heading: 'BY', value: ({ actor }) => actor.name, truncate: true },
   { heading: 'SUBJECT', value: subjectOf },
-  { heading: 'CHANGES', value: changesOf, cut: true },
+  { heading: 'CHANGES', value: changesOf, truncate: true },
 ]
 
 function subjectOf({ subject }: Event): string {

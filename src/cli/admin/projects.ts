@@ -2,26 +2,26 @@ import type { Project } from '../../../client/src/index.ts'
 import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { type Column, listOf, tableOf } from '../terminal/table.ts'
+import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { moment, relative } from '../terminal/times.ts'
+import { formatRelative, formatTime } from '../terminal/times.ts'
 
 const columns: readonly Column<Project>[] = [
-  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'NAME', value: ({ name }) => name, truncate: true },
   { heading: 'ID', value: ({ id }) => id },
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
   {
     heading: 'CREATED',
     value: ({ createTime }) => createTime,
-    shown: ({ createTime }) => relative(createTime),
+    display: ({ createTime }) => formatRelative(createTime),
   },
 ]
 
 export async function listProjects(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
-  await withSession(terminal, flags, async ({ client, print, say }) => {
+  await withSession(terminal, flags, async ({ client, print, notify }) => {
     const projects = await Array.fromAsync(client.projects.all())
-    print(projects, () => tableOf(terminal, columns, projects))
-    if (projects.length === 0) say('There are no projects. pubring project create makes one.')
+    print(projects, () => formatTable(terminal, columns, projects))
+    if (projects.length === 0) notify('There are no projects. pubring project create makes one.')
   })
 }
 
@@ -30,10 +30,10 @@ export async function createProject(
   name: string,
   flags: ConnectionFlags,
 ): Promise<void> {
-  await withSession(terminal, flags, async ({ client, print, say }) => {
+  await withSession(terminal, flags, async ({ client, print, notify }) => {
     const project = await client.projects.create({ name })
     print(project, () => `${project.id}\n`)
-    say(
+    notify(
       `Project ${project.name} is made. Its first key: pubring key add key.pem --project ${project.name} --name …`,
     )
   })
@@ -52,12 +52,12 @@ export async function showProject(
       const project = await client.projects.get(ref)
       const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
       print({ ...project, issuer, jwksUri }, () =>
-        listOf(terminal, [
+        formatMembers(terminal, [
           ['name', project.name],
           ['id', project.id],
           ['revision', String(project.revision)],
-          ['created', moment(project.createTime, terminal)],
-          ['updated', moment(project.updateTime, terminal)],
+          ['created', formatTime(project.createTime, terminal)],
+          ['updated', formatTime(project.updateTime, terminal)],
           ['issuer', issuer],
           ['key set', jwksUri],
         ]),
@@ -75,10 +75,10 @@ export async function renameProject(
   await withSession(
     terminal,
     withProject(flags, given),
-    async ({ client, project: ref, print, say }) => {
+    async ({ client, project: ref, print, notify }) => {
       const project = await client.projects.rename(ref, name)
       print(project, () => '')
-      say(`The project ${project.id} is called ${project.name}.`)
+      notify(`The project ${project.id} is called ${project.name}.`)
     },
   )
 }
@@ -91,17 +91,17 @@ export async function deleteProject(
   await withSession(
     terminal,
     withProject(flags, given),
-    async ({ client, project: ref, print, say }) => {
+    async ({ client, project: ref, print, notify }) => {
       const project = await client.projects.get(ref)
       await confirm(terminal, {
-        what: `Project ${project.name} (${project.id}) will be deleted for good.`,
+        statement: `Project ${project.name} (${project.id}) will be deleted for good.`,
         question: 'Delete it?',
         yes: flags.yes,
-        orElse: 'go on',
+        unattended: 'proceed',
       })
       await client.projects.delete(project.id)
       print({ deleted: project.id }, () => '')
-      say(
+      notify(
         `Project ${project.name} (${project.id}) is deleted; its ledger stays readable by its id.`,
       )
     },

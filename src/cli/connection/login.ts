@@ -1,7 +1,7 @@
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
-import { readOctets } from '../terminal/files.ts'
-import { say } from '../terminal/output.ts'
+import { readBytes } from '../terminal/files.ts'
+import { notify } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { readConfiguration, writeConfiguration } from './configuration.ts'
 import { apiKeyIn } from './connection.ts'
@@ -21,7 +21,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
   const configuration = readConfiguration(env)
   const url = String(readSetting(clientSettings.url, env, flags.url))
   if (url.startsWith('http:') && !isLocal(url)) {
-    say(
+    notify(
       terminal,
       'The API key goes over the network as it is, since this is http: whoever listens has it.',
     )
@@ -48,7 +48,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     })
     const { name, role } = self
     print({ profile: flags.profile, url, project, apiKey: self }, () => '')
-    say(
+    notify(
       terminal,
       `“${name}” (${role}) at ${url} is profile ${flags.profile}, in ${configuration.path}.`,
     )
@@ -60,7 +60,7 @@ function isLocal(url: string): boolean {
 }
 
 async function readSecret(terminal: Terminal, url: string): Promise<string> {
-  if (!isInteractive(terminal)) return (await readOctets('-', terminal)).toString('utf8')
+  if (!isInteractive(terminal)) return (await readBytes('-', terminal)).toString('utf8')
   const { default: password } = await import('@inquirer/password')
   const { stdin: input, stderr: output } = terminal
   return password({ message: `API key for ${url}:`, mask: true }, { input, output })

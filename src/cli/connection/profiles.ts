@@ -1,5 +1,5 @@
-import { printResult, say } from '../terminal/output.ts'
-import { tableOf } from '../terminal/table.ts'
+import { notify, printResult } from '../terminal/output.ts'
+import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { profileNamed, readConfiguration, writeConfiguration } from './configuration.ts'
 
@@ -14,19 +14,20 @@ export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
     apiKey: keys.apiKey === undefined ? (keys.apiKeyFile ?? 'none') : 'in this file',
   }))
   printResult(terminal, flags.json, all, () =>
-    tableOf(
+    formatTable(
       terminal,
       [
         { heading: '', value: ({ current }) => (current ? '*' : '') },
         { heading: 'NAME', value: ({ name }) => name },
-        { heading: 'URL', value: ({ url }) => url, cut: true },
-        { heading: 'PROJECT', value: ({ project }) => project, cut: true },
-        { heading: 'API KEY', value: ({ apiKey }) => apiKey, cut: true },
+        { heading: 'URL', value: ({ url }) => url, truncate: true },
+        { heading: 'PROJECT', value: ({ project }) => project, truncate: true },
+        { heading: 'API KEY', value: ({ apiKey }) => apiKey, truncate: true },
       ],
       all,
     ),
   )
-  if (all.length === 0) say(terminal, `There are no profiles in ${path}. pubring login makes one.`)
+  if (all.length === 0)
+    notify(terminal, `There are no profiles in ${path}. pubring login makes one.`)
 }
 
 export function chooseProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
@@ -34,7 +35,7 @@ export function chooseProfile(terminal: Terminal, name: string, flags: { json?: 
   const { url } = profileNamed(configuration, name)
   writeConfiguration({ ...configuration, currentProfile: name })
   printResult(terminal, flags.json, { currentProfile: name }, () => '')
-  say(
+  notify(
     terminal,
     `The commands use profile ${name}${url === undefined ? '' : ` (${url})`} from now on.`,
   )
@@ -50,7 +51,7 @@ export function deleteProfile(terminal: Terminal, name: string, flags: { json?: 
     ...(currentProfile === undefined || currentProfile === name ? {} : { currentProfile }),
   })
   printResult(terminal, flags.json, { deleted: name }, () => '')
-  say(
+  notify(
     terminal,
     `Profile ${name} is forgotten. Its API key goes on counting: pubring api-key revoke ends that.`,
   )

@@ -4,7 +4,7 @@ import type { Client } from '../../../client/src/index.ts'
 import { createClient } from '../../../client/src/index.ts'
 import type { Environment } from '../../config/setting.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { version } from '../terminal/version.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
@@ -23,7 +23,7 @@ export interface Session {
   /** The time of the server, in milliseconds: this machine's clock may be wrong. */
   now(): number
   /** Something else that a person wants to know, on stderr. */
-  say(line: string): void
+  notify(line: string): void
 }
 
 interface Needs {
@@ -81,7 +81,7 @@ function openSession(terminal: Terminal, connection: Connection, json: boolean):
     json,
     now: clock.now,
     print: (document, text) => printResult(terminal, json, document, text),
-    say: (line) => say(terminal, line),
+    notify: (line) => notify(terminal, line),
   }
 }
 

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/server-settings.ts'
 import { createAdminApiKey } from '../../core/api-keys/operations.ts'
 import { openExistingStore } from '../../storage/open.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
@@ -19,7 +19,7 @@ export async function createAdmin(
   try {
     const context = { store, clock: { now: Date.now, monotonic: () => performance.now() } }
     const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
-    say(
+    notify(
       terminal,
       `Admin API key for all projects, id ${apiKey.id}. It counts at once; it is shown this once:`,
     )

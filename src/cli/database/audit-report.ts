@@ -6,7 +6,7 @@ import type {
   AuditSummary,
 } from '../../core/audit/records.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
-import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 export interface AuditReport {
   listener: AuditListener
@@ -58,7 +58,7 @@ function findingLine(
   { code, projectName, kid, detail, ...state }: AuditFinding,
   terminal: Terminal,
 ): string {
-  const { red } = coloursFor(terminal.stdout, terminal.env)
+  const { red } = colorsFor(terminal.stdout, terminal.env)
   const news = state.isNew ? 'new' : 'known'
   const key = state.active ? 'active' : state.deactivated ? 'switched off' : 'inactive'
   return `${red(code)}  ${projectName}  ${kid}  ${news}, ${key}: ${detail}\n`

@@ -28,7 +28,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
-  const signal = terminal.interruption()
+  const signal = terminal.interruptSignal()
   const store = await openAudit(config.databaseUrl)
   const work = createAuditPool(signal)
   const report = createAuditReport(terminal, { json: flags.json === true })

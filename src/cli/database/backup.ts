@@ -3,7 +3,7 @@ import { dirname } from 'node:path'
 import { loadConfig } from '../../config/server-settings.ts'
 import { sqliteFile } from '../../storage/open.ts'
 import { copySqlite, integrityFaults, placeFile } from '../../storage/sqlite/copies.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
@@ -33,7 +33,7 @@ export async function backUp(
     throw code === 'EEXIST' ? taken(target) : error
   }
   printResult(terminal, flags.json, { file: target }, () => '')
-  say(terminal, `${target} holds all that was acknowledged before, and is whole.`)
+  notify(terminal, `${target} holds all that was acknowledged before, and is whole.`)
 }
 
 function taken(target: string): Error {

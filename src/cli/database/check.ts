@@ -3,7 +3,7 @@ import { openLedgers, sqliteFile } from '../../storage/open.ts'
 import { integrityFaults } from '../../storage/sqlite/copies.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { printResult } from '../terminal/output.ts'
-import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 import { brokenLedgers } from './ledgers.ts'
 
@@ -23,7 +23,7 @@ export async function check(
   const ledgers = await openLedgers(url)
   try {
     const faults = [...integrityFaults(path), ...(await brokenLedgers(ledgers))]
-    const { green, red } = coloursFor(terminal.stdout, terminal.env)
+    const { green, red } = colorsFor(terminal.stdout, terminal.env)
     printResult(terminal, flags.json, { file: path, whole: faults.length === 0, faults }, () =>
       faults.length === 0
         ? `${green('whole')}  ${path}\n`

@@ -1,7 +1,7 @@
 import { loadConfig } from '../../config/server-settings.ts'
 import { type CopyListener, copyRegistry } from '../../storage/copy/copy.ts'
 import { usageError } from '../terminal/failures.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /**
@@ -17,7 +17,7 @@ export async function copy(
   const summary = await copyRegistry(source, target, progress(terminal))
   const { repeated, rows, ledgers, keySets } = summary
   printResult(terminal, json, summary, () => '')
-  say(
+  notify(
     terminal,
     `${repeated ? 'Nothing was written: the target has the same already.\n' : ''}Both hold the same: ${rows} rows, ${ledgers} whole ledgers, ${keySets} equal key sets.`,
   )

@@ -11,8 +11,8 @@ import { openLedgers } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { say } from '../terminal/output.ts'
-import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { notify } from '../terminal/output.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
 /**
@@ -39,7 +39,7 @@ export async function verify(
       else terminal.stdout.write(line(verdict, terminal))
     }
     if (flags.json === true) terminal.stdout.write(`${JSON.stringify(documents, null, 2)}\n`)
-    say(terminal, summary(seen))
+    notify(terminal, summary(seen))
     if (seen.broken > 0) terminal.exitCode = exitCodes.failed.code
   } finally {
     await ledgers.close()
@@ -69,7 +69,7 @@ function nameOf(ledgerId: string): string {
 }
 
 function line({ ledgerId, events, hash, broken }: LedgerVerdict, terminal: Terminal): string {
-  const { green, red } = coloursFor(terminal.stdout, terminal.env)
+  const { green, red } = colorsFor(terminal.stdout, terminal.env)
   const name = nameOf(ledgerId).padEnd(36)
   if (broken === undefined) {
     return `${green('whole ')}  ${name}  revision ${events}  ${hash}\n`

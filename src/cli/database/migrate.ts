@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/server-settings.ts'
 import { openStore } from '../../storage/open.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 
@@ -13,5 +13,5 @@ export async function migrate(terminal: Terminal, flags: DatabaseFlags): Promise
   const store = await openStore(config.databaseUrl)
   await store.close()
   printResult(terminal, flags.json, { migrated: true }, () => '')
-  say(terminal, 'The schema of the database is that of this release.')
+  notify(terminal, 'The schema of the database is that of this release.')
 }

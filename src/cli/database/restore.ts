@@ -10,7 +10,7 @@ import {
 } from '../../storage/sqlite/copies.ts'
 import { makeFolder } from '../../storage/sqlite/folders.ts'
 import { openMigrated } from '../../storage/sqlite/migrate.ts'
-import { printResult, say } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
 import { brokenLedgers } from './ledgers.ts'
@@ -39,7 +39,7 @@ export async function restore(
   }
   const document = { file, source, ...(replaced ? { before: aside } : {}) }
   printResult(terminal, flags.json, document, () => '')
-  say(
+  notify(
     terminal,
     `${file} is restored from ${source}.
 ${replaced ? `What was there before is ${aside}.\n` : ''}All that was changed after the backup is undone: keys that were switched off since then are

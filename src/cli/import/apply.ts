@@ -35,7 +35,7 @@ export async function applyFile(
     await requireConsent(terminal, plan, flags, endsAll(plan, existing, session.now()))
     await carryOut(session, plan)
     const { add, change, delete: removed } = plan
-    session.say(`Added ${add.length}, changed ${change.length}, deleted ${removed.length}.`)
+    session.notify(`Added ${add.length}, changed ${change.length}, deleted ${removed.length}.`)
   })
 }
 
@@ -70,14 +70,14 @@ function refusal(error: unknown, declared: readonly DeclaredKey[]): unknown {
 }
 
 function show(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
-  const { project, say } = session
+  const { project, notify } = session
   session.print({ project, dryRun: dryRun === true, ...planDocument(plan) }, () => planText(plan))
   if (plan.undeclared.length > 0) {
-    say(
+    notify(
       `Keys that the file does not have: ${plan.undeclared.length}. They stay; --prune deletes them.`,
     )
   }
-  if (isEmpty(plan)) say(`Nothing to do: project ${project} is as the file says.`)
+  if (isEmpty(plan)) notify(`Nothing to do: project ${project} is as the file says.`)
 }
 
 async function requireConsent(
@@ -94,10 +94,10 @@ async function requireConsent(
   }
   const isRemoval = takesAway(plan) || plan.delete.length > 0
   await confirm(terminal, {
-    what: isRemoval ? 'This switches keys off, or deletes them.' : 'This is the plan.',
+    statement: isRemoval ? 'This switches keys off, or deletes them.' : 'This is the plan.',
     question: 'Do it?',
     yes,
-    orElse: isRemoval ? 'refuse' : 'go on',
+    unattended: isRemoval ? 'refuse' : 'proceed',
   })
 }
 

@@ -2,7 +2,7 @@ import type { JwtKey, Project } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
-import { written } from '../terminal/output.ts'
+import { writeAll } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { writeCsv } from './sources/csv.ts'
 import { exportDocument } from './sources/export-document.ts'
@@ -24,14 +24,14 @@ export async function exportKeys(terminal: Terminal, flags: ExportFlags): Promis
   await withSession(terminal, flags, async (session) => {
     const { client, project, now } = session
     if (format === 'jwks') {
-      await written(terminal, asJson(await client.jwks.get(project)))
+      await writeAll(terminal, asJson(await client.jwks.get(project)))
       return
     }
     const projects = await exported(session, all === true)
     const time = new Date(now()).toISOString()
-    await written(terminal, writers[format](projects, time))
+    await writeAll(terminal, writers[format](projects, time))
     const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
-    session.say(`Exported keys: ${count}, of projects: ${projects.length}.`)
+    session.notify(`Exported keys: ${count}, of projects: ${projects.length}.`)
   })
 }
 

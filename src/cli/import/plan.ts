@@ -1,5 +1,5 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
-import { clean } from '../terminal/output.ts'
+import { escapeControls } from '../terminal/output.ts'
 import type { DeclaredKey } from './sources/declaration.ts'
 
 /** What a key becomes. */
@@ -80,11 +80,13 @@ export function endsAll(plan: Plan, existing: readonly JwtKey[], now: number): b
 export function planText({ add, change, delete: removed }: Plan): string {
   const lines = [
     ...add.map(({ name, algorithm, active }) => {
-      return `+ ${clean(name)} (${algorithm}${active ? '' : ', inactive'})`
+      return `+ ${escapeControls(name)} (${algorithm}${active ? '' : ', inactive'})`
     }),
-    ...change.map(({ key, patch }) => `~ ${key.id} ${clean(key.label)}: ${changesOf(key, patch)}`),
+    ...change.map(
+      ({ key, patch }) => `~ ${key.id} ${escapeControls(key.label)}: ${changesOf(key, patch)}`,
+    ),
     ...removed.map(({ id, label, active }) => {
-      return `- ${id} ${clean(label)}${active ? ' (active: deactivate, then delete)' : ''}`
+      return `- ${id} ${escapeControls(label)}${active ? ' (active: deactivate, then delete)' : ''}`
     }),
   ]
   return lines.map((line) => `${line}\n`).join('')
@@ -94,7 +96,7 @@ function changesOf(key: JwtKey, patch: JwtKeyUpdate): string {
   return Object.entries(patch)
     .map(([name, value]) => {
       const before = Object.entries(key).find(([member]) => member === name)?.[1]
-      return `${name} ${clean(String(before ?? 'none'))} → ${clean(String(value ?? 'none'))}`
+      return `${name} ${escapeControls(String(before ?? 'none'))} → ${escapeControls(String(value ?? 'none'))}`
     })
     .join(', ')
 }

@@ -31,7 +31,8 @@ export async function withNewProjects<Result>(
 ): Promise<Result> {
   const { client } = session
   if (dryRun) {
-    for (const name of names) session.say(`Project ${name} would be made; its keys are not tried.`)
+    for (const name of names)
+      session.notify(`Project ${name} would be made; its keys are not tried.`)
     for (const row of rows) {
       if (!names.includes(row.project)) continue
       delete row.item

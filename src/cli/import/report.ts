@@ -1,7 +1,7 @@
 import type { Session } from '../connection/session.ts'
-import { say } from '../terminal/output.ts'
-import { type Column, tableOf } from '../terminal/table.ts'
-import { widthOf } from '../terminal/terminal.ts'
+import { notify } from '../terminal/output.ts'
+import { type Column, formatTable } from '../terminal/table.ts'
+import { columnsOf } from '../terminal/terminal.ts'
 import type { ImportRow } from './rows.ts'
 
 /** Rows that a terminal shows whole; of more only the refused ones. */
@@ -29,15 +29,15 @@ export function countRows(rows: readonly ImportRow[]): ImportCounts {
 export function printImport(session: Session, rows: readonly ImportRow[], dryRun: boolean): void {
   const counts = countRows(rows)
   const document = { dryRun, ...counts, items: rows.map(itemOf) }
-  session.print(document, () => tableOf(session.terminal, columns, shown(session, rows)))
+  session.print(document, () => formatTable(session.terminal, columns, shown(session, rows)))
   for (const { place, note, outcome } of rows) {
-    if (note !== undefined && outcome === 'created') session.say(`${place}: ${note}`)
+    if (note !== undefined && outcome === 'created') session.notify(`${place}: ${note}`)
   }
   const { created, present, refused, notSent } = counts
   const would = dryRun ? 'would be ' : ''
   const left = notSent === 0 ? '' : `, ${notSent} not imported`
   const line = `${created} ${would}registered, ${present} already there, ${refused} refused${left}.`
-  say(session.terminal, line)
+  notify(session.terminal, line)
 }
 
 function itemOf({ number, project, place, label, outcome, kid, errors, note }: ImportRow) {
@@ -54,7 +54,7 @@ function itemOf({ number, project, place, label, outcome, kid, errors, note }: I
 }
 
 function shown({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
-  const isWhole = widthOf(terminal.stdout) === undefined || rows.length <= mostShown
+  const isWhole = columnsOf(terminal.stdout) === undefined || rows.length <= mostShown
   return isWhole ? rows : rows.filter(({ outcome }) => outcome === 'refused')
 }
 
@@ -62,11 +62,11 @@ const columns: readonly Column<ImportRow>[] = [
   { heading: '#', value: ({ number }) => String(number) },
   { heading: 'OUTCOME', value: ({ outcome }) => outcome },
   { heading: 'KID', value: ({ kid = '' }) => kid },
-  { heading: 'NAME', value: ({ label }) => label, cut: true },
-  { heading: 'PLACE', value: ({ place }) => place, cut: true },
+  { heading: 'NAME', value: ({ label }) => label, truncate: true },
+  { heading: 'PLACE', value: ({ place }) => place, truncate: true },
   {
     heading: 'CAUSE',
     value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
-    cut: true,
+    truncate: true,
   },
 ]

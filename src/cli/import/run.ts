@@ -36,7 +36,7 @@ export async function importSource(
   flags: ImportFlags,
 ): Promise<void> {
   const algorithm = readAlgorithm(flags.algorithm)
-  const signal = terminal.interruption()
+  const signal = terminal.interruptSignal()
   await withSession(terminal, flags, async (session) => {
     const { timeout } = session.connection
     const allowHttp = flags.allowHttp === true

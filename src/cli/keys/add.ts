@@ -3,7 +3,7 @@ import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { lengthOf, momentIn } from '../terminal/times.ts'
+import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readAlgorithm, readPublicKeyFile } from './files.ts'
 
@@ -18,10 +18,11 @@ export interface KeyAddFlags extends ConnectionFlags {
 /** Registers a public key: its kid on stdout, and when it is safe to sign with it on stderr. */
 export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlags): Promise<void> {
   const algorithm = readAlgorithm(flags.algorithm)
-  const expireTime = flags.expires === undefined ? undefined : momentIn(flags.expires, '--expires')
+  const expireTime =
+    flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
   const key = await readPublicKeyFile(file, terminal)
   await withSession(terminal, flags, async (session) => {
-    if (key.converted !== undefined) session.say(key.converted)
+    if (key.converted !== undefined) session.notify(key.converted)
     const kid = await register(session, key, {
       name: flags.name,
       algorithm,
@@ -30,7 +31,7 @@ export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlag
     })
     const registered = await session.client.keys.get(session.project, kid)
     session.print({ kid, ...registered }, () => `${kid}\n`)
-    session.say(announcement(session, registered))
+    session.notify(announcement(session, registered))
   })
 }
 
@@ -44,7 +45,7 @@ function announcement(
     return `${registered}. It expires at ${expireTime}, before every verifier knows it: give it a later expiry.`
   }
   const wait = Date.parse(details.convergedTime) - Date.now()
-  const when = wait <= 0 ? 'now' : `from ${details.convergedTime} on (in ${lengthOf(wait)})`
+  const when = wait <= 0 ? 'now' : `from ${details.convergedTime} on (in ${formatDuration(wait)})`
   return `${registered}. Verifiers know it ${when}: sign with it then, with its kid in the header.`
 }
 

@@ -3,7 +3,7 @@ import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.t
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { lengthOf, momentIn } from '../terminal/times.ts'
+import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import { keyNamed, kidOf } from './show.ts'
 
 export async function renameKey(
@@ -44,15 +44,15 @@ export async function deactivateKey(
     const active = keys.filter((one) => one.active)
     if (active.length === 1 && active[0]?.id === key.id) {
       await confirm(terminal, {
-        what: `“${key.label}” is the last active key of project ${project}: without it no token verifies.`,
+        statement: `“${key.label}” is the last active key of project ${project}: without it no token verifies.`,
         question: 'Switch it off?',
         yes: flags.yes,
-        orElse: 'refuse',
+        unattended: 'refuse',
       })
     }
     const changed = await client.keys.update(project, key.id, { active: false })
     session.print(changed, () => '')
-    session.say(`“${key.label}” is switched off. ${converges(changed)}`)
+    session.notify(`“${key.label}” is switched off. ${converges(changed)}`)
   })
 }
 
@@ -62,10 +62,10 @@ export async function expireKey(
   when: string,
   flags: ConnectionFlags,
 ): Promise<void> {
-  const expireTime = when === 'never' ? null : momentIn(when, 'The time')
+  const expireTime = when === 'never' ? null : parseTimeOption(when, 'The time')
   await change(terminal, given, { expireTime }, flags, (key) => {
     if (key.expireTime === undefined) return `“${key.label}” expires no more.`
-    const wait = lengthOf(Date.parse(key.expireTime) - Date.now())
+    const wait = formatDuration(Date.parse(key.expireTime) - Date.now())
     return `“${key.label}” expires at ${key.expireTime} (in ${wait}).`
   })
 }
@@ -81,7 +81,7 @@ async function change(
     const { client, project } = session
     const key = await client.keys.update(project, await kidOf(session, given), patch)
     session.print(key, () => '')
-    session.say(said(key))
+    session.notify(said(key))
   })
 }
 
@@ -97,7 +97,7 @@ export async function deleteKey(
     if (!key.active) await confirmDeletion(session, key, flags.yes)
     await client.keys.delete(project, key.id)
     session.print({ deleted: key.id }, () => '')
-    session.say(`“${key.label}” (${key.id}) is deleted from project ${project}.`)
+    session.notify(`“${key.label}” (${key.id}) is deleted from project ${project}.`)
   })
 }
 
@@ -107,10 +107,10 @@ async function confirmDeletion(
   yes: boolean | undefined,
 ): Promise<void> {
   await confirm(terminal, {
-    what: `“${key.label}” (${key.id}) will be deleted from project ${project} for good.`,
+    statement: `“${key.label}” (${key.id}) will be deleted from project ${project} for good.`,
     question: 'Delete it?',
     yes,
-    orElse: 'go on',
+    unattended: 'proceed',
   })
 }
 
@@ -118,5 +118,5 @@ async function confirmDeletion(
 function converges({ details: { convergedTime } }: JwtKeyWithDetails): string {
   const wait = Date.parse(convergedTime) - Date.now()
   if (wait <= 0) return 'Every verifier that honours the cache headers knows it.'
-  return `Verifiers that honour the cache headers know it within ${lengthOf(wait)}.`
+  return `Verifiers that honour the cache headers know it within ${formatDuration(wait)}.`
 }

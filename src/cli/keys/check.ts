@@ -3,9 +3,9 @@ import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { examineKey } from '../../intake/index.ts'
 import type { Verdict } from '../../intake/types.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { readOctets } from '../terminal/files.ts'
+import { readBytes } from '../terminal/files.ts'
 import { printResult } from '../terminal/output.ts'
-import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { readAlgorithm } from './files.ts'
 
 /**
@@ -18,7 +18,7 @@ export async function check(
   flags: { algorithm?: string; json?: true },
 ): Promise<void> {
   const algorithm = readAlgorithm(flags.algorithm)
-  const octets = await readOctets(file, terminal)
+  const octets = await readBytes(file, terminal)
   const verdict = examineKey(octets.toString('utf8'), algorithm, createBlocklist())
   printResult(terminal, flags.json, toKeyCheck(verdict), () => text(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
@@ -26,7 +26,7 @@ export async function check(
 
 function text(verdict: Verdict, { stdout, env }: Terminal): string {
   const { key, normalised } = verdict
-  const { green, red } = coloursFor(stdout, env)
+  const { green, red } = colorsFor(stdout, env)
   const lines = [
     verdict.ok ? green('accepted') : red('refused'),
     ...(verdict.ok ? [] : verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)),

@@ -2,8 +2,8 @@ import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { findSecret } from '../../intake/secrets/detector.ts'
 import { didYouMean } from '../../nearest.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { nameOf, readOctets } from '../terminal/files.ts'
-import { shellQuoted } from '../terminal/shell.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
+import { quoteForShell } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { isConvertible, type PublicKeyFile, toPem } from './conversion.ts'
 
@@ -13,7 +13,7 @@ import { isConvertible, type PublicKeyFile, toPem } from './conversion.ts'
  * is refused here, in whatever form: nothing of it goes anywhere.
  */
 export async function readPublicKeyFile(file: string, terminal: Terminal): Promise<PublicKeyFile> {
-  const octets = await readOctets(file, terminal)
+  const octets = await readBytes(file, terminal)
   const text = octets.toString('utf8')
   const binary = octets[0] === 0x30 && !isText(octets)
   // In base64 the same look finds what is private in DER.
@@ -21,7 +21,7 @@ export async function readPublicKeyFile(file: string, terminal: Terminal): Promi
     throw privateKeyFile(file, text)
   }
   if (!isConvertible(text, binary)) return { publicKeyPem: text }
-  return toPem(binary ? octets : text, nameOf(file))
+  return toPem(binary ? octets : text, sourceName(file))
 }
 
 function isText(octets: Buffer): boolean {
@@ -29,7 +29,7 @@ function isText(octets: Buffer): boolean {
 }
 
 function privateKeyFile(file: string, text: string): CommandError {
-  const what = `${nameOf(file)} holds a private key. It was not sent: it has not left this machine.`
+  const what = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
   return new CommandError('refused', what, {
     code: 'private_key',
     hints: [`Give its public half: ${publicHalfCommand(file, text)}`],
@@ -38,7 +38,7 @@ function privateKeyFile(file: string, text: string): CommandError {
 
 /** The command that writes the public half of the private key. */
 function publicHalfCommand(file: string, text: string): string {
-  const quoted = file === '-' ? 'private.pem' : shellQuoted(file)
+  const quoted = file === '-' ? 'private.pem' : quoteForShell(file)
   if (/OPENSSH PRIVATE KEY|PuTTY/.test(text)) return `ssh-keygen -y -f ${quoted} > key.pub`
   if (/^\s*[{[]/.test(text)) {
     return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(process.argv[1])), format: 'jwk'}).export({type: 'spki', format: 'pem'})" ${quoted} > public.pem`

@@ -7,10 +7,11 @@ export async function showJwks(terminal: Terminal, flags: ConnectionFlags): Prom
   await withSession(
     terminal,
     flags,
-    async ({ client, project, print, say }) => {
+    async ({ client, project, print, notify }) => {
       const jwks = await client.jwks.get(project)
       print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
-      if (jwks.keys.length === 0) say(`Project ${project} has no active keys: no token verifies.`)
+      if (jwks.keys.length === 0)
+        notify(`Project ${project} has no active keys: no token verifies.`)
     },
     { access: 'public' },
   )

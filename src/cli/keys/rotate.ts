@@ -4,9 +4,9 @@ import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { shellQuoted } from '../terminal/shell.ts'
+import { quoteForShell } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
-import { durationIn } from '../terminal/times.ts'
+import { parseDurationOption } from '../terminal/times.ts'
 import { examined, register } from './add.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readAlgorithm, readPublicKeyFile } from './files.ts'
@@ -47,14 +47,14 @@ export async function rotateKey(
   file: string,
   flags: KeyRotateFlags,
 ): Promise<void> {
-  const lifetime = durationIn(flags.tokenLifetime, '--token-lifetime') * 1_000
+  const lifetime = parseDurationOption(flags.tokenLifetime, '--token-lifetime') * 1_000
   readAlgorithm(flags.algorithm)
   const key = await readPublicKeyFile(file, terminal)
   await withSession(terminal, flags, async (session) => {
-    if (key.converted !== undefined) session.say(key.converted)
+    if (key.converted !== undefined) session.notify(key.converted)
     const place = await look(session, key)
     if (isDone(session, place, flags)) return
-    const signal = terminal.interruption()
+    const signal = terminal.interruptSignal()
     const rotation = {
       ...(await begin(session, key, place, flags)),
       session,
@@ -89,7 +89,7 @@ function isDone(session: Session, { keys, known }: Place, { old }: KeyRotateFlag
   if (keys.some(({ id }) => id === old.toLowerCase())) return false
   const document = { outcome: 'deleted', kid: known.id, algorithm: known.algorithm, old }
   session.print(document, () => `${known.id}\n`)
-  session.say(`“${known.label}” is registered and the old key is gone: the rotation is done.`)
+  session.notify(`“${known.label}” is registered and the old key is gone: the rotation is done.`)
   return true
 }
 
@@ -110,9 +110,9 @@ async function begin(
       hints: [`pubring key activate ${kid} --project ${project}`],
     })
   }
-  session.say(`1. ${known ? 'Going on with' : 'Registered'} “${next.label}”, kid ${kid}.`)
+  session.notify(`1. ${known ? 'Going on with' : 'Registered'} “${next.label}”, kid ${kid}.`)
   if (next.createTime < old.createTime) {
-    session.say(
+    session.notify(
       `   It is older than “${old.label}”, which it replaces: Ctrl-C if that is not meant.`,
     )
   }
@@ -149,13 +149,13 @@ async function goOn(rotation: Rotation): Promise<Outcome> {
   const { client, project, terminal } = session
   const known = Date.parse(next.details.convergedTime)
   await waitUntil(session, known, '2. Until every verifier knows it', signal)
-  session.say('2. Every verifier that honours the cache headers knows the new key.')
+  session.notify('2. Every verifier that honours the cache headers knows the new key.')
   if (!(await isSwitched(rotation))) return 'switch_signer'
   await switchOff(rotation)
   const { details } = await client.keys.get(project, rotation.old.id)
   const forgotten = Date.parse(details.convergedTime)
   await waitUntil(session, forgotten, '5. Until every verifier has forgotten it', signal)
-  session.say('5. No verifier that honours the cache headers trusts the old key.')
+  session.notify('5. No verifier that honours the cache headers trusts the old key.')
   const asked = isInteractive(terminal) && flags.yes !== true && flags.keep !== true
   const goes = asked ? await ask(terminal, '6. Delete the old key?') : flags.keep !== true
   if (!goes) return 'kept'
@@ -167,7 +167,7 @@ async function goOn(rotation: Rotation): Promise<Outcome> {
 async function isSwitched({ session, next, old, flags, lifetime }: Rotation): Promise<boolean> {
   if (!old.active || isOver(old, session.now() + lifetime)) return true
   if (flags.switched === true) return true
-  session.say(
+  session.notify(
     `3. Now let the signer sign with the new key: ${next.details.jwsAlgorithm}, kid ${next.id}.`,
   )
   if (!isInteractive(session.terminal)) return false
@@ -184,13 +184,13 @@ async function switchOff({ session, old, lifetime, signal }: Rotation): Promise<
   if (!old.active) return
   if (lifetime === 0) {
     await client.keys.update(project, old.id, { active: false })
-    session.say(`4. “${old.label}” is switched off.`)
+    session.notify(`4. “${old.label}” is switched off.`)
     return
   }
   const end = session.now() + lifetime
   const { expireTime = new Date(end).toISOString() } = isOver(old, end) ? old : {}
   if (expireTime !== old.expireTime) await client.keys.update(project, old.id, { expireTime })
-  session.say(`4. “${old.label}” counts until ${expireTime}, for the tokens that it has signed.`)
+  session.notify(`4. “${old.label}” counts until ${expireTime}, for the tokens that it has signed.`)
   await waitUntil(session, Date.parse(expireTime), '4. Until its tokens have expired', signal)
 }
 
@@ -198,12 +198,12 @@ function report(rotation: Rotation, outcome: Outcome, file: string): void {
   const { session, next, old } = rotation
   const document = { outcome, kid: next.id, algorithm: next.algorithm, old: old.id }
   session.print(document, () => `${next.id}\n`)
-  if (outcome === 'deleted') session.say(`6. “${old.label}” is deleted. The rotation is done.`)
+  if (outcome === 'deleted') session.notify(`6. “${old.label}” is deleted. The rotation is done.`)
   if (outcome === 'kept')
-    session.say(`6. “${old.label}” stays in the list, switched off. The rotation is done.`)
+    session.notify(`6. “${old.label}” stays in the list, switched off. The rotation is done.`)
   if (outcome === 'switch_signer') {
     const flags = { ...rotation.flags, switched: true as const }
-    session.say(`   When it does: ${commandToGoOn({ ...rotation, flags }, file)}`)
+    session.notify(`   When it does: ${commandToGoOn({ ...rotation, flags }, file)}`)
   }
 }
 
@@ -213,9 +213,9 @@ function commandToGoOn({ session, old, flags }: Rotation, file: string): string 
   const options = { url, apiKeyFile, profile, project: session.project, tokenLifetime }
   const words = Object.entries(options).flatMap(([name, value]) => {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-    return value === undefined ? [] : [option, shellQuoted(value)]
+    return value === undefined ? [] : [option, quoteForShell(value)]
   })
-  const all = ['pubring key rotate', shellQuoted(file), '--old', old.id, ...words]
+  const all = ['pubring key rotate', quoteForShell(file), '--old', old.id, ...words]
   const switched = flags.switched === true ? ['--switched'] : []
   return [...all, ...switched, ...(flags.keep === true ? ['--keep'] : [])].join(' ')
 }

@@ -3,9 +3,9 @@ import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
-import { type Column, listOf, tableOf } from '../terminal/table.ts'
+import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { moment, relative } from '../terminal/times.ts'
+import { formatRelative, formatTime } from '../terminal/times.ts'
 
 /** Lists the keys of the project: on a terminal as a table, in a pipe as values with tabs. */
 export async function listKeys(
@@ -15,28 +15,28 @@ export async function listKeys(
   await withSession(terminal, flags, async (session) => {
     const { client, project } = session
     const keys = await client.keys.list(project, flags.active === true ? { active: true } : {})
-    session.print(keys, () => tableOf(terminal, columns, keys))
+    session.print(keys, () => formatTable(terminal, columns, keys))
     if (keys.length === 0) {
       const which = flags.active === true ? 'active keys' : 'keys'
-      session.say(`Project ${project} has no ${which}. pubring key add registers one.`)
+      session.notify(`Project ${project} has no ${which}. pubring key add registers one.`)
     }
   })
 }
 
 const columns: readonly Column<JwtKey>[] = [
   { heading: 'KID', value: ({ id }) => id },
-  { heading: 'NAME', value: ({ label }) => label, cut: true },
+  { heading: 'NAME', value: ({ label }) => label, truncate: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
   { heading: 'STATE', value: stateOf },
   {
     heading: 'CREATED',
     value: ({ createTime }) => createTime,
-    shown: (key) => relative(key.createTime),
+    display: (key) => formatRelative(key.createTime),
   },
   {
     heading: 'EXPIRES',
     value: ({ expireTime = '' }) => expireTime,
-    shown: ({ expireTime }) => (expireTime === undefined ? '' : relative(expireTime)),
+    display: ({ expireTime }) => (expireTime === undefined ? '' : formatRelative(expireTime)),
   },
 ]
 
@@ -71,12 +71,12 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['key', `${details.kty} ${size}`.trim()],
     ['thumbprint', details.thumbprint],
     ['SPKI SHA-256', details.spkiSha256],
-    ['created', moment(key.createTime, terminal)],
-    ['updated', moment(key.updateTime, terminal)],
-    ['expires', expireTime === undefined ? undefined : moment(expireTime, terminal)],
-    ['known to all from', moment(details.convergedTime, terminal)],
+    ['created', formatTime(key.createTime, terminal)],
+    ['updated', formatTime(key.updateTime, terminal)],
+    ['expires', expireTime === undefined ? undefined : formatTime(expireTime, terminal)],
+    ['known to all from', formatTime(details.convergedTime, terminal)],
   ]
-  return listOf(terminal, members)
+  return formatMembers(terminal, members)
 }
 
 /** The kid of the key with that kid, or of the only one with that name. */

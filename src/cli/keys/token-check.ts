@@ -3,9 +3,9 @@ import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
-import { nameOf, readOctets } from '../terminal/files.ts'
-import { clean } from '../terminal/output.ts'
-import { coloursFor, type Terminal } from '../terminal/terminal.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
+import { escapeControls } from '../terminal/output.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 export interface TokenCheckFlags extends ConnectionFlags {
   audience?: string
@@ -24,7 +24,7 @@ export async function checkToken(
       'Give it on standard input: pubring token check < token.txt',
     )
   }
-  const token = tokenIn((await readOctets(file, terminal)).toString('utf8'), nameOf(file))
+  const token = tokenIn((await readBytes(file, terminal)).toString('utf8'), sourceName(file))
   const { audience, issuer } = flags
   await withSession(terminal, flags, async ({ client, project, print }) => {
     const report = await client.tokens.check(project, {
@@ -48,10 +48,10 @@ function tokenIn(text: string, name: string): string {
 }
 
 function textOf(report: TokenCheck, { stdout, env }: Terminal): string {
-  const { green, red } = coloursFor(stdout, env)
+  const { green, red } = colorsFor(stdout, env)
   const verdict = report.valid ? green('valid') : `${red('not valid')}: ${report.reason}`
   const steps = report.steps.map(({ step, ok, detail }) => {
-    return `  ${ok ? green('ok    ') : red('FAILED')}  ${step.padEnd(11)}  ${clean(detail)}`
+    return `  ${ok ? green('ok    ') : red('FAILED')}  ${step.padEnd(11)}  ${escapeControls(detail)}`
   })
   return `${[verdict, ...steps].join('\n')}\n`
 }

@@ -9,10 +9,10 @@ import type { Jwk } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { nameOf, readOctets } from '../terminal/files.ts'
+import { readBytes, sourceName } from '../terminal/files.ts'
 import { printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { durationIn } from '../terminal/times.ts'
+import { parseDurationOption } from '../terminal/times.ts'
 import { readAlgorithm } from './files.ts'
 
 export interface TokenSampleFlags extends ConnectionFlags {
@@ -30,10 +30,10 @@ export async function sampleToken(
   file: string,
   flags: TokenSampleFlags,
 ): Promise<void> {
-  const lifetime = durationIn(flags.lifetime, '--lifetime')
+  const lifetime = parseDurationOption(flags.lifetime, '--lifetime')
   const wanted = readAlgorithm(flags.algorithm)
-  const text = (await readOctets(file, terminal)).toString('utf8')
-  const key = readPrivateKey(text, nameOf(file))
+  const text = (await readBytes(file, terminal)).toString('utf8')
+  const key = readPrivateKey(text, sourceName(file))
   const published = flags.kid === undefined ? await publishedAs(terminal, key, flags) : undefined
   const kid = flags.kid ?? published?.kid ?? ''
   const alg = (wanted === 'RSA' ? 'RS256' : wanted) ?? published?.alg ?? usualAlgorithm(key)

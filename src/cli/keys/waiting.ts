@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Session } from '../connection/session.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
-import { lengthOf } from '../terminal/times.ts'
+import { formatDuration } from '../terminal/times.ts'
 
 /** Milliseconds between two updates of the progress bar. */
 const frameMs = 200
@@ -24,12 +24,14 @@ export async function waitUntil(
   const { stderr, quiet } = session.terminal
   const hasBar = stderr.isTTY === true && !quiet
   if (!hasBar) {
-    session.say(`${label}: waiting ${lengthOf(total)}, until ${new Date(time).toISOString()}.`)
+    session.notify(
+      `${label}: waiting ${formatDuration(total)}, until ${new Date(time).toISOString()}.`,
+    )
   }
   const bar = createProgressBar(session.terminal, '{remaining}')
   try {
     for (let left = total; left > 0; left = time - session.now()) {
-      bar.show(label, total - left, total, `${lengthOf(left)} left`)
+      bar.show(label, total - left, total, `${formatDuration(left)} left`)
       await delay(Math.min(left, hasBar ? frameMs : maxTimerMs), undefined, { signal })
     }
   } finally {

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
-import { complain } from '../terminal/output.ts'
+import { writeError } from '../terminal/output.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'
 import { endMessage, whenTold } from './shutdown.ts'
 import { announce, announceLoss } from './welcome.ts'
@@ -92,10 +92,10 @@ function superviseCrew({ workers: size, shutdownGrace }: Config, outcomes: Outco
   async function replace(what: string): Promise<void> {
     // As long as one serves, be it from memory, there is something to lose by giving up.
     if (failures >= maxFailures && listeningSince.size === 0) {
-      complain(`pubring: ${what}, as those before it did, right after its start: giving up.\n`)
+      writeError(`pubring: ${what}, as those before it did, right after its start: giving up.\n`)
       return end(1)
     }
-    complain(`pubring: ${what}; starting another.\n`)
+    writeError(`pubring: ${what}; starting another.\n`)
     if (failures > 0) await delay(Math.min(longestPause, 100 * 2 ** failures))
     if (exitCode === undefined) cluster.fork()
   }

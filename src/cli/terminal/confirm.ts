@@ -4,25 +4,25 @@ import { isInteractive, type Terminal } from './terminal.ts'
 /** What a person is asked before something that is hard to take back. */
 export interface Question {
   /** What is so, or what will be. */
-  what: string
+  statement: string
   question: string
   /** `--yes` was given. */
   yes: boolean | undefined
   /** Where nobody can be asked: whether it wants `--yes` then, or goes on. */
-  orElse: 'refuse' | 'go on'
+  unattended: 'refuse' | 'proceed'
 }
 
 /** Throws where the answer is no, and where there can be none but must be one. */
 export async function confirm(
   terminal: Terminal,
-  { what, question, yes, orElse }: Question,
+  { statement, question, yes, unattended }: Question,
 ): Promise<void> {
   if (yes === true) return
   if (!isInteractive(terminal)) {
-    if (orElse === 'go on') return
-    throw usageError(what, 'Repeat it with --yes if that is meant. Nothing was changed.')
+    if (unattended === 'proceed') return
+    throw usageError(statement, 'Repeat it with --yes if that is meant. Nothing was changed.')
   }
-  if (!(await ask(terminal, `${what} ${question}`))) {
+  if (!(await ask(terminal, `${statement} ${question}`))) {
     throw new CommandError('failed', 'Nothing was changed.', { code: 'declined' })
   }
 }

@@ -1,8 +1,8 @@
 import { SettingError } from '../../config/setting.ts'
 import { errorTable, PubringError } from '../../errors.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
-import { clean, complain } from './output.ts'
-import { coloursFor, type Terminal } from './terminal.ts'
+import { escapeControls, writeError } from './output.ts'
+import { colorsFor, type Terminal } from './terminal.ts'
 
 /** What a failure says beyond its sentence. */
 export interface FailureDetails {
@@ -42,7 +42,7 @@ export function reportFailure(error: unknown, terminal: Terminal): number {
   const { code: exitCode } = exitCodes[failure.kind]
   // A signal that has ended the command says with which code.
   const code = failure.kind === 'interrupted' ? terminal.exitCode || exitCode : exitCode
-  complain(terminal.quiet ? asJson(failure, code) : asText(failure, terminal), terminal.stderr)
+  writeError(terminal.quiet ? asJson(failure, code) : asText(failure, terminal), terminal.stderr)
   return code
 }
 
@@ -62,9 +62,9 @@ function failureOf(error: unknown): CommandError {
 }
 
 function asText({ message, hints }: CommandError, { stderr, env }: Terminal): string {
-  const colours = coloursFor(stderr, env)
-  const lines = [`${colours.red('pubring:')} ${clean(message)}`]
-  for (const hint of hints) lines.push(`${colours.cyan('hint:')} ${clean(hint)}`)
+  const colours = colorsFor(stderr, env)
+  const lines = [`${colours.red('pubring:')} ${escapeControls(message)}`]
+  for (const hint of hints) lines.push(`${colours.cyan('hint:')} ${escapeControls(hint)}`)
   return `${lines.join('\n')}\n`
 }
 

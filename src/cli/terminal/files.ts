@@ -3,25 +3,26 @@ import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { didYouMean } from '../../nearest.ts'
 import { type CommandError, usageError } from './failures.ts'
-import { say } from './output.ts'
+import { notify } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 /** Octets that are read of a file or of standard input at most. */
 const mostOctets = 8 * 1024 * 1024
 
 /** The octets of the file; `-` is standard input. Throws a usage error where it cannot be read. */
-export async function readOctets(
+export async function readBytes(
   file: string,
   terminal: Terminal,
   most = mostOctets,
 ): Promise<Buffer> {
   const octets = file === '-' ? await readInput(terminal, most) : readFile(file)
-  if (octets.length > most) throw usageError(`${nameOf(file)} is too large to be what is wanted.`)
+  if (octets.length > most)
+    throw usageError(`${sourceName(file)} is too large to be what is wanted.`)
   return octets
 }
 
 /** For messages. */
-export function nameOf(file: string): string {
+export function sourceName(file: string): string {
   return file === '-' ? 'Standard input' : file
 }
 
@@ -51,7 +52,7 @@ function near(file: string): string {
 }
 
 async function readInput(terminal: Terminal, most: number): Promise<Buffer> {
-  if (terminal.stdin.isTTY === true) say(terminal, 'Reading standard input; Ctrl-D ends it.')
+  if (terminal.stdin.isTTY === true) notify(terminal, 'Reading standard input; Ctrl-D ends it.')
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of terminal.stdin as Readable) {

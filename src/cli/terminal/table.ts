@@ -1,6 +1,6 @@
 import truncatedWidth from 'fast-string-truncated-width'
-import { clean } from './output.ts'
-import { coloursFor, type Terminal, widthOf } from './terminal.ts'
+import { escapeControls } from './output.ts'
+import { colorsFor, columnsOf, type Terminal } from './terminal.ts'
 
 /** One column: on a terminal its heading is shown, and it gives way where the lines are too long. */
 export interface Column<Row> {
@@ -8,9 +8,9 @@ export interface Column<Row> {
   /** As it stands in a pipe: whole, and the same in every release. */
   value(row: Row): string
   /** On a terminal, where a person reads it otherwise. */
-  shown?(row: Row): string
+  display?(row: Row): string
   /** May be cut on a terminal. */
-  cut?: true
+  truncate?: true
 }
 
 const gap = '  '
@@ -20,24 +20,24 @@ const leastWidth = 6
  * Rows as a person reads them on a terminal: aligned, under headings, cut to its width, without
  * columns that are empty. In a pipe: values with tabs between them, whole, and without headings.
  */
-export function tableOf<Row>(
+export function formatTable<Row>(
   terminal: Terminal,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
 ): string {
-  const width = widthOf(terminal.stdout)
+  const width = columnsOf(terminal.stdout)
   if (width === undefined) {
     return rows
-      .map((row) => `${columns.map(({ value }) => clean(value(row))).join('\t')}\n`)
+      .map((row) => `${columns.map(({ value }) => escapeControls(value(row))).join('\t')}\n`)
       .join('')
   }
   const cells = columns.map((column) => {
-    const { heading, value, shown = value } = column
-    return { ...column, texts: [heading, ...rows.map((row) => clean(shown(row)))] }
+    const { heading, value, display = value } = column
+    return { ...column, texts: [heading, ...rows.map((row) => escapeControls(display(row)))] }
   })
   const filled = cells.filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
   const widths = widthsOf(filled, width)
-  const { bold } = coloursFor(terminal.stdout, terminal.env)
+  const { bold } = colorsFor(terminal.stdout, terminal.env)
   const lines = [...Array(filled.length === 0 ? 0 : rows.length + 1).keys()].map((at) => {
     const line = filled.map(({ texts }) => texts[at] ?? '')
     return lineOf(line, widths, at === 0 ? bold : (text) => text)
@@ -81,17 +81,17 @@ function cutText(text: string, width: number): string {
 }
 
 /** Members of one thing: aligned on a terminal, with a tab between name and value in a pipe. */
-export function listOf(
+export function formatMembers(
   terminal: Terminal,
   members: readonly [string, string | undefined][],
 ): string {
   const given = members.filter(([, value]) => value !== undefined)
-  if (widthOf(terminal.stdout) === undefined) {
-    return given.map(([name, value]) => `${name}\t${clean(value ?? '')}\n`).join('')
+  if (columnsOf(terminal.stdout) === undefined) {
+    return given.map(([name, value]) => `${name}\t${escapeControls(value ?? '')}\n`).join('')
   }
-  const { bold } = coloursFor(terminal.stdout, terminal.env)
+  const { bold } = colorsFor(terminal.stdout, terminal.env)
   const widest = Math.max(...given.map(([name]) => name.length))
   const line = ([name, value]: [string, string | undefined]) =>
-    `${bold(name.padEnd(widest))}${gap}${clean(value ?? '')}\n`
+    `${bold(name.padEnd(widest))}${gap}${escapeControls(value ?? '')}\n`
   return given.map(line).join('')
 }

@@ -16,7 +16,7 @@ export interface Terminal {
   /** With `--json`: nothing is said on stderr but what went wrong, which is a document then. */
   quiet: boolean
   /** From the first call on Ctrl-C and SIGTERM end no process: they abort this signal. */
-  interruption(): AbortSignal
+  interruptSignal(): AbortSignal
 }
 
 /** What a shell answers for a process that the signal ended. */
@@ -35,7 +35,7 @@ export function processTerminal(): Terminal {
     stderr: process.stderr,
     exitCode: 0,
     quiet: false,
-    interruption() {
+    interruptSignal() {
       controller ??= abortedBySignals((code) => {
         terminal.exitCode = code
       })
@@ -58,13 +58,13 @@ function abortedBySignals(told: (code: number) => void): AbortController {
 }
 
 /** Colours where the stream is a terminal that shows them and NO_COLOR is not set (no-color.org). */
-export function coloursFor(stream: { isTTY?: boolean }, env: Environment) {
+export function colorsFor(stream: { isTTY?: boolean }, env: Environment) {
   const wanted = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
   return picocolors.createColors(wanted)
 }
 
 /** Columns of the terminal; undefined where the stream is none. */
-export function widthOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }) {
+export function columnsOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }) {
   return isTTY === true ? (columns ?? 80) : undefined
 }
 

@@ -17,7 +17,7 @@ function readDuration(text: string): number | undefined {
 }
 
 /** Seconds, from `0`, `90s`, `5m` or `1h`. Throws a usage error that names the option. */
-export function durationIn(text: string, option: string): number {
+export function parseDurationOption(text: string, option: string): number {
   const time = text.trim() === '0' ? 0 : readDuration(text)
   if (time === undefined) {
     throw usageError(`${option} must be a time such as 90s, 5m, 1h or 30d.`)
@@ -29,7 +29,7 @@ export function durationIn(text: string, option: string): number {
  * A moment, from a time from now on (`90d`), a day (`2027-01-31`: its beginning, in UTC) or RFC 3339.
  * Throws a usage error that names the option.
  */
-export function momentIn(text: string, option: string): string {
+export function parseTimeOption(text: string, option: string): string {
   const given = text.trim()
   const duration = readDuration(given)
   const time = duration === undefined ? readMoment(given) : Date.now() + duration
@@ -57,7 +57,7 @@ const steps: readonly [string, number, number][] = [
 ]
 
 /** How long a time is, in a unit of which there are at least two, years at least ten: `3 d`. */
-export function lengthOf(
+export function formatDuration(
   milliseconds: number,
   round: (value: number) => number = Math.ceil,
 ): string {
@@ -66,13 +66,15 @@ export function lengthOf(
 }
 
 /** A moment as a person reads it in a list: `3 d ago`, `in 2 h`. */
-export function relative(time: string, now = Date.now()): string {
+export function formatRelative(time: string, now = Date.now()): string {
   const distance = Date.parse(time) - now
   if (Math.abs(distance) < 1_000) return 'now'
-  return distance < 0 ? `${lengthOf(-distance, Math.floor)} ago` : `in ${lengthOf(distance)}`
+  return distance < 0
+    ? `${formatDuration(-distance, Math.floor)} ago`
+    : `in ${formatDuration(distance)}`
 }
 
 /** A moment in full, with how far it is away where a person reads it. */
-export function moment(time: string, { stdout }: Terminal): string {
-  return stdout.isTTY === true ? `${time} (${relative(time)})` : time
+export function formatTime(time: string, { stdout }: Terminal): string {
+  return stdout.isTTY === true ? `${time} (${formatRelative(time)})` : time
 }

@@ -6,7 +6,7 @@ import { isoTime, parseTimeMs } from '../../../core/times.ts'
 import { didYouMean } from '../../../nearest.ts'
 import { materialOf } from '../../keys/material.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
-import { nameOf, readOctets } from '../../terminal/files.ts'
+import { readBytes, sourceName } from '../../terminal/files.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { privateEntry, privateKeyCode } from './entry.ts'
 
@@ -31,18 +31,18 @@ const members = ['name', 'algorithm', 'publicKeyPem', 'file', 'active', 'expireT
 
 /** Reads a declaration. Throws a usage error that names the key at fault; nothing was sent then. */
 export async function readDeclaration(file: string, terminal: Terminal): Promise<Declaration> {
-  const text = (await readOctets(file, terminal)).toString('utf8')
-  const document = parsed(text, nameOf(file))
-  refuseUnknown(document, ['project', 'keys'], nameOf(file))
+  const text = (await readBytes(file, terminal)).toString('utf8')
+  const document = parsed(text, sourceName(file))
+  refuseUnknown(document, ['project', 'keys'], sourceName(file))
   const { project, keys } = document
-  if (!Array.isArray(keys)) throw usageError(`${nameOf(file)} must have a list keys.`)
+  if (!Array.isArray(keys)) throw usageError(`${sourceName(file)} must have a list keys.`)
   if (project !== undefined && typeof project !== 'string') {
-    throw usageError(`project in ${nameOf(file)} must be the id or the name of a project.`)
+    throw usageError(`project in ${sourceName(file)} must be the id or the name of a project.`)
   }
   const folder = file === '-' ? '.' : dirname(file)
   return {
     ...(project === undefined ? {} : { project }),
-    keys: keys.map((key, index) => readKey(key, `${nameOf(file)}, key ${index + 1}`, folder)),
+    keys: keys.map((key, index) => readKey(key, `${sourceName(file)}, key ${index + 1}`, folder)),
   }
 }
 

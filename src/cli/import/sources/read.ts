@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { recogniseWrongKind } from '../../../intake/wrong-kind.ts'
 import { toPem } from '../../keys/conversion.ts'
 import { type CommandError, usageError } from '../../terminal/failures.ts'
-import { nameOf, readOctets } from '../../terminal/files.ts'
-import { say } from '../../terminal/output.ts'
+import { readBytes, sourceName } from '../../terminal/files.ts'
+import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
 import { endings, privateEntry, type SourceProject, stem } from './entry.ts'
@@ -39,7 +39,7 @@ export async function readSource(
   if (taken.length === 0) throw usageError(`The folder ${source} has no files with keys in it.`)
   const ignored = names.length - taken.length
   if (ignored > 0)
-    say(terminal, `Files in ${source} that are left out by their endings: ${ignored}.`)
+    notify(terminal, `Files in ${source} that are left out by their endings: ${ignored}.`)
   const found: SourceProject[] = []
   for (const name of taken) found.push(...(await readFile(join(source, name), terminal)))
   return merged(found)
@@ -50,7 +50,7 @@ function isFolder(source: string): boolean {
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<SourceProject[]> {
-  return readContent(await readOctets(file, terminal, mostOctets), nameOf(file))
+  return readContent(await readBytes(file, terminal, mostOctets), sourceName(file))
 }
 
 /** Keys that belong to no project in particular belong together. */
