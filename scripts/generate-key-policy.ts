@@ -101,7 +101,7 @@ function describeRule(code: string, rule: IntakeRule): string {
 
 ${rule.title}. Rule ${rule.rule}, answered as \`${rule.problem}\`.
 
-- **Refused:** ${rule.refused}
+- **Refused:** ${rule.rejects}
 - **Why:** ${rule.why}${sources}
 `
 }

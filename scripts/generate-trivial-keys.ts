@@ -4,20 +4,20 @@
  *
  *   node scripts/generate-trivial-keys.ts
  *
- * A record is the first 8 octets of SHA-256 over the minimal octets of x (EC) or the raw octets of
+ * A record is the first 8 bytes of SHA-256 over the minimal bytes of x (EC) or the raw bytes of
  * the key (Ed25519, ML-DSA); the records are sorted.
  */
 import { createECDH, createHash, createPrivateKey, createPublicKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
-import { fixedOctets, minimalOctets, toNumber } from '../src/intake/encoding/bytes.ts'
+import { fixedBytes, minimalBytes, toBigInt } from '../src/intake/encoding/bytes.ts'
 import { encode, encodeInteger, tag } from '../src/intake/encoding/der.ts'
+import { encodeOid } from '../src/intake/encoding/der-writer.ts'
 import { oid } from '../src/intake/encoding/oids.ts'
-import { encodeOid } from '../src/intake/encoding/spki-writer.ts'
 import { type Curve, p256, p384, p521, secp256k1 } from '../src/intake/kinds/curves.ts'
 import { add, basePoint, encodePoint } from '../src/intake/kinds/edwards.ts'
 import { mlDsaSets } from '../src/intake/kinds/ml-dsa-sets.ts'
 
-const RECORD_OCTETS = 8
+const RECORD_BYTES = 8
 const MULTIPLES = 1024
 const target = new URL('../src/intake/blocklists/trivial-keys.bin', import.meta.url)
 
@@ -28,9 +28,9 @@ const platformCurves: readonly { curve: Curve; name: string }[] = [
   { curve: secp256k1, name: 'secp256k1' },
 ]
 
-/** Strings of octets that stand for secrets: one repeated octet, and counting up from 0 or 1. */
+/** Strings of bytes that stand for secrets: one repeated byte, and counting up from 0 or 1. */
 function* patterns(length: number): Generator<Uint8Array> {
-  for (let octet = 0; octet < 256; octet += 1) yield new Uint8Array(length).fill(octet)
+  for (let byte = 0; byte < 256; byte += 1) yield new Uint8Array(length).fill(byte)
   for (const first of [0, 1]) yield Uint8Array.from({ length }, (_, index) => first + index)
 }
 
@@ -38,20 +38,20 @@ function* patterns(length: number): Generator<Uint8Array> {
 export function* trivialScalars(curve: Curve): Generator<bigint> {
   for (let scalar = 1n; scalar <= MULTIPLES; scalar += 1n) yield scalar
   for (const length of new Set([curve.size, 32, curve.size - 1])) {
-    for (const octets of patterns(length)) {
-      const scalar = toNumber(octets) % curve.n
+    for (const bytes of patterns(length)) {
+      const scalar = toBigInt(bytes) % curve.n
       if (scalar > 0n) yield scalar
     }
   }
 }
 
-/** The minimal octets of x of the public keys of trivial scalars. */
+/** The minimal bytes of x of the public keys of trivial scalars. */
 export function* trivialEcMaterials(): Generator<Uint8Array> {
   for (const { curve, name } of platformCurves) {
     const pair = createECDH(name)
     for (const scalar of trivialScalars(curve)) {
-      pair.setPrivateKey(Buffer.from(fixedOctets(scalar, curve.size)))
-      yield minimalOctets(toNumber(pair.getPublicKey().subarray(1, 1 + curve.size)))
+      pair.setPrivateKey(Buffer.from(fixedBytes(scalar, curve.size)))
+      yield minimalBytes(toBigInt(pair.getPublicKey().subarray(1, 1 + curve.size)))
     }
   }
 }
@@ -63,19 +63,19 @@ export function* trivialEd25519Materials(): Generator<Uint8Array> {
   }
   let point = basePoint
   for (let multiple = 1; multiple <= MULTIPLES; multiple += 1) {
-    const octets = encodePoint(point)
-    yield octets
-    yield Uint8Array.from(octets, (octet, index) => (index === 31 ? octet ^ 0x80 : octet))
+    const bytes = encodePoint(point)
+    yield bytes
+    yield Uint8Array.from(bytes, (byte, index) => (index === 31 ? byte ^ 0x80 : byte))
     point = add(point, basePoint)
   }
 }
 
-/** Patterns, and seeds whose one non-zero octet is the first or the last. */
+/** Patterns, and seeds whose one non-zero byte is the first or the last. */
 export function* trivialEd25519Seeds(): Generator<Uint8Array> {
   yield* patterns(32)
-  for (let octet = 1; octet < 256; octet += 1) {
+  for (let byte = 1; byte < 256; byte += 1) {
     for (const place of [0, 31]) {
-      yield Uint8Array.from({ length: 32 }, (_, index) => (index === place ? octet : 0))
+      yield Uint8Array.from({ length: 32 }, (_, index) => (index === place ? byte : 0))
     }
   }
 }
@@ -101,7 +101,7 @@ export function recordOf(material: Uint8Array): string {
   return createHash('sha256')
     .update(material)
     .digest('hex')
-    .slice(0, 2 * RECORD_OCTETS)
+    .slice(0, 2 * RECORD_BYTES)
 }
 
 function writeTable(): void {

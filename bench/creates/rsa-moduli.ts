@@ -1,8 +1,8 @@
 import { generatePrime } from 'node:crypto'
-import { minimalOctets } from '../../src/intake/encoding/bytes.ts'
+import { minimalBytes } from '../../src/intake/encoding/bytes.ts'
 import { encode, encodeBitString, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
+import { encodeOid } from '../../src/intake/encoding/der-writer.ts'
 import { writePem } from '../../src/intake/encoding/pem.ts'
-import { encodeOid } from '../../src/intake/encoding/spki-writer.ts'
 
 function makePrime(bits: number): Promise<bigint> {
   return new Promise((resolve, reject) => {
@@ -30,7 +30,7 @@ export async function rsaGroups(bits: number, primeCount: number): Promise<strin
 function publicPem(n: bigint): string {
   const numbers = encode(
     tag.sequence,
-    encodeInteger(minimalOctets(n)),
+    encodeInteger(minimalBytes(n)),
     encodeInteger(Uint8Array.of(1, 0, 1)),
   )
   const algorithm = encode(

@@ -1,6 +1,6 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import type { BulkIntake } from '../intake/threads/bulk.ts'
-import type { Exposed, Verdict } from '../intake/types.ts'
+import type { ExposedKey, Verdict } from '../intake/types.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type {
@@ -54,7 +54,7 @@ export interface Store {
    * Whether a private half was ever submitted: then `key.create`, which asks for itself, takes the
    * public one into no project. Keys that were there before stay; they are reported as compromised.
    */
-  isBlocked(material: Exposed): Promise<boolean>
+  isBlocked(material: ExposedKey): Promise<boolean>
   /** What is needed to compare the project's RSA keys with others. */
   rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Where the keys with this material are, in all projects, whatever their state. */

@@ -1,6 +1,6 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
-import type { Normalisation, PublicJwk } from '../intake/types.ts'
+import type { PublicJwk, Repair } from '../intake/types.ts'
 
 /** A project as the store keeps it. Times are ISO 8601 UTC with milliseconds, here and below. */
 export interface ProjectRecord {
@@ -49,7 +49,7 @@ export interface KeyRecord {
   thumbprint: string
   spkiSha256: string
   materialSha256: string
-  normalised: Normalisation[]
+  normalised: Repair[]
 }
 
 /** An API key as the store keeps it: the digest, never the secret. */

@@ -1,6 +1,6 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import { fault } from './fault.ts'
-import type { RecognisedKey } from './recognised.ts'
+import type { ParsedKey } from './parsed-key.ts'
 import type { Fault } from './types.ts'
 
 /** The JWS algorithm of each value of `algorithm` (RFC 7518 section 3.1, RFC 9864, RFC 9964). */
@@ -38,7 +38,7 @@ export function jwsAlgorithmOf(algorithm: Algorithm): JwsAlgorithm {
 }
 
 /** Refuses an algorithm that the key cannot verify (RFC 8725 section 3.1). */
-export function checkAlgorithm(key: RecognisedKey, algorithm: Algorithm | undefined): Fault[] {
+export function checkAlgorithm(key: ParsedKey, algorithm: Algorithm | undefined): Fault[] {
   if (algorithm === undefined || key.algorithms.includes(algorithm)) return []
   if (key.algorithms.length === 0) return []
   const fitting = key.algorithms.join(', ')

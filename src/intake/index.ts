@@ -1,19 +1,19 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import { checkAlgorithm, jwsAlgorithmOf } from './algorithms.ts'
 import type { Blocklist } from './blocklists/blocklist.ts'
-import { deriveExposed } from './blocklists/exposed.ts'
-import { minimalOctets, toNumber } from './encoding/bytes.ts'
+import { crossCheck } from './cross-check.ts'
+import { minimalBytes, toBigInt } from './encoding/bytes.ts'
 import { DerError } from './encoding/der.ts'
 import { sha256Hex, thumbprintOf } from './encoding/jwk.ts'
 import { type Pem, readPem, writePem } from './encoding/pem.ts'
-import { examineDer } from './encoding/spki.ts'
 import { checkCharacters, isBlank, MAX_TEXT_LENGTH } from './encoding/text.ts'
+import { deriveExposedKey } from './exposed/derive.ts'
 import { fault } from './fault.ts'
-import type { Examination, RecognisedKey } from './recognised.ts'
-import { requireSecondOpinion } from './second-opinion.ts'
-import { findSecret, hasSecretMarkAnywhere, type SecretFinding } from './secrets/detector.ts'
-import type { Fault, KeyDescription, Normalisation, Refused, Verdict } from './types.ts'
-import { recogniseWrongKind } from './wrong-kind.ts'
+import { examineDer } from './kinds/spki.ts'
+import type { Examination, ParsedKey } from './parsed-key.ts'
+import { findSecret, hasSecretMarker, type SecretFinding } from './secrets/detector.ts'
+import type { Fault, KeyDescription, Rejected, Repair, Verdict } from './types.ts'
+import { detectWrongKind } from './wrong-kind.ts'
 
 /**
  * Examines the text of one public key: reads it with our own strict readers, checks its numbers,
@@ -32,7 +32,7 @@ export function examineKey(
 ): Verdict {
   const step = readText(text, maxLength)
   if ('refused' in step) return step.refused
-  if ('secret' in step) return refusePrivateKey(deriveExposed(step.secret))
+  if ('secret' in step) return refusePrivateKey(deriveExposedKey(step.secret))
   return examinePem(step.pem, step.normalised, algorithm, blocklist)
 }
 
@@ -51,29 +51,29 @@ export function examineCheaply(
   }
   const step = readText(text, maxLength)
   if ('refused' in step) return step.refused
-  if ('secret' in step || step.pem.der.length > MAX_CHEAP_OCTETS) return undefined
+  if ('secret' in step || step.pem.der.length > MAX_CHEAP_BYTES) return undefined
   return examinePem(step.pem, step.normalised, algorithm, blocklist)
 }
 
 /** A P-521 key in PEM has 268 characters; indented or with CRLF some more. */
 const MAX_CHEAP_LENGTH = 400
-/** A P-521 SPKI has 158 octets, the shortest RSA key whose numbers are examined more. */
-const MAX_CHEAP_OCTETS = 160
+/** A P-521 SPKI has 158 bytes, the shortest RSA key whose numbers are examined more. */
+const MAX_CHEAP_BYTES = 160
 
 const missing =
   'publicKeyPem is empty. Send the public key as PEM: openssl pkey -in private.pem -pubout prints it.'
 
 type Step =
-  | { refused: Refused }
+  | { refused: Rejected }
   | { secret: SecretFinding }
-  | { pem: Pem; normalised: ReadonlySet<Normalisation> }
+  | { pem: Pem; normalised: ReadonlySet<Repair> }
 
 function readText(text: string, maxLength: number): Step {
   if (text.length > maxLength) return { refused: refuseLargeText(text, maxLength) }
   if (isBlank(text)) return refuse([fault('key_missing', missing)])
   const secret = findSecret(text)
   if (secret !== undefined) return { secret }
-  const wrongKind = recogniseWrongKind(text)
+  const wrongKind = detectWrongKind(text)
   if (wrongKind !== undefined) return refuse([wrongKind])
   const characters = checkCharacters(text)
   if (characters.length > 0) return refuse(characters)
@@ -81,23 +81,23 @@ function readText(text: string, maxLength: number): Step {
   return pem === undefined ? refuse(faults, normalised) : { pem, normalised }
 }
 
-function refuse(faults: Fault[], normalised?: ReadonlySet<Normalisation>): { refused: Refused } {
+function refuse(faults: Fault[], normalised?: ReadonlySet<Repair>): { refused: Rejected } {
   return { refused: refusal(faults, [...(normalised ?? [])]) }
 }
 
-function refusal(faults: Fault[], normalised: Normalisation[], key?: KeyDescription): Refused {
+function refusal(faults: Fault[], normalised: Repair[], key?: KeyDescription): Rejected {
   const [first, ...others] = faults
   if (first === undefined) throw new Error('a refusal without a fault')
   return { ok: false, faults: [first, ...others], normalised, ...(key && { key }) }
 }
 
-function refuseLargeText(text: string, maxLength: number): Refused {
-  if (hasSecretMarkAnywhere(text)) return refusePrivateKey(undefined)
+function refuseLargeText(text: string, maxLength: number): Rejected {
+  if (hasSecretMarker(text)) return refusePrivateKey(undefined)
   const detail = `The key text has ${text.length} characters; at most ${maxLength} are read. A public key is at most 4 KB: send the key alone.`
   return refusal([fault('key_too_large', detail)], [])
 }
 
-function refusePrivateKey(exposed: Refused['exposed']): Refused {
+function refusePrivateKey(exposed: Rejected['exposed']): Rejected {
   const detail =
     'This contains a private key. It was not stored. Treat that key as compromised: make a new pair and send only the public part (openssl pkey -in key.pem -pubout).'
   const refused = refusal([fault('private_key_submitted', detail)], [])
@@ -106,7 +106,7 @@ function refusePrivateKey(exposed: Refused['exposed']): Refused {
 
 function examinePem(
   pem: Pem,
-  repairs: ReadonlySet<Normalisation>,
+  repairs: ReadonlySet<Repair>,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
 ): Verdict {
@@ -115,7 +115,7 @@ function examinePem(
   const normalised = [...repairs, ...(examination.normalised ?? [])]
   const faults = [...examination.faults]
   if (key !== undefined) {
-    if (faults.length === 0) requireSecondOpinion(key)
+    if (faults.length === 0) crossCheck(key)
     faults.push(...checkBlocklist(key, blocklist), ...checkAlgorithm(key, algorithm))
   }
   if (key === undefined || faults.length > 0) {
@@ -134,11 +134,7 @@ function examine(pem: Pem): Examination {
   }
 }
 
-function accept(
-  key: RecognisedKey,
-  algorithm: Algorithm | undefined,
-  normalised: Normalisation[],
-): Verdict {
+function accept(key: ParsedKey, algorithm: Algorithm | undefined, normalised: Repair[]): Verdict {
   const pinned = algorithm ?? key.algorithms[0]
   if (pinned === undefined) throw new Error(`no algorithm fits a key of the kind ${key.name}`)
   return {
@@ -155,7 +151,7 @@ function accept(
   }
 }
 
-function describe(key: RecognisedKey): KeyDescription {
+function describe(key: ParsedKey): KeyDescription {
   return {
     kty: key.jwk.kty,
     ...(key.bits !== undefined && { bits: key.bits }),
@@ -166,10 +162,10 @@ function describe(key: RecognisedKey): KeyDescription {
   }
 }
 
-/** Block lists hash Edwards keys without their leading zero octets, so both hashes are asked. */
-function checkBlocklist({ material }: RecognisedKey, blocklist: Blocklist): Fault[] {
-  const forms = material[0] === 0 ? [material, minimalOctets(toNumber(material))] : [material]
-  if (!forms.some((octets) => blocklist.has(sha256Hex(octets)))) return []
+/** Block lists hash Edwards keys without their leading zero bytes, so both hashes are asked. */
+function checkBlocklist({ material }: ParsedKey, blocklist: Blocklist): Fault[] {
+  const forms = material[0] === 0 ? [material, minimalBytes(toBigInt(material))] : [material]
+  if (!forms.some((bytes) => blocklist.has(sha256Hex(bytes)))) return []
   const detail =
     'The private key of this public key is published or was exposed; anyone can sign with it. Make a new pair, and use no key from documentation or examples.'
   return [fault('key_known_compromised', detail)]

@@ -36,8 +36,8 @@ export interface PublicKey extends KeyDescription {
   publicKeyPem: string
   jwk: PublicJwk
   /**
-   * SHA-256, lower-case hex, over the number that makes the key: the minimal big-endian octets of
-   * n (RSA) or x (EC), the raw octets (Ed25519, ML-DSA). Two keys that share it share a secret.
+   * SHA-256, lower-case hex, over the number that makes the key: the minimal big-endian bytes of
+   * n (RSA) or x (EC), the raw bytes (Ed25519, ML-DSA). Two keys that share it share a secret.
    */
   materialSha256: string
 }
@@ -46,7 +46,7 @@ export interface PublicKey extends KeyDescription {
  * A lossless repair of the text, by name; `pkcs1`, `compressed_point` and `pss_parameters` (written
  * with their defaults left out) are re-encodings.
  */
-export type Normalisation =
+export type Repair =
   | 'bom'
   | 'line_breaks'
   | 'white_space'
@@ -62,25 +62,25 @@ export interface Accepted {
   key: PublicKey
   /** The JWS algorithm that the key is pinned to (`RSA` is RS256). */
   jwsAlgorithm: JwsAlgorithm
-  normalised: Normalisation[]
+  normalised: Repair[]
   warnings: Fault[]
 }
 
-export interface Refused {
+export interface Rejected {
   ok: false
   /** Every independent fault; the first is the one that decides the error. */
   faults: [Fault, ...Fault[]]
-  normalised: Normalisation[]
+  normalised: Repair[]
   /** Present once the SPKI could be read. */
   key?: KeyDescription
   /**
    * Set where the text held a private key (`private_key_submitted`) whose public half could be
    * derived: its hashes. Nothing else of the text survives the call.
    */
-  exposed?: Exposed
+  exposed?: ExposedKey
 }
 
 /** The hashes of a public key whose private half was submitted, as in `PublicKey`. */
-export type Exposed = Pick<PublicKey, 'thumbprint' | 'materialSha256'>
+export type ExposedKey = Pick<PublicKey, 'thumbprint' | 'materialSha256'>
 
-export type Verdict = Accepted | Refused
+export type Verdict = Accepted | Rejected

@@ -9,7 +9,7 @@ const sshStart =
 const sshBlob = /^AAAA[A-Z][A-Za-z0-9+/]{10,}/
 const sshNames = ['ssh-', 'ecdsa-sha2-', 'sk-']
 const sshBlock = /-{4,5} ?BEGIN (?:OPEN)?SSH2? (?:ENCRYPTED )?(?:PUBLIC )?(?:KEY|CERTIFICATE)/
-/** ssh-keygen cannot write Ed25519 keys as PEM, so the SPKI header is put before the 32 octets. */
+/** ssh-keygen cannot write Ed25519 keys as PEM, so the SPKI header is put before the 32 bytes. */
 const ed25519Conversion =
   "(echo MCowBQYDK2VwAyEA | base64 -d; cut -d' ' -f2 key.pub | base64 -d | tail -c 32) | openssl pkey -pubin -inform DER -pubout"
 const label = /-----BEGIN ([A-Z0-9][A-Z0-9 ]*)-----/g
@@ -18,7 +18,7 @@ const label = /-----BEGIN ([A-Z0-9][A-Z0-9 ]*)-----/g
  * Recognises what people paste in place of a PEM public key, and says how to convert it. The text
  * holds no private key.
  */
-export function recogniseWrongKind(text: string): Fault | undefined {
+export function detectWrongKind(text: string): Fault | undefined {
   const body = text.replace(/^\uFEFF/, '').trim()
   return recogniseJson(body) ?? recogniseSsh(body) ?? recogniseArmour(body)
 }
@@ -64,8 +64,8 @@ function recogniseSsh(body: string): Fault | undefined {
 
 function isSshBlob(body: string): boolean {
   if (!sshBlob.test(body)) return false
-  const octets = Buffer.from(body.slice(0, 64), 'base64')
-  const name = octets.subarray(4).toString('latin1')
+  const bytes = Buffer.from(body.slice(0, 64), 'base64')
+  const name = bytes.subarray(4).toString('latin1')
   return sshNames.some((start) => name.startsWith(start))
 }
 

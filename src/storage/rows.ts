@@ -3,7 +3,7 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type { ApiKeyRecord, KeyCount, KeyRecord, RsaKey } from '../core/records.ts'
-import type { Normalisation, PublicJwk } from '../intake/types.ts'
+import type { PublicJwk, Repair } from '../intake/types.ts'
 import type { Tables } from './schema.ts'
 
 /** Names of the columns, since no query here says `*`. */
@@ -73,7 +73,7 @@ export function keyRecord(row: Selectable<Tables['jwt_key']>): KeyRecord {
     thumbprint: row.thumbprint,
     spkiSha256: row.spki_sha256,
     materialSha256: row.material_sha256,
-    normalised: JSON.parse(row.normalised) as Normalisation[],
+    normalised: JSON.parse(row.normalised) as Repair[],
   }
 }
 

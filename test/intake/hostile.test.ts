@@ -90,19 +90,19 @@ describe('the cost of DER is bounded', () => {
   })
 
   test('lengths up to 2^32 - 1', () => {
-    for (const octet of [0x7f, 0x80, 0xff]) {
-      const der = Uint8Array.of(0x30, 0x84, octet, 0xff, 0xff, 0xff, 0x30, 0x00)
+    for (const byte of [0x7f, 0x80, 0xff]) {
+      const der = Uint8Array.of(0x30, 0x84, byte, 0xff, 0xff, 0xff, 0x30, 0x00)
       expect(codeOf(pem(der))).toBe('spki_der_invalid')
     }
   })
 
-  test('every octet of a private structure, repeated', () => {
-    const octets = Buffer.alloc(12_000)
-    for (let at = 0; at < octets.length; at += 8) {
-      Buffer.from('3006020100020100', 'hex').copy(octets, at)
+  test('every byte of a private structure, repeated', () => {
+    const bytes = Buffer.alloc(12_000)
+    for (let at = 0; at < bytes.length; at += 8) {
+      Buffer.from('3006020100020100', 'hex').copy(bytes, at)
     }
-    expect(codeOf(pem(octets))).toMatch(/^[a-z_]+$/)
-    expect(cost(pem(octets))).toBeLessThan(60)
+    expect(codeOf(pem(bytes))).toMatch(/^[a-z_]+$/)
+    expect(cost(pem(bytes))).toBeLessThan(60)
   })
 
   test.each([

@@ -33,16 +33,16 @@ function expectSound(verdict: Verdict): void {
   expect(again).toMatchObject({ ok: true, key: verdict.key, normalised: [] })
 }
 
-/** A text with some octets or characters replaced, removed, doubled or put in. */
+/** A text with some bytes or characters replaced, removed, doubled or put in. */
 function mutate(source: Buffer, edits: readonly [number, number, number][]): Buffer {
-  let octets = source
+  let bytes = source
   for (const [kind, place, value] of edits) {
-    const at = place % (octets.length + 1)
-    const rest = octets.subarray(kind === 0 ? at : at + 1)
+    const at = place % (bytes.length + 1)
+    const rest = bytes.subarray(kind === 0 ? at : at + 1)
     const middle = kind === 2 ? Buffer.alloc(0) : Buffer.of(value)
-    octets = Buffer.concat([octets.subarray(0, at), middle, rest])
+    bytes = Buffer.concat([bytes.subarray(0, at), middle, rest])
   }
-  return octets
+  return bytes
 }
 
 const edits = fc.array(fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 5000 }), fc.nat({ max: 255 })), {
@@ -72,10 +72,10 @@ describe('whatever is sent is refused with a code or accepted as the key that th
     fc.assert(run, { numRuns: 400 })
   })
 
-  test('any octets under any label', () => {
+  test('any bytes under any label', () => {
     const label = fc.constantFrom('PUBLIC KEY', 'RSA PUBLIC KEY', 'CERTIFICATE')
-    const run = fc.property(fc.uint8Array({ maxLength: 200 }), label, (octets, name) => {
-      expectSound(examine(pem(octets, name)))
+    const run = fc.property(fc.uint8Array({ maxLength: 200 }), label, (bytes, name) => {
+      expectSound(examine(pem(bytes, name)))
     })
     fc.assert(run, { numRuns: 1000 })
   })
@@ -94,10 +94,10 @@ describe('whatever is sent is refused with a code or accepted as the key that th
     )
   })
 
-  test('random 32 octets as Ed25519', () => {
+  test('random 32 bytes as Ed25519', () => {
     const header = derOf(fixture('keys/good/ed25519.pem')).subarray(0, 12)
-    const run = fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (octets) => {
-      expectSound(examine(pem(Buffer.concat([header, octets]))))
+    const run = fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (bytes) => {
+      expectSound(examine(pem(Buffer.concat([header, bytes]))))
     })
     fc.assert(run, { numRuns: 200 })
   })

@@ -123,13 +123,13 @@ describe('a token signed with the private half verifies from the published JWK',
   })
 })
 
-test('materialSha256 is over the minimal number or the raw octets', () => {
+test('materialSha256 is over the minimal number or the raw bytes', () => {
   const names = ['rsa2048', 'ec_p256_short_x', 'ed25519']
   for (const name of names) {
     const { key } = accepted(fixture(`material/${name}.pem`))
     const jwk = createPublicKey(fixture(`material/${name}.pem`)).export({ format: 'jwk' })
-    const octets = Buffer.from((jwk.n ?? jwk.x) as string, 'base64url')
-    const minimal = name === 'ed25519' ? octets : octets.subarray(octets.findIndex((o) => o > 0))
+    const bytes = Buffer.from((jwk.n ?? jwk.x) as string, 'base64url')
+    const minimal = name === 'ed25519' ? bytes : bytes.subarray(bytes.findIndex((o) => o > 0))
     expect(key.materialSha256).toBe(hash('sha256', minimal, 'hex'))
   }
 })

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { codeOf, fixture, none, pem, refused, spki } from '../support/keys/intake.ts'
+import { codeOf, fixture, none, pem, rejected, spki } from '../support/keys/intake.ts'
 
 const blob = `AAAAB3NzaC1yc2EAAAADAQABAAABAQ${'C'.repeat(300)}`
 
@@ -33,9 +33,11 @@ describe('SSH keys', () => {
   })
 
   test('each kind gets a command that works for it', () => {
-    expect(refused(fixture('material/ssh_rsa.pub')).faults[0].detail).toContain('-m PKCS8')
-    expect(refused(fixture('keys/wrongtype/ssh-ed25519.pub')).faults[0].detail).toContain('tail -c')
-    expect(refused(fixture('material/ssh2_rfc4716.pub')).faults[0].detail).toContain(
+    expect(rejected(fixture('material/ssh_rsa.pub')).faults[0].detail).toContain('-m PKCS8')
+    expect(rejected(fixture('keys/wrongtype/ssh-ed25519.pub')).faults[0].detail).toContain(
+      'tail -c',
+    )
+    expect(rejected(fixture('material/ssh2_rfc4716.pub')).faults[0].detail).toContain(
       'ssh-keygen -i',
     )
   })
@@ -148,8 +150,8 @@ describe('kinds of keys that cannot sign JWTs', () => {
 
   test('the answer names the kind', () => {
     const slh = generateKeyPairSync('slh-dsa-sha2-128f').publicKey.export(format).toString()
-    expect(refused(slh).faults[0].detail).toContain('SLH-DSA')
-    expect(refused(fixture('material/dsa2048.pem')).faults[0].detail).toContain('DSA')
-    expect(refused(fixture('keys/ec/sm2.pem')).faults[0].detail).toContain('SM2')
+    expect(rejected(slh).faults[0].detail).toContain('SLH-DSA')
+    expect(rejected(fixture('material/dsa2048.pem')).faults[0].detail).toContain('DSA')
+    expect(rejected(fixture('keys/ec/sm2.pem')).faults[0].detail).toContain('SM2')
   })
 })

@@ -1,5 +1,5 @@
 import { createPublicKey, type JsonWebKeyInput, type KeyObject, X509Certificate } from 'node:crypto'
-import { recogniseWrongKind } from '../../intake/wrong-kind.ts'
+import { detectWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readSshKey } from './ssh.ts'
 
@@ -19,14 +19,14 @@ const convertible = ['certificate_submitted', 'ssh_key_submitted', 'jwk_submitte
 
 /** Whether the file is one of those that become PEM here; it holds no private key. */
 export function isConvertible(text: string, binary: boolean): boolean {
-  const code = recogniseWrongKind(text)?.code
+  const code = detectWrongKind(text)?.code
   return binary || convertible.some((one) => one === code)
 }
 
 /** The public key of a certificate, an SSH key, a JWK or DER as PEM. Throws where there is none. */
 export function toPem(content: Buffer | string, name: string): PublicKeyFile {
   if (typeof content !== 'string') return fromDer(content, name)
-  const code = recogniseWrongKind(content)?.code
+  const code = detectWrongKind(content)?.code
   if (code === 'certificate_submitted') return fromCertificate(content, name)
   if (code === 'ssh_key_submitted') {
     const key = reading(name, 'an SSH key', () => readSshKey(content))

@@ -1,4 +1,4 @@
-import { bitLength } from '../../intake/encoding/bytes.ts'
+import { bitLength } from '../../intake/arithmetic.ts'
 import type { SharedPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
 import type { AuditSubject } from './records.ts'

@@ -1,5 +1,5 @@
 import type { Blocklist } from '../../intake/blocklists/blocklist.ts'
-import { minimalOctets, toNumber } from '../../intake/encoding/bytes.ts'
+import { base64urlToBigInt, minimalBytes } from '../../intake/encoding/bytes.ts'
 import { sha256Hex } from '../../intake/encoding/jwk.ts'
 import type { Fault, PublicJwk } from '../../intake/types.ts'
 import { newId } from '../ids.ts'
@@ -42,7 +42,7 @@ async function readAll(run: Run): Promise<StoredModulus[]> {
     const { jwk, spkiSha256, materialSha256 } = entry.key
     const subject = subjectOf(entry)
     if (jwk.kty === 'RSA') {
-      moduli.push({ subject, n: readNumber(jwk.n), spkiSha256, materialSha256 })
+      moduli.push({ subject, n: base64urlToBigInt(jwk.n), spkiSha256, materialSha256 })
     }
     const fault = compromise(entry, run.blocklist)
     if (fault !== undefined) await settle(run, subject, [fault])
@@ -50,10 +50,6 @@ async function readAll(run: Run): Promise<StoredModulus[]> {
     run.listener.progress('reading', read, total)
   }
   return moduli
-}
-
-function readNumber(member: string): bigint {
-  return toNumber(Buffer.from(member, 'base64url'))
 }
 
 function compromise({ key, wasExposed }: AuditedKey, blocklist: Blocklist): Fault | undefined {
@@ -69,7 +65,7 @@ function compromise({ key, wasExposed }: AuditedKey, blocklist: Blocklist): Faul
 function hashesOf({ materialSha256, jwk }: KeyRecord): string[] {
   const octets = octetsOf(jwk)
   if (octets === undefined) return [materialSha256]
-  return [materialSha256, sha256Hex(minimalOctets(readNumber(octets)))]
+  return [materialSha256, sha256Hex(minimalBytes(base64urlToBigInt(octets)))]
 }
 
 function octetsOf(jwk: PublicJwk): string | undefined {

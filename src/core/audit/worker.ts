@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
-import { toNumber } from '../../intake/encoding/bytes.ts'
+import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { examineKey } from '../../intake/index.ts'
 import { auditRsa, type SharedPrime, sharedPrimes } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
@@ -20,13 +20,9 @@ export function examineSlowly({ publicKeyPem, algorithm }: KeyToExamine): Fault[
   const verdict = examineKey(publicKeyPem, algorithm, noBlocklist)
   if (!verdict.ok) return verdict.faults
   const { jwk } = verdict.key
-  return jwk.kty === 'RSA' ? auditRsa(readNumber(jwk.n), readNumber(jwk.e)) : []
+  return jwk.kty === 'RSA' ? auditRsa(base64urlToBigInt(jwk.n), base64urlToBigInt(jwk.e)) : []
 }
 
 export function findSharedPrimes(moduli: readonly bigint[]): SharedPrime[] {
   return sharedPrimes(moduli)
-}
-
-function readNumber(member: string): bigint {
-  return toNumber(Buffer.from(member, 'base64url'))
 }

@@ -1,4 +1,5 @@
 import { PubringError } from '../../errors.ts'
+import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { sharesPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
 import type { KeyLimits, KeyPatch } from '../ledger/changes.ts'
@@ -106,7 +107,7 @@ export function sharedPrime(kid: string): Fault {
 
 function modulus(key: Pick<KeyRecord, 'jwk'>): bigint {
   if (key.jwk.kty !== 'RSA') return 1n
-  return BigInt(`0x${Buffer.from(key.jwk.n, 'base64url').toString('hex')}`)
+  return base64urlToBigInt(key.jwk.n)
 }
 
 function refusedKey(problem: 'weak_key' | 'compromised_key', fault: Fault): PubringError {

@@ -1,5 +1,5 @@
 import { PubringError } from '../../errors.ts'
-import type { Exposed } from '../../intake/types.ts'
+import type { ExposedKey } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Store } from '../context.ts'
 import type { Origin } from '../ledger/changes.ts'
@@ -30,7 +30,7 @@ const anonymous: Origin['actor'] = { name: 'pubring' }
 export async function recordExposure(
   store: Store,
   incident: Incident,
-  exposed: Exposed,
+  exposed: ExposedKey,
 ): Promise<string[]> {
   await store.commit({ type: 'private_key.refuse', ...incident, exposed })
   // Asked after the commit: a key that is not here by now is refused by what has been blocked.

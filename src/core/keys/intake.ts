@@ -2,7 +2,7 @@ import type { Algorithm } from '../../contract/algorithms.ts'
 import type { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
 import { PubringError } from '../../errors.ts'
 import { intakeCodes } from '../../intake/codes/index.ts'
-import type { Accepted, Refused, Verdict } from '../../intake/types.ts'
+import type { Accepted, Rejected, Verdict } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import type { Origin } from '../ledger/changes.ts'
@@ -66,7 +66,7 @@ export async function rejectPrivateKeys(
 }
 
 /** The error that refuses what the verdict is about, by its place in the request. */
-export function intakeError({ faults }: Refused, pointer: string): PubringError {
+export function intakeError({ faults }: Rejected, pointer: string): PubringError {
   const [first] = faults
   return new PubringError(intakeCodes[first.code].problem, first.detail, {
     errors: faults.map((fault) => ({ pointer, ...fault })),

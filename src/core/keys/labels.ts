@@ -1,5 +1,5 @@
 import { invalidField, PubringError } from '../../errors.ts'
-import { findSecret, hasSecretMarkAnywhere } from '../../intake/secrets/detector.ts'
+import { findSecret, hasSecretMarker } from '../../intake/secrets/detector.ts'
 import { containsApiKey, containsToken } from '../redaction.ts'
 
 const maxCodePoints = 255
@@ -9,7 +9,7 @@ const maxSearched = 4_096
 
 /** Whether a text that is to be stored as it is holds a private key. */
 export function containsPrivateKey(text: string): boolean {
-  return text.length > maxSearched ? hasSecretMarkAnywhere(text) : findSecret(text) !== undefined
+  return text.length > maxSearched ? hasSecretMarker(text) : findSecret(text) !== undefined
 }
 
 /**

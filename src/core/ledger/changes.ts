@@ -1,7 +1,7 @@
 import type { Role } from '../../contract/roles.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
-import type { Exposed } from '../../intake/types.ts'
+import type { ExposedKey } from '../../intake/types.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 
 /** Who asked for a change, when, and in which request: what its ledger event will say. */
@@ -129,7 +129,7 @@ export type Change =
       origin: Origin
       /** Absent: the event goes to the system's ledger. */
       projectId?: string
-      exposed: Exposed
+      exposed: ExposedKey
     }
   | {
       type: 'api_key.create'

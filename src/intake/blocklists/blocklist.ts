@@ -1,8 +1,8 @@
 import { builtInHashes } from './published-keys.ts'
 
-/** Octets of the SHA-256 that a record keeps (badkeys calls the result BKHASH120). */
+/** Bytes of the SHA-256 that a record keeps (badkeys calls the result BKHASH120). */
 const hashLength = 15
-/** A record: the hash and one octet that says which list it is from. */
+/** A record: the hash and one byte that says which list it is from. */
 const recordLength = 16
 
 /** Keys whose private halves are public. */
@@ -18,7 +18,7 @@ export interface Blocklist {
  * hold what needs millions of records: the Debian keys of 2008 (CVE-2008-0166), those of the npm
  * package keypair (CVE-2021-41117), keys from firmware. They come with the operator's file.
  *
- * @param operator Records in the format of badkeys' `blocklist.dat`: 15 octets of SHA-256 and one
+ * @param operator Records in the format of badkeys' `blocklist.dat`: 15 bytes of SHA-256 and one
  *   list number, sorted. It is searched where it lies, so that several threads can share the memory.
  * @throws Error when the length is no multiple of 16 or the records are not sorted.
  */
@@ -35,7 +35,7 @@ export function createBlocklist(operator: Uint8Array = new Uint8Array()): Blockl
   }
 }
 
-/** Linear, but only the first octets of most records are read: 30 ms for 60 MB. */
+/** Linear, but only the first bytes of most records are read: 30 ms for 60 MB. */
 function requireSortedRecords(records: Uint8Array): void {
   if (records.length % recordLength !== 0) {
     throw new Error(

@@ -6,8 +6,8 @@ export const derCodes = {
     rule: 'D1',
     problem: 'invalid_key_pem',
     title: 'The key is BER, not DER',
-    refused:
-      'Lengths that are not in the shortest form, indefinite lengths, constructed strings, INTEGERs with superfluous octets, padded OID arcs.',
+    rejects:
+      'Lengths that are not in the shortest form, indefinite lengths, constructed strings, INTEGERs with superfluous bytes, padded OID arcs.',
     why: 'DER has one encoding for one key; every other one is a way to make two readers differ.',
     sources: ['X.690 sections 8.19 and 10.1', 'RFC 5280 section 4.1'],
   },
@@ -15,8 +15,8 @@ export const derCodes = {
     rule: 'D2',
     problem: 'invalid_key_pem',
     title: 'The DER is damaged',
-    refused:
-      'Wrong tags, lengths past the end or of more than four octets, unused bits in the BIT STRING, a NULL with content.',
+    rejects:
+      'Wrong tags, lengths past the end or of more than four bytes, unused bits in the BIT STRING, a NULL with content.',
     why: 'A key that is cut or altered cannot be read with certainty.',
     sources: ['X.690', 'RFC 5280 section 4.1.2.7'],
   },
@@ -24,7 +24,7 @@ export const derCodes = {
     rule: 'D3',
     problem: 'invalid_key_pem',
     title: 'There is data after the key',
-    refused: 'Octets after the key, inside or outside its structures.',
+    rejects: 'Bytes after the key, inside or outside its structures.',
     why: 'A second key can hide there, and readers differ in which one they take.',
     sources: ['RFC 5280 section 4.1.2.7', 'RFC 8017 A.1.1'],
   },
@@ -32,7 +32,7 @@ export const derCodes = {
     rule: 'D4',
     problem: 'invalid_key_pem',
     title: 'The algorithm parameters are wrong',
-    refused:
+    rejects:
       'rsaEncryption without NULL; EC without a curve; parameters on Ed25519 or ML-DSA; id-RSASSA-PSS with anything but a well-formed SEQUENCE.',
     why: 'Each algorithm allows one form, and strict readers refuse the others.',
     sources: [
@@ -47,7 +47,7 @@ export const derCodes = {
     rule: 'D5',
     problem: 'unsupported_key',
     title: 'No JWT algorithm uses this kind of key',
-    refused: 'DSA, DH, Ed448, RSAES-OAEP, SM2, GOST, SLH-DSA, signature identifiers, unknown OIDs.',
+    rejects: 'DSA, DH, Ed448, RSAES-OAEP, SM2, GOST, SLH-DSA, signature identifiers, unknown OIDs.',
     why: 'The verifiers in use could not load the key, and one odd entry can spoil a whole key set.',
     sources: ['RFC 7518 section 3.1', 'RFC 9864', 'RFC 9964'],
   },
@@ -55,7 +55,7 @@ export const derCodes = {
     rule: 'D6',
     problem: 'unsupported_key',
     title: 'The key cannot sign',
-    refused: 'X25519, X448 and ML-KEM keys.',
+    rejects: 'X25519, X448 and ML-KEM keys.',
     why: 'They encrypt or agree on secrets.',
     sources: ['RFC 7748', 'RFC 8410 section 3', 'FIPS 203'],
   },
@@ -63,7 +63,7 @@ export const derCodes = {
     rule: 'D7',
     problem: 'algorithm_mismatch',
     title: 'The algorithm does not fit the key',
-    refused: 'An algorithm that the key cannot verify.',
+    rejects: 'An algorithm that the key cannot verify.',
     why: 'Every token would fail, or the key would be used in a way that its owner did not allow.',
     sources: ['RFC 8725 section 3.1', 'RFC 7518 section 3.1'],
   },

@@ -15,7 +15,7 @@ export interface IntakeRule {
   problem: IntakeProblem
   title: string
   /** Exactly what is refused, with thresholds and units. */
-  refused: string
+  rejects: string
   why: string
   /** Standards and prior findings that the rule rests on. */
   sources: readonly string[]

@@ -21,6 +21,6 @@ function requiredMembers(jwk: PublicJwk): string {
 }
 
 /** SHA-256 in lower-case hex. */
-export function sha256Hex(octets: Uint8Array): string {
-  return hash('sha256', octets, 'hex')
+export function sha256Hex(bytes: Uint8Array): string {
+  return hash('sha256', bytes, 'hex')
 }

@@ -1,6 +1,6 @@
 import { fault } from '../fault.ts'
-import { describeUnarmoured } from '../hints.ts'
-import type { Fault, Normalisation } from '../types.ts'
+import type { Fault, Repair } from '../types.ts'
+import { describeUnarmoured } from './hints.ts'
 import { normaliseText } from './text.ts'
 
 export type PemLabel = 'PUBLIC KEY' | 'RSA PUBLIC KEY'
@@ -14,7 +14,7 @@ export interface PemReading {
   /** Set where there are no faults. */
   pem?: Pem
   faults: Fault[]
-  normalised: Set<Normalisation>
+  normalised: Set<Repair>
 }
 
 const CANONICAL_WIDTH = 64
@@ -107,10 +107,7 @@ const labelNames = [
   'SSL SESSION PARAMETERS',
 ] as const
 
-function readBody(
-  body: string,
-  normalised: Set<Normalisation>,
-): { der?: Uint8Array; faults: Fault[] } {
+function readBody(body: string, normalised: Set<Repair>): { der?: Uint8Array; faults: Fault[] } {
   const lines = body.split('\n').map((line) => line.trim())
   const filled = lines.filter((line) => line !== '')
   if (/^[A-Za-z0-9-]+:/.test(filled[0] ?? '')) {
@@ -140,7 +137,7 @@ function noteLayout(
   body: string,
   filled: string[],
   chunks: string[],
-  normalised: Set<Normalisation>,
+  normalised: Set<Repair>,
 ): void {
   const lines = body.split('\n')
   const isApart = lines[0]?.trim() === '' && lines.length > 1 && lines.at(-1)?.trim() === ''
@@ -165,7 +162,7 @@ const damageAdvice: readonly { characters: string; advice: string }[] = [
   { characters: '<&', advice: 'It holds HTML: copy the text from the page, not its source.' },
 ]
 
-/** Strict base64 (RFC 4648 section 4): one text for one sequence of octets. */
+/** Strict base64 (RFC 4648 section 4): one text for one sequence of bytes. */
 function decodeBase64(text: string): { der?: Uint8Array; faults: Fault[] } {
   const damaged = (detail: string) => ({ faults: [fault('pem_base64_invalid', detail)] })
   const again = 'Copy the key again, from its file.'

@@ -1,5 +1,5 @@
 import { fault } from '../fault.ts'
-import type { Fault, Normalisation } from '../types.ts'
+import type { Fault, Repair } from '../types.ts'
 
 /** The longest text that is looked at unless a setting says otherwise, in UTF-16 units; the longest legal key has 3,595. */
 export const MAX_TEXT_LENGTH = 16_384
@@ -50,8 +50,8 @@ function encodingAdvice(body: string, point: number): string {
  * losing anything: byte order mark, outer white space, one pair of double quotes, written-out line
  * breaks where there is no real one, and other line ends.
  */
-export function normaliseText(text: string): { text: string; normalised: Set<Normalisation> } {
-  const normalised = new Set<Normalisation>()
+export function normaliseText(text: string): { text: string; normalised: Set<Repair> } {
+  const normalised = new Set<Repair>()
   let body = withoutMark(text)
   if (body !== text) normalised.add('bom')
   if (/^[\t\n\r ]|[\t\n\r ][\t\n\r ]$|[\t\r ]$/.test(body.replace(/\r\n?/g, '\n'))) {

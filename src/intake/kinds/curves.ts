@@ -10,7 +10,7 @@ export interface Curve {
   n: bigint
   gx: bigint
   gy: bigint
-  /** Octets of a coordinate. */
+  /** Bytes of a coordinate. */
   size: number
 }
 

@@ -1,12 +1,12 @@
 import { fittingAlgorithms } from '../algorithms.ts'
 import { isTrivialKey } from '../blocklists/trivial-keys.ts'
-import { base64url, fixedOctets, minimalOctets, toNumber } from '../encoding/bytes.ts'
+import { base64url, fixedBytes, minimalBytes, toBigInt } from '../encoding/bytes.ts'
 import { encode, encodeBitString, expectEnd, expectOid, readElement, tag } from '../encoding/der.ts'
+import { encodeOid } from '../encoding/der-writer.ts'
 import { sha256Hex } from '../encoding/jwk.ts'
 import { nameOfCurve, oid } from '../encoding/oids.ts'
-import { encodeOid } from '../encoding/spki-writer.ts'
 import { fault } from '../fault.ts'
-import type { Examination, RecognisedKey } from '../recognised.ts'
+import type { Examination, ParsedKey } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { decompress, isOnCurve, type JoseCurve, joseCurves, secp256k1 } from './curves.ts'
 
@@ -43,8 +43,8 @@ function refuseCurve(dotted: string, point: Uint8Array): Fault[] {
   const detail = `The curve ${nameOfCurve(dotted)} has no JWT algorithm that verifiers know; P-256, P-384 and P-521 have one. ${wanted}`
   const refused = fault('ec_curve_unsupported', detail)
   if (dotted !== secp256k1.oid) return [refused]
-  const x = toNumber(point.subarray(1, 1 + secp256k1.size))
-  return [...checkTrivial(minimalOctets(x)), refused]
+  const x = toBigInt(point.subarray(1, 1 + secp256k1.size))
+  return [...checkTrivial(minimalBytes(x)), refused]
 }
 
 function examinePoint(curve: JoseCurve, point: Uint8Array): Examination {
@@ -61,17 +61,17 @@ function examinePoint(curve: JoseCurve, point: Uint8Array): Examination {
   const compressed = format !== 0x04
   const length = compressed ? 1 + size : 1 + 2 * size
   if (point.length !== length) {
-    return invalid(`The point has ${point.length} octets; on ${name} it has ${length}.`)
+    return invalid(`The point has ${point.length} bytes; on ${name} it has ${length}.`)
   }
-  const x = toNumber(point.subarray(1, 1 + size))
-  if (!compressed) return examineCoordinates(curve, x, toNumber(point.subarray(1 + size)))
+  const x = toBigInt(point.subarray(1, 1 + size))
+  if (!compressed) return examineCoordinates(curve, x, toBigInt(point.subarray(1 + size)))
   const y = decompress(curve, x, format === 0x03)
   if (y === undefined) return invalid(`The compressed point is not on the curve ${name}.`)
   return { ...examineCoordinates(curve, x, y), normalised: ['compressed_point'] }
 }
 
 function examineCoordinates(curve: JoseCurve, x: bigint, y: bigint): Examination {
-  const key = recogniseEc(curve, x, y)
+  const key = parsedEcKey(curve, x, y)
   if (!isOnCurve(curve, x, y)) {
     const detail = `The point is not on the curve ${curve.name}: the key is damaged. Copy it again, from its file.`
     return { key, faults: [fault('ec_point_invalid', detail)] }
@@ -87,17 +87,17 @@ function checkTrivial(material: Uint8Array): Fault[] {
 }
 
 /** The forms of an EC public key: JWK with full-length coordinates (RFC 7518 6.2.1) and SPKI. */
-export function recogniseEc(curve: JoseCurve, x: bigint, y: bigint): RecognisedKey {
-  const xOctets = fixedOctets(x, curve.size)
-  const yOctets = fixedOctets(y, curve.size)
+export function parsedEcKey(curve: JoseCurve, x: bigint, y: bigint): ParsedKey {
+  const xBytes = fixedBytes(x, curve.size)
+  const yBytes = fixedBytes(y, curve.size)
   const algorithm = encode(tag.sequence, encodeOid(oid.ecPublicKey), encodeOid(curve.oid))
-  const point = Buffer.concat([Uint8Array.of(0x04), xOctets, yOctets])
+  const point = Buffer.concat([Uint8Array.of(0x04), xBytes, yBytes])
   return {
     name: `EC ${curve.name}`,
-    jwk: { kty: 'EC', crv: curve.name, x: base64url(xOctets), y: base64url(yOctets) },
+    jwk: { kty: 'EC', crv: curve.name, x: base64url(xBytes), y: base64url(yBytes) },
     crv: curve.name,
     spki: encode(tag.sequence, algorithm, encodeBitString(point)),
-    material: minimalOctets(x),
+    material: minimalBytes(x),
     algorithms: [...fittingAlgorithms[curve.name]],
     platformType: 'ec',
   }

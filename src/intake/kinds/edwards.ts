@@ -22,9 +22,9 @@ const identity: EdwardsPoint = { x: 0n, y: 1n, z: 1n, t: 0n }
 
 export type Decoding = EdwardsPoint | 'not_canonical' | 'not_on_curve'
 
-/** Decodes 32 octets by the letter of RFC 8032 section 5.1.3. */
-export function decodePoint(octets: Uint8Array): Decoding {
-  const number = BigInt(`0x${Buffer.from(octets).reverse().toString('hex')}`)
+/** Decodes 32 bytes by the letter of RFC 8032 section 5.1.3. */
+export function decodePoint(bytes: Uint8Array): Decoding {
+  const number = BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
   const sign = number >> 255n
   const y = number & (2n ** 255n - 1n)
   if (y >= P) return 'not_canonical'

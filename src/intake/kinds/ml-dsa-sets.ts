@@ -4,7 +4,7 @@ import { oid } from '../encoding/oids.ts'
 export interface MlDsa {
   name: 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87'
   oid: string
-  /** Octets of a public key: 32 of rho and 320 for each row of t1. */
+  /** Bytes of a public key: 32 of rho and 320 for each row of t1. */
   length: number
   /** The low-order rounding range. */
   gamma2: number

@@ -1,6 +1,6 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { fittingAlgorithms } from '../algorithms.ts'
-import { minimalOctets, sameOctets, toSignedNumber } from '../encoding/bytes.ts'
+import { equalBytes, minimalBytes, toSignedBigInt } from '../encoding/bytes.ts'
 import {
   encode,
   encodeInteger,
@@ -11,8 +11,8 @@ import {
   readElement,
   tag,
 } from '../encoding/der.ts'
+import { encodeOid } from '../encoding/der-writer.ts'
 import { oid } from '../encoding/oids.ts'
-import { encodeOid } from '../encoding/spki-writer.ts'
 import { fault } from '../fault.ts'
 import type { Fault } from '../types.ts'
 
@@ -27,13 +27,13 @@ export interface PssReading {
 interface PssHash {
   oid: string
   algorithm: Algorithm
-  octets: number
+  bytes: number
 }
 
 const hashes: readonly PssHash[] = [
-  { oid: oid.sha256, algorithm: 'PS256', octets: 32 },
-  { oid: oid.sha384, algorithm: 'PS384', octets: 48 },
-  { oid: oid.sha512, algorithm: 'PS512', octets: 64 },
+  { oid: oid.sha256, algorithm: 'PS256', bytes: 32 },
+  { oid: oid.sha384, algorithm: 'PS384', bytes: 48 },
+  { oid: oid.sha512, algorithm: 'PS512', bytes: 64 },
 ]
 
 const SHA1 = '1.3.14.3.2.26'
@@ -45,7 +45,7 @@ const advice =
 /**
  * Reads RSASSA-PSS-params (RFC 4055 section 3.1), which say what a key may be used for. Absent, they
  * allow every PS*. The salt length is the least that a signature must have, and a JWS one has as
- * many octets as the hash (RFC 7518 section 3.5). Throws a DerError for damaged DER.
+ * many bytes as the hash (RFC 7518 section 3.5). Throws a DerError for damaged DER.
  */
 export function readPss(parameters: Uint8Array): PssReading {
   if (parameters.length === 0) {
@@ -83,9 +83,9 @@ function describeUnusable(fields: PssFields, hash: PssHash | undefined): string 
   if (fields.mask !== oid.mgf1) return 'name another mask generation function than MGF1'
   if (fields.maskHash !== hash.oid) return 'name another hash for MGF1 than for the message'
   if (fields.salt < 0n) return 'name a negative salt length'
-  if (fields.salt > BigInt(hash.octets)) {
-    const shown = fields.salt < 1_000_000n ? `${fields.salt} octets` : 'more than a million octets'
-    return `want a salt of ${shown} where ${hash.algorithm} has ${hash.octets}`
+  if (fields.salt > BigInt(hash.bytes)) {
+    const shown = fields.salt < 1_000_000n ? `${fields.salt} bytes` : 'more than a million bytes'
+    return `want a salt of ${shown} where ${hash.algorithm} has ${hash.bytes}`
   }
   return fields.trailer === 1n ? undefined : 'name another trailer than 1'
 }
@@ -119,23 +119,23 @@ function optionalField(
   return { value: field.content, rest: field.rest }
 }
 
-function readNumber(octets: Uint8Array, what: string): bigint {
-  const { content, rest } = expectInteger(octets, what)
+function readNumber(bytes: Uint8Array, what: string): bigint {
+  const { content, rest } = expectInteger(bytes, what)
   expectEnd(rest, what)
-  return toSignedNumber(content)
+  return toSignedBigInt(content)
 }
 
 /** A hash algorithm, with NULL or absent parameters (RFC 4055 section 2.1 wants both taken). */
-function readHash(octets: Uint8Array): string {
-  const sequence = expectElement(octets, tag.sequence, 'the hash of the PSS parameters')
+function readHash(bytes: Uint8Array): string {
+  const sequence = expectElement(bytes, tag.sequence, 'the hash of the PSS parameters')
   expectEnd(sequence.rest, 'the hash of the PSS parameters')
   const name = expectOid(sequence.content, 'the name of the hash')
-  const plain = name.rest.length === 0 || sameOctets(name.rest, NULL)
+  const plain = name.rest.length === 0 || equalBytes(name.rest, NULL)
   return plain ? name.oid : ''
 }
 
-function readMask(octets: Uint8Array): { mask: string; maskHash: string } {
-  const sequence = expectElement(octets, tag.sequence, 'the mask of the PSS parameters')
+function readMask(bytes: Uint8Array): { mask: string; maskHash: string } {
+  const sequence = expectElement(bytes, tag.sequence, 'the mask of the PSS parameters')
   expectEnd(sequence.rest, 'the mask of the PSS parameters')
   const name = expectOid(sequence.content, 'the name of the mask')
   if (name.oid !== oid.mgf1) return { mask: name.oid, maskHash: '' }
@@ -145,7 +145,7 @@ function readMask(octets: Uint8Array): { mask: string; maskHash: string } {
 function encodePss(hash: PssHash, salt: bigint): Uint8Array {
   const hashAlgorithm = encode(tag.sequence, encodeOid(hash.oid), NULL)
   const mask = encode(tag.sequence, encodeOid(oid.mgf1), hashAlgorithm)
-  const saltField = encode(0xa2, encodeInteger(minimalOctets(salt)))
+  const saltField = encode(0xa2, encodeInteger(minimalBytes(salt)))
   return encode(
     tag.sequence,
     encode(0xa0, hashAlgorithm),

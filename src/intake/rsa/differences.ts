@@ -1,7 +1,6 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength, exactSquareRoot, gcd, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
-import { exactSquareRoot, gcd, isqrt } from './numbers.ts'
+import { makeNewKey } from './fault.ts'
 
 /**
  * Bits below the size of a prime at which the difference of the primes is guessed. FIPS 186-5 A.1.3

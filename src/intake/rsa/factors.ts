@@ -1,8 +1,7 @@
 import { checkPrimeSync } from 'node:crypto'
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength, powerOfTwo } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
-import { powerOfTwo } from './numbers.ts'
+import { makeNewKey } from './fault.ts'
 import { smallPrimeDivisors } from './primes.ts'
 
 /** The smallest prime up to 65537 that divides `n`, if there is one. */

@@ -1,6 +1,6 @@
+import { exactSquareRoot, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
-import { exactSquareRoot, isqrt } from './numbers.ts'
+import { makeNewKey } from './fault.ts'
 import { squareSieve } from './square-sieve.ts'
 
 /** Rounds at intake. BR 6.1.1.3 asks for 100, Boulder does 110. */

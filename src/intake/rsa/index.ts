@@ -1,4 +1,4 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
 import { checkGuessedGap } from './differences.ts'
 import { checkComposite, checkSmallFactor } from './factors.ts'

@@ -1,6 +1,6 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
+import { makeNewKey } from './fault.ts'
 
 /** RFC 7518 sections 3.3 and 3.5: "A key of size 2048 bits or larger MUST be used". */
 const minimumBits = 2048

@@ -1,8 +1,7 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength, exactSquareRoot, integerRoot } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
+import { makeNewKey } from './fault.ts'
 import { lazy } from './lazy.ts'
-import { exactSquareRoot, integerRoot } from './numbers.ts'
 import { smallPrimes } from './primes.ts'
 
 /** A root above 65537 has more than 16 bits, so a power of 8192 bits has a degree below 512. */

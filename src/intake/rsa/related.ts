@@ -1,7 +1,6 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength, exactSquareRoot, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
-import { exactSquareRoot, isqrt } from './numbers.ts'
+import { makeNewKey } from './fault.ts'
 import { addResidues, type Residues, squareSieve } from './square-sieve.ts'
 
 /** Bits of (p + q)/2 that may come neither from √n nor from the square root modulo 2^k. */

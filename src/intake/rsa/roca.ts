@@ -1,7 +1,7 @@
+import { gcd, modPow } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
+import { makeNewKey } from './fault.ts'
 import { lazy } from './lazy.ts'
-import { gcd, modPow } from './numbers.ts'
 import { product, smallPrimes } from './primes.ts'
 
 /** RSALib made every prime as k·M + (65537^a mod M), M the product of the first primes. */

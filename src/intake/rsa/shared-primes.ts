@@ -1,4 +1,4 @@
-import { gcd } from './numbers.ts'
+import { gcd } from '../arithmetic.ts'
 
 const chunkSize = 64
 

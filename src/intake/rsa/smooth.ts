@@ -1,8 +1,7 @@
-import { bitLength } from '../encoding/bytes.ts'
+import { bitLength, gcd, powerOfTwo } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
+import { makeNewKey } from './fault.ts'
 import { lazy } from './lazy.ts'
-import { gcd, powerOfTwo } from './numbers.ts'
 import { product, smallPrimeDivisors, smallPrimes } from './primes.ts'
 
 /** Bound of Pollard's p - 1 method: every prime power up to it. */

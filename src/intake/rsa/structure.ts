@@ -1,9 +1,9 @@
-import { bitLength, minimalOctets } from '../encoding/bytes.ts'
+import { bitLength, exactSquareRoot, gcd } from '../arithmetic.ts'
+import { minimalBytes } from '../encoding/bytes.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './advice.ts'
-import { exactSquareRoot, gcd } from './numbers.ts'
+import { makeNewKey } from './fault.ts'
 
-/** A run of so many equal octets has a chance of 2^-112 in a random modulus of 2048 bits. */
+/** A run of so many equal bytes has a chance of 2^-112 in a random modulus of 2048 bits. */
 const longestRun = 15
 /** Share of one bits outside which a modulus is no product of random primes; 9 standard deviations. */
 const bitShare = { least: 0.4, most: 0.6 }
@@ -13,14 +13,14 @@ const emptyLimbShare = 0.6
 /** A partial quotient as large has a chance of 2^-37 in the expansion of a random fraction. */
 const largestQuotient = 1n << 48n
 
-/** Length of the longest run of one octet value in the big-endian octets of `n`. */
+/** Length of the longest run of one byte value in the big-endian bytes of `n`. */
 export function longestEqualRun(n: bigint): number {
   let longest = 0
   let run = 0
   let previous = -1
-  for (const octet of minimalOctets(n)) {
-    run = octet === previous ? run + 1 : 1
-    previous = octet
+  for (const byte of minimalBytes(n)) {
+    run = byte === previous ? run + 1 : 1
+    previous = byte
     longest = Math.max(longest, run)
   }
   return longest
@@ -28,7 +28,7 @@ export function longestEqualRun(n: bigint): number {
 
 function shareOfOnes(bytes: Uint8Array): number {
   let ones = 0
-  for (let octet of bytes) for (; octet > 0; octet &= octet - 1) ones++
+  for (let byte of bytes) for (; byte > 0; byte &= byte - 1) ones++
   return ones / (8 * bytes.length)
 }
 
@@ -39,7 +39,7 @@ const isBiased = (share: number) => share < bitShare.least || share > bitShare.m
  * upper half alone is a vanity modulus, which can belong to random primes.
  */
 export function hasBiasedBits(n: bigint): boolean {
-  const bytes = minimalOctets(n)
+  const bytes = minimalBytes(n)
   return isBiased(shareOfOnes(bytes)) && isBiased(shareOfOnes(bytes.subarray(bytes.length >> 1)))
 }
 

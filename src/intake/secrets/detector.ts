@@ -1,12 +1,12 @@
-import { hasObviousSecret, hasSecretMark, readJson } from './marks.ts'
+import { sequencesIn, viewsOf } from './decodings.ts'
+import { hasObviousSecret, hasSecretMark, readJson } from './markers.ts'
 import { isComplete, secretShapeAt } from './shapes.ts'
-import { sequencesIn, viewsOf } from './views.ts'
 
 /** A private key that was found, as far as its public half might be derived from it. */
 export type Secret =
-  | { kind: 'asn1'; octets: Uint8Array }
+  | { kind: 'asn1'; bytes: Uint8Array }
   | { kind: 'jwk'; members: Record<string, unknown> }
-  | { kind: 'openssh'; octets: Uint8Array }
+  | { kind: 'openssh'; bytes: Uint8Array }
 
 /** What was found: no secrets where a text only says that it is a private key. */
 export interface SecretFinding {
@@ -14,7 +14,7 @@ export interface SecretFinding {
 }
 
 const OPENSSH_MAGIC = 'openssh-key-v1\0'
-/** Microsoft's private blobs, PVK, Java key stores: magic octets at the start. */
+/** Microsoft's private blobs, PVK, Java key stores: magic bytes at the start. */
 const magics = [
   '0702000000',
   '1ef1b5b0',
@@ -25,7 +25,7 @@ const magics = [
   '45435334',
 ]
 /** The structures of a hidden key are at least this long, so that chance does not make one. */
-const LEAST_HIDDEN_OCTETS = 32
+const LEAST_HIDDEN_BYTES = 32
 const MAX_MARKED_LENGTH = 131_072
 const MAX_JSON_TEXTS = 16
 
@@ -37,7 +37,7 @@ export function findSecret(text: string): SecretFinding | undefined {
   const secrets: Secret[] = []
   let found = false
   for (const view of withJsonTexts(text)) {
-    const hits = 'text' in view ? inText(view.text) : inOctets(view.octets)
+    const hits = 'text' in view ? inText(view.text) : inBytes(view.bytes)
     if (hits === undefined) continue
     found = true
     secrets.push(...hits)
@@ -46,7 +46,7 @@ export function findSecret(text: string): SecretFinding | undefined {
 }
 
 /** The same for a text over the limit of length: the plain marks in its first 131,072 characters. */
-export function hasSecretMarkAnywhere(text: string): boolean {
+export function hasSecretMarker(text: string): boolean {
   return hasObviousSecret(text.slice(0, MAX_MARKED_LENGTH))
 }
 
@@ -66,7 +66,7 @@ function inText(text: string): Secret[] | undefined {
   return undefined
 }
 
-/** Raw DER that went through a text decoder: the version octets of a private key survive it. */
+/** Raw DER that went through a text decoder: the version bytes of a private key survive it. */
 function isDamagedBinary(text: string): boolean {
   if (!text.startsWith('0') || !/[^\t\n\r\x20-\x7e]/.test(text)) return false
   const at = text.slice(0, 10).indexOf('\x02\x01')
@@ -76,17 +76,17 @@ function isDamagedBinary(text: string): boolean {
   return next === '0' || next === '\x04' || next === '\x02'
 }
 
-function inOctets(octets: Uint8Array): Secret[] | undefined {
-  const buffer = Buffer.from(octets)
+function inBytes(bytes: Uint8Array): Secret[] | undefined {
+  const buffer = Buffer.from(bytes)
   const openssh = buffer.indexOf(OPENSSH_MAGIC)
-  if (openssh >= 0) return [{ kind: 'openssh', octets: octets.subarray(openssh) }]
+  if (openssh >= 0) return [{ kind: 'openssh', bytes: bytes.subarray(openssh) }]
   const head = buffer.subarray(0, 16).toString('hex')
   if (magics.some((magic) => head.startsWith(magic))) return []
-  if (secretShapeAt(octets, 0) !== undefined) return [{ kind: 'asn1', octets }]
-  for (let at = octets.indexOf(0x30, 1); at >= 0; at = octets.indexOf(0x30, at + 1)) {
-    if (secretShapeAt(octets, at) === undefined || !isComplete(octets, at)) continue
-    if (octets.length - at < LEAST_HIDDEN_OCTETS) continue
-    return [{ kind: 'asn1', octets: octets.subarray(at) }]
+  if (secretShapeAt(bytes, 0) !== undefined) return [{ kind: 'asn1', bytes }]
+  for (let at = bytes.indexOf(0x30, 1); at >= 0; at = bytes.indexOf(0x30, at + 1)) {
+    if (secretShapeAt(bytes, at) === undefined || !isComplete(bytes, at)) continue
+    if (bytes.length - at < LEAST_HIDDEN_BYTES) continue
+    return [{ kind: 'asn1', bytes: bytes.subarray(at) }]
   }
   return undefined
 }

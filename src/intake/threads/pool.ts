@@ -7,50 +7,48 @@ import { siblingModule } from '../../runtime/modules.ts'
 import { createBlocklist } from '../blocklists/blocklist.ts'
 import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
-import { type BulkIntake, createBulkIntake, type PrimesTask } from './bulk.ts'
-import type { IntakeAnswer, IntakeTask } from './worker.ts'
+import { type BulkIntake, createBulkIntake } from './bulk.ts'
+import type { IntakeTask, PrimesTask } from './tasks.ts'
+import type { IntakeResult } from './worker.ts'
 
 export interface IntakePoolOptions {
-  /** Worker threads at most; by default one less than the processor has, at least one. */
+  /** Maximum number of worker threads; by default one less than the processors, at least one. */
   threads?: number
-  /** Keys that may wait for a worker; further ones are turned away. */
+  /** Keys that may wait for a worker; further ones are rejected with `overloaded`. */
   maxQueue?: number
   /** UTF-16 units that the text of a key may have; by default 16,384. */
   maxLength?: number
-  /** The operator's block list file: sorted records of 16 octets. */
+  /** The operator's block list file: sorted records of 16 bytes. */
   blocklist?: Uint8Array
-  /** The module that the workers run; another one stands in for it in tests. */
+  /** The module that the workers run; tests replace it. */
   worker?: URL
 }
 
 export interface IntakePool {
   /**
    * The verdict of `examineKey`, off the event loop where it costs more than 2 ms. Rejects with a
-   * PubringError `overloaded` where the queue is full, the pool is closed or a worker died, and with
-   * an Error without any of the text where the intake itself failed.
+   * PubringError `overloaded` if the queue is full, the pool is closed or the worker died, and with
+   * an Error that quotes nothing of the text if the intake itself failed.
    */
   examine(text: string, algorithm?: Algorithm): Promise<Verdict>
-  /** What imports need, behind single keys. */
+  /** Intake for imports; single keys overtake it. */
   bulk: BulkIntake
-  /** Starts a worker ahead of the first key, which otherwise pays for it (about 0.2 s). */
+  /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
   warmUp(): Promise<void>
-  /** Lets the keys in hand finish and ends the workers. */
+  /** Waits up to 5 seconds for running tasks and stops the workers. */
   close(): Promise<void>
 }
 
-const DEFAULT_MAX_QUEUE = 128
-/** Milliseconds after which an idle worker ends. */
-const IDLE_TIMEOUT = 60_000
-/** Milliseconds that keys in hand have to finish at the end. */
-const CLOSE_TIMEOUT = 5_000
-const RETRY_AFTER_SECONDS = 1
+const defaultMaxQueue = 128
+const idleTimeoutMs = 60_000
+const closeTimeoutMs = 5_000
 
-/** Creates the pool; no thread runs before the first key that needs one. */
+/** Creates the pool. Threads start with the first key that needs one. */
 export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   const { maxLength } = options
-  const records = options.blocklist && shareOctets(options.blocklist)
+  const records = options.blocklist && copyToSharedMemory(options.blocklist)
   const blocklist = createBlocklist(records)
-  const workers = startPool(options, records)
+  const workers = startWorkers(options, records)
   const threads = createThreads(workers, maxLength)
   return {
     async examine(text, algorithm) {
@@ -58,7 +56,7 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
       return verdict ?? (await threads.examine({ text, ...(algorithm && { algorithm }) }))
     },
     bulk: createBulkIntake(
-      { examine: threads.examineMany, sharedPrimes: threads.sharedPrimes },
+      { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
       Math.max(1, workers.options.maxThreads - 1),
     ),
     async warmUp() {
@@ -68,28 +66,28 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   }
 }
 
-/** The functions of the worker module, each run in a thread. */
+/** Calls the functions of the worker module in a thread. */
 function createThreads(workers: Piscina, maxLength: number | undefined) {
   let closing = false
-  const limited = (task: IntakeTask): IntakeTask =>
+  const withLimit = (task: IntakeTask): IntakeTask =>
     maxLength === undefined ? task : { ...task, maxLength }
-  async function run<Task, Answer>(name: string, task: Task): Promise<Answer> {
+  async function run<Task, Result>(name: string, task: Task): Promise<Result> {
     if (closing) throw overloaded('The service is shutting down')
-    const answer: Answer = await workers.run(task, { name }).catch((error: unknown) => {
-      throw overloaded('Too many keys are being examined at once', error)
+    const result: Result = await workers.run(task, { name }).catch((error: unknown) => {
+      throw overloaded('Too many keys are being examined', error)
     })
-    return answer
+    return result
   }
   return {
     async examine(task: IntakeTask): Promise<Verdict> {
-      return verdictOf(await run('examineInWorker', limited(task)))
+      return verdictOf(await run('examine', withLimit(task)))
     },
-    async examineMany(tasks: IntakeTask[]): Promise<Verdict[]> {
-      const answers: IntakeAnswer[] = await run('examineManyInWorker', tasks.map(limited))
-      return answers.map(verdictOf)
+    async examineAll(tasks: IntakeTask[]): Promise<Verdict[]> {
+      const results: IntakeResult[] = await run('examineAll', tasks.map(withLimit))
+      return results.map(verdictOf)
     },
     sharedPrimes: (task: PrimesTask): Promise<(number | undefined)[]> =>
-      run('findSharedPrimesInWorker', task),
+      run('findSharedPrimes', task),
     async close(): Promise<void> {
       closing = true
       await workers.close()
@@ -97,44 +95,48 @@ function createThreads(workers: Piscina, maxLength: number | undefined) {
   }
 }
 
-function verdictOf(answer: IntakeAnswer): Verdict {
-  if ('verdict' in answer) return answer.verdict
-  throw new Error(answer.failure)
+function verdictOf(result: IntakeResult): Verdict {
+  if ('verdict' in result) return result.verdict
+  throw new Error(result.failure)
 }
 
-function startPool(options: IntakePoolOptions, records: Uint8Array | undefined) {
+function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefined): Piscina {
   const worker = options.worker ?? siblingModule(import.meta.url, 'worker')
   return new Piscina({
     filename: worker.href,
     minThreads: 0,
     maxThreads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    maxQueue: options.maxQueue ?? DEFAULT_MAX_QUEUE,
-    idleTimeout: IDLE_TIMEOUT,
-    closeTimeout: CLOSE_TIMEOUT,
+    maxQueue: options.maxQueue ?? defaultMaxQueue,
+    idleTimeout: idleTimeoutMs,
+    closeTimeout: closeTimeoutMs,
     resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
-    env: compileCache(),
+    env: compileCacheEnvironment(),
     execArgv: [],
     workerData: records,
   })
 }
 
-/** All that a thread gets of the environment: without it, it would compile each module anew. */
-function compileCache(): { NODE_COMPILE_CACHE?: string } {
+/** Threads get nothing else of the environment. Without the cache each would compile every module. */
+function compileCacheEnvironment(): { NODE_COMPILE_CACHE?: string } {
   const directory = getCompileCacheDir()
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory }
 }
 
-/** One copy for all threads: the public lists have tens of megabytes. */
-function shareOctets(octets: Uint8Array): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(octets.length))
-  shared.set(octets)
+/** One copy for all threads: public block lists have tens of megabytes. */
+function copyToSharedMemory(bytes: Uint8Array): Uint8Array {
+  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  shared.set(bytes)
   return shared
 }
 
-/** The cause keeps the kind of the failure and drops its message. */
+/** The cause keeps the code of the failure and drops its message, which may quote input. */
 function overloaded(reason: string, error?: unknown): PubringError {
-  const kind = error instanceof Error && 'code' in error ? String(error.code) : 'worker failed'
-  const cause = error === undefined ? undefined : new Error(`intake pool: ${kind}`)
-  const extras = { retryAfter: RETRY_AFTER_SECONDS }
-  return new PubringError('overloaded', `${reason}. Try again in a moment.`, extras, cause)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'worker failed'
+  const cause = error === undefined ? undefined : new Error(`intake pool: ${code}`)
+  return new PubringError(
+    'overloaded',
+    `${reason}. Try again in a few seconds.`,
+    { retryAfter: 1 },
+    cause,
+  )
 }

@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely'
-import type { Exposed } from '../../intake/types.ts'
+import type { ExposedKey } from '../../intake/types.ts'
 import { chunked } from '../chunks.ts'
 import type { Tables } from '../schema.ts'
 import { statement } from '../statements.ts'
@@ -7,7 +7,7 @@ import { statement } from '../statements.ts'
 type Db = Kysely<Tables>
 
 /** Blocks the key for good; whether it was not blocked before. */
-export async function blockFingerprints(db: Db, key: Exposed, time: string): Promise<boolean> {
+export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
   return (await insert(db, fingerprintsOf(key), time)).length > 0
 }
 
@@ -24,12 +24,12 @@ export interface FingerprintLock {
  * an insert waits for another one of the same fingerprint, and takes place when that has left none. A
  * transaction does this after it has locked the ledger, not before.
  */
-export function lockFingerprints(db: Db, key: Exposed, time: string): Promise<FingerprintLock> {
+export function lockFingerprints(db: Db, key: ExposedKey, time: string): Promise<FingerprintLock> {
   return lock(db, fingerprintsOf(key), time)
 }
 
 /** The same, done with; whether the key is blocked. */
-export async function isBlockedUnderLock(db: Db, key: Exposed, time: string): Promise<boolean> {
+export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
   const { blocked, unlock } = await lockFingerprints(db, key, time)
   await unlock()
   return blocked.size > 0
@@ -41,7 +41,7 @@ export async function isBlockedUnderLock(db: Db, key: Exposed, time: string): Pr
  */
 export async function findBlockedUnderLock(
   db: Db,
-  { keys, kids }: { keys: readonly Exposed[]; kids: readonly string[] },
+  { keys, kids }: { keys: readonly ExposedKey[]; kids: readonly string[] },
   time: string,
 ): Promise<ReadonlySet<string>> {
   const names = new Set([...keys.flatMap(fingerprintsOf), ...kids.map((kid) => `kid ${kid}`)])
@@ -66,7 +66,7 @@ async function lock(
 }
 
 /** Always in the same order, so that two transactions do not wait for each other. */
-function fingerprintsOf({ thumbprint, materialSha256 }: Exposed): string[] {
+function fingerprintsOf({ thumbprint, materialSha256 }: ExposedKey): string[] {
   return [...new Set([thumbprint, materialSha256])].sort()
 }
 

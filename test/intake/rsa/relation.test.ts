@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { isqrt } from '../../../src/intake/arithmetic.ts'
 import { factorByGuessedGap } from '../../../src/intake/rsa/differences.ts'
 import { fermatFactor } from '../../../src/intake/rsa/fermat.ts'
 import { auditRsa, checkRsa } from '../../../src/intake/rsa/index.ts'
-import { isqrt } from '../../../src/intake/rsa/numbers.ts'
 import { factorWithEqualEnds, squareRootModuloPowerOfTwo } from '../../../src/intake/rsa/related.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 

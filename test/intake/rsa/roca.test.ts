@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { bitLength, modPow } from '../../../src/intake/arithmetic.ts'
 import { checkRsa } from '../../../src/intake/rsa/index.ts'
-import { modPow } from '../../../src/intake/rsa/numbers.ts'
 import { product, smallPrimes } from '../../../src/intake/rsa/primes.ts'
 import { hasRocaFingerprint } from '../../../src/intake/rsa/roca.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { bitLength } from '../../../src/intake/arithmetic.ts'
 import { isProbablePrime, smallFactor } from '../../../src/intake/rsa/factors.ts'
 import { checkRsa } from '../../../src/intake/rsa/index.ts'
 import { powerDegree } from '../../../src/intake/rsa/powers.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { bitLength } from '../../../src/intake/arithmetic.ts'
 import { isProbablePrime } from '../../../src/intake/rsa/factors.ts'
 import { auditRsa, checkRsa } from '../../../src/intake/rsa/index.ts'
 import { smallPrimes } from '../../../src/intake/rsa/primes.ts'

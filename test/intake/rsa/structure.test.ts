@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { bitLength } from '../../../src/intake/encoding/bytes.ts'
+import { bitLength } from '../../../src/intake/arithmetic.ts'
 import { checkRsa } from '../../../src/intake/rsa/index.ts'
 import {
   checkStructure,
@@ -14,7 +14,7 @@ import { codes, nextPrime, seeded } from './seeded.ts'
 const random = seeded('structure')
 const f4 = 65537n
 
-/** A modulus of 2048 bits that begins with the given octets: the upper half can be chosen. */
+/** A modulus of 2048 bits that begins with the given bytes: the upper half can be chosen. */
 function vanity(prefix: string): bigint {
   const p = random.prime(1024)
   const rest = 2048 - 4 * prefix.length
@@ -31,7 +31,7 @@ const repeatedWord = (word: bigint, bits: number) => {
   )
 }
 
-describe('runs of equal octets', () => {
+describe('runs of equal bytes', () => {
   const head = 'c3a1b2d4e5f60718'
   it('refuses 16 in a row and takes 15', () => {
     const sixteen = vanity(`${head}${'ab'.repeat(16)}17`)

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import type { Algorithm } from '../../../src/contract/algorithms.ts'
 import type { Blocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { encode, encodeBitString, encodeInteger, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/spki-writer.ts'
+import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
 import { examineKey } from '../../../src/intake/index.ts'
-import type { Accepted, Refused, Verdict } from '../../../src/intake/types.ts'
+import type { Accepted, Rejected, Verdict } from '../../../src/intake/types.ts'
 
 const fixtures = new URL('../../fixtures/', import.meta.url)
 
@@ -31,7 +31,7 @@ export function accepted(text: string, algorithm?: Algorithm): Accepted {
   return verdict
 }
 
-export function refused(text: string, algorithm?: Algorithm): Refused {
+export function rejected(text: string, algorithm?: Algorithm): Rejected {
   const verdict = examine(text, algorithm)
   if (verdict.ok) throw new Error('accepted')
   return verdict
@@ -51,7 +51,7 @@ export function derOf(text: string): Buffer {
   return Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
 }
 
-/** An SPKI of any algorithm, parameters and key octets. */
+/** An SPKI of any algorithm, parameters and key bytes. */
 export function spki(oid: string, parameters: Uint8Array, key: Uint8Array): Uint8Array {
   const algorithm = encode(tag.sequence, encodeOid(oid), parameters)
   return encode(tag.sequence, algorithm, encodeBitString(key))

@@ -1,12 +1,12 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import type { KeyRecord } from '../../../src/core/records.ts'
-import { minimalOctets, toNumber } from '../../../src/intake/encoding/bytes.ts'
-import { isqrt } from '../../../src/intake/rsa/numbers.ts'
+import { isqrt } from '../../../src/intake/arithmetic.ts'
+import { base64url, base64urlToBigInt, minimalBytes } from '../../../src/intake/encoding/bytes.ts'
 import { nextPrime, seeded } from '../../intake/rsa/seeded.ts'
 import { keyRecord } from '../store/key-records.ts'
 
 const random = seeded('audited keys')
-const base64url = (value: bigint) => Buffer.from(minimalOctets(value)).toString('base64url')
+const encoded = (value: bigint) => base64url(minimalBytes(value))
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data)
 
 /** The record of an RSA key of any numbers, strong or weak, as an earlier release left it. */
@@ -16,7 +16,7 @@ export function rsaRecord(
   e = 65537n,
   members: Partial<KeyRecord> = {},
 ): KeyRecord {
-  const numbers = { n: base64url(n), e: base64url(e) }
+  const numbers = { n: encoded(n), e: encoded(e) }
   const key = createPublicKey({ key: { kty: 'RSA', ...numbers }, format: 'jwk' })
   return keyRecord(projectId, {
     algorithm: 'RS256',
@@ -26,7 +26,7 @@ export function rsaRecord(
     bits: n.toString(2).length,
     thumbprint: sha256(`{"e":"${numbers.e}","kty":"RSA","n":"${numbers.n}"}`).digest('base64url'),
     spkiSha256: sha256(key.export({ format: 'der', type: 'spki' })).digest('hex'),
-    materialSha256: sha256(minimalOctets(n)).digest('hex'),
+    materialSha256: sha256(minimalBytes(n)).digest('hex'),
     ...members,
   })
 }
@@ -34,7 +34,7 @@ export function rsaRecord(
 /** The modulus of an RSA public key. */
 export function modulusOf(publicKeyPem: string): bigint {
   const { n = '' } = createPublicKey(publicKeyPem).export({ format: 'jwk' })
-  return toNumber(Buffer.from(n, 'base64url'))
+  return base64urlToBigInt(n)
 }
 
 export function prime(): bigint {

@@ -1,5 +1,5 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
-import { findSecret, hasSecretMarkAnywhere } from '../../../intake/secrets/detector.ts'
+import { findSecret, hasSecretMarker } from '../../../intake/secrets/detector.ts'
 
 /** Why a key is refused. */
 export interface Refusal {
@@ -41,8 +41,7 @@ const mostSearched = 16_384
 
 /** The entry of a text that holds a private key; undefined where it holds none. */
 export function privateEntry(text: string, place: string, label: string): SourceEntry | undefined {
-  const found =
-    text.length > mostSearched ? hasSecretMarkAnywhere(text) : findSecret(text) !== undefined
+  const found = text.length > mostSearched ? hasSecretMarker(text) : findSecret(text) !== undefined
   return found ? { place, label, refusal: privateKey } : undefined
 }
 

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { recogniseWrongKind } from '../../../intake/wrong-kind.ts'
+import { detectWrongKind } from '../../../intake/wrong-kind.ts'
 import { toPem } from '../../keys/conversion.ts'
 import { type CommandError, usageError } from '../../terminal/failures.ts'
 import { readBytes, sourceName } from '../../terminal/files.ts'
@@ -77,7 +77,7 @@ export function readContent(octets: Buffer, name: string): SourceProject[] {
   if (blocks.length > 0) return [{ entries: blocks }]
   const secret = privateEntry(text, name, stem(name))
   if (secret !== undefined) return [{ entries: [secret] }]
-  if (recogniseWrongKind(text)?.code === 'ssh_key_submitted') {
+  if (detectWrongKind(text)?.code === 'ssh_key_submitted') {
     return [{ entries: [converted(() => toPem(text, name).publicKeyPem, name, stem(name))] }]
   }
   throw unknownContent(name)

@@ -1,0 +1,23 @@
+import type { Algorithm } from '../../contract/algorithms.ts'
+import { base64urlToBigInt } from '../encoding/bytes.ts'
+import { sharesPrime } from '../rsa/index.ts'
+
+/** One key for a worker thread to examine. */
+export interface IntakeTask {
+  text: string
+  algorithm?: Algorithm
+  /** UTF-16 units that the text may have; by default 16,384. */
+  maxLength?: number
+}
+
+/** RSA moduli in base64url: each from index `from` on is compared with all before it. */
+export interface PrimesTask {
+  moduli: string[]
+  from: number
+}
+
+/** For each modulus from `from` on, the index of an earlier one that shares a prime with it. */
+export function findSharedPrimes({ moduli, from }: PrimesTask): (number | undefined)[] {
+  const numbers = moduli.map(base64urlToBigInt)
+  return numbers.slice(from).map((n, index) => sharesPrime(n, numbers.slice(0, from + index)))
+}

@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { blocklistSource } from '../../../scripts/generate-blocklist.ts'
+import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
+import { builtInHashes } from '../../../src/intake/blocklists/published-keys.ts'
+
+const sha256 = (material: Uint8Array | string) =>
+  createHash('sha256').update(material).digest('hex')
+const fromBase64url = (text: string) => Buffer.from(text, 'base64url')
+
+/** Records of 15 bytes of hash and a list number, sorted. */
+function recordsOf(hashes: string[], list = 7): Uint8Array {
+  const suffix = list.toString(16).padStart(2, '0')
+  return Buffer.from(
+    hashes
+      .map((hash) => hash.slice(0, 30) + suffix)
+      .toSorted()
+      .join(''),
+    'hex',
+  )
+}
+
+const hashes = Array.from({ length: 1000 }, (_, i) => sha256(`key ${i}`))
+
+describe('built-in block list', () => {
+  const blocklist = createBlocklist()
+
+  it.each([
+    ['the Ed25519 key of RFC 8037', '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
+    ['the P-256 key of RFC 7515 A.3', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+    ['the ES256 key of jwt.io', 'EVs_o5-uQbTjL3chynL4wXgUg2R9q9UU8I5mEovUf84'],
+  ])('holds %s', (_, x) => {
+    expect(blocklist.has(sha256(fromBase64url(x)))).toBe(true)
+    expect(blocklist.has(sha256(fromBase64url(x)).toUpperCase())).toBe(true)
+  })
+
+  it('compares the first 15 bytes only', () => {
+    for (const hash of builtInHashes) {
+      expect(hash).toMatch(/^[0-9a-f]{30}$/)
+      expect(blocklist.has(hash.padEnd(64, '0'))).toBe(true)
+      expect(blocklist.has(hash.padEnd(64, 'f'))).toBe(true)
+    }
+  })
+
+  it('does not hold other keys', () => {
+    for (const hash of hashes) expect(blocklist.has(hash)).toBe(false)
+  })
+
+  it('is what its generator writes', () => {
+    const data = new URL('../../../src/intake/blocklists/published-keys.ts', import.meta.url)
+    expect(readFileSync(data, 'utf8')).toBe(blocklistSource())
+    expect(builtInHashes.length).toBeGreaterThan(35)
+  })
+
+  it('does not answer for what is no SHA-256', () => {
+    for (const text of ['', 'ab', 'g'.repeat(64), 'a'.repeat(65)]) {
+      expect(() => blocklist.has(text)).toThrow(RangeError)
+    }
+  })
+})
+
+describe("the operator's block list", () => {
+  it('is searched for every record, the first and the last too', () => {
+    const listed = hashes.slice(0, 501)
+    const blocklist = createBlocklist(recordsOf(listed))
+    for (const hash of listed) expect(blocklist.has(hash)).toBe(true)
+    for (const hash of hashes.slice(501)) expect(blocklist.has(hash)).toBe(false)
+    const [one = ''] = hashes
+    expect(createBlocklist(recordsOf([one])).has(one)).toBe(true)
+    expect(createBlocklist(new Uint8Array()).has(one)).toBe(false)
+  })
+
+  it('is added to the built-in list', () => {
+    const built = (builtInHashes[0] ?? '').padEnd(64, '0')
+    expect(createBlocklist(recordsOf(hashes)).has(built)).toBe(true)
+  })
+
+  it('does not confuse neighbours that differ in the 15th byte', () => {
+    const stem = 'ab'.repeat(14)
+    const blocklist = createBlocklist(recordsOf([`${stem}10`, `${stem}12`]))
+    expect(
+      ['0f', '10', '11', '12', '13'].map((end) => blocklist.has((stem + end).padEnd(64, '0'))),
+    ).toEqual([false, true, false, true, false])
+  })
+
+  it('may name a key twice, in two lists', () => {
+    const [one = ''] = hashes
+    const twice = Buffer.concat([recordsOf([one], 1), recordsOf([one], 2)])
+    expect(createBlocklist(twice).has(one)).toBe(true)
+  })
+
+  it('may lie in memory that threads share', () => {
+    const records = recordsOf(hashes)
+    const shared = new Uint8Array(new SharedArrayBuffer(records.length))
+    shared.set(records)
+    expect(createBlocklist(shared).has(hashes[999] ?? '')).toBe(true)
+  })
+
+  it('is refused when its length is no multiple of 16', () => {
+    expect(() => createBlocklist(new Uint8Array(17))).toThrow('17 bytes')
+    expect(() => createBlocklist(recordsOf(hashes).subarray(1))).toThrow('no multiple of 16')
+  })
+
+  it('is refused when it is not sorted', () => {
+    const sorted = recordsOf(hashes)
+    const swapped = Buffer.concat([
+      sorted.subarray(0, 32),
+      sorted.subarray(48, 64),
+      sorted.subarray(32, 48),
+      sorted.subarray(64),
+    ])
+    expect(() => createBlocklist(swapped)).toThrow('not sorted: record 3')
+    const [one = ''] = hashes
+    const wrongLists = Buffer.concat([recordsOf([one], 2), recordsOf([one], 1)])
+    expect(() => createBlocklist(wrongLists)).toThrow('not sorted')
+  })
+
+  it('of 60 MB is checked in less than a second and searched in microseconds', () => {
+    const records = new Uint8Array(16 * 3_700_000)
+    const view = new DataView(records.buffer)
+    for (let i = 0; i < 3_700_000; i++) view.setUint32(16 * i, i * 1000)
+    let start = performance.now()
+    const blocklist = createBlocklist(records)
+    expect(performance.now() - start).toBeLessThan(1000)
+    start = performance.now()
+    for (const hash of hashes) blocklist.has(hash)
+    expect(performance.now() - start).toBeLessThan(200)
+    expect(blocklist.has(`000003e8${'00'.repeat(28)}`)).toBe(true)
+    expect(blocklist.has(`000003e9${'00'.repeat(28)}`)).toBe(false)
+  })
+})

@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import {
+  recordOf,
+  trivialEcMaterials,
+  trivialEd25519Materials,
+  trivialMlDsaMaterials,
+} from '../../../scripts/generate-trivial-keys.ts'
+import { isTrivialKey } from '../../../src/intake/blocklists/trivial-keys.ts'
+import { sha256Hex } from '../../../src/intake/encoding/jwk.ts'
+
+const table = readFileSync(
+  new URL('../../../src/intake/blocklists/trivial-keys.bin', import.meta.url),
+)
+const records = table.toString('hex').match(/.{16}/g) ?? []
+
+test('the records are whole, sorted and different', () => {
+  expect(table.length % 8).toBe(0)
+  expect(records).toEqual([...new Set(records)].sort())
+  expect(records.length).toBeGreaterThan(10_000)
+})
+
+test.each([
+  ['EC', trivialEcMaterials(), 700],
+  ['Ed25519', trivialEd25519Materials(), 300],
+  ['ML-DSA', trivialMlDsaMaterials(), 20],
+] as const)('a sample of %s generated anew is in the table', (_name, materials, count) => {
+  const known = new Set(records)
+  for (const material of materials.take(count)) {
+    expect(known.has(recordOf(material))).toBe(true)
+    expect(isTrivialKey(sha256Hex(material))).toBe(true)
+  }
+})
+
+test('what is not in the table is not found', () => {
+  for (let index = 0; index < 10_000; index += 1) {
+    expect(isTrivialKey(sha256Hex(Buffer.from(`key ${index}`)))).toBe(false)
+  }
+  for (const edge of ['0', 'f']) expect(isTrivialKey(edge.repeat(64))).toBe(false)
+})

@@ -1,0 +1,75 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { base64urlToBigInt } from '../../../src/intake/encoding/bytes.ts'
+import { checkRsa } from '../../../src/intake/rsa/index.ts'
+import { codes } from './seeded.ts'
+
+const folder = new URL('../../fixtures/keys/', import.meta.url)
+
+interface Case {
+  file: string
+  expect: 'accept' | 'reject'
+  code: string
+}
+
+/** What is decided before the numbers are looked at, or only beside another key. */
+const decidedElsewhere = ['key_type_unsupported', 'spki_params_invalid', 'rsa_pss_params_unusable']
+const acceptedAlone = ['rsa_modulus_reused', 'rsa_shared_prime']
+
+const manifest: Case[] = JSON.parse(readFileSync(new URL('manifest.json', folder), 'utf8'))
+const cases = manifest.filter(
+  ({ file, code }) => /^(rsa|good\/rsa\d)/.test(file) && !decidedElsewhere.includes(code),
+)
+
+/** The two INTEGERs at the end of an SPKI, read without any check (the files are our own). */
+function readNumbers(pem: string): [n: bigint, e: bigint] {
+  const der = Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64')
+  let position = 0
+  const read = () => {
+    position += 1
+    const first = der[position++] ?? 0
+    const count = first < 0x80 ? 0 : first & 0x7f
+    const length = count === 0 ? first : der.readUIntBE(position, count)
+    position += count
+    return { start: position, end: position + length }
+  }
+  read()
+  position = read().end
+  position = read().start + 1
+  read()
+  const integer = () => {
+    const { start, end } = read()
+    position = end
+    const hex = der.subarray(start, end).toString('hex')
+    return BigInt.asIntN(8 * (end - start), BigInt(`0x${hex || '0'}`))
+  }
+  return [integer(), integer()]
+}
+
+describe('the key corpus', () => {
+  it('has all the RSA cases', () => {
+    expect(cases.length).toBeGreaterThan(45)
+  })
+
+  it.each(cases)('$file: $code', ({ file, expect: verdict, code }) => {
+    const [n, e] = readNumbers(readFileSync(new URL(file, folder), 'utf8'))
+    const [first] = codes(checkRsa(n, e))
+    if (verdict === 'accept' || acceptedAlone.includes(code)) expect(first).toBeUndefined()
+    else expect(first).toBe(code)
+  })
+})
+
+describe('fresh keys', () => {
+  it.each([
+    [2048, 16],
+    [3072, 4],
+    [4096, 1],
+  ])('of %i bits have no fault', (modulusLength, count) => {
+    for (let i = 0; i < count; i++) {
+      const { publicKey } = generateKeyPairSync('rsa', { modulusLength })
+      const { n = '', e = '' } = publicKey.export({ format: 'jwk' })
+      expect(checkRsa(base64urlToBigInt(n), base64urlToBigInt(e)), n).toEqual([])
+    }
+  })
+})

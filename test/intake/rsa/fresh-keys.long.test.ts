@@ -1,0 +1,54 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { base64urlToBigInt } from '../../../src/intake/encoding/bytes.ts'
+import { auditRsa, checkRsa, sharedPrimes } from '../../../src/intake/rsa/index.ts'
+import { smoothBitsBelow } from '../../../src/intake/rsa/smooth.ts'
+import { seeded } from './seeded.ts'
+
+const minutes = 60_000
+
+/** Modulus and exponent of a new key of the platform's. */
+function freshKey(modulusLength: number): [n: bigint, e: bigint] {
+  const { publicKey } = generateKeyPairSync('rsa', { modulusLength })
+  const { n = '', e = '' } = publicKey.export({ format: 'jwk' })
+  return [base64urlToBigInt(n), base64urlToBigInt(e)]
+}
+
+describe('no fault in fresh keys', () => {
+  it.each([
+    [2048, 300],
+    [3072, 60],
+    [4096, 30],
+  ])(
+    'of %i bits at intake',
+    (bits, count) => {
+      for (let i = 0; i < count; i++) {
+        const [n, e] = freshKey(bits)
+        expect(checkRsa(n, e), n.toString(16)).toEqual([])
+      }
+    },
+    10 * minutes,
+  )
+
+  it(
+    'in the audit',
+    () => {
+      const keys = Array.from({ length: 30 }, () => freshKey(2048))
+      for (const [n, e] of keys) expect(auditRsa(n, e), n.toString(16)).toEqual([])
+      expect(sharedPrimes(keys.map(([n]) => n))).toEqual([])
+    },
+    5 * minutes,
+  )
+
+  it(
+    'by the common smooth part, which comes near its limit in none of 20,000 numbers',
+    () => {
+      const random = seeded('smooth parts')
+      let most = 0
+      for (let i = 0; i < 20_000; i++) most = Math.max(most, smoothBitsBelow(random.odd(2048)))
+      expect(most).toBeGreaterThan(60)
+      expect(most).toBeLessThan(130)
+    },
+    2 * minutes,
+  )
+})

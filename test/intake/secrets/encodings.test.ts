@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { examineKey } from '../../../src/intake/index.ts'
+import { base64, encodings } from '../../support/keys/encodings.ts'
+import {
+  accepted,
+  codeOf,
+  emptyBlocklist,
+  fixture,
+  pem,
+  rejected,
+  spki,
+} from '../../support/keys/intake.ts'
+import {
+  expectNoEcho,
+  kindNames as names,
+  pairOf,
+  privateKeyForms,
+  publicDerOf,
+  publicPemOf,
+} from '../../support/keys/key-pairs.ts'
+
+describe.each(names)('a private key of the kind %s', (name) => {
+  for (const { form, der, label } of privateKeyForms(name)) {
+    const text = pem(der, label)
+    const body = der.toString('base64')
+    test.each(Object.keys(encodings))(`${form}, %s`, (wrapping) => {
+      const wrapped = encodings[wrapping]?.(text) ?? ''
+      const verdict = examineKey(wrapped, undefined, emptyBlocklist)
+      if (wrapped.length > 16_384 && !/PRIVATE/.test(wrapped)) return
+      expect(verdict.ok ? 'ok' : verdict.faults.map(({ code }) => code)).toEqual([
+        'private_key_submitted',
+      ])
+      expectNoEcho(verdict, wrapped, body)
+    })
+
+    test(`${form}: the hashes of its public half are derived`, () => {
+      const key = accepted(publicPemOf(name)).key
+      const expected = { thumbprint: key.thumbprint, materialSha256: key.materialSha256 }
+      expect(rejected(text).exposed).toEqual(expected)
+      expect(rejected(pem(der)).exposed).toEqual(expected)
+      expect(rejected(base64(text)).exposed).toEqual(expected)
+      expect(rejected(body).exposed).toEqual(expected)
+      expect(rejected(der.toString('hex')).exposed).toEqual(expected)
+      expect(rejected(publicPemOf(name) + text).exposed).toEqual(expected)
+    })
+
+    test(`${form}, encrypted: refused, nothing derived`, () => {
+      const encrypted = pairOf(name)
+        .privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
+        .toString()
+      expect(codeOf(encrypted)).toBe('private_key_submitted')
+      expect(rejected(encrypted)).not.toHaveProperty('exposed')
+      expect(codeOf(encrypted.replaceAll('ENCRYPTED PRIVATE', 'PUBLIC'))).toBe(
+        'private_key_submitted',
+      )
+      expect(codeOf(encrypted.replaceAll(/-----.*-----\n/g, ''))).toBe('private_key_submitted')
+    })
+
+    test(`${form}, hidden in the DER of a public key`, () => {
+      const after = Buffer.concat([publicDerOf(name), der])
+      const inside = spki('1.2.840.113549.1.1.1', Uint8Array.of(5, 0), der)
+      for (const hidden of [after, inside]) {
+        expect(codeOf(pem(hidden))).toBe('private_key_submitted')
+      }
+    })
+  }
+
+  test('raw DER that went through a text decoder', () => {
+    for (const { der } of privateKeyForms(name)) {
+      expect(codeOf(der.toString('latin1'))).toBe('private_key_submitted')
+      expect(codeOf(der.toString('utf8'))).toBe('private_key_submitted')
+    }
+  })
+})
+
+test('a public key is never taken for a private one', () => {
+  for (const name of names) {
+    const text = publicPemOf(name)
+    for (const form of [
+      text,
+      base64(text),
+      publicDerOf(name).toString('hex'),
+      JSON.stringify(text),
+    ]) {
+      expect(codeOf(form)).not.toBe('private_key_submitted')
+    }
+  }
+  expect(codeOf(fixture('keys/pem/pkcs1-zero-modulus.pem'))).toBe('rsa_modulus_not_positive')
+})

@@ -1,0 +1,117 @@
+import { execFileSync } from 'node:child_process'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { afterEach, describe, expect, test } from 'vitest'
+import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
+import { examine, fixture } from '../../support/keys/intake.ts'
+
+const dying = new URL('../../support/keys/dying-worker.ts', import.meta.url)
+const rsa = fixture('keys/good/rsa2048.pem')
+const long = (what: string) => `${what} ${'x'.repeat(500)}`
+
+let pool: IntakePool | undefined
+afterEach(async () => {
+  await pool?.close()
+  pool = undefined
+})
+
+describe('the pool gives the verdict of the intake', () => {
+  test.each([
+    'keys/good/rsa2048.pem',
+    'keys/good/ec-p256.pem',
+    'keys/good/ed25519.pem',
+    'keys/good/ml-dsa-87.pem',
+    'keys/rsa/fermat-5000.pem',
+    'keys/private/pkcs8-ed25519.pem',
+    'keys/private/pkcs1-rsa.pem',
+    'keys/pem/two-public-keys.pem',
+    'keys/pem/der-binary.der',
+    'keys/ec/p256-private-key-1.pem',
+  ])('%s', async (file) => {
+    pool = createIntakePool({ threads: 1 })
+    expect(await pool.examine(fixture(file))).toEqual(examine(fixture(file)))
+    expect(await pool.examine(fixture(file), 'ES384')).toEqual(examine(fixture(file), 'ES384'))
+  })
+
+  test('the operator block list reaches the workers and the short way alike', async () => {
+    const files = ['keys/good/rsa2048.pem', 'keys/good/ec-p256.pem']
+    const records = files
+      .map((file) => {
+        const verdict = examine(fixture(file))
+        if (!verdict.ok) throw new Error('refused')
+        return `${verdict.key.materialSha256.slice(0, 30)}01`
+      })
+      .sort()
+    pool = createIntakePool({ threads: 1, blocklist: Buffer.from(records.join(''), 'hex') })
+    for (const file of files) {
+      const verdict = await pool.examine(fixture(file))
+      expect(verdict.ok ? 'ok' : verdict.faults[0].code).toBe('key_known_compromised')
+    }
+    expect(await pool.examine(fixture('keys/good/ec-p384.pem'))).toMatchObject({ ok: true })
+  })
+})
+
+describe('under load', () => {
+  test('the event loop is not held up by RSA keys', async () => {
+    pool = createIntakePool({ threads: 1 })
+    await pool.warmUp()
+    const delay = monitorEventLoopDelay({ resolution: 1 })
+    delay.enable()
+    const examined = pool
+    await Promise.all(Array.from({ length: 20 }, () => examined.examine(rsa)))
+    delay.disable()
+    expect(delay.percentile(90) / 1e6).toBeLessThan(20)
+  })
+
+  test('a full queue turns further keys away at once, and none of the others', async () => {
+    pool = createIntakePool({ threads: 1, maxQueue: 2, worker: dying })
+    await pool.warmUp()
+    const examined = pool
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => examined.examine(long('wait'))),
+    )
+    const refusals = results.filter(({ status }) => status === 'rejected')
+    expect(refusals.length).toBeGreaterThanOrEqual(4)
+    expect(results.length - refusals.length).toBeGreaterThanOrEqual(2)
+    for (const refusal of refusals) {
+      expect(refusal).toMatchObject({ reason: { code: 'overloaded', extras: { retryAfter: 1 } } })
+    }
+  })
+})
+
+describe('when a worker dies', () => {
+  test.each(['die', 'fill'])(
+    'by %s: its key is rejected, the next one is examined',
+    async (how) => {
+      pool = createIntakePool({ threads: 1, worker: dying })
+      await expect(pool.examine(long(how))).rejects.toMatchObject({ code: 'overloaded' })
+      expect(await pool.examine(long('answer'))).toMatchObject({ ok: false })
+    },
+  )
+
+  test('a failure of the intake is an Error without the text', async () => {
+    pool = createIntakePool({ threads: 1, worker: dying })
+    const error: unknown = await pool.examine(long('fail')).catch((reason: unknown) => reason)
+    expect(error).toBeInstanceOf(Error)
+    expect(String(error)).not.toContain('xxxx')
+    expect(error).not.toHaveProperty('code')
+  })
+})
+
+test('after close nothing is taken', async () => {
+  pool = createIntakePool({ threads: 1 })
+  await pool.close()
+  await expect(pool.examine(rsa)).rejects.toMatchObject({ code: 'overloaded' })
+})
+
+test.each(['await pool.close()', ''])('the process ends by itself: %j', (last) => {
+  const script = `
+    import { createIntakePool } from './src/intake/threads/pool.ts'
+    const pool = createIntakePool({ threads: 1 })
+    const verdict = await pool.examine(${JSON.stringify(rsa)})
+    ${last}
+    console.log(verdict.ok)`
+  const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+    timeout: 20_000,
+  })
+  expect(output.toString().trim()).toBe('true')
+})
