@@ -2,12 +2,12 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import type { Context } from '../core/context.ts'
 import { createRequestIds } from '../core/ids.ts'
-import { createLive } from '../core/publishing/live.ts'
+import { createLiveServices } from '../core/publishing/live.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
 import { addValidation } from './body/validation.ts'
 import { addCaching } from './caching/etags.ts'
-import { addStoredAnswers } from './caching/response-cache.ts'
+import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
 import { addHostCheck } from './hooks/host.ts'
@@ -15,7 +15,7 @@ import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
 import { addRateLimits } from './hooks/rate-limits.ts'
-import { addOutcomes } from './hooks/request-records.ts'
+import { addRequestRecords } from './hooks/request-records.ts'
 import { addSecurityHeaders } from './hooks/security-headers.ts'
 import { addShutdown } from './hooks/shutdown.ts'
 import { addMetrics } from './metrics/metrics.ts'
@@ -39,10 +39,10 @@ import { createServer } from './server.ts'
 export type HttpApp = FastifyInstance
 
 /** The HTTP side of Pubring, not yet listening. `close()` answers what was accepted, then ends. */
-export async function buildApp(given: Context, options: HttpOptions): Promise<HttpApp> {
+export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
-  const live = createLive(given)
+  const live = createLiveServices(coreContext)
   const { context } = live
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
@@ -50,11 +50,11 @@ export async function buildApp(given: Context, options: HttpOptions): Promise<Ht
   })
   addShutdown(app)
   app.addHook('preClose', async () => live.close())
-  addOutcomes(app)
+  addRequestRecords(app)
   addRequestLog(app, options)
   addMetrics(app, live, options)
   addErrors(app, options)
-  addStoredAnswers(app, newRequestId)
+  addResponseCache(app, newRequestId)
   await addSecurityHeaders(app, options.publicUrl)
   addMethods(app)
   addHostCheck(app)

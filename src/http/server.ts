@@ -40,12 +40,12 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
   })
   app.decorate('connections', connections)
   const route = (request: IncomingMessage, response: ServerResponse) => {
-    connections.began(request, response)
+    connections.track(request, response)
     app.routing(request, response)
   }
   // In front of Fastify, in place of its own listener.
   app.server.removeAllListeners('request').on('request', (request, response) => {
-    app.storedAnswers.serve(request, response, route)
+    app.responseCache.serve(request, response, route)
   })
   // Node answers an unknown Expect with a bare 417, which RFC 9110 section 10.1.1 does not ask for.
   app.server.on('checkExpectation', route)

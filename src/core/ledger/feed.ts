@@ -1,6 +1,6 @@
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
-import type { RevisionWatch, Sighting } from '../publishing/revision-watch.ts'
+import type { Observation, RevisionWatch } from '../publishing/revision-watch.ts'
 import { systemLedgerId } from './chain.ts'
 import { createEventStream, type EventSink, type EventStream } from './stream.ts'
 
@@ -31,7 +31,7 @@ export function createEventFeed(
 ): EventFeed {
   const streams = new Set<EventStream>()
   let closed = false
-  let systemRevision: Sighting = 'unknown'
+  let systemRevision: Observation = 'unknown'
   let unwatchSystem: (() => void) | undefined
 
   const reads = createSingleFlight<Awaited<ReturnType<Store['events']>>>()
@@ -39,9 +39,9 @@ export function createEventFeed(
   const readAfter = (ledgerId: string, after: number) =>
     reads.run(`${ledgerId} ${after}`, () => store.events(ledgerId, { after, limit: pageSize }))
 
-  function lookAtApiKeys(sighting: Sighting): void {
-    if (sighting === 'unknown' || sighting === systemRevision) return
-    systemRevision = sighting
+  function lookAtApiKeys(observation: Observation): void {
+    if (observation === 'unknown' || observation === systemRevision) return
+    systemRevision = observation
     for (const stream of streams) stream.accessChanged()
   }
   function forget(stream: EventStream): void {

@@ -1,5 +1,5 @@
 import type { Clock } from '../context.ts'
-import type { Sighting } from '../publishing/revision-watch.ts'
+import type { Observation } from '../publishing/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './chain.ts'
 
@@ -46,7 +46,7 @@ interface Source {
   /** Whether the project is deleted already; asked where the stream ends with it. */
   isOver(): Promise<boolean>
   read(after: number): Promise<{ events: LedgerEvent[]; more: boolean }>
-  watch(watcher: (sighting: Sighting) => void): () => void
+  watch(watcher: (observation: Observation) => void): () => void
   closed(): void
 }
 
@@ -124,7 +124,7 @@ export function createEventStream(source: Source): EventStream {
       checking = false
     }
   }
-  function look(sighting: Sighting): void {
+  function look(observation: Observation): void {
     const now = clock.monotonic()
     const tooSlow = blockedSince !== undefined && now - blockedSince >= slowLimit
     if (tooSlow || clock.now() >= expires) close('cut')
@@ -134,7 +134,7 @@ export function createEventStream(source: Source): EventStream {
       lastSign = now
       sink.heartbeat()
     }
-    if (sighting !== 'unknown' && (sighting > last || !settled)) void catchUp()
+    if (observation !== 'unknown' && (observation > last || !settled)) void catchUp()
   }
 
   return {

@@ -1,11 +1,11 @@
 import type { Clock } from '../context.ts'
 import { matchesTag } from '../keys/preconditions.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
-import type { PublishedProject, Publisher } from './publishing.ts'
-import type { RevisionWatch, Sighting } from './revision-watch.ts'
+import type { PublishedProject, Publisher } from './publisher.ts'
+import type { Observation, RevisionWatch } from './revision-watch.ts'
 
 /** A request that waits. */
-interface Held {
+interface HeldRequest {
   /** The `If-None-Match` of the request. */
   known: string
   /** Monotonic milliseconds. */
@@ -17,21 +17,21 @@ interface Held {
 /** All requests that wait for one project. */
 interface Group {
   projectId: string
-  held: Set<Held>
+  held: Set<HeldRequest>
   latest: PublishedProject
   refreshing: boolean
   unwatch(): void
 }
 
 /** The place of a request among those that wait. */
-export interface Place {
+export interface Waiter {
   /**
    * Resolves as soon as the project's JWKS is known not to be the one that the caller has, and with
    * what it is then when the wait is over and at shutdown.
    */
-  answer: Promise<PublishedProject>
+  result: Promise<PublishedProject>
   /** Frees the place at once: the client went away. */
-  leave(): void
+  cancel(): void
 }
 
 export interface LiveKeySets {
@@ -39,7 +39,7 @@ export interface LiveKeySets {
    * Holds a request that has seen `latest` and knows it (`known`, its `If-None-Match`) for up to
    * `wait` milliseconds. Undefined where too many wait already, and after `close`.
    */
-  hold(latest: PublishedProject, known: string, wait: number): Place | undefined
+  wait(latest: PublishedProject, known: string, wait: number): Waiter | undefined
   /** How many requests are held. */
   count(): number
   /** Answers all that wait, and from then on holds nobody. */
@@ -57,7 +57,7 @@ export function createLiveKeySets(
   let count = 0
   let closed = false
 
-  function remove(group: Group, held: Held): boolean {
+  function remove(group: Group, held: HeldRequest): boolean {
     if (!group.held.delete(held)) return false
     count -= 1
     if (group.held.size === 0) {
@@ -66,7 +66,7 @@ export function createLiveKeySets(
     }
     return true
   }
-  function answer(group: Group, isDue: (held: Held) => boolean): void {
+  function answer(group: Group, isDue: (held: HeldRequest) => boolean): void {
     for (const held of group.held) {
       if (isDue(held) && remove(group, held)) held.resolve(publisher.published(group.projectId))
     }
@@ -87,8 +87,8 @@ export function createLiveKeySets(
       group.refreshing = false
     }
   }
-  function look(group: Group, sighting: Sighting): void {
-    const moved = sighting !== 'unknown' && sighting !== group.latest.revision
+  function look(group: Group, observation: Observation): void {
+    const moved = observation !== 'unknown' && observation !== group.latest.revision
     if (moved || clock.now() >= group.latest.validUntil) void refresh(group)
     const now = clock.monotonic()
     answer(group, (held) => held.deadline <= now)
@@ -100,14 +100,14 @@ export function createLiveKeySets(
       held: new Set(),
       latest,
       refreshing: false,
-      unwatch: watch.watch(projectId, (sighting) => look(group, sighting)),
+      unwatch: watch.watch(projectId, (observation) => look(group, observation)),
     }
     groups.set(projectId, group)
     return group
   }
 
   return {
-    hold(latest, known, wait) {
+    wait(latest, known, wait) {
       if (closed || count >= maxHeld) return undefined
       const group = groups.get(latest.projectId) ?? open(latest)
       const { promise, resolve, reject } = Promise.withResolvers<PublishedProject>()
@@ -117,8 +117,8 @@ export function createLiveKeySets(
       // The group has seen another state, before or after this one: a look tells.
       if (group.latest.jwks.etag !== latest.jwks.etag) void refresh(group)
       return {
-        answer: promise,
-        leave: () => {
+        result: promise,
+        cancel: () => {
           if (remove(group, held)) resolve(latest)
         },
       }

@@ -4,14 +4,14 @@ import { announceCommits } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
-import { createPublisher, type Publisher, recheckInterval } from './publishing.ts'
+import { createPublisher, type Publisher, recheckInterval } from './publisher.ts'
 import { createRevisionWatch } from './revision-watch.ts'
 
 /** Milliseconds between looks at what is waited for: news reach whoever waits well within a second. */
 const watchInterval = 250
 
 /** All that is kept of the registry in memory, and everybody who waits for news of it. */
-export interface Live {
+export interface LiveServices {
   /** What changes must go through, so that the copies of this process hear of them at once. */
   context: Context
   publisher: Publisher
@@ -22,7 +22,7 @@ export interface Live {
   close(): void
 }
 
-export function createLive(context: Context): Live {
+export function createLiveServices(context: Context): LiveServices {
   const { store, clock, config } = context
   const publisher = createPublisher(context)
   const names = createPublishedNames(context, recheckInterval)
@@ -32,7 +32,7 @@ export function createLive(context: Context): Live {
   const changed = (ledgerId: string) => {
     publisher.changed(ledgerId)
     if (ledgerId === systemLedgerId) names.changed()
-    watch.nudge(ledgerId)
+    watch.checkNow(ledgerId)
   }
   return {
     context: { ...context, store: announceCommits(store, changed) },

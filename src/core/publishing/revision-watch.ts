@@ -2,19 +2,19 @@ import type { Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 
 /** What a look at a ledger found: its revision, or that the store could not tell in time. */
-export type Sighting = number | 'unknown'
+export type Observation = number | 'unknown'
 
-/** Must not throw. Sightings can come late: one may be of an older revision than the one before. */
-export type Watcher = (sighting: Sighting) => void
+/** Must not throw. Observations can come late: one may be of an older revision than the one before. */
+export type Watcher = (observation: Observation) => void
 
 export interface RevisionWatch {
   /**
    * Calls back every `interval`, whether or not anything changed and whether or not the store
-   * answers; and soon after a nudge. Answers how to stop that.
+   * answers; and soon after `checkNow`. Returns a function that stops it.
    */
   watch(ledgerId: string, watcher: Watcher): () => void
   /** This process has changed the ledger: look at it now. */
-  nudge(ledgerId: string): void
+  checkNow(ledgerId: string): void
   close(): void
 }
 
@@ -23,39 +23,39 @@ export interface RevisionWatch {
  * anybody does, the revisions of all watched ledgers are read every `interval` milliseconds. While
  * the store is slow there is never more than one such query under way.
  */
-export function createRevisionWatch(store: Store, interval: number): RevisionWatch {
+export function createRevisionWatch(store: Store, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()
-  const nudged = new Set<string>()
+  const requested = new Set<string>()
   let timer: NodeJS.Timeout | undefined
-  let looking = false
+  let isChecking = false
   let closed = false
 
-  function tell(ids: Iterable<string>, sightingOf: (id: string) => Sighting): void {
+  function notify(ids: Iterable<string>, observationOf: (id: string) => Observation): void {
     for (const id of ids) {
-      for (const watcher of watchers.get(id) ?? []) watcher(sightingOf(id))
+      for (const watcher of watchers.get(id) ?? []) watcher(observationOf(id))
     }
   }
-  async function look(ids: string[]): Promise<void> {
+  async function check(ids: string[]): Promise<void> {
     // A store that cannot answer tells nothing; why is for those to say who serve from it.
     const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
-    tell(ids, (id) => heads.get(id)?.revision ?? 'unknown')
+    notify(ids, (id) => heads.get(id)?.revision ?? 'unknown')
   }
   async function tick(): Promise<void> {
     timer = undefined
     schedule()
-    if (looking) return tell([...watchers.keys()], () => 'unknown')
-    looking = true
-    await look([...watchers.keys()])
-    looking = false
+    if (isChecking) return notify([...watchers.keys()], () => 'unknown')
+    isChecking = true
+    await check([...watchers.keys()])
+    isChecking = false
   }
   function schedule(): void {
     if (closed || timer !== undefined || watchers.size === 0) return
-    timer = setTimeout(() => void tick(), interval)
+    timer = setTimeout(() => void tick(), intervalMs)
   }
-  function lookAtNudged(): void {
-    const ids = [...nudged].filter((id) => watchers.has(id))
-    nudged.clear()
-    if (ids.length > 0) void look(ids)
+  function checkRequested(): void {
+    const ids = [...requested].filter((id) => watchers.has(id))
+    requested.clear()
+    if (ids.length > 0) void check(ids)
   }
 
   return {
@@ -68,10 +68,10 @@ export function createRevisionWatch(store: Store, interval: number): RevisionWat
         if (group.size === 0 && watchers.get(ledgerId) === group) watchers.delete(ledgerId)
       }
     },
-    nudge(ledgerId) {
+    checkNow(ledgerId) {
       if (!watchers.has(ledgerId)) return
-      if (nudged.size === 0) setImmediate(lookAtNudged)
-      nudged.add(ledgerId)
+      if (requested.size === 0) setImmediate(checkRequested)
+      requested.add(ledgerId)
     },
     close() {
       closed = true

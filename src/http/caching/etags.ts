@@ -12,11 +12,11 @@ declare module 'fastify' {
  * What a 304 says: how long and for whom its answer holds (RFC 9110 section 15.4.5), which origins may
  * have it, and what is about this request. The other headers are kept with the answer, wherever it is.
  */
-const saidAgain =
+const headersOf304 =
   /^(cache-control|etag|vary|connection|x-request-id|preference-applied|ratelimit.*|access-control-.*|cross-origin-resource-policy)$/
 
-export function isSaidAgain(header: string): boolean {
-  return saidAgain.test(header)
+export function isSentWith304(header: string): boolean {
+  return headersOf304.test(header)
 }
 
 /**
@@ -34,18 +34,18 @@ export function addCaching(app: FastifyInstance): void {
     const given = reply.getHeader('etag')
     const tag = typeof given === 'string' ? given : entityTag(payload)
     reply.header('etag', tag)
-    if (typeof payload === 'string') app.storedAnswers.keep(request, reply, payload, tag)
+    if (typeof payload === 'string') app.responseCache.store(request, reply, payload, tag)
     const known = request.headers['if-none-match']
     if (known === undefined || !matchesTag(known, tag, 'weak')) return done(null, payload)
-    becomeUnmodified(reply)
+    turnInto304(reply)
     done(null, null)
   })
 }
 
-function becomeUnmodified(reply: FastifyReply): void {
+function turnInto304(reply: FastifyReply): void {
   reply.code(304)
   for (const name of Object.keys(reply.getHeaders())) {
-    if (isSaidAgain(name)) continue
+    if (isSentWith304(name)) continue
     reply.removeHeader(name)
     // Those that were set past Fastify.
     reply.raw.removeHeader(name)

@@ -4,11 +4,11 @@ import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
 import { matchesTag } from '../../core/keys/preconditions.ts'
-import { isSaidAgain } from './etags.ts'
+import { isSentWith304 } from './etags.ts'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    storedAnswers: StoredAnswers
+    responseCache: ResponseCache
   }
   interface FastifyRequest {
     /** Set by a handler whose answer may be given to others too. */
@@ -17,13 +17,13 @@ declare module 'fastify' {
 }
 
 /** Bound of what is stored, in octets; what falls out is worked out again when it is asked for. */
-const maxOctets = 16 * 1024 * 1024
+const maxCachedBytes = 16 * 1024 * 1024
 
 /** Requests of which one is stored only when it comes again before so many others. */
-const memory = 4_000
+const admissionWindow = 4_000
 
 /** What the headers of an entry take, roughly. */
-const headerOctets = 3_000
+const headerBytes = 3_000
 
 /** Characters of an address or an `Accept`; no verifier sends one that is longer. */
 const maxLength = 400
@@ -35,10 +35,10 @@ export interface Reuse {
   /** Another request was answered with it. */
   used?(): void
   /** Milliseconds since the look at the store that it rests on, where it is a published one. */
-  lookAge?(): number
+  dataAgeMs?(): number
 }
 
-interface Stored {
+interface CachedResponse {
   route: string | undefined
   apiKeyId: string | undefined
   reuse: Reuse
@@ -48,20 +48,20 @@ interface Stored {
   encoding: 'latin1' | 'utf8'
   /** Names and values in turn, for 200 and for 304, without the request's id. */
   headers: string[]
-  unmodifiedHeaders: string[]
+  headersOf304: string[]
 }
 
 type Route = (request: IncomingMessage, response: ServerResponse) => void
 
-export interface StoredAnswers {
+export interface ResponseCache {
   /** Answers a request as it was answered before where that still holds; else leaves it to `route`. */
   serve(request: IncomingMessage, response: ServerResponse, route: Route): void
   /** Stores what is sent now, where its handler allows it. `body` is what a 200 has. */
-  keep(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
+  store(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
 }
 
 /** Of a request that may be answered so, these alone decide about its answer. */
-function keyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
+function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   const { host, prefer, accept = '' } = headers
   if (method !== 'GET' || host === undefined || prefer !== undefined) return undefined
   if (url.length > maxLength || accept.length > maxLength) return undefined
@@ -77,97 +77,97 @@ function keyOf({ method, url = '', headers }: IncomingMessage): string | undefin
  * times what node:http itself does. It decides nothing: what is sent is what a route has answered to
  * the same request, for as long as what that rests on is unchanged; all else goes to the routes.
  */
-export function addStoredAnswers(app: FastifyInstance, newRequestId: () => string): void {
-  const doorkeeper = createDoorkeeper(memory)
-  const stored = new LRUCache<string, Stored>({
-    maxSize: maxOctets,
+export function addResponseCache(app: FastifyInstance, newRequestId: () => string): void {
+  const doorkeeper = createDoorkeeper(admissionWindow)
+  const entries = new LRUCache<string, CachedResponse>({
+    maxSize: maxCachedBytes,
     // V8 holds text that is not Latin-1 in two octets for each character.
     sizeCalculation: ({ body, encoding }, key) =>
-      headerOctets + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
+      headerBytes + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
   })
 
-  function give(
-    answer: Stored,
+  function respond(
+    answer: CachedResponse,
     request: IncomingMessage,
     response: ServerResponse,
     arrival: number,
   ): void {
     const requestId = newRequestId()
     answer.reuse.used?.()
-    if (app.outcomes.isObserved()) tellWhenDone(answer, requestId, response, arrival)
+    if (app.requestRecords.isObserved()) reportOnFinish(answer, requestId, response, arrival)
     const known = request.headers['if-none-match']
     if (known !== undefined && matchesTag(known, answer.etag, 'weak')) {
-      response.writeHead(304, ['x-request-id', requestId, ...answer.unmodifiedHeaders]).end()
+      response.writeHead(304, ['x-request-id', requestId, ...answer.headersOf304]).end()
     } else {
       response
         .writeHead(200, ['x-request-id', requestId, ...answer.headers])
         .end(answer.body, answer.encoding)
     }
   }
-  function tellWhenDone(
-    answer: Stored,
+  function reportOnFinish(
+    answer: CachedResponse,
     requestId: string,
     response: ServerResponse,
     arrival: number,
   ): void {
     const { route, apiKeyId, reuse } = answer
-    const lookAge = reuse.lookAge?.()
+    const dataAgeMs = reuse.dataAgeMs?.()
     response.once('finish', () => {
       const ms = performance.now() - arrival
       const status = response.statusCode
-      app.outcomes.tell({
+      app.requestRecords.report({
         requestId,
         method: 'GET',
         route,
         status,
         ms,
         apiKeyId,
-        lookAge,
-        waited: false,
+        dataAgeMs,
+        wasHeld: false,
       })
     })
   }
   /** What is stored for the request, where it may be answered so at the moment. */
-  function find(key: string, { socket }: ServerResponse): Stored | undefined {
+  function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
     // Answers of one connection go out in order: without the socket, others come first.
     if (socket === null || app.readiness.shuttingDown || app.isUnderPressure()) return undefined
-    return stored.get(key)
+    return entries.get(key)
   }
 
   app.decorateRequest('reuse', undefined)
-  app.decorate('storedAnswers', {
+  app.decorate('responseCache', {
     serve(request, response, route) {
-      const key = keyOf(request)
+      const key = cacheKeyOf(request)
       const answer = key === undefined ? undefined : find(key, response)
       if (key === undefined || answer === undefined) return route(request, response)
       const arrival = performance.now()
       const isCurrent = answer.reuse.isCurrent()
-      if (isCurrent === true) return give(answer, request, response, arrival)
+      if (isCurrent === true) return respond(answer, request, response, arrival)
       if (isCurrent === false) {
-        stored.delete(key)
+        entries.delete(key)
         return route(request, response)
       }
-      app.outcomes.arrived(request, arrival)
-      app.connections.began(request, response)
+      app.requestRecords.markArrival(request, arrival)
+      app.connections.track(request, response)
       const otherwise = () => route(request, response)
       isCurrent.then((found) => {
-        if (!found && stored.peek(key) === answer) stored.delete(key)
+        if (!found && entries.peek(key) === answer) entries.delete(key)
         // Once more: after a look that took its time, the process may be shutting down.
         if (!found || find(key, response) !== answer) return otherwise()
-        give(answer, request, response, arrival)
+        respond(answer, request, response, arrival)
       }, otherwise)
     },
-    keep(request, reply, body, etag) {
+    store(request, reply, body, etag) {
       const { reuse } = request
       // What is left of a budget, and the end of a connection, are for one request alone.
       if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return
-      const key = reuse === undefined ? undefined : keyOf(request.raw)
+      const key = reuse === undefined ? undefined : cacheKeyOf(request.raw)
       if (reuse === undefined || key === undefined || !doorkeeper.seenRecently(key)) return
       const { 'x-request-id': _id, ...all } = reply.getHeaders()
       const headers = Object.entries(all)
       const octets = Buffer.byteLength(body)
-      const unmodified = headers.filter(([name]) => isSaidAgain(name))
-      stored.set(key, {
+      const unmodified = headers.filter(([name]) => isSentWith304(name))
+      entries.set(key, {
         route: request.routeOptions.url,
         apiKeyId: request.principal?.apiKeyId,
         reuse,
@@ -175,7 +175,7 @@ export function addStoredAnswers(app: FastifyInstance, newRequestId: () => strin
         body,
         encoding: octets === body.length ? 'latin1' : 'utf8',
         headers: flat([...headers, ['content-length', octets]]),
-        unmodifiedHeaders: flat(unmodified),
+        headersOf304: flat(unmodified),
       })
     },
   })

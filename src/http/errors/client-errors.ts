@@ -52,7 +52,7 @@ export function clientErrorHandler(
     }
     rejected.add(socket)
     const { code, detail } = parserFaults[error.code ?? ''] ?? malformed
-    const last = connections.owed(socket).at(-1)
+    const last = connections.pendingResponses(socket).at(-1)
     if (last !== undefined) {
       // Adds `Connection: close` unless its headers are sent already.
       last.shouldKeepAlive = false

@@ -103,7 +103,7 @@ export function ledgerOf(request: FastifyRequest): string {
  * Lets others who ask the same with the same API key have the answer, which shows the project alone:
  * as long as the API keys and the project are unchanged, and the document and the API key hold.
  */
-export function allowReuse(
+export function allowCaching(
   request: FastifyRequest,
   { store, clock }: Context,
   document: Pick<CachedDocument, 'head' | 'from' | 'until'>,

@@ -10,12 +10,12 @@ declare module 'fastify' {
 /** What is under way on the connections of clients. */
 export interface Connections {
   /** Notes a request that Node has read the head of, until its answer is out. */
-  began(request: IncomingMessage, response: ServerResponse): void
+  track(request: IncomingMessage, response: ServerResponse): void
   /**
    * The answers that the client still gets, in order: those that are on their way, and those to
    * requests that have arrived whole.
    */
-  owed(socket: Socket): ServerResponse[]
+  pendingResponses(socket: Socket): ServerResponse[]
   /**
    * Lets a request wait for news, one of each connection: answers of one connection go out in order,
    * so no other one could be told its news in time. `leave` is called when the client goes, whether
@@ -27,7 +27,7 @@ export interface Connections {
 
 export interface Waiting {
   /** The wait is over. */
-  over(): void
+  end(): void
 }
 
 export function createConnections(): Connections {
@@ -38,14 +38,14 @@ export function createConnections(): Connections {
     answers.get(this.req.socket)?.delete(this)
   }
   return {
-    began({ socket }, response) {
+    track({ socket }, response) {
       const open = answers.get(socket)
       if (open?.has(response)) return
       if (open === undefined) answers.set(socket, new Set([response]))
       else open.add(response)
       response.once('close', forget)
     },
-    owed(socket) {
+    pendingResponses(socket) {
       return [...(answers.get(socket) ?? [])].filter(
         ({ headersSent, writableFinished, req }) =>
           !writableFinished && (headersSent || req.complete),
@@ -56,7 +56,7 @@ export function createConnections(): Connections {
       waiting.add(socket)
       socket.once('close', leave)
       return {
-        over() {
+        end() {
           waiting.delete(socket)
           socket.off('close', leave)
         },

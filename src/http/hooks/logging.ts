@@ -34,7 +34,7 @@ const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
  */
 export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): void {
   if (!requestLogLevels.includes(logLevel)) return
-  app.outcomes.observe(({ requestId, method, route, status, problem, ms, apiKeyId }) => {
+  app.requestRecords.observe(({ requestId, method, route, status, problem, ms, apiKeyId }) => {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
     app.log.info({ requestId, method, route, status, code, ms: rounded, apiKeyId }, 'request')

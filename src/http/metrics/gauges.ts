@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
-import type { Live } from '../../core/publishing/live.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
 
 /** Gauges collected at each scrape. Values of several workers are added unless `aggregator` is set. */
-export function addGauges(registry: Registry, app: FastifyInstance, live: Live): void {
+export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
   addCensus(registry, live)
   addStorage(registry, live)
   const registers = [registry]
@@ -51,7 +51,7 @@ function openConnections(app: FastifyInstance): Promise<number> {
 }
 
 /** All workers count the same keys. Reports nothing while the database is unavailable. */
-function addCensus(registry: Registry, { context }: Live): void {
+function addCensus(registry: Registry, { context }: LiveServices): void {
   const takeCensus = createKeyStatistics(context)
   const census = () => takeCensus().catch((): KeyStatistics => ({ keys: [] }))
   const registers = [registry]
@@ -80,7 +80,7 @@ function addCensus(registry: Registry, { context }: Live): void {
   })
 }
 
-function addStorage(registry: Registry, { context: { store } }: Live): void {
+function addStorage(registry: Registry, { context: { store } }: LiveServices): void {
   const registers = [registry]
   new Gauge({
     name: 'pubring_storage_readable',

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
-import type { Live } from '../../core/publishing/live.ts'
-import type { Outcome } from '../hooks/request-records.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import type { RequestRecord } from '../hooks/request-records.ts'
 import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
 
@@ -29,18 +29,22 @@ const rejectionCodes: readonly string[] = [
  * Collects metrics for Prometheus if enabled. Labels have few values each: route patterns, our own
  * codes, algorithms; never a URL, a name, an id or a secret.
  */
-export function addMetrics(app: FastifyInstance, live: Live, { metrics }: HttpOptions): void {
+export function addMetrics(
+  app: FastifyInstance,
+  live: LiveServices,
+  { metrics }: HttpOptions,
+): void {
   const registry = new Registry()
   app.decorate('metrics', registry)
   if (!metrics) return
   collectDefaultMetrics({ register: registry })
   addGauges(registry, app, live)
-  app.outcomes.observe(requestObserver(registry))
-  app.outcomes.observe(rejectionObserver(registry))
-  app.outcomes.observe(publishingObserver(registry))
+  app.requestRecords.observe(requestObserver(registry))
+  app.requestRecords.observe(rejectionObserver(registry))
+  app.requestRecords.observe(publishingObserver(registry))
 }
 
-type Observer = (outcome: Outcome) => void
+type Observer = (record: RequestRecord) => void
 
 function requestObserver(registry: Registry): Observer {
   const registers = [registry]
@@ -57,9 +61,9 @@ function requestObserver(registry: Registry): Observer {
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
   })
-  return ({ method, route = 'none', status, problem, ms, waited }) => {
+  return ({ method, route = 'none', status, problem, ms, wasHeld }) => {
     requests.inc({ method, route, status, code: problem?.code ?? '' })
-    if (!waited) durations.observe({ method, route }, ms / 1_000)
+    if (!wasHeld) durations.observe({ method, route }, ms / 1_000)
   }
 }
 
@@ -95,10 +99,10 @@ function publishingObserver(registry: Registry): Observer {
     help: 'Documents older than a second served while the database was unavailable.',
     registers,
   })
-  return ({ lookAge, status }) => {
-    if (lookAge === undefined || status >= 400) return
+  return ({ dataAgeMs, status }) => {
+    if (dataAgeMs === undefined || status >= 400) return
     served.inc({ status })
-    ages.observe(lookAge / 1_000)
-    if (lookAge > staleAfterMs) stale.inc()
+    ages.observe(dataAgeMs / 1_000)
+    if (dataAgeMs > staleAfterMs) stale.inc()
   }
 }

@@ -4,7 +4,7 @@ import type { Access } from '../../core/access.ts'
 import type { LedgerEvent } from '../../core/ledger/chain.ts'
 import { readPermission, toEvent } from '../../core/ledger/events.ts'
 import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
-import type { Live } from '../../core/publishing/live.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { principalOf } from '../hooks/access.ts'
 
@@ -19,7 +19,7 @@ const retryMs = 2_000
  * `event` the type, `data` the event. Throws `overloaded` if too many streams are open.
  */
 export function sendEvents(
-  live: Live,
+  live: LiveServices,
   request: FastifyRequest,
   reply: FastifyReply,
   about: { ledgerId: string; after: number; access: Access },
@@ -40,13 +40,13 @@ export function sendEvents(
   const waiting = request.server.connections.wait(request.raw.socket, () => stream?.close())
   if (waiting === undefined) throw oneStreamEach()
   body.once('close', () => {
-    waiting.over()
+    waiting.end()
     stream?.close()
   })
   body.push(`retry: ${retryMs}\n\n`)
   stream = live.events.open(about.ledgerId, about.after, sink)
   if (stream === undefined) {
-    waiting.over()
+    waiting.end()
     throw tooManyStreams()
   }
   reply

@@ -4,7 +4,7 @@ import { Event } from '../../contract/events.ts'
 import type { Access } from '../../core/access.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { listEvents } from '../../core/ledger/events.ts'
-import type { Live } from '../../core/publishing/live.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { ledgerOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
@@ -65,7 +65,7 @@ const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
 const asStream =
   'With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
-export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
+export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
   const reader = { role: 'reader' } as const
   const shared = sharedSchema(options)
   app.route({
@@ -111,7 +111,7 @@ export function eventRoutes(app: App, live: Live, options: HttpOptions): void {
 }
 
 async function answer(
-  live: Live,
+  live: LiveServices,
   { publicUrl }: HttpOptions,
   request: FastifyRequest<{ Querystring: { after?: number; limit?: number } }>,
   reply: FastifyReply,

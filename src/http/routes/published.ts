@@ -4,9 +4,9 @@ import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
 import type { ProjectRef } from '../../core/context.ts'
 import { matchesTag } from '../../core/keys/preconditions.ts'
-import type { Place } from '../../core/publishing/held-requests.ts'
-import type { Live } from '../../core/publishing/live.ts'
-import type { PublishedDocument, PublishedProject } from '../../core/publishing/publishing.ts'
+import type { Waiter } from '../../core/publishing/held-requests.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import type { PublishedDocument, PublishedProject } from '../../core/publishing/publisher.ts'
 import { PubringError } from '../../errors.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
@@ -39,14 +39,14 @@ const JwksHeaders = Type.Object({
 })
 
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
-export function publishedRoutes(app: App, live: Live): void {
+export function publishedRoutes(app: App, live: LiveServices): void {
   jwksRoute(app, live)
   discoveryRoute(app, live)
   preflightRoute(app, jwksUrl)
   preflightRoute(app, discoveryUrl)
 }
 
-function jwksRoute(app: App, live: Live): void {
+function jwksRoute(app: App, live: LiveServices): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: jwksUrl,
@@ -84,7 +84,7 @@ function jwksRoute(app: App, live: Live): void {
 
 /** Holds the request if it asks to wait and already has the current key set. */
 async function awaitNews(
-  { keySets }: Live,
+  { keySets }: LiveServices,
   present: PublishedProject,
   { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
@@ -99,20 +99,20 @@ async function awaitNews(
     applied()
     return present
   }
-  let place: Place | undefined
-  const waiting = wait === 0 ? undefined : server.connections.wait(socket, () => place?.leave())
+  let place: Waiter | undefined
+  const waiting = wait === 0 ? undefined : server.connections.wait(socket, () => place?.cancel())
   if (waiting === undefined) return present
   try {
-    place = keySets.hold(present, known, wait * 1000)
+    place = keySets.wait(present, known, wait * 1000)
     if (place === undefined) return present
     applied()
-    return await place.answer
+    return await place.result
   } finally {
-    waiting.over()
+    waiting.end()
   }
 }
 
-function discoveryRoute(app: App, live: Live): void {
+function discoveryRoute(app: App, live: LiveServices): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: discoveryUrl,
@@ -145,18 +145,18 @@ function discoveryRoute(app: App, live: Live): void {
 /** Notes what the answer rests on, and as long as that holds lets others have it too. */
 function restOn(
   request: FastifyRequest,
-  { names, publisher, context }: Live,
+  { names, publisher, context }: LiveServices,
   ref: ProjectRef,
   published: PublishedProject,
 ): void {
   // Not the documents, of which the answer has one already.
-  const { projectId, head, validUntil, seen, steadyUntil } = published
-  const state = { projectId, head, validUntil, seen, steadyUntil }
-  const lookAge = () => context.clock.monotonic() - seen
-  request.lookAge = lookAge()
+  const { projectId, head, validUntil, seen, maxAgeStableUntil } = published
+  const state = { projectId, head, validUntil, seen, maxAgeStableUntil }
+  const dataAgeMs = () => context.clock.monotonic() - seen
+  request.dataAgeMs = dataAgeMs()
   request.reuse = {
     isCurrent: () => names.isCurrent(ref, projectId) && publisher.isCurrent(state),
-    lookAge,
+    dataAgeMs,
   }
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Context, Store } from '../../../src/core/context.ts'
-import { createLive, type Live } from '../../../src/core/publishing/live.ts'
+import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
@@ -55,7 +55,7 @@ function slowly(store: Store): { store: Store; hold(): () => void; releaseAll():
 let opened: TestStore
 let clock: TestClock
 let line: ReturnType<typeof slowly>
-let live: Live
+let live: LiveServices
 let projectId: string
 let kid: string
 let projects = 0
@@ -82,7 +82,7 @@ beforeEach(async () => {
     examine: async (text, name) => examineKey(text, name, emptyBlocklist),
     bulk: createBulkIntake({ examine: async () => [], sharedPrimes: async () => [] }, 1),
   }
-  live = createLive(context)
+  live = createLiveServices(context)
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id
   const key = keyRecord(projectId)
   kid = key.id
@@ -126,11 +126,11 @@ describe('a database that does not answer', () => {
 
   test('does not keep held requests beyond their time', async () => {
     const present = await live.publisher.published(projectId)
-    const place = live.keySets.hold(present, present.jwks.etag, 5_000)
+    const place = live.keySets.wait(present, present.jwks.etag, 5_000)
     line.hold()
     await delay(300)
     clock.advance(5_000)
-    const answer = await Promise.race([place?.answer, delay(1_500)])
+    const answer = await Promise.race([place?.result, delay(1_500)])
     expect(answer?.jwks.etag).toBe(present.jwks.etag)
     expect(live.keySets.count()).toBe(0)
   })
@@ -179,13 +179,13 @@ test('a request that is held with an older state than the group has seen is answ
   const old = await live.publisher.published(projectId)
   await toggle(false)
   const now = await live.publisher.published(projectId)
-  const first = live.keySets.hold(now, now.jwks.etag, 60_000)
+  const first = live.keySets.wait(now, now.jwks.etag, 60_000)
   // It saw the old state an instant before the change, and joins those that know the new one.
-  const late = live.keySets.hold(old, old.jwks.etag, 60_000)
-  const answer = await Promise.race([late?.answer, delay(1_000)])
+  const late = live.keySets.wait(old, old.jwks.etag, 60_000)
+  const answer = await Promise.race([late?.result, delay(1_000)])
   expect(answer?.jwks.etag).toBe(now.jwks.etag)
   expect(live.keySets.count()).toBe(1)
-  first?.leave()
+  first?.cancel()
   expect(live.keySets.count()).toBe(0)
 })
 
@@ -215,7 +215,7 @@ test('a project that is renamed is gone under its old name at once', async () =>
 test('after close nothing is held, and nothing streams', async () => {
   live.close()
   const present = await live.publisher.published(projectId)
-  expect(live.keySets.hold(present, present.jwks.etag, 60_000)).toBeUndefined()
+  expect(live.keySets.wait(present, present.jwks.etag, 60_000)).toBeUndefined()
   const sink = {
     send: () => true,
     heartbeat: () => {},

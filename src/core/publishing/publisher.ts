@@ -35,7 +35,7 @@ export interface PublishedState {
   /** Monotonic milliseconds at which the look at the store began that found it so. */
   seen: number
   /** Epoch milliseconds until which `maxAge` is what it is. */
-  steadyUntil: number
+  maxAgeStableUntil: number
 }
 
 export interface PublishedProject extends PublishedState {
@@ -66,10 +66,10 @@ interface Entry extends Documents {
 /** A look at the store that is under way; one at a time per project. */
 interface Look {
   /** A change came in between: what it finds may be old, and is not kept. */
-  overtaken: boolean
+  superseded: boolean
   done: Promise<Entry>
   /** The same, with an end to patience. */
-  soon?: Promise<Entry>
+  withTimeout?: Promise<Entry>
 }
 
 export interface Publisher {
@@ -93,7 +93,7 @@ export function createPublisher(context: Context): Publisher {
 
   function begin(projectId: string): Look {
     const look: Look = {
-      overtaken: false,
+      superseded: false,
       done: Promise.resolve().then(() => read(projectId, look)),
     }
     const ended = () => {
@@ -109,13 +109,13 @@ export function createPublisher(context: Context): Publisher {
     // The hash tells histories apart: a fail-over that loses changes gives their revisions to others.
     const head = known && (await store.heads([projectId])).get(projectId)?.hash
     const isSame = known !== undefined && known.head === head
-    const documents = isSame ? ofNow(projectId, known) : await readDocuments(projectId)
+    const documents = isSame ? refreshed(projectId, known) : await readDocuments(projectId)
     if (documents === undefined) {
-      if (!look.overtaken) entries.delete(projectId)
+      if (!look.superseded) entries.delete(projectId)
       throw publishedNowhere()
     }
     const entry = { ...documents, seen, recheckAt: seen + recheckInterval }
-    if (!look.overtaken) entries.set(projectId, entry)
+    if (!look.superseded) entries.set(projectId, entry)
     return entry
   }
   async function readDocuments(projectId: string): Promise<Documents | undefined> {
@@ -123,7 +123,7 @@ export function createPublisher(context: Context): Publisher {
     return keySet && documentsOf(context, projectId, keySet)
   }
   /** The documents of the same key set as they are by now. */
-  function ofNow(projectId: string, known: Documents): Documents {
+  function refreshed(projectId: string, known: Documents): Documents {
     const { keySet, validUntil } = known
     if (keySet === undefined || clock.now() < validUntil) return known
     return documentsOf(context, projectId, keySet)
@@ -137,8 +137,8 @@ export function createPublisher(context: Context): Publisher {
     const look = looks.get(projectId) ?? begin(projectId)
     if (known === undefined) return look.done
     try {
-      look.soon ??= withStorageTimeout(look.done, lookupTimeoutMs)
-      return await look.soon
+      look.withTimeout ??= withStorageTimeout(look.done, lookupTimeoutMs)
+      return await look.withTimeout
     } catch (error) {
       if (!isStorageUnavailable(error)) throw error
       return lastGood(projectId, look, error)
@@ -152,8 +152,8 @@ export function createPublisher(context: Context): Publisher {
     if (known === undefined || time >= limit) throw error
     const recheckAt = Math.min(time + recheckInterval, limit)
     const { seen } = known
-    const entry = { ...ofNow(projectId, known), seen, recheckAt }
-    if (!look.overtaken) entries.set(projectId, entry)
+    const entry = { ...refreshed(projectId, known), seen, recheckAt }
+    if (!look.superseded) entries.set(projectId, entry)
     return entry
   }
   function present(projectId: string, entry: Entry): PublishedProject {
@@ -165,7 +165,7 @@ export function createPublisher(context: Context): Publisher {
       head: entry.head,
       validUntil: entry.validUntil,
       seen: entry.seen,
-      steadyUntil: entry.validUntil - maxAge * 1000,
+      maxAgeStableUntil: entry.validUntil - maxAge * 1000,
       jwks: { ...entry.jwks, maxAge },
       discovery: { ...entry.discovery, maxAge },
     }
@@ -173,15 +173,15 @@ export function createPublisher(context: Context): Publisher {
 
   return {
     published: async (projectId) => present(projectId, await current(projectId)),
-    isCurrent({ projectId, head, validUntil, seen, steadyUntil }) {
+    isCurrent({ projectId, head, validUntil, seen, maxAgeStableUntil }) {
       const known = entries.get(projectId)
       if (known === undefined || known.head !== head) return false
       if (known.validUntil !== validUntil || known.seen !== seen) return false
-      return isFresh(known) && clock.now() <= steadyUntil
+      return isFresh(known) && clock.now() <= maxAgeStableUntil
     },
     changed(projectId) {
       const running = looks.get(projectId)
-      if (running !== undefined) running.overtaken = true
+      if (running !== undefined) running.superseded = true
       looks.delete(projectId)
       const known = entries.peek(projectId)
       if (known !== undefined) known.recheckAt = Number.NEGATIVE_INFINITY
