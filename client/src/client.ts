@@ -9,10 +9,10 @@ import type {
   ProjectOperations,
   TokenOperations,
 } from './api.ts'
-import { segment } from './base-url.ts'
 import { followEvents, systemPath } from './follow.ts'
-import { createTransport, type Operation, type Transport } from './request.ts'
+import { createTransport, type Operation, type Transport } from './transport.ts'
 import type { Project } from './types.ts'
+import { segment } from './validation.ts'
 
 /**
  * A client of the service at `url`. Nothing is sent before the first operation. Throws

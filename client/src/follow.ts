@@ -1,10 +1,10 @@
 import type { CallOptions } from './api.ts'
 import { deadline, pause } from './deadline.ts'
 import { PubringError } from './errors.ts'
-import { eventParser, type ServerSentEvent } from './events.ts'
-import type { Operation, Transport } from './request.ts'
+import { eventParser, type ServerSentEvent } from './event-parser.ts'
 import { mayRepeat, pauseBefore } from './retry.ts'
-import { textsOf } from './texts.ts'
+import { textsOf } from './text-chunks.ts'
+import type { Operation, Transport } from './transport.ts'
 import type { Event } from './types.ts'
 
 /** Milliseconds of silence after which a stream is given up; the service speaks every 15 seconds. */

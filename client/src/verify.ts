@@ -1,9 +1,9 @@
 export { KeySetError, type KeySetErrorCode } from './key-set/errors.ts'
 export type { VerifyKey } from './key-set/import.ts'
-export { projectKeySet } from './key-set/key-set.ts'
 export type {
   KeySetOptions,
   KeySetState,
   ProjectKeySet,
   TokenHeader,
 } from './key-set/options.ts'
+export { projectKeySet } from './key-set/project.ts'

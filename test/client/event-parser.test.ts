@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventParser, type ServerSentEvent } from '../../client/src/events.ts'
+import { eventParser, type ServerSentEvent } from '../../client/src/event-parser.ts'
 
 /** What the parser finds in the text, given in these pieces. */
 function parsed(...pieces: string[]): ServerSentEvent[] {

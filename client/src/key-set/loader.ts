@@ -1,4 +1,4 @@
-import { type Moment, now, since } from './moments.ts'
+import { type Moment, now, since } from './timestamp.ts'
 
 /** Milliseconds for which a failure to load answers all who ask. */
 const failureRest = 1_000

@@ -1,6 +1,6 @@
-import { type KeySetAnswer, noKeySet } from './asking.ts'
 import { type Contents, readContents } from './contents.ts'
-import { later, type Moment, since } from './moments.ts'
+import { type KeySetAnswer, noKeySet } from './fetch.ts'
+import { later, type Moment, since } from './timestamp.ts'
 
 /** What was known when a question was asked. */
 export type Asked = { etag: string | undefined; version: number; wait: number }

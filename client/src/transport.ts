@@ -1,11 +1,11 @@
-import { type Answer, type Asked, readAnswer, refusal, refuseRedirect } from './answers.ts'
 import type { ClientOptions } from './api.ts'
 import { apiKeyText } from './api-key-text.ts'
-import { baseUrl } from './base-url.ts'
 import { deadline, pause } from './deadline.ts'
 import { PubringError } from './errors.ts'
-import { reasonOf } from './reasons.ts'
+import { reasonOf } from './network-error.ts'
+import { type Answer, type Asked, readAnswer, refusal, refuseRedirect } from './response.ts'
 import { isUnclear, mayRepeat, pauseBefore, type Repeatable } from './retry.ts'
+import { baseUrl } from './validation.ts'
 
 /** One operation, as it goes over the wire. */
 export type Operation = {

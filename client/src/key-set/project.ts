@@ -1,12 +1,12 @@
 import { keySetAddress } from './address.ts'
+import { createHolding, type Holding } from './cache.ts'
 import type { Entry } from './contents.ts'
 import { KeySetError } from './errors.ts'
-import { createHolding, type Holding } from './holding.ts'
 import type { VerifyKey } from './import.ts'
-import { createLoader, type Loader } from './loading.ts'
-import { type Moment, now, since } from './moments.ts'
+import { createLoader, type Loader } from './loader.ts'
 import type { KeySetOptions, ProjectKeySet, TokenHeader } from './options.ts'
-import { createUpkeep, type Upkeep } from './upkeep.ts'
+import { type Moment, now, since } from './timestamp.ts'
+import { createUpkeep, type Upkeep } from './updater.ts'
 
 /** The least `maxStale`, in milliseconds: a question waits a third of it, in whole seconds. */
 const leastMaxStale = 3_000

@@ -1,9 +1,9 @@
-import { askForKeySet, type KeySetAnswer } from './asking.ts'
-import { waitInBackground } from './background.ts'
+import type { Holding } from './cache.ts'
 import { KeySetError } from './errors.ts'
-import { follow, type Hearing } from './following.ts'
-import type { Holding } from './holding.ts'
+import { askForKeySet, type KeySetAnswer } from './fetch.ts'
+import { follow, type Hearing } from './follow.ts'
 import type { KeySetOptions, KeySetState } from './options.ts'
+import { waitInBackground } from './unref-sockets.ts'
 
 /** Milliseconds that a held answer may be late before its connection counts as dead. */
 const slack = 3_000

@@ -1,9 +1,9 @@
 import { deadline } from '../deadline.ts'
-import { reasonOf } from '../reasons.ts'
+import { reasonOf } from '../network-error.ts'
 import { retryAfterOf } from '../retry.ts'
-import { textsOf } from '../texts.ts'
+import { textsOf } from '../text-chunks.ts'
 import { KeySetError } from './errors.ts'
-import { type Moment, now } from './moments.ts'
+import { type Moment, now } from './timestamp.ts'
 
 /** How the key set is asked for. */
 export type Question = {

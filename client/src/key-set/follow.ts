@@ -1,9 +1,9 @@
 import { pause } from '../deadline.ts'
 import { pauseBefore } from '../retry.ts'
-import type { KeySetAnswer } from './asking.ts'
+import { isHeldToTheEnd } from './cache.ts'
 import { KeySetError } from './errors.ts'
-import { isHeldToTheEnd } from './holding.ts'
-import { since } from './moments.ts'
+import type { KeySetAnswer } from './fetch.ts'
+import { since } from './timestamp.ts'
 
 /** Milliseconds between two questions at least, whatever the answers are. */
 const leastSpacing = 100
