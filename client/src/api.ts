@@ -19,44 +19,44 @@ import type {
 } from './types.ts'
 
 /**
- * How a client reaches its service.
+ * Options of `createClient`.
  *
  * @example
  * const options: ClientOptions = { url: 'https://keys.example.com', apiKey, timeout: 5_000 }
  */
 export type ClientOptions = {
-  /** Address of the service: with or without a final slash, a sub-path, a final `/v1`. */
+  /** URL of the service, with or without a trailing slash, a sub-path or a trailing `/v1`. */
   url: string
-  /** Sent as `X-Api-Key`, to `url` alone; white space around it is dropped. */
+  /** Sent as `X-Api-Key`, only to `url`. Surrounding white space is removed. */
   apiKey?: string
-  /** Milliseconds that one attempt may take, its body included; 30,000 where left out. */
+  /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */
   timeout?: number
   /**
-   * Repetitions of what is safe to repeat, after a network fault, a time-out, 429, 502, 503 or 504:
-   * with exponential pauses and full jitter, `Retry-After` obeyed up to 30 seconds; 3 where left
-   * out. What creates or changes is repeated only where the service says that it did nothing (429,
-   * `overloaded`), but for switching off, deletions, and changes with `ifMatch`.
+   * Maximum retries of a request after a network error, a timeout, 429, 502, 503 or 504, with
+   * exponential backoff and full jitter; `Retry-After` is honored up to 30 seconds. Default: 3.
+   * Reads, deletions, deactivations and changes with `ifMatch` are retried; other requests only if the
+   * service has not processed them (429, `overloaded`).
    */
   retries?: number
-  /** Used in place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch
-  /** Sent as `User-Agent` where the runtime lets one. */
+  /** Sent as `User-Agent` if the runtime allows it. */
   userAgent?: string
 }
 
 /**
- * What every operation takes.
+ * Options of every operation.
  *
  * @example
  * await client.projects.get('payments', { signal: AbortSignal.timeout(2_000) })
  */
 export type CallOptions = {
-  /** Ends the operation, its pauses included, with the error `aborted`. */
+  /** Aborts the operation, also while it waits for a retry, with the error `aborted`. */
   signal?: AbortSignal
 }
 
 /**
- * The state that a change wants to find: an `ETag`. Another one is the error `precondition_failed`.
+ * The `ETag` of the state that a change applies to; any other state fails with `precondition_failed`.
  *
  * @example
  * await client.keys.update('payments', kid, { active: false }, { ifMatch: etag })
@@ -64,14 +64,14 @@ export type CallOptions = {
 export type Precondition = { ifMatch?: string }
 
 /**
- * The operations of one service. Projects are named by id or by name. Every operation throws
- * `PubringError` and nothing else.
+ * The operations of one service. A `project` is an id or a name. Every operation throws only
+ * `PubringError`.
  *
  * @example
  * const client: Client = createClient({ url, apiKey })
  */
 export type Client = {
-  /** The address of the service as it is used: ends in `/v1`. */
+  /** The normalized URL of the service; ends in `/v1`. */
   url: string
   projects: ProjectOperations
   keys: KeyOperations
@@ -82,24 +82,24 @@ export type Client = {
 }
 
 /**
- * Projects: the owners of sets of JWT keys.
+ * Projects. Each has its own JWT keys, issuer and JWKS.
  *
  * @example
  * for await (const { name } of client.projects.all()) console.log(name)
  */
 export type ProjectOperations = {
-  /** One page, in order of creation; `next` is the `after` of the next one, where there is one. */
+  /** One page in order of creation; `next`, if present, is the `after` of the next page. */
   list(
     options?: CallOptions & { limit?: number; after?: string },
   ): Promise<{ items: Project[]; next?: string }>
-  /** All that the API key may see, page by page. */
+  /** All projects that the API key may see, fetched page by page. */
   all(options?: CallOptions): AsyncIterable<Project>
   get(project: string, options?: CallOptions): Promise<Project>
-  /** Not repeated after an unclear failure; a second one says `project_name_taken`. */
+  /** Not retried if it may have succeeded; a repeated call fails with `project_name_taken`. */
   create(body: { name: string }, options?: CallOptions): Promise<Project>
-  /** The id stays, and with it the issuer. */
+  /** The id and the issuer do not change. */
   rename(project: string, name: string, options?: CallOptions): Promise<Project>
-  /** Refused with `project_not_empty` while it has keys. */
+  /** Fails with `project_not_empty` while the project has keys. */
   delete(project: string, options?: CallOptions): Promise<void>
 }
 
@@ -111,26 +111,26 @@ export type ProjectOperations = {
  * await client.keys.update('payments', kid, { active: false })
  */
 export type KeyOperations = {
-  /** All keys in one array, oldest first; with `active: true` the active ones alone. */
+  /** All keys, oldest first; with `active: true` only the active ones. */
   list(project: string, options?: CallOptions & { active?: boolean }): Promise<JwtKey[]>
   get(project: string, kid: string, options?: CallOptions): Promise<JwtKeyWithDetails>
   /**
-   * Registers a key and answers its `kid`. Not repeated after an unclear failure; a second one says
-   * `duplicate_key` and names the `kid` (`error.problem.kid`).
+   * Registers a key and returns its `kid`. Not retried if it may have succeeded; a repeated call fails
+   * with `duplicate_key` and the `kid` in `error.problem.kid`.
    */
   create(project: string, body: JwtKeyCreate, options?: CallOptions): Promise<{ kid: string }>
-  /** Changes what the patch holds, and answers the key as it is then. */
+  /** Changes the members in the patch and returns the updated key. */
   update(
     project: string,
     kid: string,
     patch: JwtKeyUpdate,
     options?: CallOptions & Precondition,
   ): Promise<JwtKeyWithDetails>
-  /** Refused with `key_active` while the key is active. */
+  /** Fails with `key_active` while the key is active. */
   delete(project: string, kid: string, options?: CallOptions & Precondition): Promise<void>
-  /** All of the keys or none. To run it again is safe: what is there already is `present`. */
+  /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
   import(project: string, body: KeyImport, options?: CallOptions): Promise<KeyImportReport>
-  /** What registering the key would say. Nothing is stored. */
+  /** Checks a key without registering it. */
   check(
     body: { publicKeyPem: string; algorithm?: Algorithm },
     options?: CallOptions,
@@ -138,7 +138,7 @@ export type KeyOperations = {
 }
 
 /**
- * Tokens: why one verifies or not.
+ * Tokens: explains why one verifies or not.
  *
  * @example
  * const { valid, reason } = await client.tokens.check('payments', { token, audience: 'orders' })
@@ -152,7 +152,7 @@ export type TokenOperations = {
 }
 
 /**
- * The ledger of a project; with `project` left out, that of the system.
+ * The ledger of a project; without `project`, the system's ledger.
  *
  * @example
  * for await (const { revision, type, subject } of client.events.follow({ project: 'payments' })) {
@@ -160,46 +160,46 @@ export type TokenOperations = {
  * }
  */
 export type EventOperations = {
-  /** Events after the revision `after` (0 where left out), `limit` of them at most (1 to 200). */
+  /** Up to `limit` (1 to 200) events after the revision `after`. Default of `after`: 0. */
   list(
     options?: CallOptions & { project?: string; after?: number; limit?: number },
   ): Promise<Event[]>
   /**
-   * The events after `after`, then each one as it happens: in order, without a gap, across cut
-   * connections and restarts of the service. Ends after `project.deleted`. Throws where the first
-   * connection fails, where the service refuses, and when `signal` is aborted.
+   * The events after `after`, then each new one as it happens: in order and without gaps, across lost
+   * connections and restarts of the service. Ends after `project.deleted`. Throws if the first
+   * connection fails, if the service rejects the request, or when `signal` is aborted.
    */
   follow(options?: CallOptions & { project?: string; after?: number }): AsyncIterable<Event>
 }
 
 /**
- * API keys: who may call the service.
+ * API keys: credentials of the callers of the service.
  *
  * @example
  * const { apiKey } = await client.apiKeys.create({ name: 'deploy', role: 'writer', project: 'payments' })
  */
 export type ApiKeyOperations = {
-  /** All that the API key may see, oldest first; no secrets. */
+  /** All API keys that this one may see, oldest first, without their secrets. */
   list(options?: CallOptions): Promise<ApiKey[]>
   get(id: string, options?: CallOptions): Promise<ApiKey>
-  /** The API key that asks. */
+  /** The API key of this client. */
   self(options?: CallOptions): Promise<ApiKey>
-  /** Its secret is in this answer and nowhere else. Not repeated after an unclear failure. */
+  /** The result contains the secret, which is shown only once. Not retried if it may have succeeded. */
   create(body: ApiKeyCreate, options?: CallOptions): Promise<ApiKeyCreated>
   update(id: string, patch: ApiKeyUpdate, options?: CallOptions): Promise<ApiKey>
-  /** For good, and from the next request on. */
+  /** Deletes the API key permanently; takes effect with the next request. */
   delete(id: string, options?: CallOptions): Promise<void>
 }
 
 /**
- * What is published for verifiers. Neither needs an API key, and none is sent.
+ * The documents published for verifiers. They need no API key, and none is sent.
  *
  * @example
  * const { issuer } = await client.jwks.discovery(project.id)
  */
 export type JwksOperations = {
-  /** The active keys (RFC 7517). To verify tokens, take `@pubring/client/verify`. */
+  /** The active keys (RFC 7517). To verify tokens, use `@pubring/client/verify`. */
   get(project: string, options?: CallOptions): Promise<Jwks>
-  /** By id alone: names change, issuers must not. */
+  /** Only by id: a name can change, an issuer must not. */
   discovery(projectId: string, options?: CallOptions): Promise<Discovery>
 }

@@ -12,11 +12,11 @@ import type {
 import { followEvents, systemPath } from './follow.ts'
 import { createTransport, type Operation, type Transport } from './transport.ts'
 import type { Project } from './types.ts'
-import { segment } from './validation.ts'
+import { pathSegment } from './validation.ts'
 
 /**
- * A client of the service at `url`. Nothing is sent before the first operation. Throws
- * `invalid_url` or `invalid_api_key_text` where one of them cannot be used.
+ * A client of the service at `url`. Sends nothing before the first operation. Throws `invalid_url` or
+ * `invalid_api_key_text` if one of them cannot be used.
  *
  * @example
  * const client = createClient({ url: 'https://keys.example.com', apiKey: process.env.PUBRING_API_KEY })
@@ -35,55 +35,61 @@ export function createClient(options: ClientOptions): Client {
   }
 }
 
-/** The body of the answer; its shape is the service's promise (test/client/types.test.ts). */
-async function ask<Shape>(transport: Transport, operation: Operation): Promise<Shape> {
+/** Resolves with the body; its type is the service's contract (test/client/types.test.ts). */
+async function fetchBody<Body>(transport: Transport, operation: Operation): Promise<Body> {
   const { body } = await transport.send(operation)
-  return body as Shape
+  return body as Body
 }
 
-async function tell(transport: Transport, operation: Operation): Promise<void> {
+async function send(transport: Transport, operation: Operation): Promise<void> {
   await transport.send(operation)
 }
 
-const read = (path: string, { signal }: CallOptions): Operation => {
-  return { method: 'GET', path, signal, repeatable: 'always' }
-}
-/**
- * A patch says what shall be as of one moment: repeated, it would undo what somebody else did between.
- * Switching off is repeated all the same: that it holds matters more.
- */
-const patch = (path: string, body: object, { signal }: CallOptions): Operation => {
-  const switchesOff = JSON.stringify(body) === '{"active":false}'
-  return { method: 'PATCH', path, body, signal, repeatable: switchesOff ? 'always' : 'refused' }
-}
-const remove = (path: string, { signal }: CallOptions): Operation => {
-  return { method: 'DELETE', path, signal, repeatable: 'always' }
-}
-const readList = (path: string, options: CallOptions): Operation => {
-  return { ...read(path, options), list: true }
-}
-/** A POST that makes something; `question` is one that only asks. */
-const create = (path: string, body: object, { signal }: CallOptions): Operation => {
-  return { method: 'POST', path, body, signal, repeatable: 'refused' }
-}
-const question = (path: string, body: object, { signal }: CallOptions): Operation => {
-  return { method: 'POST', path, body, signal, repeatable: 'always' }
-}
-const conditional = (operation: Operation, { ifMatch }: { ifMatch?: string }): Operation => {
-  if (ifMatch === undefined) return operation
-  return { ...operation, headers: { 'if-match': ifMatch }, repeatable: 'always' }
+function read(path: string, { signal }: CallOptions): Operation {
+  return { method: 'GET', path, signal, retry: 'always' }
 }
 
-const projectPath = (project: string) => `/projects/${segment(project, 'project')}`
+function readList(path: string, options: CallOptions): Operation {
+  return { ...read(path, options), list: true }
+}
+
+/**
+ * A repeated patch could undo another caller's change made in between. Deactivation is retried all
+ * the same: taking effect matters more.
+ */
+function patch(path: string, body: object, { signal }: CallOptions): Operation {
+  const deactivates = JSON.stringify(body) === '{"active":false}'
+  return { method: 'PATCH', path, body, signal, retry: deactivates ? 'always' : 'if-not-processed' }
+}
+
+function remove(path: string, { signal }: CallOptions): Operation {
+  return { method: 'DELETE', path, signal, retry: 'always' }
+}
+
+function create(path: string, body: object, { signal }: CallOptions): Operation {
+  return { method: 'POST', path, body, signal, retry: 'if-not-processed' }
+}
+
+/** A POST that stores nothing. */
+function query(path: string, body: object, { signal }: CallOptions): Operation {
+  return { method: 'POST', path, body, signal, retry: 'always' }
+}
+
+function conditional(operation: Operation, { ifMatch }: { ifMatch?: string }): Operation {
+  if (ifMatch === undefined) return operation
+  return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
+}
+
+const projectPath = (project: string) => `/projects/${pathSegment(project, 'project')}`
 const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
-const keyPath = (project: string, kid: string) => `${keysPath(project)}/${segment(kid, 'kid')}`
-const apiKeyPath = (id: string) => `/api-keys/${segment(id, 'id of the API key')}`
+const keyPath = (project: string, kid: string) => `${keysPath(project)}/${pathSegment(kid, 'kid')}`
+const apiKeyPath = (id: string) => `/api-keys/${pathSegment(id, 'API key id')}`
 
 function projectOperations(transport: Transport): ProjectOperations {
   const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
     const operation = { ...readList('/projects', options), query: { limit, after } }
     const { body, headers } = await transport.send(operation)
-    const next = nextOf(headers, transport.url)
+    const next = nextCursor(headers, transport.url)
     return { items: body as Project[], ...(next === undefined ? {} : { next }) }
   }
   return {
@@ -96,47 +102,48 @@ function projectOperations(transport: Transport): ProjectOperations {
         after = page.next
       } while (after !== undefined)
     },
-    get: async (project, o = {}) => ask(transport, read(projectPath(project), o)),
-    create: async (body, o = {}) => ask(transport, create('/projects', body, o)),
+    get: async (project, o = {}) => fetchBody(transport, read(projectPath(project), o)),
+    create: async (body, o = {}) => fetchBody(transport, create('/projects', body, o)),
     rename: async (project, name, o = {}) =>
-      ask(transport, patch(projectPath(project), { name }, o)),
+      fetchBody(transport, patch(projectPath(project), { name }, o)),
     delete: async (project, o = {}) => {
-      // A name may be that of another project by the time of a repetition; an id never is.
-      const repeatable = /^[0-9a-f-]{36}$/i.test(project) ? 'always' : 'refused'
-      return tell(transport, { ...remove(projectPath(project), o), repeatable })
+      // By the time of a retry the name may belong to another project; an id never does.
+      const retry = /^[0-9a-f-]{36}$/i.test(project) ? 'always' : 'if-not-processed'
+      return send(transport, { ...remove(projectPath(project), o), retry })
     },
   }
 }
 
-/** The `after` of the link to the next page (RFC 8288). */
-function nextOf(headers: Headers, base: string): string | undefined {
+/** The `after` parameter of the link to the next page (RFC 8288). */
+function nextCursor(headers: Headers, baseUrl: string): string | undefined {
   const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('link') ?? '') ?? []
-  if (target === undefined || !URL.canParse(target, base)) return undefined
-  return new URL(target, base).searchParams.get('after') ?? undefined
+  if (target === undefined || !URL.canParse(target, baseUrl)) return undefined
+  return new URL(target, baseUrl).searchParams.get('after') ?? undefined
 }
 
 function keyOperations(transport: Transport): KeyOperations {
   return {
     list: async (project, { active, ...o } = {}) =>
-      ask(transport, { ...readList(keysPath(project), o), query: { active } }),
-    get: async (project, kid, o = {}) => ask(transport, read(keyPath(project, kid), o)),
-    create: async (project, body, o = {}) => ask(transport, create(keysPath(project), body, o)),
+      fetchBody(transport, { ...readList(keysPath(project), o), query: { active } }),
+    get: async (project, kid, o = {}) => fetchBody(transport, read(keyPath(project, kid), o)),
+    create: async (project, body, o = {}) =>
+      fetchBody(transport, create(keysPath(project), body, o)),
     update: async (project, kid, changes, o = {}) =>
-      ask(transport, conditional(patch(keyPath(project, kid), changes, o), o)),
+      fetchBody(transport, conditional(patch(keyPath(project, kid), changes, o), o)),
     delete: async (project, kid, o = {}) =>
-      tell(transport, conditional(remove(keyPath(project, kid), o), o)),
+      send(transport, conditional(remove(keyPath(project, kid), o), o)),
     import: async (project, body, o = {}) => {
-      const kind = body.dryRun === true ? question : create
-      return ask(transport, kind(`${projectPath(project)}/key-imports`, body, o))
+      const operation = body.dryRun === true ? query : create
+      return fetchBody(transport, operation(`${projectPath(project)}/key-imports`, body, o))
     },
-    check: async (body, o = {}) => ask(transport, question('/key-checks', body, o)),
+    check: async (body, o = {}) => fetchBody(transport, query('/key-checks', body, o)),
   }
 }
 
 function tokenOperations(transport: Transport): TokenOperations {
   return {
     check: async (project, body, o = {}) =>
-      ask(transport, question(`${projectPath(project)}/token-checks`, body, o)),
+      fetchBody(transport, query(`${projectPath(project)}/token-checks`, body, o)),
   }
 }
 
@@ -145,19 +152,19 @@ function eventOperations(transport: Transport): EventOperations {
     project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
   return {
     list: async ({ project, after, limit, ...o } = {}) =>
-      ask(transport, { ...readList(path(project), o), query: { after, limit } }),
+      fetchBody(transport, { ...readList(path(project), o), query: { after, limit } }),
     follow: ({ project, ...o } = {}) => followEvents(transport, path(project), o),
   }
 }
 
 function apiKeyOperations(transport: Transport): ApiKeyOperations {
   return {
-    list: async (o = {}) => ask(transport, readList('/api-keys', o)),
-    get: async (id, o = {}) => ask(transport, read(apiKeyPath(id), o)),
-    self: async (o = {}) => ask(transport, read('/api-keys/self', o)),
-    create: async (body, o = {}) => ask(transport, create('/api-keys', body, o)),
-    update: async (id, changes, o = {}) => ask(transport, patch(apiKeyPath(id), changes, o)),
-    delete: async (id, o = {}) => tell(transport, remove(apiKeyPath(id), o)),
+    list: async (o = {}) => fetchBody(transport, readList('/api-keys', o)),
+    get: async (id, o = {}) => fetchBody(transport, read(apiKeyPath(id), o)),
+    self: async (o = {}) => fetchBody(transport, read('/api-keys/self', o)),
+    create: async (body, o = {}) => fetchBody(transport, create('/api-keys', body, o)),
+    update: async (id, changes, o = {}) => fetchBody(transport, patch(apiKeyPath(id), changes, o)),
+    delete: async (id, o = {}) => send(transport, remove(apiKeyPath(id), o)),
   }
 }
 
@@ -167,7 +174,7 @@ function jwksOperations(transport: Transport): JwksOperations {
     return { ...read(path, o), access: 'public' }
   }
   return {
-    get: async (project, o = {}) => ask(transport, document(project, 'jwks.json', o)),
-    discovery: async (id, o = {}) => ask(transport, document(id, 'openid-configuration', o)),
+    get: async (project, o = {}) => fetchBody(transport, document(project, 'jwks.json', o)),
+    discovery: async (id, o = {}) => fetchBody(transport, document(id, 'openid-configuration', o)),
   }
 }

@@ -1,66 +1,66 @@
-/** A signal that can be ended by a caller's signal or by time, and by nothing once it is cleared. */
+/** An abort signal that a timer or a parent signal can trigger, until it is cleared. */
 export type Deadline = {
   signal: AbortSignal
-  /** Whether it was time that ended it. */
+  /** Whether the timer aborted it. */
   expired(): boolean
-  /** Counts the time from now on again. */
+  /** Restarts the timer. */
   restart(): void
-  /** Must be called: leaves neither timer nor listener behind. */
+  /** Removes the timer and the listener. Must be called. */
   clear(): void
 }
 
-/**
- * A deadline of so many milliseconds, ended by `signal` too. In the background its timer keeps no
- * Node process alive.
- */
-export function deadline(milliseconds: number, signal?: AbortSignal, background = false): Deadline {
+/** Aborts after `timeoutMs` or with `parent`. A `background` timer keeps no Node process alive. */
+export function createDeadline(
+  timeoutMs: number,
+  parent?: AbortSignal,
+  background = false,
+): Deadline {
   const controller = new AbortController()
   let expired = false
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const end = () => controller.abort(signal?.reason)
+  let timer: Timer | undefined
+  const abort = () => controller.abort(parent?.reason)
   const expire = () => {
     expired = true
-    controller.abort(new DOMException('The time is over.', 'TimeoutError'))
+    controller.abort(new DOMException('The deadline has passed.', 'TimeoutError'))
   }
   const clear = () => {
     clearTimeout(timer)
-    signal?.removeEventListener('abort', end)
+    parent?.removeEventListener('abort', abort)
   }
   const restart = () => {
     clearTimeout(timer)
-    if (controller.signal.aborted) return
-    timer = setTimeout(expire, milliseconds)
-    if (background) unref(timer)
+    if (!controller.signal.aborted) timer = startTimer(expire, timeoutMs, background)
   }
-  if (signal?.aborted) end()
-  else signal?.addEventListener('abort', end, { once: true })
+  if (parent?.aborted) abort()
+  else parent?.addEventListener('abort', abort, { once: true })
   restart()
   return { signal: controller.signal, expired: () => expired, restart, clear }
 }
 
-/** Resolves after so many milliseconds; rejects with the reason of `signal` once it is aborted. */
-export function pause(
-  milliseconds: number,
-  signal?: AbortSignal,
-  background = false,
-): Promise<void> {
+/** Resolves after `delayMs`; rejects with the signal's reason when it is aborted first. */
+export function sleep(delayMs: number, signal?: AbortSignal, background = false): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason)
-    const end = () => {
+    const abort = () => {
       clearTimeout(timer)
       reject(signal?.reason)
     }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', end)
+    const wake = () => {
+      signal?.removeEventListener('abort', abort)
       resolve()
-    }, milliseconds)
-    if (background) unref(timer)
-    signal?.addEventListener('abort', end, { once: true })
+    }
+    const timer = startTimer(wake, delayMs, background)
+    signal?.addEventListener('abort', abort, { once: true })
   })
 }
 
-/** Timers of Node are objects that can be taken out of the count; those of browsers are numbers. */
-function unref(timer: unknown): void {
-  if (typeof timer !== 'object' || timer === null || !('unref' in timer)) return
-  if (typeof timer.unref === 'function') timer.unref()
+type Timer = ReturnType<typeof setTimeout>
+
+/** Timers are objects with `unref` in Node, and numbers in browsers. */
+function startTimer(run: () => void, delayMs: number, background: boolean): Timer {
+  const timer: unknown = setTimeout(run, delayMs)
+  if (background && typeof timer === 'object' && timer !== null && 'unref' in timer) {
+    if (typeof timer.unref === 'function') timer.unref()
+  }
+  return timer as Timer
 }

@@ -1,14 +1,14 @@
 import type { Problem } from './types.ts'
 
 /**
- * The codes that the client itself gives; every other `code` is the service's.
+ * The codes of errors that the client itself detects; every other `code` is the service's.
  *
- * - `unreachable`: no answer came, or it broke off.
- * - `timeout`: no answer within `timeout`.
- * - `aborted`: your `signal` ended it.
- * - `unexpected_response`: an answer that Pubring does not give, such as a redirect or a web page.
- * - `invalid_url`, `invalid_api_key_text`: what was given cannot be used; nothing was sent.
- * - `invalid_path`: a project, key or API key without a usable name; nothing was sent.
+ * - `unreachable`: no response, or the connection was lost before its end.
+ * - `timeout`: no complete response within `timeout`.
+ * - `aborted`: your `signal` was aborted.
+ * - `unexpected_response`: a response that is not from Pubring, such as a redirect or a web page.
+ * - `invalid_url`, `invalid_api_key_text`: the option cannot be used; nothing was sent.
+ * - `invalid_path`: a project, key or API key id that is empty or a dot segment; nothing was sent.
  */
 export type ClientErrorCode =
   | 'unreachable'
@@ -19,7 +19,7 @@ export type ClientErrorCode =
   | 'invalid_api_key_text'
   | 'invalid_path'
 
-/** What is known of an error besides its code and its sentence. */
+/** The optional members of a `PubringError`. */
 export type PubringErrorDetails = {
   status?: number
   problem?: Problem
@@ -29,14 +29,14 @@ export type PubringErrorDetails = {
 }
 
 /**
- * The one error of the client. `message` says what is wrong and what to do, for a person; `code` is
- * for programs. Neither holds an API key, a token or key material.
+ * The only error class of the client. `message` tells a person what is wrong and what to do; `code`
+ * is for programs. Neither contains an API key, a token or key material.
  *
  * @example
  * try {
  *   await client.keys.delete('payments', kid)
  * } catch (error) {
- *   if (error instanceof PubringError && error.code === 'key_active') await switchOff(kid)
+ *   if (error instanceof PubringError && error.code === 'key_active') await deactivate(kid)
  *   else throw error
  * }
  */
@@ -44,13 +44,13 @@ export class PubringError extends Error {
   override readonly name = 'PubringError'
   /** The service's code (RFC 9457 `code`), or one of `ClientErrorCode`. */
   readonly code: string
-  /** The HTTP status, where there was an answer. */
+  /** The HTTP status, if there was a response. */
   readonly status?: number
-  /** The problem details as answered (RFC 9457). */
+  /** The problem details of the response (RFC 9457). */
   readonly problem?: Problem
-  /** Seconds after which the service wants to be asked again. */
+  /** Seconds to wait before the next attempt (`Retry-After`). */
   readonly retryAfter?: number
-  /** `X-Request-Id` of the answer: what to look for in the log of the service. */
+  /** `X-Request-Id` of the response, to find the request in the service's log. */
   readonly requestId?: string
 
   constructor(code: string, message: string, details: PubringErrorDetails = {}) {

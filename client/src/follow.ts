@@ -1,122 +1,116 @@
 import type { CallOptions } from './api.ts'
-import { deadline, pause } from './deadline.ts'
+import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
-import { eventParser, type ServerSentEvent } from './event-parser.ts'
-import { mayRepeat, pauseBefore } from './retry.ts'
-import { textsOf } from './text-chunks.ts'
+import { createEventParser, type ServerSentEvent } from './event-parser.ts'
+import { mayRetry, retryDelayMs } from './retry.ts'
+import { textChunks } from './text-chunks.ts'
 import type { Operation, Transport } from './transport.ts'
 import type { Event } from './types.ts'
 
-/** Milliseconds of silence after which a stream is given up; the service speaks every 15 seconds. */
-const longestSilence = 45_000
+/** A stream that is silent for longer is considered dead; the service sends every 15 seconds. */
+const maxSilenceMs = 45_000
 
-/** What a reader of a stream holds on to. */
-type Reading = { last: number; retry: number; opened: boolean }
+/** Where one `followEvents` call stands, across its connections. */
+type Position = { lastRevision: number; reconnectMs: number; connected: boolean }
 
-/**
- * The events after `after` and then each one as it happens, in order and without a gap, across cuts
- * and restarts of the service. Ends after `project.deleted`; throws `PubringError` where the first
- * connection fails, the service refuses, or `signal` is aborted.
- */
+/** One stream: the ledger's path and the caller's signal. */
+type Stream = { transport: Transport; path: string; signal: AbortSignal | undefined }
+
+/** See `EventOperations.follow`. */
 export async function* followEvents(
   transport: Transport,
   path: string,
-  options: CallOptions & { after?: number },
+  { signal, after = 0 }: CallOptions & { after?: number },
 ): AsyncGenerator<Event, void, undefined> {
-  const { signal } = options
-  const reading: Reading = { last: options.after ?? 0, retry: 0, opened: false }
+  const stream: Stream = { transport, path, signal }
+  const position: Position = { lastRevision: after, reconnectMs: 0, connected: false }
   for (let failures = 0; ; failures += 1) {
-    let wished = 0
+    let retryAfter = 0
     try {
-      for await (const { event, data } of connection(transport, path, reading, signal)) {
+      for await (const { event, data } of connect(stream, position)) {
         failures = 0
-        yield eventOf(data)
+        yield parseEvent(data)
         if (event === 'project.deleted' && path !== systemPath) return
       }
-      if (await isOver(transport, path, reading.last, signal)) return
+      if (await isProjectDeleted(stream, position.lastRevision)) return
     } catch (error) {
-      const hopeless = !(error instanceof PubringError) || !mayRepeat(error, 'always')
-      if (hopeless || (!reading.opened && failures >= transport.retries)) throw error
-      wished = error.retryAfter ?? 0
+      if (!(error instanceof PubringError) || !mayRetry(error, 'always')) throw error
+      if (!position.connected && failures >= transport.retries) throw error
+      retryAfter = error.retryAfter ?? 0
     }
-    const time = pauseBefore(failures, wished) + (failures === 0 ? 0 : reading.retry)
-    await pause(time, signal).catch((cause) => {
-      throw transport.failure(operationOf(path, reading.last, signal), cause, false)
+    const reconnectMs = failures === 0 ? 0 : position.reconnectMs
+    await sleep(retryDelayMs(failures, retryAfter) + reconnectMs, signal).catch((cause) => {
+      throw transport.toError(streamOperation(stream, position.lastRevision), cause)
     })
   }
 }
 
-function eventOf(data: string): Event {
+function parseEvent(data: string): Event {
   try {
     return JSON.parse(data)
   } catch (cause) {
-    const message = 'An event of the stream is not JSON. Is this the address of your Pubring?'
+    const message =
+      'An event in the stream is not JSON. Check that this is the address of your Pubring server.'
     throw new PubringError('unexpected_response', message, { cause })
   }
 }
 
-/** A page in place of the stream would look like one that ends again and again. */
-function refuseOther({ headers, body, status }: Response, base: string): void {
+/** Rejects a web page in place of the stream, which would look like a stream that ends at once. */
+function requireEventStream({ headers, body, status }: Response, url: string): void {
   if (headers.get('content-type')?.startsWith('text/event-stream')) return
   void body?.cancel()
-  const message = `${base} answers with something else than an event stream. Is it the address of your Pubring?`
+  const message = `${url} does not respond with an event stream. Check that it is the address of your Pubring server.`
   throw new PubringError('unexpected_response', message, { status })
 }
 
 export const systemPath = '/events'
 
-function operationOf(path: string, last: number, signal: AbortSignal | undefined): Operation {
-  const headers = { accept: 'text/event-stream', 'last-event-id': String(last) }
-  return { method: 'GET', path, headers, signal, repeatable: 'always' }
+function streamOperation({ path, signal }: Stream, lastRevision: number): Operation {
+  const headers = { accept: 'text/event-stream', 'last-event-id': String(lastRevision) }
+  return { method: 'GET', path, headers, signal, retry: 'always' }
 }
 
 /** The events of one connection, until it ends. */
-async function* connection(
-  transport: Transport,
-  path: string,
-  reading: Reading,
-  signal: AbortSignal | undefined,
+async function* connect(
+  stream: Stream,
+  position: Position,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const operation = operationOf(path, reading.last, signal)
-  const silence = deadline(longestSilence, signal)
+  const { transport, signal } = stream
+  const operation = streamOperation(stream, position.lastRevision)
+  const silence = createDeadline(maxSilenceMs, signal)
   try {
     const response = await transport.open(operation, silence.signal)
-    refuseOther(response, transport.url)
-    reading.opened = true
-    const parse = eventParser()
-    for await (const text of textsOf(response)) {
+    requireEventStream(response, transport.url)
+    position.connected = true
+    const parse = createEventParser()
+    for await (const chunk of textChunks(response)) {
       silence.restart()
-      const { events, retry } = parse(text)
-      reading.retry = retry ?? reading.retry
+      const { events, retryMs } = parse(chunk)
+      position.reconnectMs = retryMs ?? position.reconnectMs
       for (const event of events) {
-        reading.last = Number(event.id ?? reading.last)
+        position.lastRevision = Number(event.id ?? position.lastRevision)
         yield event
       }
     }
   } catch (cause) {
-    throw transport.failure(operation, cause, silence.expired())
+    throw transport.toError(operation, cause, silence.expired())
   } finally {
     silence.clear()
   }
 }
 
-/** Whether nothing can come any more: the last event there is says that the project is deleted. */
-async function isOver(
-  transport: Transport,
-  path: string,
-  last: number,
-  signal: AbortSignal | undefined,
-): Promise<boolean> {
-  if (path === systemPath || last === 0) return false
-  const query = { after: last - 1, limit: 1 }
-  const operation: Operation = {
+/** Whether the last event of the ledger says that the project was deleted: no other will follow. */
+async function isProjectDeleted(stream: Stream, lastRevision: number): Promise<boolean> {
+  const { transport, path, signal } = stream
+  if (path === systemPath || lastRevision === 0) return false
+  const query = { after: lastRevision - 1, limit: 1 }
+  const { body } = await transport.send({
     method: 'GET',
     path,
     query,
     signal,
-    repeatable: 'always',
+    retry: 'always',
     list: true,
-  }
-  const { body } = await transport.send(operation)
+  })
   return Array.isArray(body) && body[0]?.type === 'project.deleted'
 }

@@ -1,4 +1,3 @@
-export { algorithms } from './algorithms.ts'
 export type {
   ApiKeyOperations,
   CallOptions,
@@ -14,3 +13,4 @@ export type {
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError } from './errors.ts'
 export type * from './types.ts'
+export { algorithms } from './types.ts'

@@ -1,81 +1,96 @@
 import { PubringError } from './errors.ts'
-import { retryAfterOf } from './retry.ts'
+import { retryAfterSeconds } from './retry.ts'
 import type { Problem } from './types.ts'
 
-/** What the error of an answer that is no success says of where it came from. */
-export type Asked = {
+/** The request that a response belongs to. */
+export type RequestContext = {
   method: string
   url: string
-  base: string
-  /** Whether the answer is an array; otherwise it is an object. */
+  baseUrl: string
+  /** Whether the response body is an array; otherwise it is an object. */
   list?: boolean
 }
 
-/** An answer of the service, read to its end. */
-export type Answer = { status: number; headers: Headers; body: unknown }
+/** A successful response, fully read. */
+export type ApiResponse = { status: number; headers: Headers; body: unknown }
 
-/** Reads an answer to its end. Throws what the service says, or `unexpected_response`. */
-export async function readAnswer(response: Response, asked: Asked): Promise<Answer> {
-  refuseRedirect(response, asked)
+/** Reads a response to the end. Throws the service's error, or `unexpected_response`. */
+export async function readResponse(
+  response: Response,
+  context: RequestContext,
+): Promise<ApiResponse> {
+  rejectRedirect(response, context)
   const text = await response.text()
   const { status, headers } = response
-  if (!response.ok) throw refusal(response, text, asked)
+  if (!response.ok) throw responseError(response, text, context)
   if (status === 204) return { status, headers, body: undefined }
-  const body = parse(text)
-  if (typeof body !== 'object' || body === null) throw unexpected(response, asked, 'is not JSON')
-  if (Array.isArray(body) !== (asked.list === true)) {
-    throw unexpected(response, asked, 'is not one of Pubring')
+  const body = parseJson(text)
+  if (
+    typeof body !== 'object' ||
+    body === null ||
+    Array.isArray(body) !== (context.list === true)
+  ) {
+    throw unexpectedResponse(response, context)
   }
   return { status, headers, body }
 }
 
-/** Throws where the answer leads elsewhere: what follows it would take the API key there. */
-export function refuseRedirect(response: Response, asked: Asked): void {
+/** Throws on a redirect: following it would send the API key to another host. */
+export function rejectRedirect(response: Response, context: RequestContext): void {
   const { status, headers, type } = response
   if (type !== 'opaqueredirect' && (status < 300 || status > 399)) return
   void response.body?.cancel()
-  const target = placeOf(headers.get('location'), asked)
+  const target = redirectTarget(headers.get('location'), context)
   const advice =
     target === undefined
-      ? 'Give the address that it leads to.'
-      : `If you trust it, give ${target} as the address.`
+      ? 'Use the URL that it redirects to.'
+      : `If you trust the target, use ${target} as the URL.`
   throw new PubringError(
     'unexpected_response',
-    `${asked.base} answers with a redirect, which is not followed, so that no API key goes astray. ${advice}`,
+    `${context.baseUrl} responds with a redirect, which is not followed, so that the API key does not go to another host. ${advice}`,
     { status },
   )
 }
 
-/** The address of the service behind a redirect, as far as it can be told. */
-function placeOf(location: string | null, { url, base }: Asked): string | undefined {
+/** The base URL of the service behind a redirect, as far as it can be derived. */
+function redirectTarget(
+  location: string | null,
+  { url, baseUrl }: RequestContext,
+): string | undefined {
   if (location === null || !URL.canParse(location, url)) return undefined
   const target = new URL(location, url)
   target.username = ''
   target.password = ''
-  const rest = url.slice(base.length)
+  const rest = url.slice(baseUrl.length)
   const { href } = target
   return href.endsWith(rest) ? href.slice(0, -rest.length) : `${target.origin}${target.pathname}`
 }
 
-/** The error that an answer other than 2xx means. */
-export function refusal(response: Response, text: string, asked: Asked): PubringError {
-  const problem = problemOf(parse(text))
-  if (problem === undefined) return unexpected(response, asked, 'is not one of Pubring')
-  return new PubringError(problem.code, problem.detail, { ...detailsOf(response), problem })
+/** The error for a response that is not 2xx. */
+export function responseError(
+  response: Response,
+  text: string,
+  context: RequestContext,
+): PubringError {
+  const problem = asProblem(parseJson(text))
+  if (problem === undefined) return unexpectedResponse(response, context)
+  return new PubringError(problem.code, problem.detail, { ...errorDetails(response), problem })
 }
 
-function unexpected(response: Response, asked: Asked, what: string): PubringError {
-  const { status } = response
+function unexpectedResponse(
+  response: Response,
+  { method, url, baseUrl }: RequestContext,
+): PubringError {
   return new PubringError(
     'unexpected_response',
-    `The answer to ${asked.method} ${asked.url} (status ${status}) ${what}. Is ${asked.base} the address of your Pubring, and does everything in between let it through?`,
-    detailsOf(response),
+    `The response to ${method} ${url} (status ${response.status}) is not from Pubring. Check that ${baseUrl} is the address of your Pubring server and that no proxy responds in its place.`,
+    errorDetails(response),
   )
 }
 
-function detailsOf({ status, headers }: Response) {
+function errorDetails({ status, headers }: Response) {
   const requestId = headers.get('x-request-id')
-  const retryAfter = retryAfterOf(headers)
+  const retryAfter = retryAfterSeconds(headers)
   return {
     status,
     ...(requestId === null ? {} : { requestId }),
@@ -83,7 +98,7 @@ function detailsOf({ status, headers }: Response) {
   }
 }
 
-function problemOf(body: unknown): Problem | undefined {
+function asProblem(body: unknown): Problem | undefined {
   if (typeof body !== 'object' || body === null) return undefined
   if (!('code' in body) || !('detail' in body)) return undefined
   return typeof body.code === 'string' && typeof body.detail === 'string'
@@ -91,7 +106,7 @@ function problemOf(body: unknown): Problem | undefined {
     : undefined
 }
 
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,5 +1,5 @@
-/** The body of a response as text, piece by piece, as it comes; let go of where the caller stops. */
-export async function* textsOf(response: Response): AsyncGenerator<string, void, undefined> {
+/** The response body as decoded text, chunk by chunk. Cancels the body when the caller stops. */
+export async function* textChunks(response: Response): AsyncGenerator<string, void, undefined> {
   const reader = response.body?.getReader()
   if (reader === undefined) return
   const decoder = new TextDecoder()

@@ -1,152 +1,163 @@
 import type { ClientOptions } from './api.ts'
-import { apiKeyText } from './api-key-text.ts'
-import { deadline, pause } from './deadline.ts'
+import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
-import { reasonOf } from './network-error.ts'
-import { type Answer, type Asked, readAnswer, refusal, refuseRedirect } from './response.ts'
-import { isUnclear, mayRepeat, pauseBefore, type Repeatable } from './retry.ts'
-import { baseUrl } from './validation.ts'
+import { networkErrorReason } from './network-error.ts'
+import {
+  type ApiResponse,
+  type RequestContext,
+  readResponse,
+  rejectRedirect,
+  responseError,
+} from './response.ts'
+import { isOutcomeUnknown, mayRetry, type RetryMode, retryDelayMs } from './retry.ts'
+import { normalizeApiKey, normalizeUrl } from './validation.ts'
 
-/** One operation, as it goes over the wire. */
+/** One API operation as an HTTP request. */
 export type Operation = {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
-  /** From the base address on. */
+  /** Relative to the base URL. */
   path: string
   query?: Record<string, string | number | boolean | undefined>
   headers?: Record<string, string>
   body?: object
   signal?: AbortSignal | undefined
-  repeatable: Repeatable
-  /** The answer is an array. */
+  retry: RetryMode
+  /** The response body is an array. */
   list?: true
-  /** Whether the API key goes along; the public operations need none. */
+  /** Sent without the API key. */
   access?: 'public'
 }
 
 /** Sends operations to one service. */
 export type Transport = {
   url: string
-  /** Sends it, again where that is safe; resolves with a 2xx. Throws `PubringError` alone. */
-  send(operation: Operation): Promise<Answer>
-  /** Sends it once, and resolves with a 2xx whose body is still to be read under `signal`. */
-  open(operation: Operation, signal: AbortSignal): Promise<Response>
-  /** The error that stands for what `fetch` or the reading of a body threw. */
-  failure(operation: Operation, cause: unknown, expired: boolean): PubringError
   retries: number
-  timeout: number
+  /** Sends and retries the operation; resolves with a 2xx. Throws only `PubringError`. */
+  send(operation: Operation): Promise<ApiResponse>
+  /** Sends it once; resolves with a 2xx whose body the caller reads under `signal`. */
+  open(operation: Operation, signal: AbortSignal): Promise<Response>
+  /** The `PubringError` for what `fetch` or reading the body threw. */
+  toError(operation: Operation, cause: unknown, timedOut?: boolean): PubringError
 }
 
-/** A transport for the service. Throws where the address or the API key cannot be used. */
+/** Throws if the URL or the API key cannot be used. */
 export function createTransport(options: ClientOptions): Transport {
   const { retries = 3, timeout = 30_000 } = options
-  const base = baseUrl(options.url)
-  const always = standingHeaders(options)
-  const apiKey = options.apiKey === undefined ? undefined : apiKeyText(options.apiKey)
-  const call = options.fetch ?? ((input, init) => fetch(input, init))
+  const url = normalizeUrl(options.url)
+  const request = createRequest(url, options)
+  const contextOf = (operation: Operation): RequestContext => {
+    const { method, list = false } = operation
+    return { method, url: operationUrl(url, operation), baseUrl: url, list }
+  }
+  const toError: Transport['toError'] = (operation, cause, timedOut = false) =>
+    transportError(url, operation, cause, timedOut)
 
-  function request(operation: Operation, signal: AbortSignal): Promise<Response> {
+  async function sendOnce(operation: Operation): Promise<ApiResponse> {
+    const deadline = createDeadline(timeout, operation.signal)
+    try {
+      return await readResponse(await request(operation, deadline.signal), contextOf(operation))
+    } catch (error) {
+      throw toError(operation, error, deadline.expired())
+    } finally {
+      deadline.clear()
+    }
+  }
+  return {
+    url,
+    retries,
+    toError,
+    async open(operation, signal) {
+      const response = await request(operation, signal)
+      rejectRedirect(response, contextOf(operation))
+      if (response.ok) return response
+      throw responseError(response, await response.text(), contextOf(operation))
+    },
+    async send(operation) {
+      const wait = (delayMs: number) =>
+        sleep(delayMs, operation.signal).catch((cause) => {
+          throw toError(operation, cause)
+        })
+      return sendWithRetries(operation, retries, () => sendOnce(operation), wait)
+    },
+  }
+}
+
+function createRequest(url: string, options: ClientOptions) {
+  const { userAgent } = options
+  const send = options.fetch ?? ((input, init) => fetch(input, init))
+  const apiKey = options.apiKey === undefined ? undefined : normalizeApiKey(options.apiKey)
+  return async (operation: Operation, signal: AbortSignal): Promise<Response> => {
     const { method, body, access } = operation
-    const headers: Record<string, string> = { ...always, ...operation.headers }
+    const headers: Record<string, string> = { accept: 'application/json' }
+    if (userAgent !== undefined) headers['user-agent'] = userAgent
+    Object.assign(headers, operation.headers)
     if (apiKey !== undefined && access !== 'public') headers['x-api-key'] = apiKey
     if (body !== undefined) headers['content-type'] = 'application/json'
     const init: RequestInit = { method, headers, signal, redirect: 'manual', credentials: 'omit' }
     if (body !== undefined) init.body = JSON.stringify(body)
-    return call(addressOf(base, operation), init)
+    return send(operationUrl(url, operation), init)
   }
-  const asked = (operation: Operation): Asked => {
-    const { method, list = false } = operation
-    return { method, url: addressOf(base, operation), base, list }
-  }
-  const transport: Transport = {
-    url: base,
-    retries,
-    timeout,
-    failure: (operation, cause, expired) => failure(asked(operation), operation, cause, expired),
-    async open(operation, signal) {
-      const response = await request(operation, signal)
-      refuseRedirect(response, asked(operation))
-      if (response.ok) return response
-      throw refusal(response, await response.text(), asked(operation))
-    },
-    send: (operation) => persist(transport, operation, () => once(operation)),
-  }
-  async function once(operation: Operation): Promise<Answer> {
-    const limit = deadline(timeout, operation.signal)
-    try {
-      return await readAnswer(await request(operation, limit.signal), asked(operation))
-    } catch (error) {
-      throw transport.failure(operation, error, limit.expired())
-    } finally {
-      limit.clear()
-    }
-  }
-  return transport
 }
 
-function standingHeaders({ userAgent }: ClientOptions): Record<string, string> {
-  const accept = { accept: 'application/json' }
-  return userAgent === undefined ? accept : { ...accept, 'user-agent': userAgent }
-}
-
-function addressOf(base: string, { path, query = {} }: Operation): string {
+function operationUrl(baseUrl: string, { path, query = {} }: Operation): string {
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {
     if (value !== undefined) parameters.set(name, String(value))
   }
-  return parameters.size === 0 ? `${base}${path}` : `${base}${path}?${parameters}`
+  return parameters.size === 0 ? `${baseUrl}${path}` : `${baseUrl}${path}?${parameters}`
 }
 
-/** Tries again while that is safe and there is hope. */
-async function persist(
-  transport: Transport,
+async function sendWithRetries(
   operation: Operation,
-  once: () => Promise<Answer>,
-): Promise<Answer> {
-  let unclear: PubringError | undefined
-  for (let repetition = 0; ; repetition += 1) {
+  retries: number,
+  sendOnce: () => Promise<ApiResponse>,
+  wait: (delayMs: number) => Promise<void>,
+): Promise<ApiResponse> {
+  /** The first failure after which the service may have processed the request. */
+  let unknownOutcome: PubringError | undefined
+  for (let retry = 0; ; retry += 1) {
     try {
-      return await once()
+      return await sendOnce()
     } catch (error) {
       if (!(error instanceof PubringError)) throw error
-      if (unclear !== undefined && wasDone(operation, error)) return noContent
-      if (unclear !== undefined && error.code === 'precondition_failed') throw unclear
-      if (repetition >= transport.retries || !mayRepeat(error, operation.repeatable)) throw error
-      if (isUnclear(error)) unclear ??= error
-      await rest(transport, operation, pauseBefore(repetition, error.retryAfter))
+      if (unknownOutcome !== undefined) {
+        if (isDeleted(operation, error)) return noContent
+        // The first attempt may have changed the state itself: this is not a conflict.
+        if (error.code === 'precondition_failed') throw unknownOutcome
+      }
+      if (retry >= retries || !mayRetry(error, operation.retry)) throw error
+      if (isOutcomeUnknown(error)) unknownOutcome ??= error
+      await wait(retryDelayMs(retry, error.retryAfter))
     }
   }
 }
 
-const noContent: Answer = { status: 204, headers: new Headers(), body: undefined }
+const noContent: ApiResponse = { status: 204, headers: new Headers(), body: undefined }
 
-/** After an unclear deletion, that the very thing is not found says that it was deleted. */
-function wasDone({ method, path }: Operation, { code }: PubringError): boolean {
+/** Whether a retried DELETE found nothing because an earlier attempt succeeded. */
+function isDeleted({ method, path }: Operation, { code }: PubringError): boolean {
   if (method !== 'DELETE') return false
   if (path.includes('/jwt-keys/')) return code === 'key_not_found'
   return code === 'project_not_found' || code === 'api_key_not_found'
 }
 
-async function rest(transport: Transport, operation: Operation, time: number): Promise<void> {
-  try {
-    await pause(time, operation.signal)
-  } catch (cause) {
-    throw transport.failure(operation, cause, false)
-  }
-}
-
-function failure(asked: Asked, operation: Operation, cause: unknown, expired: boolean) {
+function transportError(
+  url: string,
+  operation: Operation,
+  cause: unknown,
+  timedOut: boolean,
+): PubringError {
   if (cause instanceof PubringError) return cause
   if (operation.signal?.aborted) {
-    return new PubringError('aborted', 'The request was ended by its caller.', { cause })
+    return new PubringError('aborted', 'The request was aborted.', { cause })
   }
-  const unclear = operation.repeatable === 'always' ? '' : ` ${whatIsUnclear}`
-  if (expired) {
-    const message = `${asked.base} has not answered in time.${unclear}`
+  const warning = operation.retry === 'always' ? '' : ` ${outcomeUnknown}`
+  if (timedOut) {
+    const message = `${url} has not answered in time.${warning}`
     return new PubringError('timeout', message, { cause })
   }
-  const message = `${asked.base} cannot be reached (${reasonOf(cause)}). Check the address, and that the service runs.${unclear}`
+  const message = `${url} cannot be reached (${networkErrorReason(cause)}). Check the address, and that the service is running.${warning}`
   return new PubringError('unreachable', message, { cause })
 }
 
-const whatIsUnclear =
-  'Whether it did what was asked is not known: look before you ask for it again.'
+const outcomeUnknown = 'The request may have been processed: check before you repeat it.'

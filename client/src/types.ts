@@ -1,11 +1,63 @@
-import type { Algorithm, JwsAlgorithm } from './algorithms.ts'
+// Generated from src/contract by npm run generate.
 
-export type { Algorithm, JwsAlgorithm } from './algorithms.ts'
+/** All values of `Algorithm`. */
+export const algorithms = [
+  'RSA',
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'ML-DSA-44',
+  'ML-DSA-65',
+  'ML-DSA-87',
+] as const
 
-/** What an API key may do: `reader` reads, `writer` also changes JWT keys, `admin` changes all. */
+/** The `algorithm` of a key. `RSA` means RS256; every other value is a JWS `alg`. */
+export type Algorithm =
+  | 'RSA'
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+  | 'Ed25519'
+  | 'ML-DSA-44'
+  | 'ML-DSA-65'
+  | 'ML-DSA-87'
+
+/** A JWS `alg`, as in the JWKS and in the header of a token. */
+export type JwsAlgorithm =
+  | 'RS256'
+  | 'RS384'
+  | 'RS512'
+  | 'PS256'
+  | 'PS384'
+  | 'PS512'
+  | 'ES256'
+  | 'ES384'
+  | 'ES512'
+  | 'EdDSA'
+  | 'Ed25519'
+  | 'ML-DSA-44'
+  | 'ML-DSA-65'
+  | 'ML-DSA-87'
+
+/** The role of an API key, from weak to strong. */
 export type Role = 'reader' | 'writer' | 'admin'
 
-/** The owner of a set of JWT keys. Times are ISO 8601, UTC, with milliseconds. */
+/** A project: the owner of a set of JWT keys. */
 export type Project = {
   id: string
   name: string
@@ -15,13 +67,14 @@ export type Project = {
   updateTime: string
 }
 
-/** A registered JWT public key. Its `id` is the `kid` of the tokens. */
+/** A registered JWT public key. */
 export type JwtKey = {
   id: string
   projectId: string
   label: string
+  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
   algorithm: Algorithm
-  /** Canonical SPKI PEM. */
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
   publicKeyPem: string
   /** Switched on and not expired. */
   active: boolean
@@ -31,41 +84,62 @@ export type JwtKey = {
 }
 
 /** A JWT key with what is known of its material. */
-export type JwtKeyWithDetails = JwtKey & {
+export type JwtKeyWithDetails = {
+  id: string
+  projectId: string
+  label: string
+  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  algorithm: Algorithm
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
+  publicKeyPem: string
+  /** Switched on and not expired. */
+  active: boolean
+  createTime: string
+  updateTime: string
+  expireTime?: string
   details: {
     kty: string
     /** RSA: length of the modulus. */
     bits?: number
-    /** EC and OKP: the curve. */
+    /** EC and OKP: the curve, such as `P-256`. */
     crv?: string
     jwsAlgorithm: string
     /** RFC 7638, SHA-256, base64url. */
     thumbprint: string
     /** SHA-256 over the SPKI DER, lower-case hex. */
     spkiSha256: string
-    /** From then on every verifier that honours the cache headers knows the present state. */
+    /** From then on every verifier that honours the cache headers knows the present state: sign with a new key after it, delete an old one after it. */
     convergedTime: string
   }
 }
 
 /** A key to register. */
 export type JwtKeyCreate = {
-  /** The label: 1 to 255 code points. */
+  /** The label: 1 to 255 code points, free text. Required (as `name` or as `label`). */
   name: string
+  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
   algorithm: Algorithm
+  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
   publicKeyPem: string
-  /** `true` where left out. */
+  /** Default: `true`. */
   active?: boolean
   expireTime?: string
 }
 
-/** A merge patch (RFC 7396): what is left out stays; `null` clears the expiry. */
-export type JwtKeyUpdate = { label?: string; active?: boolean; expireTime?: string | null }
+/** A merge patch (RFC 7396). */
+export type JwtKeyUpdate = {
+  /** 1 to 255 code points, free text. */
+  label?: string
+  active?: boolean
+  /** `null` clears it. */
+  expireTime?: string | null
+}
 
-/** An API key, without its secret. */
+/** An API key. */
 export type ApiKey = {
   id: string
   name: string
+  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
   /** The one project it is bound to; absent: all. */
   projectId?: string
@@ -77,17 +151,42 @@ export type ApiKey = {
   lastUseTime?: string
 }
 
-/** A new API key with its secret, which is shown this once. */
-export type ApiKeyCreated = ApiKey & { apiKey: string }
+/** A new API key with its secret. */
+export type ApiKeyCreated = {
+  id: string
+  name: string
+  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  role: Role
+  /** The one project it is bound to; absent: all. */
+  projectId?: string
+  /** The first characters of the secret. */
+  prefix: string
+  active: boolean
+  createTime: string
+  expireTime?: string
+  lastUseTime?: string
+  /** The secret, for the `X-Api-Key` header. It is shown this once. */
+  apiKey: string
+}
 
-/** An API key to make; `project` is an id or a name, absent: all projects. */
-export type ApiKeyCreate = { name: string; role: Role; project?: string; expireTime?: string }
+/** An API key to create. */
+export type ApiKeyCreate = {
+  /** 1 to 255 code points. */
+  name: string
+  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  role: Role
+  /** Id or name of the one project to bind the API key to; absent: all. */
+  project?: string
+  expireTime?: string
+}
 
-/** A merge patch (RFC 7396): `null` clears the expiry. */
+/** A merge patch (RFC 7396). */
 export type ApiKeyUpdate = {
   name?: string
+  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role?: Role
   active?: boolean
+  /** `null` clears it. */
   expireTime?: string | null
 }
 
@@ -95,28 +194,49 @@ export type ApiKeyUpdate = {
 export type Event = {
   /** The number of the event in its ledger. */
   revision: number
-  /** Such as `key.updated`. */
   type: string
   time: string
-  actor: { apiKeyId?: string; name: string }
-  subject: { type: 'project' | 'key' | 'api_key' | 'registry'; id: string }
-  changes?: Record<string, { from?: string | number | boolean; to?: string | number | boolean }>
+  /** The API key that asked for it; without an id, Pubring itself or a command run at the server. */
+  actor: {
+    apiKeyId?: string
+    name: string
+  }
+  subject: {
+    type: 'project' | 'key' | 'api_key' | 'registry'
+    id: string
+  }
+  /** Member by member; without `from` there was none, without `to` there is none. */
+  changes?: Record<
+    string,
+    {
+      from?: string | number | boolean
+      to?: string | number | boolean
+    }
+  >
   requestId: string
+  /** SHA-256 over the previous event's hash and this event's content: `pubring ledger verify` walks the chain. */
   hash: string
 }
 
-/** One reason to refuse a key, or one thing to know about it. */
-export type KeyFinding = { code: string; detail: string }
+/** A reason to reject a key, or a warning about it. */
+export type KeyFinding = {
+  code: string
+  /** What was found, what is wanted and what to do. */
+  detail: string
+}
 
 /** The verdict on a key, without storing anything. */
 export type KeyCheck = {
+  /** Whether registering it would succeed as far as the key decides. */
   accepted: boolean
-  /** The error code with which registering it would be refused. */
+  /** The `code` with which registering it would be refused. */
   problem?: string
+  /** Every reason to refuse it; the first decides. */
   faults: KeyFinding[]
   warnings: KeyFinding[]
   /** What was repaired on reading, without loss. */
   normalised: string[]
+  /** What was recognised, where the key could be read. */
   key?: {
     kty: string
     bits?: number
@@ -126,10 +246,11 @@ export type KeyCheck = {
     /** The values of `algorithm` that fit, the usual one first. */
     algorithms: string[]
   }
+  /** An accepted key as it would be stored. */
   publicKeyPem?: string
 }
 
-/** The steps of a token check, in order; it ends with the first that fails. */
+/** The steps of a token check, in order. */
 export type TokenCheckStep =
   | 'well_formed'
   | 'kid_present'
@@ -142,7 +263,7 @@ export type TokenCheckStep =
   | 'iss'
   | 'aud'
 
-/** What the failure of a step is called. */
+/** Why a token does not verify. */
 export type TokenCheckReason =
   | 'malformed_token'
   | 'kid_missing'
@@ -157,79 +278,142 @@ export type TokenCheckReason =
 
 /** Why a token would or would not verify. */
 export type TokenCheck = {
+  /** Whether a verifier that allows no leeway for clocks would take the token now. */
   valid: boolean
+  /** Why it would not: what the failure of the last step is called. */
   reason?: TokenCheckReason
-  steps: { step: TokenCheckStep; ok: boolean; detail: string }[]
+  /** The steps in order, up to the first that failed. */
+  steps: {
+    step: TokenCheckStep
+    ok: boolean
+    detail: string
+  }[]
+  /** The header, where it could be read; nothing in it is proved. */
   header?: Record<string, unknown>
+  /** The claims, where they could be read; proved only where `signature` is ok. */
   claims?: Record<string, unknown>
-  key?: { id: string; label: string; jwsAlgorithm: string; active: boolean }
+  /** The key of the project that the `kid` names. */
+  key?: {
+    id: string
+    label: string
+    jwsAlgorithm: string
+    active: boolean
+  }
 }
 
-/** One entry of a JWKS (RFC 7517, RFC 7518, RFC 8037, RFC 9964). */
+/** A key of a JWKS (RFC 7517). */
 export type Jwk = {
   kty: 'RSA' | 'EC' | 'OKP' | 'AKP'
   use: 'sig'
   kid: string
-  alg: JwsAlgorithm
+  /** RSA: the modulus, without leading zero octets. */
   n?: string
+  /** RSA: the public exponent. */
   e?: string
   crv?: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
+  /** EC: the coordinate in its full length. OKP: the public key. */
   x?: string
+  /** EC: the coordinate in its full length. */
   y?: string
+  /** AKP (ML-DSA): the public key. */
   pub?: string
+  /** The one algorithm that the key verifies. */
+  alg: JwsAlgorithm
 }
 
-/** A key set (RFC 7517): the active keys, oldest first. */
-export type Jwks = { keys: Jwk[] }
+/** The key set (RFC 7517): the active keys, oldest first. Empty where none is. */
+export type Jwks = {
+  keys: Jwk[]
+}
 
 /** What verifiers need to find the keys (OpenID Connect Discovery 1.0). */
 export type Discovery = {
+  /** The `iss` of the tokens: the address of the project, by its id. */
   issuer: string
   jwks_uri: string
   response_types_supported: string[]
   subject_types_supported: string[]
+  /** The algorithms of the active keys, and RS256, which the standard demands. */
   id_token_signing_alg_values_supported: JwsAlgorithm[]
 }
 
-/** RFC 9457 problem details, as every error of the service answers. */
+/** An error (RFC 9457). */
 export type Problem = {
+  /** Address of the page about this code. */
   type: string
   title: string
   status: number
+  /** What is wrong and what to do. */
   detail: string
+  /** Stable: compare this. */
   code: string
+  /** Also in the `X-Request-Id` header and in the log. */
   requestId: string
-  errors?: { pointer?: string; parameter?: string; code: string; detail: string }[]
+  errors?: {
+    /** JSON pointer (RFC 6901) to the member of the body at fault. */
+    pointer?: string
+    /** Name of the query parameter at fault. */
+    parameter?: string
+    code: string
+    detail: string
+  }[]
+  /** `duplicate_key`: the key already there. */
   kid?: string
+  /** The limit that was met. */
   limit?: number
 }
 
-/** A key to import. What `JwtKeyCreate` lacks is for an admin alone: a key that comes back home. */
-export type KeyImportItem = JwtKeyCreate & {
-  /** Kept where given; a kid is never given to different material. */
+/** A key to import. */
+export type KeyImportItem = {
+  /** The label: 1 to 255 code points. Required (as `name` or as `label`). */
+  name: string
+  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  algorithm: Algorithm
+  /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
+  publicKeyPem: string
+  /** Default: `true`. */
+  active?: boolean
+  /** In the future; with `createTime`, any time after that: a key may come back expired. */
+  expireTime?: string
+  /** For an admin of all projects: a lower-case UUID (RFC 9562) that the key keeps. It is never given to other material than it once had, in any project, deleted keys included. */
   kid?: string
+  /** For an admin of all projects: kept. Not in the future. */
   createTime?: string
+  /** For an admin of all projects: kept. Not in the future, not before `createTime`, which it needs. */
   updateTime?: string
 }
 
-/** Keys to import into one project: all of them or none. */
+/** Keys to import into one project: all or none. */
 export type KeyImport = {
+  /** The keys, in the order of the report. */
   keys: KeyImportItem[]
-  /** Only say what would happen. */
+  /** `true`: the same answer, nothing is stored. Default: `false`. */
   dryRun?: boolean
 }
 
-/**
- * What became of each key, in the order given: `present` ones were there already. A refused key
- * refuses all: error `import_refused`, its `errors` pointing at `/keys/INDEX/…`.
- */
-export type KeyImportReport = {
-  created: number
-  present: number
-  items: { outcome: 'created' | 'present'; kid: string }[]
-  /** How far the import fills the project. */
-  room: { keys: Room; jwksBytes: Room }
+/** A quantity before and after an import, and its limit. */
+export type Room = {
+  before: number
+  after: number
+  limit: number
 }
 
-/** How much there was before, is then, and may be. */
-export type Room = { before: number; after: number; limit: number }
+/** All keys are registered now. */
+export type KeyImportReport = {
+  /** Keys that were registered. */
+  created: number
+  /** Keys that were there already. */
+  present: number
+  /** What became of each key, in the order given. */
+  items: {
+    outcome: 'created' | 'present'
+    kid: string
+  }[]
+  /** How far the import fills the project. */
+  room: {
+    /** Keys that the project has, active or not. */
+    keys: Room
+    /** Size of its key set. */
+    jwksBytes: Room
+  }
+}

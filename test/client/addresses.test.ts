@@ -120,7 +120,7 @@ describe('a redirect', () => {
     const client = createClient({ url: redirecting.url, apiKey: server.admin })
     const error = await client.projects.list({ limit: 2 }).catch((thrown) => thrown)
     expect(error).toMatchObject({ code: 'unexpected_response', status: 308 })
-    expect(error.message).toContain(`give ${advised(target.url, redirecting.url)} as the address`)
+    expect(error.message).toContain(`use ${advised(target.url, redirecting.url)} as the URL`)
     expect(seen).toEqual([])
   })
 })

@@ -36,5 +36,5 @@ test('one that it does not trust is refused, and the error says what to do', asy
   `
   const args = ['--input-type=module', '--no-warnings', '--eval', program]
   const { stdout } = await promisify(execFile)(process.execPath, args)
-  expect(stdout).toMatch(/^unreachable .*certificate is not trusted here.*NODE_EXTRA_CA_CERTS/)
+  expect(stdout).toMatch(/^unreachable .*certificate is not trusted.*NODE_EXTRA_CA_CERTS/)
 })

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { eventParser, type ServerSentEvent } from '../../client/src/event-parser.ts'
+import { createEventParser, type ServerSentEvent } from '../../client/src/event-parser.ts'
 
 /** What the parser finds in the text, given in these pieces. */
 function parsed(...pieces: string[]): ServerSentEvent[] {
-  const parse = eventParser()
+  const parse = createEventParser()
   return pieces.flatMap((piece) => parse(piece).events)
 }
 
@@ -40,6 +40,6 @@ test.each([
 })
 
 test('the pause that the service wishes for is found', () => {
-  expect(eventParser()('retry: 2000\n').retry).toBe(2_000)
-  expect(eventParser()('retry: soon\n').retry).toBeUndefined()
+  expect(createEventParser()('retry: 2000\n').retryMs).toBe(2_000)
+  expect(createEventParser()('retry: soon\n').retryMs).toBeUndefined()
 })

@@ -107,7 +107,7 @@ test.each([
   astray = true
   await waitForState(({ error }) => error?.code === 'key_set_unavailable')
   expect(await verifyResult(keys, token)).toEqual(alice)
-  expect(keys.state().error?.message).toMatch(/is no key set|answers with a redirect/)
+  expect(keys.state().error?.message).toMatch(/is not a key set|responds with a redirect/)
   await between.close()
 })
 

@@ -52,7 +52,7 @@ describe('when the line is cut', () => {
     const count = await counted('POST /v1', async () => {
       const error = await client.keys.create(project, body()).catch((thrown) => thrown)
       expect(error).toMatchObject({ code: 'unreachable' })
-      expect(error.message).toMatch(/not known: look before/)
+      expect(error.message).toMatch(/may have been processed: check before/)
     })
     expect(count).toBe(1)
     expect((await direct.keys.list(project)).length).toBe(before + 1)

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
 import { errorsPage } from '../../scripts/generate-errors.ts'
 import { clientSettings } from '../../src/config/client-settings.ts'
@@ -15,6 +16,11 @@ test('docs/errors.md is the generated page: npm run generate', () => {
 
 test('docs/configuration.md is the generated page: npm run generate', () => {
   expect(read('configuration.md')).toBe(configurationPage())
+})
+
+test('client/src/types.ts is the generated file: npm run generate', () => {
+  const url = new URL('../../client/src/types.ts', import.meta.url)
+  expect(readFileSync(url, 'utf8')).toBe(clientTypes())
 })
 
 test.each(Object.keys(errorTable))('docs/errors.md says once what to do about %s', (code) => {

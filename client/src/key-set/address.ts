@@ -1,23 +1,23 @@
 import { KeySetError } from './errors.ts'
 
 /**
- * The address of the key set behind a project's issuer, or behind that address itself. Throws
- * `invalid_address` for anything else, without what could be a password.
+ * The JWKS URL for a project's issuer, or for that URL itself. Throws `invalid_address` for anything
+ * else; the error does not repeat the input, which may contain a password.
  */
-export function keySetAddress(given: string | URL): string {
-  const text = String(given).trim()
+export function keySetUrl(address: string | URL): string {
+  const text = String(address).trim()
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalid()
-  if (url.username !== '' || url.password !== '' || url.hash !== '') throw invalid()
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidAddress()
+  if (url.username !== '' || url.password !== '' || url.hash !== '') throw invalidAddress()
   const path = url.pathname.replace(/\/+$/, '')
   if (path.endsWith('/jwks.json')) return `${url.origin}${path}${url.search}`
-  if (!/\/projects\/[^/]+$/.test(path) || url.search !== '') throw invalid()
+  if (!/\/projects\/[^/]+$/.test(path) || url.search !== '') throw invalidAddress()
   return `${url.origin}${path}/.well-known/jwks.json`
 }
 
-function invalid(): KeySetError {
+function invalidAddress(): KeySetError {
   return new KeySetError(
     'invalid_address',
-    'Give the issuer of the project (https://HOST/v1/projects/ID) or the address of its key set (…/.well-known/jwks.json).',
+    'Use the issuer of the project (https://HOST/v1/projects/ID) or its JWKS URL (…/.well-known/jwks.json).',
   )
 }

@@ -1,75 +1,75 @@
-import { type Contents, readContents } from './contents.ts'
-import { type KeySetAnswer, noKeySet } from './fetch.ts'
-import { later, type Moment, since } from './timestamp.ts'
+import { isSameKeySet, type KeySetContents, parseKeySet } from './contents.ts'
+import { type KeySetResponse, notAKeySet } from './fetch.ts'
+import { addMs, elapsedMs, type Timestamp } from './timestamp.ts'
 
-/** What was known when a question was asked. */
-export type Asked = { etag: string | undefined; version: number; wait: number }
+/** The state of the cache when a request was sent. */
+export type SentWith = { etag: string | undefined; version: number; waitSeconds: number }
 
-/** What is held of a key set, and for how long it may be trusted. */
-export type Holding = {
-  contents(): Contents | undefined
-  /** Raised by each change of the contents. */
+/** The last key set received, and how long it may be trusted. */
+export type KeySetCache = {
+  contents(): KeySetContents | undefined
+  /** Incremented whenever the contents change. */
   version(): number
-  /** From when on what is held may be out of date. */
-  contact(): Moment | undefined
-  /** Whether contact is recent enough to trust what is held. */
-  trusted(): boolean
+  /** The latest time at which the contents are known to have been current. */
+  confirmedAt(): Timestamp | undefined
+  /** Whether the contents were confirmed recently enough to be trusted. */
+  isFresh(): boolean
   /**
-   * Takes an answer. One that took part of its time in a queue somewhere can be older than what is
-   * held: it is taken where it was held for news itself (the next question corrects it at once), and
-   * dropped where something else came in meanwhile. Throws `key_set_unavailable` for no key set.
+   * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
+   * response is dropped if the contents have changed since it was sent. A long poll's is stored, since
+   * the next poll corrects it at once. Throws `key_set_unavailable` if it is not a key set.
    */
-  take(answer: KeySetAnswer, asked: Asked): void
+  store(response: KeySetResponse, sentWith: SentWith): void
 }
 
-/** Nothing is held yet; what will be is trusted for so many milliseconds after contact. */
-export function createHolding(url: string, maxStale: number): Holding {
-  let contents: Contents | undefined
-  let contact: Moment | undefined
+export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache {
+  let contents: KeySetContents | undefined
+  let confirmedAt: Timestamp | undefined
   let version = 0
 
-  function touch(moment: Moment): void {
-    if (contact === undefined || since(moment) < since(contact)) contact = moment
+  function markFresh(asOf: Timestamp): void {
+    if (confirmedAt === undefined || elapsedMs(asOf) < elapsedMs(confirmedAt)) confirmedAt = asOf
   }
   return {
     contents: () => contents,
     version: () => version,
-    contact: () => contact,
-    trusted: () => contact !== undefined && since(contact) <= maxStale,
-    take(answer, asked) {
-      if (answer.body === undefined) {
-        // Where a newer set has come in meanwhile, this says nothing about it.
-        if (asked.etag !== undefined && asked.etag === contents?.etag) touch(trueAt(answer, asked))
+    confirmedAt: () => confirmedAt,
+    isFresh: () => confirmedAt !== undefined && elapsedMs(confirmedAt) <= maxStaleMs,
+    store(response, sentWith) {
+      const asOf = asOfTime(response, sentWith.waitSeconds)
+      if (response.body === undefined) {
+        // "Not modified" confirms only the key set that the request was about.
+        if (sentWith.etag !== undefined && sentWith.etag === contents?.etag) markFresh(asOf)
         return
       }
-      const fresh = readContents(answer.body, answer.etag, contents)
-      if (fresh === undefined) throw noKeySet(url)
-      if (asked.wait === 0 && asked.version !== version) return
-      if (contents === undefined || !isSame(fresh, contents)) version += 1
-      contents = fresh
-      touch(trueAt(answer, asked))
+      const received = parseKeySet(response.body, response.etag, contents)
+      if (received === undefined) throw notAKeySet(url)
+      if (sentWith.waitSeconds === 0 && sentWith.version !== version) return
+      if (contents === undefined || !isSameKeySet(received, contents)) version += 1
+      contents = received
+      markFresh(asOf)
     },
   }
 }
 
 /**
- * The moment at which the answer was true for certain: when it was asked for; if it was held for the
- * whole wait, when that was over. Less what a cache served it beyond its time (RFC 9111 section 4.2).
+ * The latest time at which the response is certain to have been correct: when the request was sent,
+ * or the end of a long poll that ran for its full wait. Earlier if a cache served the response beyond
+ * its `max-age` (RFC 9111 section 4.2).
  */
-function trueAt(answer: KeySetAnswer, { wait }: Asked): Moment {
-  const { sent, age = 0, maxAge } = answer
-  const held = isHeldToTheEnd(answer, wait) ? wait * 1_000 : 0
-  return later(sent, held - Math.max(0, age - maxAge) * 1_000)
+function asOfTime(response: KeySetResponse, waitSeconds: number): Timestamp {
+  const { sentAt, age = 0, maxAge } = response
+  const waitedMs = ranFullWait(response, waitSeconds) ? waitSeconds * 1_000 : 0
+  return addMs(sentAt, waitedMs - Math.max(0, age - maxAge) * 1_000)
 }
 
-/** Whether the service itself has waited the whole time and seen no change. */
-export function isHeldToTheEnd({ body, sent, applied, age }: KeySetAnswer, wait: number): boolean {
-  if (body !== undefined || applied !== wait || wait === 0 || (age ?? 0) > 0) return false
-  // By the clock that is never set: the other one could say more than was waited.
-  return performance.now() - sent.monotonic >= wait * 1_000
-}
-
-function isSame(one: Contents, other: Contents): boolean {
-  const texts = ({ entries }: Contents) => [...entries.values()].map(({ text }) => text).join('\n')
-  return one.etag === other.etag && texts(one) === texts(other)
+/** Whether the service itself held the request for the full wait and saw no change. */
+export function ranFullWait(
+  { body, sentAt, appliedWait, age }: KeySetResponse,
+  waitSeconds: number,
+): boolean {
+  if (body !== undefined || appliedWait !== waitSeconds || waitSeconds === 0) return false
+  if ((age ?? 0) > 0) return false
+  // The wall clock could be set forward and show more than the time that has passed.
+  return performance.now() - sentAt.monotonicMs >= waitSeconds * 1_000
 }

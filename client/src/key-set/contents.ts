@@ -1,41 +1,46 @@
 import type { Jwk } from '../types.ts'
 import { importKey, type VerifyKey } from './import.ts'
 
-/** A published key and, once it was asked for, what WebCrypto made of it. */
-export type Entry = { alg: string; text: string; key(): Promise<VerifyKey> }
+/** A published key; `key()` imports it on first use. */
+export type KeyEntry = { alg: string; text: string; key(): Promise<VerifyKey> }
 
-/** A key set as it was answered. */
-export type Contents = { etag: string | undefined; entries: ReadonlyMap<string, Entry> }
+/** The keys of a key set by `kid`. */
+export type KeySetContents = { etag: string | undefined; entries: ReadonlyMap<string, KeyEntry> }
 
 /**
- * The entries of a key set by `kid`; undefined where it is none. Entries without a `kid` or an `alg`,
- * and keys for encryption, are left out: no token is verified with them. Keys that were there before
- * are kept as they were imported.
+ * Parses a JWKS; undefined if it is not one. Skips keys without `kid` or `alg` and encryption keys,
+ * which verify no token. Unchanged keys keep their imported form from `previous`.
  */
-export function readContents(
+export function parseKeySet(
   body: unknown,
   etag: string | undefined,
-  previous: Contents | undefined,
-): Contents | undefined {
+  previous: KeySetContents | undefined,
+): KeySetContents | undefined {
   if (typeof body !== 'object' || body === null || !('keys' in body)) return undefined
   if (!Array.isArray(body.keys)) return undefined
-  const entries = new Map<string, Entry>()
+  const entries = new Map<string, KeyEntry>()
   for (const jwk of body.keys) {
-    if (!isUsable(jwk)) continue
+    if (!isVerificationKey(jwk)) continue
     const text = JSON.stringify(jwk)
     const known = previous?.entries.get(jwk.kid)
-    entries.set(jwk.kid, known?.text === text ? known : entryOf(jwk, text))
+    entries.set(jwk.kid, known?.text === text ? known : createEntry(jwk, text))
   }
   return { etag, entries }
 }
 
-function isUsable(jwk: unknown): jwk is Jwk {
+export function isSameKeySet(one: KeySetContents, other: KeySetContents): boolean {
+  const textOf = ({ entries }: KeySetContents) =>
+    [...entries.values()].map(({ text }) => text).join('\n')
+  return one.etag === other.etag && textOf(one) === textOf(other)
+}
+
+function isVerificationKey(jwk: unknown): jwk is Jwk {
   if (typeof jwk !== 'object' || jwk === null) return false
   const { kid, alg, kty, use = 'sig' } = jwk as Partial<Record<keyof Jwk, unknown>>
   return [kid, alg, kty].every((member) => typeof member === 'string') && use === 'sig'
 }
 
-function entryOf(jwk: Jwk, text: string): Entry {
+function createEntry(jwk: Jwk, text: string): KeyEntry {
   let imported: Promise<VerifyKey> | undefined
   return {
     alg: jwk.alg,

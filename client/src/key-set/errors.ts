@@ -1,16 +1,16 @@
 /**
- * Why a key set gives no key for a token:
+ * Why the key set has no key for a token:
  *
- * - `kid_missing`: the token names no key.
+ * - `kid_missing`: the token has no `kid`.
  * - `kid_unknown`: no active key of the project has this `kid`; it may have been deactivated.
  * - `algorithm_mismatch`: the token's `alg` is not the one that the key verifies.
- * - `algorithm_unsupported`: this runtime's WebCrypto lacks the algorithm of the key.
- * - `key_set_stale`: without contact for longer than `maxStale`, so nothing is trusted.
+ * - `algorithm_unsupported`: this runtime's WebCrypto does not support the key's algorithm.
+ * - `key_set_stale`: no contact for longer than `maxStale`, so no key is trusted.
  * - `key_set_unavailable`: the key set could not be loaded, or is closed.
- * - `invalid_address`: what was given is neither an issuer nor the address of a key set.
- * - `invalid_option`: an option has a value that it cannot have.
+ * - `invalid_address`: the address is neither an issuer nor a JWKS URL.
+ * - `invalid_option`: an option has an invalid value.
  *
- * The first three are the token's fault (answer 401), the others are not (answer 503).
+ * The first three are faults of the token (respond with 401), the others are not (503).
  */
 export type KeySetErrorCode =
   | 'kid_missing'
@@ -23,7 +23,7 @@ export type KeySetErrorCode =
   | 'invalid_option'
 
 /**
- * The one error of a key set; jose's `jwtVerify` passes it on as it is.
+ * The only error class of a key set; jose's `jwtVerify` rethrows it unchanged.
  *
  * @example
  * const tokenIsAtFault = ['kid_missing', 'kid_unknown', 'algorithm_mismatch']
@@ -32,7 +32,7 @@ export type KeySetErrorCode =
 export class KeySetError extends Error {
   override readonly name = 'KeySetError'
   readonly code: KeySetErrorCode
-  /** Seconds after which the service wants to be asked again. */
+  /** Seconds to wait before the next attempt (`Retry-After`). */
   readonly retryAfter?: number
 
   constructor(

@@ -1,125 +1,126 @@
-import { deadline } from '../deadline.ts'
-import { reasonOf } from '../network-error.ts'
-import { retryAfterOf } from '../retry.ts'
-import { textsOf } from '../text-chunks.ts'
+import { createDeadline } from '../deadline.ts'
+import { networkErrorReason } from '../network-error.ts'
+import { retryAfterSeconds } from '../retry.ts'
+import { textChunks } from '../text-chunks.ts'
 import { KeySetError } from './errors.ts'
-import { type Moment, now } from './timestamp.ts'
+import { now, type Timestamp } from './timestamp.ts'
 
-/** How the key set is asked for. */
-export type Question = {
+/** A request for the key set. */
+export type KeySetRequest = {
   url: string
   fetch: typeof globalThis.fetch
-  /** That of the key set which is known. */
+  /** The `ETag` of the cached key set. */
   etag: string | undefined
-  /** Seconds that the answer may wait for news; 0: at once. */
-  wait: number
-  /** Milliseconds after which the connection counts as dead. */
-  timeout: number
+  /** How long the service may hold the request until the key set changes; 0 for a plain request. */
+  waitSeconds: number
+  timeoutMs: number
   signal: AbortSignal
-  /** Whether the process may end meanwhile, where the runtime has a say in that. */
+  /** Whether the process may exit meanwhile, where the runtime allows it. */
   background: boolean
 }
 
-/** An answer about the key set. */
-export type KeySetAnswer = {
-  /** The key set; undefined where it is still the known one (304). */
+/** The response to a request for the key set. */
+export type KeySetResponse = {
+  /** The key set; undefined if it has not changed (304). */
   body?: unknown
   etag: string | undefined
-  /** When it was asked for: what it says was true then or later. */
-  sent: Moment
-  /** Seconds of `Preference-Applied: wait=N`; undefined where nobody honours the preference. */
-  applied: number | undefined
-  /** Seconds of `Age`: how old a cache says that its copy is; undefined where none answered. */
+  /** When the request was sent: the response is at least as recent. */
+  sentAt: Timestamp
+  /** Seconds of `Preference-Applied: wait=N`; undefined if the preference was not honored. */
+  appliedWait: number | undefined
+  /** `Age` in seconds: how old a cached copy is; undefined if no cache answered. */
   age: number | undefined
-  /** Seconds of `max-age`, 0 where there is none. */
+  /** `max-age` in seconds; 0 if there is none. */
   maxAge: number
 }
 
-/** No key set has this tag, so that the first answer says whether `Prefer` comes through. */
-const noTag = '"none"'
+/** No key set has this tag, so the first response shows whether `Prefer` reaches the service. */
+const noEtag = '"none"'
 
-/** Asks once. Throws `key_set_unavailable` where the answer is neither a key set nor “as before”. */
-export async function askForKeySet(question: Question): Promise<KeySetAnswer> {
-  const { url, fetch, etag, wait, timeout, signal, background } = question
-  const limit = deadline(timeout, signal, background)
-  const sent = now()
+/** Sends one request. Throws `key_set_unavailable` unless the response is a key set or a 304. */
+export async function fetchKeySet(request: KeySetRequest): Promise<KeySetResponse> {
+  const { url, fetch, etag, waitSeconds, timeoutMs, signal, background } = request
+  const deadline = createDeadline(timeoutMs, signal, background)
+  const sentAt = now()
   const headers = {
     accept: 'application/json',
-    'if-none-match': etag ?? noTag,
-    prefer: `wait=${wait}`,
+    'if-none-match': etag ?? noEtag,
+    prefer: `wait=${waitSeconds}`,
   }
   try {
     const response = await fetch(url, {
       headers,
-      signal: limit.signal,
+      signal: deadline.signal,
       redirect: 'manual',
       credentials: 'omit',
     })
-    return await readAnswer(response, url, sent)
+    return await readResponse(response, url, sentAt)
   } catch (cause) {
     if (cause instanceof KeySetError) throw cause
-    const why = limit.expired()
+    const reason = deadline.expired()
       ? 'has not answered in time'
-      : `cannot be reached (${reasonOf(cause)})`
-    throw new KeySetError('key_set_unavailable', `The key set at ${url} ${why}.`, { cause })
+      : `cannot be reached (${networkErrorReason(cause)})`
+    throw new KeySetError('key_set_unavailable', `The key set at ${url} ${reason}.`, { cause })
   } finally {
-    limit.clear()
+    deadline.clear()
   }
 }
 
-async function readAnswer(response: Response, url: string, sent: Moment): Promise<KeySetAnswer> {
+async function readResponse(
+  response: Response,
+  url: string,
+  sentAt: Timestamp,
+): Promise<KeySetResponse> {
   const { status, headers } = response
-  const text = await textOf(response, url)
-  if (status !== 200 && status !== 304) throw refusal(response, url)
-  const applied = numberIn(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i)
-  const answer: KeySetAnswer = {
+  const text = await readText(response, url)
+  if (status !== 200 && status !== 304) throw statusError(response, url)
+  const result: KeySetResponse = {
     etag: headers.get('etag') ?? undefined,
-    sent,
-    applied,
-    age: numberIn(headers.get('age'), /^(\d+)/),
-    maxAge: numberIn(headers.get('cache-control'), /(?:^|[,\s])max-age="?(\d+)/i) ?? 0,
+    sentAt,
+    appliedWait: matchNumber(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i),
+    age: matchNumber(headers.get('age'), /^(\d+)/),
+    maxAge: matchNumber(headers.get('cache-control'), /(?:^|[,\s])max-age="?(\d+)/i) ?? 0,
   }
-  return status === 304 ? answer : { ...answer, body: parsed(text, url) }
+  return status === 304 ? result : { ...result, body: parseJson(text, url) }
 }
 
-/** Characters of an answer that are read at most: key sets have 51,200 unless configured otherwise. */
-const longestAnswer = 4 * 1024 * 1024
+/** A longer response, in characters, is rejected. Key sets have up to 51,200 bytes by default. */
+const maxResponseLength = 4 * 1024 * 1024
 
-async function textOf(response: Response, url: string): Promise<string> {
+async function readText(response: Response, url: string): Promise<string> {
   let text = ''
-  for await (const piece of textsOf(response)) {
-    text += piece
-    if (text.length > longestAnswer) throw noKeySet(url)
+  for await (const chunk of textChunks(response)) {
+    text += chunk
+    if (text.length > maxResponseLength) throw notAKeySet(url)
   }
   return text
 }
 
-function numberIn(text: string | null, pattern: RegExp): number | undefined {
+function matchNumber(text: string | null, pattern: RegExp): number | undefined {
   const digits = pattern.exec(text ?? '')?.[1]
   return digits === undefined ? undefined : Number(digits)
 }
 
-function parsed(text: string, url: string): unknown {
+function parseJson(text: string, url: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw noKeySet(url, cause)
+    throw notAKeySet(url, cause)
   }
 }
 
-/** The error for an answer that is not a key set. */
-export function noKeySet(url: string, cause?: unknown): KeySetError {
-  const message = `What ${url} answers is no key set. Is it the issuer of a project, and reached directly?`
+export function notAKeySet(url: string, cause?: unknown): KeySetError {
+  const message = `The response from ${url} is not a key set. Check that it is the issuer of a project and that no proxy responds in its place.`
   return new KeySetError('key_set_unavailable', message, { cause })
 }
 
-function refusal({ status, type, headers }: Response, url: string): KeySetError {
+function statusError({ status, type, headers }: Response, url: string): KeySetError {
   const location = headers.get('location')
   const target = location !== null && URL.canParse(location, url) ? new URL(location, url) : null
-  const redirect = type === 'opaqueredirect' || (status >= 300 && status < 400)
-  const what = redirect
-    ? `with a redirect, which is not followed. Give the address that it leads to${target === null ? '' : `, if you trust it: ${target.origin}${target.pathname}`}.`
-    : `with status ${status}${status === 404 ? ': there is no such project' : ''}.`
-  const retryAfter = retryAfterOf(headers)
-  return new KeySetError('key_set_unavailable', `${url} answers ${what}`, { retryAfter })
+  const isRedirect = type === 'opaqueredirect' || (status >= 300 && status < 400)
+  const reason = isRedirect
+    ? `with a redirect, which is not followed. Use the URL that it redirects to${target === null ? '' : `, if you trust it: ${target.origin}${target.pathname}`}.`
+    : `with status ${status}${status === 404 ? ': the project does not exist' : ''}.`
+  const retryAfter = retryAfterSeconds(headers)
+  return new KeySetError('key_set_unavailable', `${url} responds ${reason}`, { retryAfter })
 }

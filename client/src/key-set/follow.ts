@@ -1,93 +1,91 @@
-import { pause } from '../deadline.ts'
-import { pauseBefore } from '../retry.ts'
-import { isHeldToTheEnd } from './cache.ts'
+import { sleep } from '../deadline.ts'
+import { retryDelayMs } from '../retry.ts'
+import { ranFullWait } from './cache.ts'
 import { KeySetError } from './errors.ts'
-import type { KeySetAnswer } from './fetch.ts'
-import { since } from './timestamp.ts'
+import type { KeySetResponse } from './fetch.ts'
+import { elapsedMs } from './timestamp.ts'
 
-/** Milliseconds between two questions at least, whatever the answers are. */
-const leastSpacing = 100
+/** Minimum time between two requests, whatever the responses are. */
+const minIntervalMs = 100
 
-/** Milliseconds between two questions at most where nothing says how long a copy is kept. */
-const blindSpacing = 5_000
+/** Polling interval if no `Age` header tells when a cached copy expires. */
+const defaultPollMs = 5_000
 
-/** Milliseconds between two questions to a cache at most. */
-const longestSpacing = 15_000
+/** Maximum polling interval behind a cache. */
+const maxPollMs = 15_000
 
-/** Milliseconds between two tries at most, beyond what the service asks for. */
-const longestRetryPause = 2_000
+/** Maximum retry delay, beyond what the service asks for. */
+const maxRetryDelayMs = 2_000
 
-/** Questions in a row that come back at once before it counts as the rule. */
-const patience = 3
+/** Consecutive early responses after which long polling is considered unsupported. */
+const maxEarlyResponses = 3
 
-/** How the key set is heard of: told at once, or by asking again and again. */
-export type Hearing = 'live' | 'polling'
+/** How changes arrive: by long polling, or only by polling at intervals. */
+export type UpdateMode = 'live' | 'polling'
 
-/** What following needs of the key set. */
-export type Followed = {
-  /** Milliseconds for which what is held is trusted without contact. */
-  maxStale: number
-  /** Whether anybody still wants it. */
-  wanted(): boolean
+export type FollowOptions = {
+  maxStaleMs: number
+  /** Whether the key set is still in use. */
+  isWanted(): boolean
   /**
-   * Asks once, waits for news and takes what comes; answers whether that was another key set, too.
-   * Undefined where the question has become pointless.
+   * Sends one long poll and stores its response; `changed` tells whether the key set did. Undefined if
+   * the poll was superseded.
    */
-  wait(seconds: number): Promise<{ answer: KeySetAnswer; changed: boolean } | undefined>
-  heard(how: Hearing): void
-  failed(error: KeySetError): void
+  poll(waitSeconds: number): Promise<{ response: KeySetResponse; changed: boolean } | undefined>
+  onMode(mode: UpdateMode): void
+  onError(error: KeySetError): void
 }
 
-/**
- * Seconds that a question waits for news: short enough that a connection which died unnoticed is
- * given up, and another one tried, before trust ends.
- */
-function waitFor(maxStale: number): number {
-  return Math.max(1, Math.min(60, Math.floor(maxStale / 3_000)))
+/** Short enough to detect a dead connection and try another before the key set becomes stale. */
+function pollWaitSeconds(maxStaleMs: number): number {
+  return Math.max(1, Math.min(60, Math.floor(maxStaleMs / 3_000)))
 }
 
 /** Follows the key set while it is wanted and until `signal` is aborted. Never rejects. */
-export async function follow(followed: Followed, signal: AbortSignal): Promise<void> {
-  const wait = waitFor(followed.maxStale)
+export async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
+  const { maxStaleMs } = options
+  const waitSeconds = pollWaitSeconds(maxStaleMs)
   let failures = 0
-  let early = 0
-  while (!signal.aborted && followed.wanted()) {
-    let time: number
+  let earlyResponses = 0
+  while (!signal.aborted && options.isWanted()) {
+    let delayMs: number
     try {
-      const heard = await followed.wait(wait)
-      if (heard === undefined) continue
-      const { answer, changed } = heard
+      const result = await options.poll(waitSeconds)
+      if (result === undefined) continue
+      const { response, changed } = result
       failures = 0
-      const told = isTold(answer, changed, wait)
-      early = told ? 0 : early + 1
-      // One that comes back early is no proof: a service that shuts down lets all go.
-      if (told || early > patience) followed.heard(told ? 'live' : 'polling')
-      time = told ? leastSpacing - since(answer.sent) : untilNext(answer, early, followed.maxStale)
+      const live = isLive(response, changed, waitSeconds)
+      earlyResponses = live ? 0 : earlyResponses + 1
+      const unsupported = earlyResponses > maxEarlyResponses
+      // A single early response proves nothing: a service that shuts down releases all requests.
+      if (live || unsupported) options.onMode(live ? 'live' : 'polling')
+      if (live) delayMs = minIntervalMs - elapsedMs(response.sentAt)
+      else if (unsupported) delayMs = pollIntervalMs(response, maxStaleMs)
+      else delayMs = minIntervalMs + retryDelayMs(earlyResponses)
     } catch (error) {
       if (signal.aborted || !(error instanceof KeySetError)) return
-      followed.failed(error)
-      time = untilRetry(failures, error)
+      options.onError(error)
+      delayMs = failureDelayMs(failures, error)
       failures += 1
     }
-    await pause(Math.max(0, time), signal, true).catch(() => {})
+    await sleep(Math.max(0, delayMs), signal, true).catch(() => {})
   }
 }
 
-/** Whether the answer came when there was something to tell, and from the service itself. */
-function isTold(answer: KeySetAnswer, changed: boolean, wait: number): boolean {
-  if (isHeldToTheEnd(answer, wait)) return true
-  return changed && answer.applied === wait && (answer.age ?? 0) === 0
+/** Whether the service itself responded, after a change or after the full wait. */
+function isLive(response: KeySetResponse, changed: boolean, waitSeconds: number): boolean {
+  if (ranFullWait(response, waitSeconds)) return true
+  return changed && response.appliedWait === waitSeconds && (response.age ?? 0) === 0
 }
 
-/** Milliseconds before another try; short, since every token is refused before long. */
-function untilRetry(failures: number, { retryAfter = 0 }: KeySetError): number {
-  const wished = Math.min(retryAfter * 1_000, blindSpacing)
-  return wished + Math.min(pauseBefore(failures), longestRetryPause)
+/** Short, because every token is rejected once the key set is stale. */
+function failureDelayMs(failures: number, { retryAfter = 0 }: KeySetError): number {
+  const requestedMs = Math.min(retryAfter * 1_000, defaultPollMs)
+  return requestedMs + Math.min(retryDelayMs(failures), maxRetryDelayMs)
 }
 
-/** Milliseconds until a copy in a cache ends, or what is usual where nobody says. */
-function untilNext({ age, maxAge }: KeySetAnswer, early: number, maxStale: number): number {
-  if (early <= patience) return leastSpacing + pauseBefore(early)
-  const rest = age === undefined ? blindSpacing : (maxAge - age) * 1_000
-  return Math.max(1_000, Math.min(rest, longestSpacing, maxStale / 3))
+/** The time until a cached copy expires, or the default if no `Age` tells. */
+function pollIntervalMs({ age, maxAge }: KeySetResponse, maxStaleMs: number): number {
+  const remainingMs = age === undefined ? defaultPollMs : (maxAge - age) * 1_000
+  return Math.max(1_000, Math.min(remainingMs, maxPollMs, maxStaleMs / 3))
 }

@@ -1,10 +1,10 @@
 import type { Jwk } from '../types.ts'
 import { KeySetError } from './errors.ts'
 
-/** A WebCrypto public key that verifies. */
+/** A WebCrypto public key for verification. */
 export type VerifyKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>
 
-/** The key's own members: what else there is is decided before, and runtimes differ over it. */
+/** The members that make up the key. Others, such as `use`, are treated differently by runtimes. */
 const members: Record<Jwk['kty'], readonly (keyof Jwk)[]> = {
   RSA: ['kty', 'n', 'e'],
   EC: ['kty', 'crv', 'x', 'y'],
@@ -12,13 +12,13 @@ const members: Record<Jwk['kty'], readonly (keyof Jwk)[]> = {
   AKP: ['kty', 'alg', 'pub'],
 }
 
-function materialOf(jwk: Jwk): Record<string, string> {
+function keyMaterial(jwk: Jwk): Record<string, string> {
   const names = members[jwk.kty] ?? []
   return Object.fromEntries(names.map((name) => [name, jwk[name] ?? '']))
 }
 
-/** What WebCrypto calls the algorithms of RFC 7518, RFC 8037, RFC 9864 and RFC 9964. */
-function parametersOf(alg: string) {
+/** WebCrypto's parameters for the algorithms of RFC 7518, RFC 8037, RFC 9864 and RFC 9964. */
+function importParameters(alg: string) {
   const hash = `SHA-${alg.slice(2)}`
   if (/^RS(256|384|512)$/.test(alg)) return { name: 'RSASSA-PKCS1-v1_5', hash }
   if (/^PS(256|384|512)$/.test(alg)) return { name: 'RSA-PSS', hash }
@@ -30,12 +30,12 @@ function parametersOf(alg: string) {
   return undefined
 }
 
-/** The key for its one algorithm. Throws `algorithm_unsupported` where the runtime lacks it. */
+/** Throws `algorithm_unsupported` if the runtime does not support the key's algorithm. */
 export async function importKey(jwk: Jwk): Promise<VerifyKey> {
-  const parameters = parametersOf(jwk.alg)
+  const parameters = importParameters(jwk.alg)
   if (parameters === undefined) throw unsupported(jwk)
   try {
-    return await crypto.subtle.importKey('jwk', materialOf(jwk), parameters, false, ['verify'])
+    return await crypto.subtle.importKey('jwk', keyMaterial(jwk), parameters, false, ['verify'])
   } catch (cause) {
     throw unsupported(jwk, cause)
   }
@@ -44,7 +44,7 @@ export async function importKey(jwk: Jwk): Promise<VerifyKey> {
 function unsupported({ alg, kid }: Jwk, cause?: unknown): KeySetError {
   return new KeySetError(
     'algorithm_unsupported',
-    `The WebCrypto of this runtime takes no ${alg} key, such as ${kid}. Use a newer runtime (ML-DSA: Node 24.7 or later), or sign with another algorithm.`,
+    `The WebCrypto of this runtime does not support ${alg}, the algorithm of the key ${kid}. Use a newer runtime (ML-DSA: Node 24.7 or later), or sign with another algorithm.`,
     { cause },
   )
 }

@@ -1,38 +1,38 @@
-import { type Moment, now, since } from './timestamp.ts'
+import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 
-/** Milliseconds for which a failure to load answers all who ask. */
-const failureRest = 1_000
+/** For this long after a failed load, callers get the same error without another request. */
+const failureBackoffMs = 1_000
 
-/** Loads the key set for whoever waits for it: once for all, and not again at once after a failure. */
+/** Loads the key set on demand. Concurrent callers share one request. */
 export type Loader = {
   load(): Promise<void>
-  /** Whether the last load is so recent that an unknown kid is no reason for another one. */
-  coolingDown(): boolean
+  /** Whether the last load is too recent to load again for an unknown kid. */
+  isCoolingDown(): boolean
 }
 
-export function createLoader(ask: () => Promise<unknown>, coolDown: number): Loader {
-  let running: Promise<void> | undefined
-  let loaded: Moment | undefined
-  let failure: { error: unknown; moment: Moment } | undefined
+export function createLoader(fetchNow: () => Promise<unknown>, coolDownMs: number): Loader {
+  let inFlight: Promise<void> | undefined
+  let loadedAt: Timestamp | undefined
+  let failure: { error: unknown; at: Timestamp } | undefined
 
   async function run(): Promise<void> {
     try {
-      await ask()
+      await fetchNow()
       failure = undefined
-      loaded = now()
+      loadedAt = now()
     } catch (error) {
-      failure = { error, moment: now() }
+      failure = { error, at: now() }
       throw error
     } finally {
-      running = undefined
+      inFlight = undefined
     }
   }
   return {
     async load() {
-      if (failure !== undefined && since(failure.moment) < failureRest) throw failure.error
-      running ??= run()
-      await running
+      if (failure !== undefined && elapsedMs(failure.at) < failureBackoffMs) throw failure.error
+      inFlight ??= run()
+      await inFlight
     },
-    coolingDown: () => loaded !== undefined && since(loaded) < coolDown,
+    isCoolingDown: () => loadedAt !== undefined && elapsedMs(loadedAt) < coolDownMs,
   }
 }

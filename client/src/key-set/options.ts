@@ -2,32 +2,32 @@ import type { KeySetError } from './errors.ts'
 import type { VerifyKey } from './import.ts'
 
 /**
- * How a key set is kept; every time is in milliseconds.
+ * Options of `projectKeySet`. All times are in milliseconds.
  *
  * @example
  * const keys = projectKeySet(issuer, { maxStale: 120_000, onChange: ({ status }) => log(status) })
  */
 export type KeySetOptions = {
   /**
-   * How long keys are trusted without contact to the service; 30,000 where left out, 3,000 at least.
-   * It bounds how long a deactivated key can be trusted when the network is cut, and how long an
-   * outage may last before tokens are refused. A question waits for news for a third of it.
+   * How long keys are trusted without contact to the service. Default: 30,000; minimum: 3,000. It
+   * limits how long a deactivated key is trusted when the network fails, and how long an outage may
+   * last before tokens are rejected. A long poll waits for a third of it.
    */
   maxStale?: number
-  /** Between two loads because of unknown kids, at least; 5,000 where left out. */
+  /** Minimum time between two loads for unknown kids. Default: 5,000. */
   coolDown?: number
-  /** How long a load may take; 5,000 where left out. */
+  /** Time limit of a load. Default: 5,000. */
   timeout?: number
-  /** How long the key set is followed after its last use; 300,000 where left out. */
+  /** How long the key set is followed after its last use. Default: 300,000. */
   idleAfter?: number
-  /** Used in place of the global `fetch`. */
+  /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch
-  /** Called after each change of the state or of the keys: for logs and health checks. */
+  /** Called after each change of the status or the keys, for logs and health checks. */
   onChange?: (state: KeySetState) => void
 }
 
 /**
- * How a key set is, for health checks.
+ * The state of a key set, for health checks.
  *
  * @example
  * const healthy = !['stale', 'closed'].includes(keys.state().status)
@@ -35,38 +35,38 @@ export type KeySetOptions = {
 export type KeySetState = {
   /**
    * - `empty`: not loaded yet.
-   * - `live`: the service tells of changes at once.
-   * - `polling`: something in between does not let it, so the key set is asked for every few seconds.
+   * - `live`: changes arrive immediately.
+   * - `polling`: a proxy or cache prevents that, so the key set is fetched every few seconds.
    * - `interrupted`: no contact at the moment; the keys are still trusted.
-   * - `stale`: no contact for longer than `maxStale`; nothing is trusted.
-   * - `idle`: not used for a while; loaded anew with the next use.
-   * - `closed`: closed for good.
+   * - `stale`: no contact for longer than `maxStale`; no key is trusted.
+   * - `idle`: not used for `idleAfter`; loaded again with the next use.
+   * - `closed`: closed permanently.
    */
   status: 'empty' | 'live' | 'polling' | 'interrupted' | 'stale' | 'idle' | 'closed'
-  /** Of the active keys, as last heard. */
+  /** The active keys as last received. */
   kids: string[]
-  /** Since when what is held may be out of date. */
+  /** The latest time at which the keys are known to have been current. */
   contactTime?: Date
   /** Why there is no contact. */
   error?: KeySetError
 }
 
-/** What decides in a token's header (RFC 7515 section 4.1). */
+/** The members of a token's header that select the key (RFC 7515 section 4.1). */
 export type TokenHeader = { alg?: string | undefined; kid?: string | undefined }
 
 /**
- * The key argument of jose's `jwtVerify`, and what keeps it up to date.
+ * The key argument of jose's `jwtVerify`, with methods to load, inspect and close the key set.
  *
  * @example
  * await keys.ready()
  * process.once('SIGTERM', keys.close)
  */
 export type ProjectKeySet = {
-  /** The key that the header names. Throws `KeySetError` where there is none to trust. */
+  /** The key that the header names. Throws `KeySetError` if there is no trusted one. */
   (protectedHeader: TokenHeader, token?: unknown): Promise<VerifyKey>
-  /** Loads and follows the key set before its first use. Throws where it cannot be loaded. */
+  /** Loads and follows the key set before its first use. Throws if it cannot be loaded. */
   ready(): Promise<void>
   state(): KeySetState
-  /** Ends all requests and timers, for good. */
+  /** Ends all requests and timers, permanently. */
   close(): void
 }

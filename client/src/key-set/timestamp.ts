@@ -1,20 +1,18 @@
 /**
- * A moment by two clocks: one that is never set, and one that goes on while the machine sleeps.
- * Both in milliseconds.
+ * A point in time by two clocks, in milliseconds: the monotonic clock is never adjusted, and the wall
+ * clock keeps running while the machine sleeps.
  */
-export type Moment = { monotonic: number; wall: number }
+export type Timestamp = { monotonicMs: number; epochMs: number }
 
-/** This moment, or that so many milliseconds ago. */
-export function now(ago = 0): Moment {
-  return { monotonic: performance.now() - ago, wall: Date.now() - ago }
+export function now(): Timestamp {
+  return { monotonicMs: performance.now(), epochMs: Date.now() }
 }
 
-/** Milliseconds since then by the clock that counts more: what is held is never younger. */
-export function since({ monotonic, wall }: Moment): number {
-  return Math.max(performance.now() - monotonic, Date.now() - wall)
+/** Time since then by the clock that shows more, so that cached data never seems younger than it is. */
+export function elapsedMs({ monotonicMs, epochMs }: Timestamp): number {
+  return Math.max(performance.now() - monotonicMs, Date.now() - epochMs)
 }
 
-/** The moment so many milliseconds after another one. */
-export function later({ monotonic, wall }: Moment, milliseconds: number): Moment {
-  return { monotonic: monotonic + milliseconds, wall: wall + milliseconds }
+export function addMs({ monotonicMs, epochMs }: Timestamp, ms: number): Timestamp {
+  return { monotonicMs: monotonicMs + ms, epochMs: epochMs + ms }
 }

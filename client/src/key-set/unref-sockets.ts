@@ -1,40 +1,40 @@
-/** The parts of Node that are used where they are there; `process` is absent elsewhere. */
+/** The parts of Node that are used if present; other runtimes have no `process`. */
 type Host = { process?: { getBuiltinModule?: (name: string) => unknown } }
 
-type Channels = {
+type DiagnosticsChannel = {
   subscribe(name: string, listener: (message: unknown) => void): void
   unsubscribe(name: string, listener: (message: unknown) => void): void
 }
 
-/** Node's `fetch` tells here what it sends, and on which socket (undici, DiagnosticsChannel). */
+/** Where undici, Node's `fetch`, publishes each request with its socket. */
 const channel = 'undici:client:sendHeaders'
 
-/** A message, if it is as it was when this was written. */
-type Sending = {
+/** Not a documented guarantee: every member is checked. */
+type SendHeadersMessage = {
   request?: { origin?: unknown; path?: unknown }
   headers?: unknown
   socket?: { unref?: () => void }
 }
 
 /**
- * Lets a Node process end while requests for the key set wait for news: their sockets do not count
- * as work. Answers the function that ends this. `fetch` counts them again with its next request.
+ * Lets a Node process exit while a long poll of the key set is pending, by unreferencing its socket.
+ * `fetch` references the socket again with its next request. Returns a function that stops this.
  */
-export function waitInBackground(address: string): () => void {
-  const channels = channelsOf(globalThis as Host)
-  if (channels === undefined) return () => {}
-  const url = new URL(address)
+export function unrefLongPolls(keySetUrl: string): () => void {
+  const diagnostics = loadDiagnosticsChannel(globalThis as Host)
+  if (diagnostics === undefined) return () => {}
+  const url = new URL(keySetUrl)
   const listener = (message: unknown) => {
-    const { request, headers, socket } = message as Sending
+    const { request, headers, socket } = message as SendHeadersMessage
     if (String(request?.origin) !== url.origin) return
     if (request?.path !== url.pathname + url.search) return
-    // Over HTTP/2 the headers are no text, and the socket has the requests of others.
+    // Over HTTP/2 the headers are not text, and other requests share the socket.
     if (typeof headers === 'string' && /^prefer: wait=[1-9]/im.test(headers)) socket?.unref?.()
   }
-  channels.subscribe(channel, listener)
-  return () => channels.unsubscribe(channel, listener)
+  diagnostics.subscribe(channel, listener)
+  return () => diagnostics.unsubscribe(channel, listener)
 }
 
-function channelsOf({ process }: Host): Channels | undefined {
-  return process?.getBuiltinModule?.('node:diagnostics_channel') as Channels | undefined
+function loadDiagnosticsChannel({ process }: Host): DiagnosticsChannel | undefined {
+  return process?.getBuiltinModule?.('node:diagnostics_channel') as DiagnosticsChannel | undefined
 }

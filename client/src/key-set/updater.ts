@@ -1,144 +1,158 @@
-import type { Holding } from './cache.ts'
+import type { KeySetCache } from './cache.ts'
 import { KeySetError } from './errors.ts'
-import { askForKeySet, type KeySetAnswer } from './fetch.ts'
-import { follow, type Hearing } from './follow.ts'
+import { fetchKeySet, type KeySetResponse } from './fetch.ts'
+import { follow, type UpdateMode } from './follow.ts'
 import type { KeySetOptions, KeySetState } from './options.ts'
-import { waitInBackground } from './unref-sockets.ts'
+import { unrefLongPolls } from './unref-sockets.ts'
 
-/** Milliseconds that a held answer may be late before its connection counts as dead. */
-const slack = 3_000
+/** A long poll that is later than this beyond its wait has lost its connection. */
+const longPollSlackMs = 3_000
 
-/** Keeps what is held up to date, and knows how well. */
-export type Upkeep = {
-  /** Asks at once, for somebody who waits for it. */
-  ask(): Promise<void>
-  /** Follows the key set while it is wanted; does nothing where it is followed already. */
-  follow(wanted: () => boolean): void
-  following(): boolean
-  closed(): boolean
+/** Keeps the cache up to date, and reports its state. */
+export type Updater = {
+  /** Fetches the key set with a plain request. */
+  load(): Promise<void>
+  /** Follows the key set while it is wanted. Has no effect while it is already followed. */
+  follow(isWanted: () => boolean): void
+  isFollowing(): boolean
+  isClosed(): boolean
   state(): KeySetState
   close(): void
 }
 
-type Settings = Required<Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch'>> &
+type UpdaterOptions = Required<Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch'>> &
   Pick<KeySetOptions, 'onChange'> & { url: string }
 
-export function createUpkeep(settings: Settings, holding: Holding): Upkeep {
-  const { url, maxStale, timeout, fetch } = settings
-  const life = new AbortController()
-  let hearing: Hearing = 'polling'
-  let following = false
-  /** Ends the question that waits for news. */
-  let turn: AbortController | undefined
-  let error: KeySetError | undefined
-  const closed = () => life.signal.aborted
+type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: KeySetError }
 
-  function state(): KeySetState {
-    const contact = holding.contact()
-    return {
-      status: statusOf(holding, closed() ? 'closed' : following ? hearing : 'idle', error),
-      kids: [...(holding.contents()?.entries.keys() ?? [])],
-      ...(contact === undefined ? {} : { contactTime: new Date(contact.wall) }),
-      ...(error === undefined ? {} : { error }),
-    }
+// Long because its functions share the status and the pending long poll.
+export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Updater {
+  const { url, fetch } = options
+  const status: Status = { mode: 'polling', following: false, closed: false }
+  const lifetime = new AbortController()
+  let pendingPoll: AbortController | undefined
+  const state = () => currentState(status, cache)
+  const notify = createNotifier(state, cache, options.onChange)
+
+  async function request(waitSeconds: number, signal: AbortSignal) {
+    const { etag } = cache.contents() ?? {}
+    const sentWith = { etag, version: cache.version(), waitSeconds }
+    const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
+    const background = waitSeconds > 0
+    const response = await fetchKeySet({
+      url,
+      fetch,
+      etag,
+      waitSeconds,
+      timeoutMs,
+      signal,
+      background,
+    })
+    if (status.closed) throw closedError()
+    cache.store(response, sentWith)
+    delete status.error
+    return { response, changed: cache.version() !== sentWith.version }
   }
-  const tell = announcer(state, holding, settings.onChange)
-  function failed(reason: KeySetError): void {
-    error = reason
-    tell()
-  }
-  async function ask(wait: number, signal: AbortSignal) {
-    const { etag } = holding.contents() ?? {}
-    const asked = { etag, version: holding.version(), wait }
-    const limit = wait === 0 ? timeout : wait * 1_000 + slack
-    const question = { url, fetch, etag, wait, timeout: limit, signal, background: wait > 0 }
-    const answer = await askForKeySet(question)
-    if (closed()) throw new KeySetError('key_set_unavailable', 'The key set is closed.')
-    holding.take(answer, asked)
-    error = undefined
-    return { answer, changed: holding.version() !== asked.version }
-  }
-  async function wait(seconds: number) {
-    const present = new AbortController()
-    turn = present
+  async function poll(waitSeconds: number) {
+    const controller = new AbortController()
+    pendingPoll = controller
     try {
-      return await ask(seconds, present.signal)
-    } catch (reason) {
-      if (present.signal.aborted) return undefined
-      throw reason
+      return await request(waitSeconds, controller.signal)
+    } catch (error) {
+      if (controller.signal.aborted) return undefined
+      throw error
     } finally {
-      tell()
+      notify()
     }
+  }
+  function onError(error: KeySetError): void {
+    status.error = error
+    notify()
+  }
+  function onMode(mode: UpdateMode): void {
+    status.mode = mode
   }
   return {
-    async ask() {
+    async load() {
       try {
-        const { answer, changed } = await ask(0, life.signal)
-        hearing = firstHearing(answer) ?? hearing
-        if (!following) return
-        // What waits has asked about the key set before: its answer would say nothing of this one.
-        if (changed) turn?.abort()
-        tell()
-      } catch (reason) {
-        if (reason instanceof KeySetError) failed(reason)
-        throw reason
+        const { response, changed } = await request(0, lifetime.signal)
+        status.mode = detectMode(response) ?? status.mode
+        if (!status.following) return
+        // The pending poll is about the previous key set and would miss changes of this one.
+        if (changed) pendingPoll?.abort()
+        notify()
+      } catch (error) {
+        if (error instanceof KeySetError) onError(error)
+        throw error
       }
     },
-    follow(wanted) {
-      if (following || closed()) return
-      following = true
-      const end = waitInBackground(url)
-      const heard = (how: Hearing) => {
-        hearing = how
-      }
-      void follow({ maxStale, wanted, wait, heard, failed }, life.signal).finally(() => {
-        following = false
-        end()
-        tell()
+    follow(isWanted) {
+      if (status.following || status.closed) return
+      status.following = true
+      const stopUnref = unrefLongPolls(url)
+      const followOptions = { maxStaleMs: options.maxStale, isWanted, poll, onMode, onError }
+      void follow(followOptions, lifetime.signal).finally(() => {
+        status.following = false
+        stopUnref()
+        notify()
       })
-      tell()
+      notify()
     },
-    following: () => following,
-    closed,
+    isFollowing: () => status.following,
+    isClosed: () => status.closed,
     state,
     close() {
-      life.abort()
-      turn?.abort()
-      tell()
+      status.closed = true
+      lifetime.abort()
+      pendingPoll?.abort()
+      notify()
     },
   }
 }
 
-/** Whether the first answer shows that preferences come through; it was sent with another tag. */
-function firstHearing({ body, applied, age }: KeySetAnswer): Hearing | undefined {
+export function closedError(): KeySetError {
+  return new KeySetError('key_set_unavailable', 'The key set is closed.')
+}
+
+/** The mode that the first full response suggests: whether `Prefer` reached the service. */
+function detectMode({ body, appliedWait, age }: KeySetResponse): UpdateMode | undefined {
   if (body === undefined) return undefined
-  return applied !== undefined && (age ?? 0) === 0 ? 'live' : 'polling'
+  return appliedWait !== undefined && (age ?? 0) === 0 ? 'live' : 'polling'
 }
 
-function statusOf(
-  holding: Holding,
-  usual: 'closed' | 'idle' | Hearing,
-  error: KeySetError | undefined,
-): KeySetState['status'] {
-  if (usual === 'closed') return 'closed'
-  if (holding.contents() === undefined) return 'empty'
-  if (!holding.trusted()) return 'stale'
-  return usual === 'idle' || error === undefined ? usual : 'interrupted'
+function currentState(status: Status, cache: KeySetCache): KeySetState {
+  const { error } = status
+  const confirmedAt = cache.confirmedAt()
+  return {
+    status: statusName(status, cache),
+    kids: [...(cache.contents()?.entries.keys() ?? [])],
+    ...(confirmedAt === undefined ? {} : { contactTime: new Date(confirmedAt.epochMs) }),
+    ...(error === undefined ? {} : { error }),
+  }
 }
 
-/** Tells of changes, apart from what makes them: what the listener throws is its own affair. */
-function announcer(
+function statusName(status: Status, cache: KeySetCache): KeySetState['status'] {
+  const { mode, following, closed, error } = status
+  if (closed) return 'closed'
+  if (cache.contents() === undefined) return 'empty'
+  if (!cache.isFresh()) return 'stale'
+  if (!following) return 'idle'
+  return error === undefined ? mode : 'interrupted'
+}
+
+/** Calls `onChange` when the status or the keys have changed; what it throws does not reach callers. */
+function createNotifier(
   state: () => KeySetState,
-  holding: Holding,
+  cache: KeySetCache,
   onChange: KeySetOptions['onChange'],
 ): () => void {
-  let told = 'empty 0'
+  let lastNotified = 'empty 0'
   return () => {
     if (onChange === undefined) return
-    const present = state()
-    const seen = `${present.status} ${holding.version()}`
-    if (seen === told) return
-    told = seen
-    queueMicrotask(() => onChange(present))
+    const current = state()
+    const key = `${current.status} ${cache.version()}`
+    if (key === lastNotified) return
+    lastNotified = key
+    queueMicrotask(() => onChange(current))
   }
 }

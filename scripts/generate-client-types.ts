@@ -1,0 +1,153 @@
+import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+import { algorithmNames } from '../src/contract/algorithms.ts'
+import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
+import { Event } from '../src/contract/events.ts'
+import { KeyCheck } from '../src/contract/key-checks.ts'
+import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
+import { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../src/contract/keys.ts'
+import { Problem } from '../src/contract/problem.ts'
+import { Project } from '../src/contract/projects.ts'
+import { Discovery, Jwks } from '../src/contract/published.ts'
+import { roles } from '../src/contract/roles.ts'
+import { TokenCheck, tokenCheckReasons, tokenCheckSteps } from '../src/contract/token-checks.ts'
+
+/** The parts of JSON Schema that the contract uses. */
+type Schema = {
+  type?: string
+  description?: string
+  default?: unknown
+  enum?: readonly string[]
+  items?: Schema
+  properties?: Record<string, Schema>
+  patternProperties?: Record<string, Schema>
+  required?: readonly string[]
+  anyOf?: readonly Schema[]
+  $ref?: string
+}
+
+/** The types that `@pubring/client` exports, in the order of the file. */
+const contract: Record<string, object> = {
+  Algorithm: {
+    enum: algorithmNames,
+    description: 'The `algorithm` of a key. `RSA` means RS256; every other value is a JWS `alg`.',
+  },
+  JwsAlgorithm: {
+    enum: algorithmNames.filter((name) => name !== 'RSA'),
+    description: 'A JWS `alg`, as in the JWKS and in the header of a token.',
+  },
+  Role: { enum: roles, description: 'The role of an API key, from weak to strong.' },
+  Project,
+  JwtKey,
+  JwtKeyWithDetails,
+  JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },
+  JwtKeyUpdate,
+  ApiKey,
+  ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
+  ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },
+  ApiKeyUpdate,
+  Event,
+  KeyFinding: {
+    ...KeyCheck.properties.warnings.items,
+    description: 'A reason to reject a key, or a warning about it.',
+  },
+  KeyCheck,
+  TokenCheckStep: { enum: tokenCheckSteps, description: 'The steps of a token check, in order.' },
+  TokenCheckReason: {
+    enum: Object.values(tokenCheckReasons),
+    description: 'Why a token does not verify.',
+  },
+  TokenCheck,
+  Jwk: { ...Jwks.properties.keys.items, description: 'A key of a JWKS (RFC 7517).' },
+  Jwks,
+  Discovery,
+  Problem,
+  KeyImportItem: { ...KeyImportItem, description: 'A key to import.' },
+  KeyImport: { ...KeyImport, description: 'Keys to import into one project: all or none.' },
+  Room: {
+    ...KeyImportReport.properties.room.properties.keys,
+    description: 'A quantity before and after an import, and its limit.',
+  },
+  KeyImportReport,
+}
+
+/** The same as plain JSON Schema. */
+const types: Record<string, Schema> = JSON.parse(JSON.stringify(contract))
+
+/** The content of `client/src/types.ts`. */
+export function clientTypes(): string {
+  const declarations = Object.entries(types).map(
+    ([name, schema]) => `${comment(schema)}export type ${name} = ${declare(schema)}\n`,
+  )
+  const names = algorithmNames.map((name) => `'${name}'`).join()
+  const source = [
+    '// Generated from src/contract by npm run generate.\n',
+    `/** All values of \`Algorithm\`. */\nexport const algorithms = [${names}] as const\n`,
+    ...declarations,
+  ]
+  return format(source.join('\n'))
+}
+
+function format(source: string): string {
+  const biome = fileURLToPath(import.meta.resolve('@biomejs/biome/bin/biome'))
+  const args = [biome, 'format', '--stdin-file-path=client/src/types.ts']
+  return execFileSync(process.execPath, args, { input: source, encoding: 'utf8' })
+}
+
+/** The name of the exported type with this shape, or the type written out. */
+function typeOf(schema: Schema): string {
+  const { $ref, enum: values, properties, items, patternProperties, anyOf, type = '' } = schema
+  if ($ref !== undefined) return $ref.replace('#', '')
+  if (values !== undefined || properties !== undefined) {
+    const shape = shapeOf(schema)
+    const name = Object.keys(types).find((each) => shapeOf(types[each] ?? {}) === shape)
+    return name ?? declare(schema)
+  }
+  if (items !== undefined) return `${typeOf(items)}[]`
+  if (patternProperties !== undefined) {
+    return `Record<string, ${Object.values(patternProperties).map(typeOf).join()}>`
+  }
+  if (anyOf !== undefined) return anyOf.map(typeOf).join(' | ')
+  return primitives[type] ?? 'unknown'
+}
+
+const primitives: Record<string, string> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
+}
+
+/** Equal for schemas that differ only in their descriptions and examples. */
+function shapeOf({ enum: values, properties, required }: Schema): string {
+  return JSON.stringify({ values, properties, required }, (key, value) =>
+    key === 'examples' || (typeof value === 'string' && key === 'description') ? undefined : value,
+  )
+}
+
+function declare(schema: Schema): string {
+  const { enum: values, properties = {}, required = [], anyOf = [] } = schema
+  if (values !== undefined) return values.map((value) => `'${value}'`).join(' | ')
+  // Of members that exclude each other, such as `name` and `label`, the client has the first.
+  const [alternative, ...others] = anyOf.map((each) => each.required ?? [])
+  const isRequired = (name: string) => [...required, ...(alternative ?? [])].includes(name)
+  const members = Object.entries(properties)
+    .filter(([name]) => !others.flat().includes(name))
+    .map(([name, member]) => {
+      return `${comment(member)}${name}${isRequired(name) ? '' : '?'}: ${typeOf(member)}`
+    })
+  return `{\n${members.join('\n')}\n}`
+}
+
+function comment({ description, default: value }: Schema): string {
+  const parts = [description, value === undefined ? undefined : `Default: \`${value}\`.`]
+  const text = parts.filter((part) => part !== undefined).join(' ')
+  return text === '' ? '' : `/** ${text} */\n`
+}
+
+if (import.meta.main) {
+  writeFileSync(new URL('../client/src/types.ts', import.meta.url), clientTypes())
+}
