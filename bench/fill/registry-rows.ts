@@ -6,7 +6,7 @@ import type { Origin } from '../../src/core/ledger/changes.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
 import type { Row, TableName } from '../../src/storage/copy/tables.ts'
-import { eventRow, keyRow } from '../../src/storage/rows.ts'
+import { eventToRow, keyToRow } from '../../src/storage/row-mapping.ts'
 import type { Tables } from '../../src/storage/schema.ts'
 
 /** The last event of a ledger, to which the next one is chained. */
@@ -47,7 +47,7 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
   rows.project.push(asRow(row))
   for (const [index, accepted] of keys.entries()) {
     const key = recordOf(id, `key ${index + 1}`, accepted, time)
-    rows.jwt_key.push(asRow(keyRow(key)))
+    rows.jwt_key.push(asRow(keyToRow(key)))
     append(rows, own, {
       time,
       actor,
@@ -70,7 +70,7 @@ function append(
   head.revision += 1
   const event = { ...content, ledgerId: head.ledgerId, revision: head.revision }
   head.hash = eventHash(head.hash, event)
-  rows.event.push(asRow(eventRow({ ...event, hash: head.hash })))
+  rows.event.push(asRow(eventToRow({ ...event, hash: head.hash })))
 }
 
 /** The record of an accepted key, as `core/keys/operations.ts` makes it. */

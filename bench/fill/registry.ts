@@ -1,6 +1,6 @@
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
-import { type CopyEnd, openCopyEnd } from '../../src/storage/copy/ends.ts'
+import { type CopyEndpoint, openCopyEndpoint } from '../../src/storage/copy/endpoints.ts'
 import { countRows, insertRows } from '../../src/storage/copy/tables.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { createFreshKeys } from './fresh-keys.ts'
@@ -27,7 +27,7 @@ export async function fillRegistry(
   onProgress: (keys: number) => void,
 ): Promise<void> {
   await (await openStore(databaseUrl)).close()
-  const target = await openCopyEnd(databaseUrl, 'target')
+  const target = await openCopyEndpoint(databaseUrl, 'target')
   const source = createFreshKeys()
   try {
     if ((await countRows(target.db, 'project')) > 0) {
@@ -60,7 +60,7 @@ export async function fillRegistry(
   }
 }
 
-async function systemHead({ db }: CopyEnd): Promise<LedgerHead> {
+async function systemHead({ db }: CopyEndpoint): Promise<LedgerHead> {
   const { revision, hash } = await db
     .selectFrom('ledger')
     .select(['revision', 'hash'])
@@ -69,7 +69,7 @@ async function systemHead({ db }: CopyEnd): Promise<LedgerHead> {
   return { ledgerId: systemLedgerId, revision: Number(revision), hash }
 }
 
-async function write(target: CopyEnd, rows: RegistryRows, system: LedgerHead): Promise<void> {
+async function write(target: CopyEndpoint, rows: RegistryRows, system: LedgerHead): Promise<void> {
   for (const table of ['project', 'ledger', 'event', 'jwt_key'] as const) {
     for (let from = 0; from < rows[table].length; from += rowsAtOnce) {
       await insertRows(target.db, table, rows[table].slice(from, from + rowsAtOnce))

@@ -5,9 +5,9 @@ import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'
 
 /** Where ledgers end: what every copy in memory is compared with before it is used. */
-export type Heads = Pick<Store, 'heads' | 'headsMatch'>
+export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>
 
-export function endAsSeen(
+export function haveHashes(
   seen: readonly ObservedHead[],
   heads: ReadonlyMap<string, LedgerHead>,
 ): boolean {

@@ -30,33 +30,39 @@ export async function openExistingStore(
   databaseUrl: string,
   options: { replicaUrl?: string | undefined } = {},
 ): Promise<Store> {
-  const ledgers = await openLedgers(databaseUrl)
+  const ledgers = await openLedgerReader(databaseUrl)
   await ledgers.close()
   return openStore(databaseUrl, options)
 }
 
 /** Opens the store to read its ledgers and nothing else, beside a server that may be running. */
-export async function openLedgers(databaseUrl: string): Promise<LedgerReader> {
+export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresLedgers } = await import('./postgres/without-migrating.ts')
+    const { openPostgresLedgerReader: openPostgresLedgers } = await import(
+      './postgres/without-migrating.ts'
+    )
     return openPostgresLedgers({ url: databaseUrl })
   }
-  const { openSqliteLedgers } = await import('./sqlite/ledgers.ts')
+  const { openSqliteLedgerReader: openSqliteLedgers } = await import(
+    './sqlite/without-migrating.ts'
+  )
   return openSqliteLedgers({ file: fileOf(databaseUrl) })
 }
 
 /** Opens the store to audit its keys, beside a server that may be running. */
-export async function openAudit(databaseUrl: string): Promise<AuditStore> {
+export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresAudit } = await import('./postgres/without-migrating.ts')
+    const { openPostgresAuditStore: openPostgresAudit } = await import(
+      './postgres/without-migrating.ts'
+    )
     return openPostgresAudit({ url: databaseUrl })
   }
-  const { openSqliteAudit } = await import('./sqlite/audit.ts')
+  const { openSqliteAuditStore: openSqliteAudit } = await import('./sqlite/audit.ts')
   return openSqliteAudit({ file: fileOf(databaseUrl) })
 }
 
 /** The path of the SQLite file that the address names, for those who copy or replace it. */
-export function sqliteFile(databaseUrl: string): string {
+export function sqliteFileOf(databaseUrl: string): string {
   if (isPostgres(databaseUrl)) {
     throw new Error('This is for SQLite; PostgreSQL is backed up by its own tools, as pg_dump.')
   }

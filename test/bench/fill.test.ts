@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import type { Change, Origin } from '../../src/core/ledger/changes.ts'
 import { openStore } from '../../src/storage/open.ts'
-import { keyRecord } from '../../src/storage/rows.ts'
+import { keyFromRow } from '../../src/storage/row-mapping.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
 
@@ -108,6 +108,6 @@ async function changesIn(database: TestDatabase): Promise<Change[]> {
       return { type: 'project.create', origin, id, name: name.to }
     }
     const row = keys.find((each) => each.id === id)
-    return { type: 'key.create', origin, limits, key: keyRecord(Object(row)) }
+    return { type: 'key.create', origin, limits, key: keyFromRow(Object(row)) }
   })
 }

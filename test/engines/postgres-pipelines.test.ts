@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { parsePostgresAddress } from '../../src/storage/postgres/address.ts'
-import { openSessions, type PostgresSessions } from '../../src/storage/postgres/sessions.ts'
+import { openDatabase, type PostgresDatabase } from '../../src/storage/postgres/database.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 let database: TestDatabase
-let sessions: PostgresSessions
+let sessions: PostgresDatabase
 beforeAll(async () => {
   database = await createDatabase('postgres')
-  sessions = openSessions(
+  sessions = openDatabase(
     parsePostgresAddress(`${database.url}?statement_timeout=500&pool_size=2`),
     'primary',
   )

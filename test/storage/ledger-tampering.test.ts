@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { verifyLedger, verifyLedgers } from '../../src/core/ledger/verification.ts'
-import { openLedgers, openStore } from '../../src/storage/open.ts'
+import { openLedgerReader, openStore } from '../../src/storage/open.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
@@ -38,7 +38,7 @@ async function tamper(statement: string, ...values: (string | number)[]): Promis
 
 /** The one break that there is, all other ledgers being whole. */
 async function theBreak() {
-  const ledgers = await openLedgers(database.url)
+  const ledgers = await openLedgerReader(database.url)
   const verdicts = await Array.fromAsync(verifyLedgers(ledgers))
   await ledgers.close()
   expect(verdicts).toHaveLength(3)
@@ -94,7 +94,7 @@ describe('an event that was edited', () => {
   })
 
   test('and its hash recomputed, is found at the next one', async () => {
-    const ledgers = await openLedgers(database.url)
+    const ledgers = await openLedgerReader(database.url)
     const set = 'update event set actor_name = ? where project_id = ? and revision = 4'
     await tamper(set, 'nobody', projectId)
     const { broken } = await verifyLedger(ledgers, projectId)

@@ -5,7 +5,7 @@ import {
   verifyLedger,
   verifyLedgers,
 } from '../../src/core/ledger/verification.ts'
-import { openLedgers } from '../../src/storage/open.ts'
+import { openLedgerReader } from '../../src/storage/open.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {
   createProject,
@@ -31,7 +31,7 @@ function addKey(label: string) {
 }
 
 async function verdicts(): Promise<LedgerVerdict[]> {
-  const ledgers = await openLedgers(store.database.url)
+  const ledgers = await openLedgerReader(store.database.url)
   try {
     return await Array.fromAsync(verifyLedgers(ledgers))
   } finally {
@@ -65,7 +65,7 @@ describe('whole ledgers', () => {
   })
 
   test('a ledger that grows meanwhile is not taken for a broken one', async () => {
-    const ledgers = await openLedgers(store.database.url)
+    const ledgers = await openLedgerReader(store.database.url)
     const writing = Array.from({ length: 40 }, (_, number) => addKey(`key ${number}`))
     const found = await Promise.all(
       Array.from({ length: 40 }, async () => verifyLedger(ledgers, projectId)),
@@ -79,8 +79,8 @@ describe('whole ledgers', () => {
 describe('the database', () => {
   test('is not written to: neither is it created where it is not', async () => {
     const missing = store.database.url.replace('pubring.db', 'not.db').replace('/t_', '/not_')
-    await expect(openLedgers(missing)).rejects.toThrow(/no database (at|of this name)/)
-    const ledgers = await openLedgers(store.database.url)
+    await expect(openLedgerReader(missing)).rejects.toThrow(/no database (at|of this name)/)
+    const ledgers = await openLedgerReader(store.database.url)
     expect(Object.keys(ledgers).sort()).toEqual([
       'close',
       'findProject',
@@ -95,11 +95,11 @@ describe('the database', () => {
   test('of something else is refused', async () => {
     const other = await store.database.blank()
     await other.query('create table event (id integer)')
-    await expect(openLedgers(other.url)).rejects.toThrow('not one of Pubring')
+    await expect(openLedgerReader(other.url)).rejects.toThrow('not one of Pubring')
   })
 
   test('of a newer release is refused', async () => {
     await store.database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
-    await expect(openLedgers(store.database.url)).rejects.toThrow('a newer Pubring')
+    await expect(openLedgerReader(store.database.url)).rejects.toThrow('a newer Pubring')
   })
 })

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../../config/setting.ts'
 import { didYouMean } from '../../nearest.ts'
-import { makeFolder } from '../../storage/sqlite/folders.ts'
+import { makePrivateFolder } from '../../storage/sqlite/folders.ts'
 import { usageError } from '../terminal/failures.ts'
 
 /** How one server is reached, under a name of the user's own. */
@@ -101,7 +101,7 @@ function refuseReadable(path: string): void {
 
 /** Replaces the file, which is then for its owner alone. */
 export function writeConfiguration({ path, ...content }: Configuration): void {
-  makeFolder(dirname(path))
+  makePrivateFolder(dirname(path))
   // A link, such as one of a folder of dot files, stays one.
   const target = existsSync(path) ? realpathSync(path) : path
   const partial = `${target}.${process.pid}`

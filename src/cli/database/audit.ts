@@ -5,7 +5,7 @@ import type { AuditOptions, AuditStore } from '../../core/audit/records.ts'
 import { audit as auditKeys } from '../../core/audit/run.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { lowerProcessPriority } from '../../runtime/priority.ts'
-import { openAudit } from '../../storage/open.ts'
+import { openAuditStore } from '../../storage/open.ts'
 import { readBlocklist } from '../server/blocklist.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -29,7 +29,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
   const signal = terminal.interruptSignal()
-  const store = await openAudit(config.databaseUrl)
+  const store = await openAuditStore(config.databaseUrl)
   const work = createAuditPool(signal)
   const report = createAuditReport(terminal, { json: flags.json === true })
   try {

@@ -1,8 +1,8 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadConfig } from '../../config/server-settings.ts'
-import { sqliteFile } from '../../storage/open.ts'
-import { copySqlite, integrityFaults, placeFile } from '../../storage/sqlite/copies.ts'
+import { sqliteFileOf } from '../../storage/open.ts'
+import { copyDatabase, integrityErrors, moveIntoPlace } from '../../storage/sqlite/backup.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { DatabaseFlags } from './flags.ts'
@@ -17,16 +17,16 @@ export async function backUp(
   flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
   const { databaseUrl, force = false } = flags
-  const source = sqliteFile(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
+  const source = sqliteFileOf(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
   if (existsSync(target) && !force) throw taken(target)
   if (!existsSync(dirname(target))) throw new Error(`There is no folder ${dirname(target)}.`)
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
   try {
-    await copySqlite(source, partial)
-    const faults = integrityFaults(partial)
+    await copyDatabase(source, partial)
+    const faults = integrityErrors(partial)
     if (faults.length > 0) throw new Error(`The database is damaged: ${faults.join('; ')}`)
-    placeFile(partial, target, force)
+    moveIntoPlace(partial, target, force)
   } catch (error) {
     rmSync(partial, { force: true })
     const code = error instanceof Error && 'code' in error ? error.code : undefined

@@ -1,6 +1,6 @@
 import { loadConfig } from '../../config/server-settings.ts'
-import { openLedgers, sqliteFile } from '../../storage/open.ts'
-import { integrityFaults } from '../../storage/sqlite/copies.ts'
+import { openLedgerReader, sqliteFileOf } from '../../storage/open.ts'
+import { integrityErrors } from '../../storage/sqlite/backup.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
@@ -19,10 +19,10 @@ export async function check(
   const { databaseUrl } = flags
   const url =
     file === undefined ? loadConfig(terminal.env, { databaseUrl }).databaseUrl : `sqlite:${file}`
-  const path = sqliteFile(url)
-  const ledgers = await openLedgers(url)
+  const path = sqliteFileOf(url)
+  const ledgers = await openLedgerReader(url)
   try {
-    const faults = [...integrityFaults(path), ...(await brokenLedgers(ledgers))]
+    const faults = [...integrityErrors(path), ...(await brokenLedgers(ledgers))]
     const { green, red } = colorsFor(terminal.stdout, terminal.env)
     printResult(terminal, flags.json, { file: path, whole: faults.length === 0, faults }, () =>
       faults.length === 0

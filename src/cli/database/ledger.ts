@@ -7,7 +7,7 @@ import {
   verifyLedger,
   verifyLedgers,
 } from '../../core/ledger/verification.ts'
-import { openLedgers } from '../../storage/open.ts'
+import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -25,7 +25,7 @@ export async function verify(
 ): Promise<void> {
   const { project, databaseUrl } = flags
   const config = loadConfig(terminal.env, { databaseUrl })
-  const ledgers = await openLedgers(config.databaseUrl)
+  const ledgers = await openLedgerReader(config.databaseUrl)
   try {
     const verdicts =
       project === undefined ? verifyLedgers(ledgers) : [await verifyOne(ledgers, project)]

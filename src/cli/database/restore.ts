@@ -1,14 +1,14 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { loadConfig } from '../../config/server-settings.ts'
-import { openLedgers, sqliteFile } from '../../storage/open.ts'
+import { openLedgerReader, sqliteFileOf } from '../../storage/open.ts'
 import {
-  copySqlite,
-  integrityFaults,
+  copyDatabase,
+  integrityErrors,
   makeSingleFile,
-  replaceSqlite,
-} from '../../storage/sqlite/copies.ts'
-import { makeFolder } from '../../storage/sqlite/folders.ts'
+  replaceDatabase,
+} from '../../storage/sqlite/backup.ts'
+import { makePrivateFolder } from '../../storage/sqlite/folders.ts'
 import { openMigrated } from '../../storage/sqlite/migrate.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -25,15 +25,15 @@ export async function restore(
   flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
   const { databaseUrl, force = false } = flags
-  const file = sqliteFile(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
+  const file = sqliteFileOf(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
   const staged = `${file}.restoring`
   const aside = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
   const replaced = existsSync(file)
-  makeFolder(dirname(file))
+  makePrivateFolder(dirname(file))
   removeStaged(staged)
   try {
     await stage(source, staged)
-    replaceSqlite(file, staged, aside, force)
+    replaceDatabase(file, staged, aside, force)
   } finally {
     removeStaged(staged)
   }
@@ -49,12 +49,12 @@ published again, and API keys that were revoked since then work again.`,
 
 /** The backup beside the database, in the schema of this release. */
 async function stage(source: string, staged: string): Promise<void> {
-  await copySqlite(source, staged)
-  const faults = integrityFaults(staged)
+  await copyDatabase(source, staged)
+  const faults = integrityErrors(staged)
   if (faults.length > 0) throw new Error(`${source} is damaged: ${faults.join('; ')}`)
   const connection = await openMigrated({ file: staged })
   connection.close()
-  const ledgers = await openLedgers(`sqlite:${staged}`)
+  const ledgers = await openLedgerReader(`sqlite:${staged}`)
   try {
     const broken = await brokenLedgers(ledgers)
     if (broken.length > 0) throw new Error(`${source} was altered: ${broken.join('; ')}`)

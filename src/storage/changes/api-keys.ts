@@ -12,10 +12,10 @@ import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
-import { apiKeyColumns, apiKeyRecord, apiKeyRow } from '../rows.ts'
+import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
-import { appendEvent, type Head, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
+import { appendEvent, type LockedLedger, lockLedger } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -35,9 +35,9 @@ export async function createApiKey(
     .select(apiKeyColumns)
     .where('digest', '=', apiKey.digest)
     .executeTakeFirst()
-  if (twin !== undefined) return { result: apiKeyRecord(twin), changed: false }
+  if (twin !== undefined) return { result: apiKeyFromRow(twin), changed: false }
   if (apiKey.projectId !== undefined) await requireProject(db, apiKey.projectId)
-  await db.insertInto('api_key').values(apiKeyRow(apiKey)).execute()
+  await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
   await append(db, head, origin, 'api_key.created', apiKey.id, apiKeyChanges(undefined, apiKey))
   return { result: apiKey, changed: true }
 }
@@ -56,7 +56,7 @@ export async function updateApiKey(
   const changes = apiKeyChanges(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireOtherAdmin(all, before, after)
-  const { name, role, enabled, expire_time } = apiKeyRow(after)
+  const { name, role, enabled, expire_time } = apiKeyToRow(after)
   await db
     .updateTable('api_key')
     .set({ name, role, enabled, expire_time })
@@ -85,7 +85,12 @@ export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Orig
   for (const apiKey of bound) await remove(db, await lockSystemLedger(db), origin, apiKey)
 }
 
-async function remove(db: Db, head: Head, origin: Origin, apiKey: ApiKeyRecord): Promise<void> {
+async function remove(
+  db: Db,
+  head: LockedLedger,
+  origin: Origin,
+  apiKey: ApiKeyRecord,
+): Promise<void> {
   await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
   await append(db, head, origin, 'api_key.deleted', apiKey.id, {
     name: { from: apiKey.name },
@@ -114,7 +119,7 @@ export async function touchApiKeys(
   return { result: undefined, changed: true }
 }
 
-async function lockSystemLedger(db: Db): Promise<Head> {
+async function lockSystemLedger(db: Db): Promise<LockedLedger> {
   const head = await lockLedger(db, systemLedgerId)
   if (head === undefined) throw new Error('the system ledger is missing')
   return head
@@ -136,12 +141,12 @@ async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
     .orderBy('id')
     .limit(1)
     .executeTakeFirst()
-  return row && apiKeyRecord(row)
+  return row && apiKeyFromRow(row)
 }
 
 async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
   const rows = await db.selectFrom('api_key').select(apiKeyColumns).execute()
-  return rows.map(apiKeyRecord)
+  return rows.map(apiKeyFromRow)
 }
 
 /** An admin bound to a project sees its project's API keys alone; others are not there for it. */
@@ -155,7 +160,7 @@ function find(all: readonly ApiKeyRecord[], id: string, boundTo: string | undefi
 
 async function append(
   db: Db,
-  head: Head,
+  head: LockedLedger,
   origin: Origin,
   type: EventType,
   id: string,

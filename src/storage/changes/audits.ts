@@ -2,8 +2,8 @@ import type { Kysely } from 'kysely'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { Tables } from '../schema.ts'
-import { leaveLedger, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
+import { lockLedger, restoreRevision } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -36,12 +36,12 @@ export async function passAudit(
     )
     .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(passed))
     .execute()
-  await leaveLedger(db, head)
+  await restoreRevision(db, head)
   return { result: undefined, changed: true }
 }
 
 /** The weaknesses of the key that its project's ledger tells of. */
-export async function toldWeaknesses(
+export async function readReportedWeaknesses(
   db: Db,
   { projectId, kid }: { projectId: string; kid: string },
 ): Promise<IntakeCode[]> {
@@ -56,7 +56,7 @@ export async function toldWeaknesses(
 }
 
 /** Writes down all the weaknesses that the ledger tells of from now on. */
-export async function rememberWeaknesses(
+export async function writeReportedWeaknesses(
   db: Db,
   { projectId, kid }: { projectId: string; kid: string },
   codes: readonly IntakeCode[],

@@ -4,12 +4,12 @@ import { admitImport } from '../../core/keys/import-admission.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, ImportResult } from '../../core/ledger/changes.ts'
 import { chunked } from '../chunks.ts'
-import { keyRow } from '../rows.ts'
+import { keyToRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
-import { appendEvents } from './append-event.ts'
 import type { Outcome } from './apply.ts'
 import { findBlockedUnderLock } from './fingerprints.ts'
 import { insertKeys, lockKeySet } from './keys.ts'
+import { appendEvents } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -36,7 +36,7 @@ export async function importKeys(
   if (dryRun || result.rejected.length > 0 || created.length === 0) {
     return { result, changed: false }
   }
-  await insertKeys(db, created.map(keyRow))
+  await insertKeys(db, created.map(keyToRow))
   const { time, actor, requestId } = origin
   const events = created.map((key) => ({
     type: 'key.created' as const,

@@ -15,15 +15,15 @@ import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
-import { readKeySet } from '../reads/registry.ts'
-import { keyRow } from '../rows.ts'
+import { readKeySet } from '../reads/store.ts'
+import { keyToRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
 import { insertion, pipeline } from '../statements.ts'
 import { readKeysForAdmission } from './admission-keys.ts'
-import { appendEvent, type Head, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
 import { forgetAudit } from './audits.ts'
 import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
+import { appendEvent, type LockedLedger, lockLedger } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -45,7 +45,7 @@ export async function createKey(
   await pipeline(
     db,
     () => hold.unlock(),
-    () => insertKeys(db, [keyRow(key)]),
+    () => insertKeys(db, [keyToRow(key)]),
     () => appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key)),
   )
   return { result: key, changed: true }
@@ -114,7 +114,7 @@ function requirePrecondition(
 export async function lockKeySet(
   db: Db,
   projectId: string,
-): Promise<{ head: Head; keySet: KeySet }> {
+): Promise<{ head: LockedLedger; keySet: KeySet }> {
   const head = await lockLedger(db, projectId)
   const keySet = await readKeySet(db, projectId)
   if (head === undefined || keySet === undefined) throw projectNotFound()
@@ -129,7 +129,7 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
 
 export async function appendKeyEvent(
   db: Db,
-  head: Head,
+  head: LockedLedger,
   origin: Origin,
   type: EventType,
   key: KeyRecord,

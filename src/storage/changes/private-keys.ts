@@ -4,9 +4,9 @@ import { incidentLookbackEvents, isWithinIncidentLimit } from '../../core/keys/i
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { Tables } from '../schema.ts'
-import { appendEvent, type Head, leaveLedger, lockLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
 import { blockFingerprints } from './fingerprints.ts'
+import { appendEvent, type LockedLedger, lockLedger, restoreRevision } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -24,7 +24,7 @@ export async function refusePrivateKey(
   if (head === undefined) throw projectNotFound()
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
   if (!isWithinIncidentLimit(await earlierRefusals(db, head, actor), time)) {
-    await leaveLedger(db, head)
+    await restoreRevision(db, head)
     return { result: undefined, changed: true }
   }
   await appendEvent(db, head, {
@@ -41,7 +41,7 @@ export async function refusePrivateKey(
 /** When the same API key was refused before, near the end of the ledger. */
 async function earlierRefusals(
   db: Db,
-  { ledgerId, revision }: Head,
+  { ledgerId, revision }: LockedLedger,
   { apiKeyId }: Origin['actor'],
 ): Promise<string[]> {
   if (apiKeyId === undefined) return []

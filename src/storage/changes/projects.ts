@@ -8,8 +8,8 @@ import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import type { Tables } from '../schema.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
-import { appendEvent, type Head, lockLedger, openLedger } from './append-event.ts'
 import type { Outcome } from './apply.ts'
+import { appendEvent, type LockedLedger, lockLedger, openLedger } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -80,7 +80,7 @@ export async function deleteProject(
 async function lockProject(
   db: Db,
   projectId: string,
-): Promise<{ head: Head; project: ProjectRecord }> {
+): Promise<{ head: LockedLedger; project: ProjectRecord }> {
   const head = await lockLedger(db, projectId)
   const row = await db
     .selectFrom('project')
@@ -101,7 +101,7 @@ async function lockProject(
 /** Projects come and go in the system's ledger as well as in their own. */
 async function appendToBoth(
   db: Db,
-  head: Head,
+  head: LockedLedger,
   origin: Origin,
   type: EventType,
   changes: EventChanges,

@@ -7,7 +7,7 @@ import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
 import type { KeyRecord } from '../../core/records.ts'
 import type { Tables } from '../schema.ts'
 import type { Outcome } from './apply.ts'
-import { rememberWeaknesses, toldWeaknesses } from './audits.ts'
+import { readReportedWeaknesses, writeReportedWeaknesses } from './audits.ts'
 import { appendKeyEvent, findKey, lockKeySet } from './keys.ts'
 
 /**
@@ -21,14 +21,14 @@ export async function reportWeakness(
   const { origin, projectId, kid, weaknesses, deactivate } = change
   const { head, keySet } = await lockKeySet(db, projectId)
   const key = findKey(keySet, kid)
-  const told = await toldWeaknesses(db, { projectId, kid })
+  const told = await readReportedWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !told.includes(code))
   const after = deactivate ? deactivateKey(key, origin.time) : key
   const active = isActive(after, origin.time)
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }
   if (after !== key) await writeState(db, after)
-  await rememberWeaknesses(db, { projectId, kid }, [...told, ...reported])
+  await writeReportedWeaknesses(db, { projectId, kid }, [...told, ...reported])
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
     ...keyChanges(key, after),

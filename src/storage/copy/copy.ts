@@ -5,9 +5,9 @@ import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
-import { readKeySet } from '../reads/registry.ts'
+import { readKeySet } from '../reads/store.ts'
 import { type Tables, tableNames } from '../schema.ts'
-import { openCopyEnd } from './ends.ts'
+import { openCopyEndpoint } from './endpoints.ts'
 import { countRows, insertRows, pages, type Row, rowText, type TableName } from './tables.ts'
 
 type Db = Kysely<Tables>
@@ -39,11 +39,11 @@ export async function copyRegistry(
   toUrl: string,
   listener: CopyListener,
 ): Promise<CopySummary> {
-  const source = await openCopyEnd(fromUrl, 'source')
+  const source = await openCopyEndpoint(fromUrl, 'source')
   try {
     // Makes the schema, where there is none yet.
     await (await openStore(toUrl)).close()
-    const target = await openCopyEnd(toUrl, 'target')
+    const target = await openCopyEndpoint(toUrl, 'target')
     try {
       const repeated = !(await isEmpty(target.db))
       if (!repeated) {

@@ -11,13 +11,13 @@ import type {
 } from '../../core/ledger/changes.ts'
 import { ledgersOf } from '../../core/ledger/commit-notices.ts'
 import { isStorageUnavailable } from '../../core/storage-faults.ts'
-import { lockLedger } from '../changes/append-event.ts'
 import { applyChange } from '../changes/apply.ts'
+import { lockLedger } from '../changes/ledger.ts'
 import type { Tables } from '../schema.ts'
-import { kyselyOver } from './dialect.ts'
-import { databaseBusy, meaningOf, queueFull, translated, unclear } from './errors.ts'
-import type { PostgresSessions } from './sessions.ts'
-import { UnclearCommit } from './transaction.ts'
+import type { PostgresDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
+import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
+import { UnconfirmedCommit } from './transaction.ts'
 
 /** How often a change is tried, and the milliseconds within which a further try may begin. */
 const maxTries = 5
@@ -32,7 +32,7 @@ const maxWaiting = 4_096
 /** A try whose commit was not confirmed: what it answered, and the error that said so. */
 interface Unconfirmed<Result> {
   result: Result
-  error: UnclearCommit
+  error: UnconfirmedCommit
 }
 
 /**
@@ -43,7 +43,7 @@ interface Unconfirmed<Result> {
  * the connections are for reading, however many changes there are.
  */
 export function createCommit(
-  sessions: PostgresSessions,
+  sessions: PostgresDatabase,
   poolSize: number,
 ): Pick<Store, 'commit' | 'isWritable'> {
   const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
@@ -79,7 +79,7 @@ export function createCommit(
 }
 
 async function carryOut<T extends ChangeType>(
-  sessions: PostgresSessions,
+  sessions: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<ChangeResults[T]> {
   const deadline = performance.now() + retryWindow
@@ -93,10 +93,10 @@ async function carryOut<T extends ChangeType>(
       const attempt = await tryOnce<T>(sessions, change)
       if (!('error' in attempt)) return attempt.result
       unconfirmed = attempt
-      if (!mayGoOn()) throw unclear(unconfirmed.error)
+      if (!mayGoOn()) throw unconfirmedChange(unconfirmed.error)
     } catch (error) {
       if (!(isRepeatable(error) && mayGoOn())) {
-        if (unconfirmed === undefined) throw translated(error)
+        if (unconfirmed === undefined) throw toStorageError(error)
         return settle(sessions, change, unconfirmed, error)
       }
       await delay(20 * 2 ** tries * Math.random())
@@ -105,31 +105,31 @@ async function carryOut<T extends ChangeType>(
 }
 
 function isRepeatable(error: unknown): boolean {
-  return ['lost', 'read-only', 'conflict'].includes(meaningOf(error))
+  return ['lost', 'read-only', 'conflict'].includes(classify(error))
 }
 
 /** What to say at last where one try was not confirmed and a later one failed. */
 async function settle<Result>(
-  sessions: PostgresSessions,
+  sessions: PostgresDatabase,
   change: Change,
   unconfirmed: Unconfirmed<Result>,
   error: unknown,
 ): Promise<Result> {
-  if (meaningOf(error) !== 'other') throw unclear(unconfirmed.error)
+  if (classify(error) !== 'other') throw unconfirmedChange(unconfirmed.error)
   // A refusal of the repetition: of what the first try did, perhaps (its name is taken: by itself).
   const written = await tookPlace(sessions, change).catch(() => {
-    throw unclear(unconfirmed.error)
+    throw unconfirmedChange(unconfirmed.error)
   })
   if (written) return unconfirmed.result
   throw error
 }
 
 async function tryOnce<T extends ChangeType>(
-  sessions: PostgresSessions,
+  sessions: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<{ result: ChangeResults[T] } | Unconfirmed<ChangeResults[T]>> {
   const transaction = await sessions.begin()
-  const outcome = await applyChange<T>(kyselyOver(transaction.query), change).catch(
+  const outcome = await applyChange<T>(createKysely(transaction.query), change).catch(
     async (error) => {
       await transaction.rollback()
       throw error
@@ -144,7 +144,7 @@ async function tryOnce<T extends ChangeType>(
     await transaction.commit()
     return { result }
   } catch (error) {
-    if (error instanceof UnclearCommit) return { result, error }
+    if (error instanceof UnconfirmedCommit) return { result, error }
     throw error
   }
 }
@@ -153,12 +153,12 @@ async function tryOnce<T extends ChangeType>(
  * Whether the change's event stands in its ledger, asked under the ledger's lock: a commit that is
  * still under way is waited for. Changes without an event can be carried out twice.
  */
-async function tookPlace(sessions: PostgresSessions, change: Change): Promise<boolean> {
+async function tookPlace(sessions: PostgresDatabase, change: Change): Promise<boolean> {
   const [ledgerId] = ledgersOf(change)
   if (!('origin' in change) || ledgerId === undefined) return false
   const transaction = await sessions.begin()
   try {
-    const db = kyselyOver(transaction.query)
+    const db = createKysely(transaction.query)
     await lockLedger(db, ledgerId)
     return await isWritten(db, ledgerId, change)
   } finally {

@@ -23,7 +23,7 @@ export type Run = <Row>(statement: Statement) => Promise<QueryResult<Row>>
  * Kysely over whatever runs statements: the pool for reads, one connection for a transaction. It
  * opens no transactions itself, since only their owner knows when they may be repeated.
  */
-export function kyselyOver(run: Run): Kysely<Tables> {
+export function createKysely(run: Run): Kysely<Tables> {
   const connection: DatabaseConnection = {
     executeQuery: (query) => run(query),
     streamQuery() {

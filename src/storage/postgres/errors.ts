@@ -4,7 +4,7 @@ import { PubringError } from '../../errors.ts'
  * What an error of the database means for those who asked. SQLSTATEs are those of appendix A of the
  * PostgreSQL manual; an error without one comes from the connection.
  */
-type Meaning =
+type ErrorClass =
   /** The session is of no use any more, and perhaps the server: nothing is known of what ran last. */
   | 'lost'
   /** The server answers, and changes nothing. */
@@ -28,7 +28,7 @@ export function sqlState(error: unknown): string | undefined {
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
 }
 
-export function meaningOf(error: unknown): Meaning {
+export function classify(error: unknown): ErrorClass {
   if (error instanceof PubringError) {
     return error.code === 'storage_unavailable' ? 'refused' : 'other'
   }
@@ -41,7 +41,7 @@ export function meaningOf(error: unknown): Meaning {
 }
 
 /** An answer that did not come in time: the session is given up. */
-export function overdue(): Error {
+export function responseTimeout(): Error {
   return Object.assign(new Error('the database did not answer in time'), { code: 'ETIMEDOUT' })
 }
 
@@ -58,8 +58,8 @@ function isOfConnection(error: unknown): boolean {
 }
 
 /** As callers meet it: what says that the database cannot answer is `storage_unavailable`. */
-export function translated(error: unknown): unknown {
-  switch (meaningOf(error)) {
+export function toStorageError(error: unknown): unknown {
+  switch (classify(error)) {
     case 'lost':
       return unavailable('The database cannot be reached. Try again in a few seconds.', error)
     case 'read-only':
@@ -79,7 +79,7 @@ export function unavailable(detail: string, cause?: unknown): PubringError {
 }
 
 /** Nobody could find out whether the change took place. */
-export function unclear(cause: unknown): PubringError {
+export function unconfirmedChange(cause: unknown): PubringError {
   return unavailable(
     'The connection to the database broke before it could confirm the change. Check whether it took place, then repeat it if not.',
     cause,

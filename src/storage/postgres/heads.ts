@@ -1,7 +1,7 @@
 import type { Selectable } from 'kysely'
 import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { LedgerHead } from '../../core/records.ts'
-import { endAsSeen, type Heads } from '../heads.ts'
+import { haveHashes, type LedgerHeads } from '../heads.ts'
 import type { Tables } from '../schema.ts'
 import type { Run } from './dialect.ts'
 
@@ -9,7 +9,7 @@ import type { Run } from './dialect.ts'
 const sql = 'select project_id, revision, hash from ledger where project_id = any($1::text[])'
 
 /** Heads read anew for each use, by one query at a time for everybody who waits. */
-export function createCoalescedHeads(run: Run): Heads {
+export function createBatchedHeads(run: Run): LedgerHeads {
   const lookUp = createBatchLoader(async (ledgerIds) => {
     const { rows } = await run<Selectable<Tables['ledger']>>({ sql, parameters: [ledgerIds] })
     const heads = new Map<string, LedgerHead>()
@@ -19,6 +19,6 @@ export function createCoalescedHeads(run: Run): Heads {
   return {
     heads: lookUp,
     headsMatch: (seen) =>
-      lookUp(seen.map(({ ledgerId }) => ledgerId)).then((heads) => endAsSeen(seen, heads)),
+      lookUp(seen.map(({ ledgerId }) => ledgerId)).then((heads) => haveHashes(seen, heads)),
   }
 }

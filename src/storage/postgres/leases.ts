@@ -2,7 +2,7 @@ import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
 import type { PostgresAddress } from './address.ts'
-import { databaseBusy, meaningOf, queueFull, translated } from './errors.ts'
+import { classify, databaseBusy, queueFull, toStorageError } from './errors.ts'
 import { type HostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
 import { createPrimaryFinder, type Wanted } from './primary.ts'
 import { statementName } from './statements.ts'
@@ -26,7 +26,7 @@ export interface Lease {
 
 export interface Leases {
   /** Rejects with `storage_unavailable` where no connection is to be had in time. */
-  take(): Promise<Lease>
+  acquire(): Promise<Lease>
   close(): Promise<void>
 }
 
@@ -52,7 +52,7 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
       try {
         return { pool, client: await pool.connect() }
       } catch (error) {
-        if (meaningOf(error) === 'refused') throw error
+        if (classify(error) === 'refused') throw error
         finder.reportFailure(pool)
         if (performance.now() >= deadline) throw error
       }
@@ -78,7 +78,7 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
         try {
           return await timed
         } catch (error) {
-          if (isBroken(error)) suspect()
+          if (breaksConnection(error)) suspect()
           throw error
         }
       },
@@ -90,7 +90,7 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
     }
   }
   return {
-    async take() {
+    async acquire() {
       const deadline = performance.now() + acquireTimeoutMs
       const done = await connections.acquire(acquireTimeoutMs)
       try {
@@ -98,7 +98,7 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
         return lease(pool, client, done)
       } catch (error) {
         done()
-        throw translated(error)
+        throw toStorageError(error)
       }
     },
     close: () => finder.close(),
@@ -106,8 +106,8 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
 }
 
 /** After an answer of the server the session is as good as before, unless it is about the session. */
-export function isBroken(error: unknown): boolean {
-  const meaning = meaningOf(error)
+export function breaksConnection(error: unknown): boolean {
+  const meaning = classify(error)
   return meaning === 'lost' || meaning === 'read-only'
 }
 

@@ -1,8 +1,8 @@
 import { sql } from 'kysely'
 import { isMigrated, migrate } from '../migrations/index.ts'
-import { kyselyOver } from './dialect.ts'
-import { translated } from './errors.ts'
-import type { PostgresSessions } from './sessions.ts'
+import type { PostgresDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
+import { toStorageError } from './errors.ts'
 
 /** Milliseconds that one step may take, and that a replica waits for another one's steps. */
 const stepTimeout = 600_000
@@ -14,13 +14,13 @@ const schemaLock = sql.lit(0x50_7562_7269_6e)
  * Brings the schema up to date, where it is not yet, in one transaction, behind a lock that ends with it: of replicas that
  * start at once, one does it and the others find it done.
  */
-export async function migratePostgres(sessions: PostgresSessions): Promise<void> {
-  const reading = kyselyOver(sessions.read)
+export async function migratePostgres(sessions: PostgresDatabase): Promise<void> {
+  const reading = createKysely(sessions.read)
   if (await isMigrated(reading, await currentSchema(reading))) return
   const transaction = await sessions.begin({ timeout: stepTimeout })
   // What follows the first error within a transaction says only that there was one.
   let first: unknown
-  const db = kyselyOver((statement) =>
+  const db = createKysely((statement) =>
     transaction.query<never>(statement).catch((error) => {
       first ??= error
       throw error
@@ -31,13 +31,13 @@ export async function migratePostgres(sessions: PostgresSessions): Promise<void>
     await migrate(db, { transactions: false, schema: await currentSchema(db) })
   } catch (error) {
     await transaction.rollback()
-    throw translated(first ?? error)
+    throw toStorageError(first ?? error)
   }
   await transaction.commit()
 }
 
 /** The schema in which unqualified names are made; others may hold tables of other applications. */
-export async function currentSchema(db: ReturnType<typeof kyselyOver>): Promise<string> {
+export async function currentSchema(db: ReturnType<typeof createKysely>): Promise<string> {
   const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(
     db,
   )

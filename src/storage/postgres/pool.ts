@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 import pg from 'pg'
 import { withTimeout } from '../../async/with-timeout.ts'
 import type { PostgresAddress, PostgresHost } from './address.ts'
-import { overdue, sqlState } from './errors.ts'
+import { responseTimeout, sqlState } from './errors.ts'
 
 /** What a server says of itself and of the session when a connection is opened. */
 export interface ServerInfo {
@@ -224,5 +224,5 @@ export function withConnectionTimeout<Result>(
   answer: Promise<Result>,
   timeoutMs: number,
 ): Promise<Result> {
-  return withTimeout(answer, timeoutMs, overdue)
+  return withTimeout(answer, timeoutMs, responseTimeout)
 }

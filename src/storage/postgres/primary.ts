@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { translated, unavailable } from './errors.ts'
+import { toStorageError, unavailable } from './errors.ts'
 import { type HostPool, openHostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
 
 /** Which server is wanted: the one that takes writes, or any that answers. */
@@ -145,7 +145,7 @@ async function pickServer(opening: Promise<HostPool>[], wanted: Wanted): Promise
 }
 
 function away(cause: unknown): PubringError {
-  const told = translated(cause)
+  const told = toStorageError(cause)
   if (told instanceof PubringError) return told
   return unavailable('The database cannot be reached. Try again in a few seconds.', cause)
 }

@@ -1,7 +1,7 @@
 import type { Store } from '../../core/context.ts'
 import type { KeySet, LedgerHead } from '../../core/records.ts'
 import { isStorageUnavailable } from '../../core/storage-faults.ts'
-import type { Reads } from '../reads/registry.ts'
+import type { StoreReads } from '../reads/store.ts'
 
 /**
  * The same store, whose published key sets are read from a server that follows the primary. Which
@@ -9,7 +9,7 @@ import type { Reads } from '../reads/registry.ts'
  * follower that lags never serves a key that was revoked: where it is behind, or away, the primary
  * is read instead. While the primary is away the follower serves what no process has read yet.
  */
-export function publishedReads(store: Store, follower: Pick<Reads, 'keySet'>): Store {
+export function withReplicaReads(store: Store, follower: Pick<StoreReads, 'keySet'>): Store {
   return {
     ...store,
     published: {

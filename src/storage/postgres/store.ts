@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Store } from '../../core/context.ts'
 import { createCachedReads } from '../reads/cached.ts'
-import { createReads } from '../reads/registry.ts'
+import { createStoreReads } from '../reads/store.ts'
 import { parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
-import { kyselyOver } from './dialect.ts'
+import { openDatabase, type PostgresDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
 import { sqlState } from './errors.ts'
-import { createCoalescedHeads } from './heads.ts'
+import { createBatchedHeads } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
-import { publishedReads } from './replica-reads.ts'
-import { openSessions, type PostgresSessions } from './sessions.ts'
+import { withReplicaReads } from './replica-reads.ts'
 
 /** Milliseconds for which a start waits for the database: it may be starting or failing over too. */
 const startPatience = 10_000
@@ -28,9 +28,9 @@ export interface PostgresOptions {
  */
 export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): Promise<Store> {
   const address = parsePostgresAddress(url)
-  const sessions = openSessions(address, 'primary')
+  const sessions = openDatabase(address, 'primary')
   try {
-    await whenUsable(sessions)
+    await waitUntilUsable(sessions)
     await migratePostgres(sessions)
   } catch (error) {
     await sessions.close()
@@ -38,11 +38,11 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
     throw hopeless === undefined ? error : new UnusableServer(hopeless)
   }
   const replica =
-    replicaUrl === undefined ? undefined : openSessions(parsePostgresAddress(replicaUrl), 'any')
-  const reads = createReads(kyselyOver(sessions.read))
+    replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')
+  const reads = createStoreReads(createKysely(sessions.read))
   const store: Store = {
     ...reads,
-    ...createCachedReads(reads, createCoalescedHeads(sessions.read)),
+    ...createCachedReads(reads, createBatchedHeads(sessions.read)),
     ...createCommit(sessions, address.poolSize),
     async close() {
       await Promise.all([sessions.close(), replica?.close()])
@@ -50,11 +50,11 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
   }
   return replica === undefined
     ? store
-    : publishedReads(store, createReads(kyselyOver(replica.read)))
+    : withReplicaReads(store, createStoreReads(createKysely(replica.read)))
 }
 
 /** Resolves when the server answers and is one that can be worked with. */
-export async function whenUsable(sessions: PostgresSessions): Promise<void> {
+export async function waitUntilUsable(sessions: PostgresDatabase): Promise<void> {
   const deadline = performance.now() + startPatience
   for (;;) {
     try {

@@ -1,20 +1,20 @@
 import type { QueryResult } from 'kysely'
-import { meaningOf, unavailable } from './errors.ts'
-import { isBroken, type Lease, type Statement } from './leases.ts'
+import { classify, unavailable } from './errors.ts'
+import { breaksConnection, type Lease, type Statement } from './leases.ts'
 import { idleInTransaction } from './pool.ts'
 
 /** A transaction on a connection of its own, which goes back when it ends, however it ends. */
 export interface PostgresTransaction {
   query<Row>(statement: Statement): Promise<QueryResult<Row>>
-  /** Resolves when the change is durable. Rejects with `UnclearCommit` where nobody said so. */
+  /** Resolves when the change is durable. Rejects with `UnconfirmedCommit` where nobody said so. */
   commit(): Promise<void>
   /** Never rejects: where it cannot be said, the connection is cut, which says the same. */
   rollback(): Promise<void>
 }
 
 /** The connection was lost while a commit was under way: it may have taken place or not. */
-export class UnclearCommit extends Error {
-  override readonly name = 'UnclearCommit'
+export class UnconfirmedCommit extends Error {
+  override readonly name = 'UnconfirmedCommit'
 }
 
 interface Beginning {
@@ -85,10 +85,10 @@ async function commit(lease: Lease, timeout: number): Promise<void> {
     )
     if (rows[0]?.command === 'ROLLBACK') throw unavailable('The change was rolled back.')
   } catch (error) {
-    if (!isBroken(error) || meaningOf(error) !== 'lost') throw error
-    throw new UnclearCommit('the answer to a commit was lost', { cause: error })
+    if (!breaksConnection(error) || classify(error) !== 'lost') throw error
+    throw new UnconfirmedCommit('the answer to a commit was lost', { cause: error })
   } finally {
     lease.client.off('notice', listen)
   }
-  if (warned) throw new UnclearCommit('a synchronous standby did not confirm')
+  if (warned) throw new UnconfirmedCommit('a synchronous standby did not confirm')
 }

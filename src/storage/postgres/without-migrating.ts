@@ -2,13 +2,13 @@ import type { AuditStore } from '../../core/audit/records.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { createAuditReads } from '../reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from '../reads/ledger.ts'
-import { createReads } from '../reads/registry.ts'
+import { createStoreReads } from '../reads/store.ts'
 import { parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
-import { kyselyOver } from './dialect.ts'
+import { openDatabase } from './database.ts'
+import { createKysely } from './dialect.ts'
 import { currentSchema } from './migrate.ts'
-import { openSessions } from './sessions.ts'
-import { whenUsable } from './store.ts'
+import { waitUntilUsable } from './store.ts'
 
 /**
  * The database beside servers that may be running on it. Rejects where it was not made by this
@@ -16,10 +16,10 @@ import { whenUsable } from './store.ts'
  */
 async function openWithoutMigrating(url: string) {
   const address = parsePostgresAddress(url)
-  const sessions = openSessions(address, 'primary')
+  const sessions = openDatabase(address, 'primary')
   try {
-    await whenUsable(sessions)
-    const db = kyselyOver(sessions.read)
+    await waitUntilUsable(sessions)
+    const db = createKysely(sessions.read)
     await requireSchema(db, await currentSchema(db))
     return { address, sessions, db }
   } catch (error) {
@@ -28,15 +28,15 @@ async function openWithoutMigrating(url: string) {
   }
 }
 
-export async function openPostgresLedgers({ url }: { url: string }): Promise<LedgerReader> {
+export async function openPostgresLedgerReader({ url }: { url: string }): Promise<LedgerReader> {
   const { sessions, db } = await openWithoutMigrating(url)
-  const { findProject } = createReads(db)
+  const { findProject } = createStoreReads(db)
   return { ...createLedgerReads(db), findProject, close: () => sessions.close() }
 }
 
-export async function openPostgresAudit({ url }: { url: string }): Promise<AuditStore> {
+export async function openPostgresAuditStore({ url }: { url: string }): Promise<AuditStore> {
   const { address, sessions, db } = await openWithoutMigrating(url)
-  const { findProject } = createReads(db)
+  const { findProject } = createStoreReads(db)
   return {
     ...createAuditReads(db),
     findProject,

@@ -1,6 +1,6 @@
 import type { ExpressionBuilder, Kysely } from 'kysely'
 import type { AuditReads, AuditScope } from '../../core/audit/records.ts'
-import { keyColumns, keyRecord } from '../rows.ts'
+import { keyColumns, keyFromRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
 
 /** What an audit reads, on any engine; each is one statement, hence one snapshot. */
@@ -28,7 +28,7 @@ export function createAuditReads(db: Kysely<Tables>): AuditReads {
         .limit(limit)
         .execute()
       return rows.map(({ project_name, exposed, ...row }) => ({
-        key: keyRecord(row),
+        key: keyFromRow(row),
         projectName: project_name,
         wasExposed: Number(exposed) > 0,
       }))

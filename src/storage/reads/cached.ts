@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import type { Store } from '../../core/context.ts'
 import { type KeySet, keySetBytes, type ProjectSnapshot } from '../../core/records.ts'
-import type { Heads } from '../heads.ts'
-import type { Reads } from './registry.ts'
+import type { LedgerHeads } from '../heads.ts'
+import type { StoreReads } from './store.ts'
 
 /** Bound of the key sets that are kept, in bytes, with what is made of them; and of projects. */
 const maxKeySetBytes = 32 * 1024 * 1024
@@ -22,8 +22,8 @@ type Cached = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'headsMatch' | 'p
  * before it, wherever that was made. How `heads` looks is for the engine to say.
  */
 export function createCachedReads(
-  reads: Pick<Reads, 'findProject' | 'keySet'>,
-  heads: Heads,
+  reads: Pick<StoreReads, 'findProject' | 'keySet'>,
+  heads: LedgerHeads,
 ): Cached {
   const keySets = new LRUCache<string, KeySet>({
     maxSize: maxKeySetBytes,

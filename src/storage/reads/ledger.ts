@@ -1,9 +1,9 @@
 import type { Kysely, Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { LedgerEntry, LedgerReads } from '../../core/ledger/verification.ts'
-import { ledgerEvent } from '../rows.ts'
+import { eventFromRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
-import { readEventRows } from './registry.ts'
+import { readEventRows } from './store.ts'
 
 /** The ledgers as they stand in a database, and what finds one by its project's name. */
 export interface LedgerReader extends LedgerReads, Pick<Store, 'findProject'> {
@@ -59,7 +59,7 @@ export function createLedgerReads(db: Kysely<Tables>): LedgerReads {
 function entryOf(row: Selectable<Tables['event']>): LedgerEntry {
   const { revision, hash } = row
   return isReadable(row.changes)
-    ? { revision, hash, content: ledgerEvent(row) }
+    ? { revision, hash, content: eventFromRow(row) }
     : { revision, hash }
 }
 

@@ -9,7 +9,7 @@ import { openSqliteStore } from './store.ts'
  * The store beside a server that may be running on it. Rejects where the file is not there or was
  * written by another release; it is neither created nor migrated.
  */
-export async function openSqliteAudit({ file }: { file: string }): Promise<AuditStore> {
+export async function openSqliteAuditStore({ file }: { file: string }): Promise<AuditStore> {
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
   const reader = openSqlite({ file, role: 'reader' })
   try {

@@ -2,7 +2,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlit
 import { Kysely, SqliteDialect, sql } from 'kysely'
 import { PubringError } from '../../errors.ts'
 import type { Tables } from '../schema.ts'
-import { checkFile, checkPlace } from './file.ts'
+import { checkFile, checkPath } from './file.ts'
 
 /** Milliseconds that a statement waits for a lock that another process holds. */
 const busyTimeout = 5_000
@@ -115,7 +115,7 @@ function createConnection(options: SqliteOptions) {
 
 function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {
   const reader = role === 'reader'
-  if (descriptor !== undefined) checkPlace(file, descriptor)
+  if (descriptor !== undefined) checkPath(file, descriptor)
   const database = new DatabaseSync(file, {
     readOnly: reader,
     timeout: reader ? readerTimeout : busyTimeout,

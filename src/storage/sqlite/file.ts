@@ -1,7 +1,7 @@
 import { existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PubringError } from '../../errors.ts'
-import { makeFolder } from './folders.ts'
+import { makePrivateFolder } from './folders.ts'
 
 /** How every SQLite database begins (https://sqlite.org/fileformat.html, section 1.2). */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')
@@ -12,7 +12,7 @@ const magic = Buffer.from('SQLite format 3\0', 'latin1')
  * descriptor of a file drops the locks that SQLite holds on it
  * (https://sqlite.org/howtocorrupt.html, section 2.2). Throws one line for a person.
  */
-export function holdFile(file: string): number {
+export function openDatabaseFile(file: string): number {
   // Without its database the log would be thrown away, and a new registry begun in their place.
   if (existsSync(`${file}-wal`) && !existsSync(file)) {
     throw new Error(
@@ -20,7 +20,7 @@ export function holdFile(file: string): number {
     )
   }
   try {
-    makeFolder(dirname(file))
+    makePrivateFolder(dirname(file))
     return openSync(file, 'a+', 0o600)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : error
@@ -32,7 +32,7 @@ export function holdFile(file: string): number {
  * Throws `storage_unavailable` where the path no longer leads to the file that is held. SQLite itself
  * would go on with that one, or make a new one: what it then commits would be acknowledged and lost.
  */
-export function checkPlace(file: string, descriptor: number): void {
+export function checkPath(file: string, descriptor: number): void {
   const held = fstatSync(descriptor)
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw away('The database file is gone.')
@@ -43,7 +43,7 @@ export function checkPlace(file: string, descriptor: number): void {
 
 /** The same, and where the file is no database any more, whatever SQLite has of it in memory. */
 export function checkFile(file: string, descriptor: number): void {
-  checkPlace(file, descriptor)
+  checkPath(file, descriptor)
   const head = Buffer.alloc(magic.length)
   readSync(descriptor, head, 0, head.length, 0)
   if (!head.equals(magic)) throw away('The database file is not a database any more.')

@@ -6,9 +6,9 @@ import { dirname } from 'node:path'
  * `mkdirSync` with `recursive` never ends where a file system answers ENOENT for what cannot be made
  * (`/proc`), hence one step at a time.
  */
-export function makeFolder(folder: string): void {
+export function makePrivateFolder(folder: string): void {
   if (existsSync(folder)) return
-  makeFolder(dirname(folder))
+  makePrivateFolder(dirname(folder))
   try {
     mkdirSync(folder, { mode: 0o700 })
   } catch (error) {

@@ -1,12 +1,12 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { LedgerHead, ObservedHead } from '../../core/records.ts'
-import { endAsSeen, type Heads, readHeads } from '../heads.ts'
+import { haveHashes, type LedgerHeads, readHeads } from '../heads.ts'
 import type { SqliteConnection } from './connection.ts'
 
 /** Ledgers whose heads are kept; all are let go when there are more, as with every commit. */
 const maxHeads = 20_000
 
-export interface VersionedHeads extends Heads {
+export interface VersionedHeads extends LedgerHeads {
   /** This process has changed the database: the next look is at the file. */
   changed(): void
 }
@@ -92,6 +92,6 @@ export function createVersionedHeads(
   }
 
   async function isUnchanged(seen: readonly ObservedHead[]): Promise<boolean> {
-    return endAsSeen(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
+    return haveHashes(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
   }
 }

@@ -1,10 +1,10 @@
 import type { Store } from '../../core/context.ts'
 import { createCachedReads } from '../reads/cached.ts'
-import { createReads } from '../reads/registry.ts'
+import { createStoreReads } from '../reads/store.ts'
 import { openSqlite } from './connection.ts'
-import { holdFile, isIntact } from './file.ts'
+import { isIntact, openDatabaseFile } from './file.ts'
 import { createVersionedHeads } from './heads.ts'
-import { startWriterThread } from './thread.ts'
+import { startWriterThread } from './writer-thread.ts'
 
 /**
  * The store in one SQLite file: a thread of its own writes, this one reads over a second
@@ -12,10 +12,10 @@ import { startWriterThread } from './thread.ts'
  * access for the owner alone; rejects where the file cannot be used.
  */
 export async function openSqliteStore({ file }: { file: string }): Promise<Store> {
-  const descriptor = holdFile(file)
+  const descriptor = openDatabaseFile(file)
   const writer = await startWriterThread({ file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
-  const reads = createReads(reader.db)
+  const reads = createStoreReads(reader.db)
   const heads = createVersionedHeads(reader, () => reads.ping())
   return {
     ...reads,

@@ -5,7 +5,7 @@ import { audit } from '../../../src/core/audit/run.ts'
 import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { openAudit, openLedgers } from '../../../src/storage/open.ts'
+import { openAuditStore, openLedgerReader } from '../../../src/storage/open.ts'
 import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
@@ -17,7 +17,7 @@ let opened: TestStore
 let auditStore: AuditStore
 async function open(): Promise<void> {
   opened = await openTestStore()
-  auditStore = await openAudit(opened.database.url)
+  auditStore = await openAuditStore(opened.database.url)
 }
 async function dispose(): Promise<void> {
   await auditStore.close()
@@ -235,7 +235,7 @@ describe('between projects', () => {
         changes: { active: { from: true, to: false } },
       },
     ])
-    const ledgers = await openLedgers(opened.database.url)
+    const ledgers = await openLedgerReader(opened.database.url)
     for await (const { broken } of verifyLedgers(ledgers)) expect(broken).toBeUndefined()
     await ledgers.close()
   })

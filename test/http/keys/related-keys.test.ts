@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import { audit } from '../../../src/core/audit/run.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { openAudit } from '../../../src/storage/open.ts'
+import { openAuditStore } from '../../../src/storage/open.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
@@ -29,7 +29,7 @@ async function found(): Promise<[code: string, kid: string][]> {
   const controller = new AbortController()
   const { signal } = controller
   const work = createAuditPool(signal)
-  const store = await openAudit(app.database.url)
+  const store = await openAuditStore(app.database.url)
   const listener = {
     progress: (stage: string) => stage === 'examining' && controller.abort(),
     finding: ({ code, kid }: { code: string; kid: string }) => findings.push([code, kid]),

@@ -55,7 +55,7 @@ export const eventColumns = [
 ] as const
 
 /** Text columns that hold one of our own unions or JSON: written by us, so taken at their word. */
-export function keyRecord(row: Selectable<Tables['jwt_key']>): KeyRecord {
+export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
   return {
     id: row.id,
     projectId: row.project_id,
@@ -77,7 +77,7 @@ export function keyRecord(row: Selectable<Tables['jwt_key']>): KeyRecord {
   }
 }
 
-export function rsaKey({
+export function rsaKeyFromRow({
   id,
   thumbprint,
   jwk,
@@ -86,7 +86,7 @@ export function rsaKey({
   return { kid: id, thumbprint, n }
 }
 
-export function keyCount(row: {
+export function keyCountFromRow(row: {
   algorithm: string
   enabled: number
   expired: number
@@ -102,7 +102,7 @@ export function keyCount(row: {
   }
 }
 
-export function keyRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
+export function keyToRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
   return {
     id: key.id,
     project_id: key.projectId,
@@ -124,7 +124,7 @@ export function keyRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
   }
 }
 
-export function apiKeyRecord(row: Selectable<Tables['api_key']>): ApiKeyRecord {
+export function apiKeyFromRow(row: Selectable<Tables['api_key']>): ApiKeyRecord {
   return {
     id: row.id,
     name: row.name,
@@ -139,7 +139,7 @@ export function apiKeyRecord(row: Selectable<Tables['api_key']>): ApiKeyRecord {
   }
 }
 
-export function apiKeyRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']> {
+export function apiKeyToRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']> {
   return {
     id: apiKey.id,
     name: apiKey.name,
@@ -154,7 +154,7 @@ export function apiKeyRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']> {
   }
 }
 
-export function eventRow(event: LedgerEvent): Insertable<Tables['event']> {
+export function eventToRow(event: LedgerEvent): Insertable<Tables['event']> {
   return {
     project_id: event.ledgerId,
     revision: event.revision,
@@ -170,7 +170,7 @@ export function eventRow(event: LedgerEvent): Insertable<Tables['event']> {
   }
 }
 
-export function ledgerEvent(row: Selectable<Tables['event']>): LedgerEvent {
+export function eventFromRow(row: Selectable<Tables['event']>): LedgerEvent {
   return {
     ledgerId: row.project_id,
     revision: row.revision,

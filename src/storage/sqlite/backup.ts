@@ -26,7 +26,7 @@ const notADatabase = 26
  * Copies a database that may be in use to a new file, for its owner alone: exactly what was
  * committed before the copy began, from one snapshot. The copy needs no other file beside it.
  */
-export async function copySqlite(from: string, to: string): Promise<void> {
+export async function copyDatabase(from: string, to: string): Promise<void> {
   if (!existsSync(from)) throw new Error(`There is no file ${from}.`)
   const source = new DatabaseSync(from, { readOnly: true, timeout })
   try {
@@ -52,7 +52,7 @@ export function makeSingleFile(file: string): void {
 }
 
 /** What SQLite finds wrong with the file, a line each; none where it is whole. */
-export function integrityFaults(file: string): string[] {
+export function integrityErrors(file: string): string[] {
   const database = new DatabaseSync(file, { readOnly: true, timeout })
   try {
     const rows = database.prepare('PRAGMA integrity_check(10)').all()
@@ -63,7 +63,7 @@ export function integrityFaults(file: string): string[] {
 }
 
 /** Gives the file its name; where the name is taken and must not be replaced, it throws EEXIST. */
-export function placeFile(from: string, to: string, replace: boolean): void {
+export function moveIntoPlace(from: string, to: string, replace: boolean): void {
   if (replace) renameSync(from, to)
   else {
     linkSync(from, to)
@@ -76,7 +76,7 @@ export function placeFile(from: string, to: string, replace: boolean): void {
  * Puts the new database in the place of the one that is there, whose files get names that begin
  * with `aside`. Throws where anybody uses it; where it is too damaged to tell, unless `force`.
  */
-export function replaceSqlite(file: string, by: string, aside: string, force: boolean): void {
+export function replaceDatabase(file: string, by: string, aside: string, force: boolean): void {
   giveToOwnerOf(existsSync(file) ? file : dirname(file), by)
   const lock = existsSync(file) ? lockAlone(file, force) : undefined
   try {
@@ -84,7 +84,7 @@ export function replaceSqlite(file: string, by: string, aside: string, force: bo
     if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${aside}-wal`)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
     if (existsSync(file)) renameSync(file, aside)
-    placeFile(by, file, true)
+    moveIntoPlace(by, file, true)
   } finally {
     lock?.close()
   }

@@ -1,18 +1,18 @@
 import type { Kysely } from 'kysely'
 import { type EventContent, eventHash, genesisHash } from '../../core/ledger/chain.ts'
-import { eventRow } from '../rows.ts'
+import { eventToRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'
 
 /** A ledger locked for one change: its new revision, and the hash that the event is chained to. */
-export interface Head {
+export interface LockedLedger {
   ledgerId: string
   revision: number
   previousHash: string
 }
 
 /** Starts the ledger of a new project. */
-export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<Head> {
+export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<LockedLedger> {
   await db
     .insertInto('ledger')
     .values({ project_id: ledgerId, revision: 1, hash: genesisHash })
@@ -39,13 +39,16 @@ const insertEvents = insertion('event')
  * Raises the revision, which locks the row until the transaction ends: changes of one project
  * happen one after the other, and their events have no gap. Undefined for an unknown ledger.
  */
-export async function lockLedger(db: Kysely<Tables>, ledgerId: string): Promise<Head | undefined> {
+export async function lockLedger(
+  db: Kysely<Tables>,
+  ledgerId: string,
+): Promise<LockedLedger | undefined> {
   const [row] = await raiseRevision(db, { ledgerId })
   return row && { ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
 /** Gives the revision back, which nobody has seen: for a change that is no event after all. */
-export async function leaveLedger(db: Kysely<Tables>, head: Head): Promise<void> {
+export async function restoreRevision(db: Kysely<Tables>, head: LockedLedger): Promise<void> {
   await db
     .updateTable('ledger')
     .set({ revision: head.revision - 1 })
@@ -56,14 +59,18 @@ export async function leaveLedger(db: Kysely<Tables>, head: Head): Promise<void>
 type Content = Omit<EventContent, 'ledgerId' | 'revision'>
 
 /** Writes the event of the change that holds the head, and moves the head to it. */
-export function appendEvent(db: Kysely<Tables>, head: Head, content: Content): Promise<void> {
+export function appendEvent(
+  db: Kysely<Tables>,
+  head: LockedLedger,
+  content: Content,
+): Promise<void> {
   return appendEvents(db, head, [content])
 }
 
 /** Writes the events of a change that has several: the first one has the revision of the head. */
 export async function appendEvents(
   db: Kysely<Tables>,
-  head: Head,
+  head: LockedLedger,
   contents: readonly Content[],
 ): Promise<void> {
   const { ledgerId } = head
@@ -71,7 +78,7 @@ export async function appendEvents(
   const rows = contents.map((content, index) => {
     const event = { ledgerId, revision: head.revision + index, ...content }
     hash = eventHash(hash, event)
-    return eventRow({ ...event, hash })
+    return eventToRow({ ...event, hash })
   })
   const revision = head.revision + contents.length - 1
   await pipeline(

@@ -1,7 +1,7 @@
 import type { QueryResult } from 'kysely'
 import type { PostgresAddress } from './address.ts'
-import { meaningOf, translated, unavailable } from './errors.ts'
-import { createLeases, isBroken, type Lease, type Statement } from './leases.ts'
+import { classify, toStorageError, unavailable } from './errors.ts'
+import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
 import type { ServerInfo } from './pool.ts'
 import type { Wanted } from './primary.ts'
 import { beginStatement, type PostgresTransaction, transactionOn } from './transaction.ts'
@@ -18,7 +18,7 @@ export interface BeginOptions {
 }
 
 /** What is done with a PostgreSQL database, wherever its primary is at the moment. */
-export interface PostgresSessions {
+export interface PostgresDatabase {
   /** Runs one statement that changes nothing, on any connection, and again where that was lost. */
   read<Row>(statement: Statement): Promise<QueryResult<Row>>
   begin(options?: BeginOptions): Promise<PostgresTransaction>
@@ -27,19 +27,19 @@ export interface PostgresSessions {
   close(): Promise<void>
 }
 
-export function openSessions(address: PostgresAddress, wanted: Wanted): PostgresSessions {
+export function openDatabase(address: PostgresAddress, wanted: Wanted): PostgresDatabase {
   const leases = createLeases(address, wanted)
   const usual = address.statementTimeout
 
   /** One statement alone; where the session has no time-out of its own, within a transaction. */
   async function readOnce<Row>(statement: Statement): Promise<QueryResult<Row>> {
-    const lease = await leases.take()
+    const lease = await leases.acquire()
     if (!lease.serverInfo.timeoutsHold) return readWithin(lease, statement)
     let broken = false
     try {
       return await lease.run<Row>(statement)
     } catch (error) {
-      broken = isBroken(error)
+      broken = breaksConnection(error)
       throw error
     } finally {
       lease.release(broken)
@@ -65,13 +65,13 @@ export function openSessions(address: PostgresAddress, wanted: Wanted): Postgres
         try {
           return await readOnce<Row>(statement)
         } catch (error) {
-          const again = meaningOf(error) === 'lost' && performance.now() < deadline
-          if (!again || tries >= maxTries) throw translated(error)
+          const again = classify(error) === 'lost' && performance.now() < deadline
+          if (!again || tries >= maxTries) throw toStorageError(error)
         }
       }
     },
     async begin({ timeout = usual, snapshot = false } = {}) {
-      const lease = await leases.take()
+      const lease = await leases.acquire()
       if (lease.serverInfo.readOnly) {
         lease.release(false)
         lease.reportFailure()
@@ -88,7 +88,7 @@ export function openSessions(address: PostgresAddress, wanted: Wanted): Postgres
       return transactionOn(lease, timeout)
     },
     async serverInfo() {
-      const lease = await leases.take()
+      const lease = await leases.acquire()
       lease.release(false)
       return lease.serverInfo
     },

@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { requireSchema } from '../migrations/index.ts'
 import { createLedgerReads, type LedgerReader } from '../reads/ledger.ts'
-import { createReads } from '../reads/registry.ts'
+import { createStoreReads } from '../reads/store.ts'
 import { openSqlite } from './connection.ts'
 
 /**
  * One connection that cannot write, and no thread. Rejects where the file is not there or was
  * written by another release; it is neither created nor migrated.
  */
-export async function openSqliteLedgers({ file }: { file: string }): Promise<LedgerReader> {
+export async function openSqliteLedgerReader({ file }: { file: string }): Promise<LedgerReader> {
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
   const { db, close } = openSqlite({ file, role: 'reader' })
   try {
@@ -17,6 +17,6 @@ export async function openSqliteLedgers({ file }: { file: string }): Promise<Led
     close()
     throw error
   }
-  const { findProject } = createReads(db)
+  const { findProject } = createStoreReads(db)
   return { ...createLedgerReads(db), findProject, close: async () => close() }
 }

@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { makeFolder } from '../../../src/storage/sqlite/folders.ts'
+import { makePrivateFolder } from '../../../src/storage/sqlite/folders.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -9,14 +9,14 @@ afterAll(remove)
 
 test('all that is missing is made, for the owner alone; what is there stays as it is', () => {
   mkdirSync(join(folder, 'open'), { mode: 0o755 })
-  makeFolder(join(folder, 'open/a/b'))
-  makeFolder(join(folder, 'open/a/b'))
+  makePrivateFolder(join(folder, 'open/a/b'))
+  makePrivateFolder(join(folder, 'open/a/b'))
   const modes = ['open', 'open/a', 'open/a/b'].map((each) => statSync(join(folder, each)).mode)
   expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o700, 0o700])
 })
 
 test('where none can be made, that is said and not tried for ever', () => {
   writeFileSync(join(folder, 'file'), '')
-  expect(() => makeFolder(join(folder, 'file/a/b'))).toThrow(/ENOTDIR/)
-  expect(() => makeFolder('/proc/no/such')).toThrow(/ENOENT|EACCES|EPERM/)
+  expect(() => makePrivateFolder(join(folder, 'file/a/b'))).toThrow(/ENOTDIR/)
+  expect(() => makePrivateFolder('/proc/no/such')).toThrow(/ENOENT|EACCES|EPERM/)
 })

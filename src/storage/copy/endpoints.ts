@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs'
 import { type Kysely, sql } from 'kysely'
 import { requireSchema } from '../migrations/index.ts'
 import { parsePostgresAddress } from '../postgres/address.ts'
-import { kyselyOver } from '../postgres/dialect.ts'
+import { openDatabase } from '../postgres/database.ts'
+import { createKysely } from '../postgres/dialect.ts'
 import { currentSchema } from '../postgres/migrate.ts'
-import { openSessions } from '../postgres/sessions.ts'
-import { whenUsable } from '../postgres/store.ts'
+import { waitUntilUsable } from '../postgres/store.ts'
 import type { Tables } from '../schema.ts'
 import { openSqlite } from '../sqlite/connection.ts'
 
@@ -13,7 +13,7 @@ import { openSqlite } from '../sqlite/connection.ts'
 const copyTimeout = 600_000
 
 /** One side of a copy: a database within one transaction. */
-export interface CopyEnd {
+export interface CopyEndpoint {
   db: Kysely<Tables>
   /** Makes what was written durable. */
   commit(): Promise<void>
@@ -26,13 +26,13 @@ export interface CopyEnd {
  * moment, whatever is written to it meanwhile; a `target` is written to and seen by nobody before it
  * is committed.
  */
-export function openCopyEnd(url: string, role: 'source' | 'target'): Promise<CopyEnd> {
+export function openCopyEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
   return url.startsWith('sqlite:')
-    ? openSqliteEnd(url.slice('sqlite:'.length), role)
-    : openPostgresEnd(url, role)
+    ? openSqliteEndpoint(url.slice('sqlite:'.length), role)
+    : openPostgresEndpoint(url, role)
 }
 
-async function openSqliteEnd(file: string, role: 'source' | 'target'): Promise<CopyEnd> {
+async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
   const connection = openSqlite({ file, role: role === 'source' ? 'reader' : 'writer' })
   const { db } = connection
@@ -57,16 +57,16 @@ async function openSqliteEnd(file: string, role: 'source' | 'target'): Promise<C
   }
 }
 
-async function openPostgresEnd(url: string, role: 'source' | 'target'): Promise<CopyEnd> {
-  const sessions = openSessions(parsePostgresAddress(url), 'primary')
+async function openPostgresEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
+  const sessions = openDatabase(parsePostgresAddress(url), 'primary')
   const begin = () => sessions.begin({ timeout: copyTimeout, snapshot: true })
   try {
-    await whenUsable(sessions)
-    const reading = kyselyOver(sessions.read)
+    await waitUntilUsable(sessions)
+    const reading = createKysely(sessions.read)
     await requireSchema(reading, await currentSchema(reading))
     let transaction = await begin()
     return {
-      db: kyselyOver((statement) => transaction.query(statement)),
+      db: createKysely((statement) => transaction.query(statement)),
       async commit() {
         if (role === 'source') return
         await transaction.commit()

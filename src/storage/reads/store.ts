@@ -3,28 +3,28 @@ import type { Store } from '../../core/context.ts'
 import type { KeySet, ProjectRecord } from '../../core/records.ts'
 import {
   apiKeyColumns,
-  apiKeyRecord,
+  apiKeyFromRow,
   eventColumns,
+  eventFromRow,
   keyColumns,
-  keyCount,
-  keyRecord,
-  ledgerEvent,
-  rsaKey,
-} from '../rows.ts'
+  keyCountFromRow,
+  keyFromRow,
+  rsaKeyFromRow,
+} from '../row-mapping.ts'
 import { type Tables, tableNames } from '../schema.ts'
 import { statement } from '../statements.ts'
 
 /** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
-export type Reads = Omit<
+export type StoreReads = Omit<
   Store,
   'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'published' | 'close'
 >
 
-export function createReads(db: Kysely<Tables>): Reads {
+export function createStoreReads(db: Kysely<Tables>): StoreReads {
   return {
     async findProject(ref) {
       const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
-      return row && { ...projectRecord(row), head: row.hash }
+      return row && { ...projectFromRow(row), head: row.hash }
     },
     async listProjects({ after, limit }) {
       const rows = await projects(db)
@@ -32,24 +32,24 @@ export function createReads(db: Kysely<Tables>): Reads {
         .orderBy('project.id')
         .limit(limit)
         .execute()
-      return rows.map(projectRecord)
+      return rows.map(projectFromRow)
     },
     async events(ledgerId, page) {
-      return (await readEventRows(db, ledgerId, page)).map(ledgerEvent)
+      return (await readEventRows(db, ledgerId, page)).map(eventFromRow)
     },
     keySet: (projectId) => readKeySet(db, projectId),
     async findApiKeyByDigest(digest) {
       const [row] = await apiKeyByDigest(db, { digest })
-      return row && apiKeyRecord(row)
+      return row && apiKeyFromRow(row)
     },
     async findApiKey(id) {
       const [row] = await apiKeyById(db, { id })
-      return row && apiKeyRecord(row)
+      return row && apiKeyFromRow(row)
     },
     async listApiKeys(boundTo) {
       const all = db.selectFrom('api_key').select(apiKeyColumns).orderBy('id')
       const query = boundTo === undefined ? all : all.where('project_id', '=', boundTo)
-      return (await query.execute()).map(apiKeyRecord)
+      return (await query.execute()).map(apiKeyFromRow)
     },
     async countApiKeys() {
       const row = await db
@@ -74,7 +74,7 @@ export function createReads(db: Kysely<Tables>): Reads {
         // RSA keys alone have a length.
         .where('bits', 'is not', null)
         .execute()
-      return rows.map(rsaKey)
+      return rows.map(rsaKeyFromRow)
     },
     async findKeysByMaterial(materialSha256) {
       return await db
@@ -96,7 +96,7 @@ export function createReads(db: Kysely<Tables>): Reads {
         ])
         .groupBy(['algorithm', 'enabled', 'expired'])
         .execute()
-      return rows.map(keyCount)
+      return rows.map(keyCountFromRow)
     },
     async ping() {
       await db
@@ -123,7 +123,7 @@ export function projects(db: Kysely<Tables>) {
     ])
 }
 
-export function projectRecord(row: {
+export function projectFromRow(row: {
   id: string
   name: string
   revision: number
@@ -174,7 +174,7 @@ export async function readKeySet(
   return {
     revision: first.revision,
     head: first.hash,
-    keys: rows.flatMap((row) => (hasKey(row) ? [keyRecord(row)] : [])),
+    keys: rows.flatMap((row) => (hasKey(row) ? [keyFromRow(row)] : [])),
   }
 }
 
