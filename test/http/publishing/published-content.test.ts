@@ -121,7 +121,7 @@ describe('discovery', () => {
   test.each(['payments', 'nope'])('by the name %s it is a 404 that says so', async (name) => {
     const answer = await get(`/v1/projects/${name}/.well-known/openid-configuration`)
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
-    expect(answer.json().detail).toContain('by the id of the project alone')
+    expect(answer.json().detail).toContain('by project id only')
     expect(answer.headers['cache-control']).toBe('no-store')
     expect(answer.headers['access-control-allow-origin']).toBe('*')
   })
