@@ -18,7 +18,7 @@ afterAll(async () => {
   await server.close()
 })
 
-test('a certificate of an authority that the process trusts is fine', async () => {
+test('a certificate of a trusted authority is accepted', async () => {
   const client = createClient({ url: proxy.url, apiKey: server.admin })
   expect(await client.projects.get('payments')).toMatchObject({ id: server.project.id })
   const keys = projectKeySet(`${proxy.url}/v1/projects/payments`)
@@ -27,7 +27,7 @@ test('a certificate of an authority that the process trusts is fine', async () =
   keys.close()
 })
 
-test('one that it does not trust is refused, and the error says what to do', async () => {
+test('an untrusted certificate is rejected, and the error says what to do', async () => {
   const source = new URL('../../client/src/index.ts', import.meta.url).href
   const program = `
     import { createClient } from '${source}'

@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createEventParser, type ServerSentEvent } from '../../client/src/event-parser.ts'
 
-/** What the parser finds in the text, given in these pieces. */
-function parsed(...pieces: string[]): ServerSentEvent[] {
+/** The events in the text, parsed chunk by chunk. */
+function parsed(...chunks: string[]): ServerSentEvent[] {
   const parse = createEventParser()
-  return pieces.flatMap((piece) => parse(piece).events)
+  return chunks.flatMap((chunk) => parse(chunk).events)
 }
 
 const stream =
@@ -19,7 +19,7 @@ test.each(['\n', '\r', '\r\n'])('lines may end with %j', (end) => {
   expect(parsed(stream.replaceAll('\n', end))).toEqual(events)
 })
 
-test('an event is found however the text is cut', () => {
+test('events are parsed from chunks of any size', () => {
   const cuts = fc.array(fc.nat(stream.length), { maxLength: 20 })
   fc.assert(
     fc.property(cuts, fc.constantFrom('\n', '\r', '\r\n'), (places, end) => {
@@ -32,14 +32,14 @@ test('an event is found however the text is cut', () => {
 })
 
 test.each([
-  ['that the stream broke off', 'id: 3\ndata: {"revision":3'],
-  ['whose line is not over', 'id: 3\ndata: {"revision":3}\n'],
+  ['cut off by the end of the stream', 'id: 3\ndata: {"revision":3'],
+  ['without its final blank line', 'id: 3\ndata: {"revision":3}\n'],
   ['without data', 'id: 3\nevent: key.created\n\n'],
-])('an event %s is none', (_, text) => {
+])('an event %s is dropped', (_, text) => {
   expect(parsed(text)).toEqual([])
 })
 
-test('the pause that the service wishes for is found', () => {
+test('the reconnection time is parsed', () => {
   expect(createEventParser()('retry: 2000\n').retryMs).toBe(2_000)
   expect(createEventParser()('retry: soon\n').retryMs).toBeUndefined()
 })

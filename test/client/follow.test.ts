@@ -7,21 +7,21 @@ import { rememberSecret } from '../support/secrets.ts'
 
 let server: TestApp
 let direct: Client
-let line: TcpProxy
+let proxy: TcpProxy
 let client: Client
 beforeAll(async () => {
   server = await startApp()
   const url = await server.listen()
-  line = await startTcpProxy(Number(new URL(url).port))
+  proxy = await startTcpProxy(Number(new URL(url).port))
   direct = createClient({ url, apiKey: server.admin })
-  client = createClient({ url: `http://127.0.0.1:${line.port}`, apiKey: server.admin })
+  client = createClient({ url: `http://127.0.0.1:${proxy.port}`, apiKey: server.admin })
 })
 afterAll(async () => {
-  await line.close()
+  await proxy.close()
   await server.close()
 })
 
-/** Reads on until so many events have come. */
+/** Reads the next `count` events. */
 async function take(events: AsyncIterator<Event>, count: number): Promise<Event[]> {
   const taken: Event[] = []
   while (taken.length < count) {
@@ -36,7 +36,7 @@ const follow = (from: Client, options: { project?: string; after?: number }) =>
   from.events.follow(options)[Symbol.asyncIterator]()
 const revisions = (events: Event[]) => events.map(({ revision }) => revision)
 
-test('what there is comes first, then each event as it happens', async () => {
+test('existing events come first, then each new one as it happens', async () => {
   const { id } = await direct.projects.create({ name: 'first' })
   const events = follow(client, { project: 'first' })
   expect(await take(events, 1)).toMatchObject([{ revision: 1, type: 'project.created' }])
@@ -48,7 +48,7 @@ test('what there is comes first, then each event as it happens', async () => {
   await events.return?.()
 })
 
-test('whoever has seen some is told of the others alone', async () => {
+test('events up to `after` are not repeated', async () => {
   const { id } = await direct.projects.create({ name: 'after' })
   await direct.projects.rename(id, 'after-2')
   const events = follow(client, { project: id, after: 1 })
@@ -56,22 +56,22 @@ test('whoever has seen some is told of the others alone', async () => {
   await events.return?.()
 })
 
-test('across a cut no event is missing and none comes twice', async () => {
+test('no event is lost or repeated when the connection is cut', async () => {
   const { id } = await direct.projects.create({ name: 'cut' })
   const events = follow(client, { project: id })
   expect(revisions(await take(events, 1))).toEqual([1])
   for (let round = 0; round < 3; round += 1) {
-    line.cut()
+    proxy.cut()
     await direct.projects.rename(id, `cut-${round}-a`)
     const rest = take(events, 2)
-    line.restore()
+    proxy.restore()
     await direct.projects.rename(id, `cut-${round}-b`)
     expect(revisions(await rest)).toEqual([2 + 2 * round, 3 + 2 * round])
   }
   await events.return?.()
 })
 
-test('the ledger of the system is followed where no project is named', async () => {
+test('without a project the system ledger is followed', async () => {
   const last = (await direct.events.list({ limit: 200 })).at(-1)?.revision ?? 0
   const events = follow(client, { after: last })
   const next = take(events, 1)
@@ -80,8 +80,8 @@ test('the ledger of the system is followed where no project is named', async () 
   await events.return?.()
 })
 
-describe('it ends', () => {
-  test('after the project is deleted, and at once where it is deleted already', async () => {
+describe('following ends', () => {
+  test('after the project is deleted, and at once if it was deleted before', async () => {
     const { id } = await direct.projects.create({ name: 'short' })
     const events = follow(client, { project: id })
     await take(events, 1)
@@ -92,16 +92,16 @@ describe('it ends', () => {
     expect(await Array.fromAsync(client.events.follow({ project: id, after: 2 }))).toEqual([])
   })
 
-  test('with the error of the service where there is no such project', async () => {
+  test('with the error of the service if the project does not exist', async () => {
     const events = follow(client, { project: 'nobody' })
     await expect(events.next()).rejects.toMatchObject({ code: 'project_not_found' })
   })
 
-  test('where something else than a stream is answered', async () => {
+  test('if the response is not an event stream', async () => {
     const page = await startHttpServer((_, outgoing) => outgoing.end('<h1>Sign in</h1>'))
     const events = follow(createClient({ url: page.url }), {})
-    const refused = { code: 'unexpected_response', status: 200 }
-    await expect(events.next()).rejects.toMatchObject(refused)
+    const error = { code: 'unexpected_response', status: 200 }
+    await expect(events.next()).rejects.toMatchObject(error)
     await page.close()
   })
 
@@ -112,12 +112,12 @@ describe('it ends', () => {
     const events = follow(createClient({ url: client.url, apiKey: made.apiKey }), { project: id })
     await take(events, 1)
     const next = events.next()
-    const refused = expect(next).rejects.toMatchObject({ code: 'invalid_api_key' })
+    const rejection = expect(next).rejects.toMatchObject({ code: 'invalid_api_key' })
     await direct.apiKeys.delete(made.id)
-    await refused
+    await rejection
   })
 
-  test('when its caller aborts, open or not', async () => {
+  test('when its signal is aborted, during or before the connection', async () => {
     const leaving = new AbortController()
     const options = { project: 'payments', signal: leaving.signal }
     const events = client.events.follow(options)[Symbol.asyncIterator]()
@@ -129,7 +129,7 @@ describe('it ends', () => {
     await expect(late.next()).rejects.toMatchObject({ code: 'aborted' })
   })
 
-  test('when its reader leaves the loop: the connection is closed', async () => {
+  test('when the caller leaves the loop, and closes the connection', async () => {
     const left = () => openConnections(server)
     const before = await left()
     for await (const { revision } of client.events.follow({ project: 'payments' })) {
@@ -139,16 +139,16 @@ describe('it ends', () => {
     await expect.poll(left).toBe(before)
   })
 
-  test('where the first connection fails as often as is allowed', async () => {
-    line.cut()
-    const impatient = createClient({ url: client.url, apiKey: server.admin, retries: 1 })
-    const events = follow(impatient, { project: 'payments' })
+  test('when all retries of the first connection have failed', async () => {
+    proxy.cut()
+    const limited = createClient({ url: client.url, apiKey: server.admin, retries: 1 })
+    const events = follow(limited, { project: 'payments' })
     await expect(events.next()).rejects.toMatchObject({ code: 'unreachable' })
-    line.restore()
+    proxy.restore()
   })
 })
 
-/** Connections that are open to the server itself. */
+/** Open connections to the server. */
 function openConnections({ app }: TestApp): Promise<number> {
   return new Promise((resolve, reject) => {
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))

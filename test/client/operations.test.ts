@@ -33,7 +33,7 @@ describe('projects', () => {
     await expect(client.projects.get(made.id)).rejects.toMatchObject(gone)
   })
 
-  test('are listed page by page, and all in one', async () => {
+  test('are listed page by page, and all together', async () => {
     for (const name of ['a', 'b', 'c']) await client.projects.create({ name })
     const first = await client.projects.list({ limit: 3 })
     expect(first.items.map(({ name }) => name)).toEqual([project, 'a', 'b'])
@@ -44,7 +44,7 @@ describe('projects', () => {
     expect(all).toEqual([project, 'a', 'b', 'c'])
   })
 
-  test('more than a page of them are all listed', async () => {
+  test('are all listed if there is more than one page', async () => {
     for (let number = 0; number < 201; number += 1) {
       await client.projects.create({ name: `many-${number}` })
     }
@@ -52,7 +52,7 @@ describe('projects', () => {
     expect(new Set(all).size).toBe(205)
   })
 
-  test('a name that is taken, and a project with keys, are refused with their codes', async () => {
+  test('fail to be created with a taken name, and to be deleted with keys', async () => {
     const taken = client.projects.create({ name: project })
     await expect(taken).rejects.toMatchObject({ code: 'project_name_taken', status: 409 })
     await register()
@@ -76,23 +76,23 @@ describe('keys', () => {
     await expect(client.keys.get(project, kid)).rejects.toMatchObject({ code: 'key_not_found' })
   })
 
-  test('one that is active cannot be deleted', async () => {
+  test('cannot be deleted while they are active', async () => {
     const { kid } = await register()
-    const refused = { code: 'key_active', status: 409 }
-    await expect(client.keys.delete(project, kid)).rejects.toMatchObject(refused)
+    const error = { code: 'key_active', status: 409 }
+    await expect(client.keys.delete(project, kid)).rejects.toMatchObject(error)
   })
 
-  test('an If-Match of another state changes nothing', async () => {
+  test('are not changed if the If-Match does not match', async () => {
     const { kid } = await register()
     const stale = { ifMatch: '"another"' }
-    const refused = { code: 'precondition_failed', status: 412 }
+    const error = { code: 'precondition_failed', status: 412 }
     const update = client.keys.update(project, kid, { active: false }, stale)
-    await expect(update).rejects.toMatchObject(refused)
-    await expect(client.keys.delete(project, kid, stale)).rejects.toMatchObject(refused)
+    await expect(update).rejects.toMatchObject(error)
+    await expect(client.keys.delete(project, kid, stale)).rejects.toMatchObject(error)
     expect((await client.keys.get(project, kid)).active).toBe(true)
   })
 
-  test('the same key again is refused, naming the kid of its twin', async () => {
+  test('cannot be registered twice: the error has the existing kid', async () => {
     const { kid, publicKeyPem } = await register()
     const body = { name: 'again', algorithm: 'ES256', publicKeyPem } as const
     const error = await client.keys.create(project, body).catch((thrown) => thrown)
@@ -101,7 +101,7 @@ describe('keys', () => {
     expect(error.requestId).toBe(error.problem.requestId)
   })
 
-  test('are imported all at once, and again without harm', async () => {
+  test('are imported together, and a repeated import changes nothing', async () => {
     const keys = [ecKey(), edKey()].map(({ publicKeyPem }, index) => ({
       name: `import ${index}`,
       algorithm: index === 0 ? ('ES256' as const) : ('EdDSA' as const),
@@ -128,7 +128,7 @@ describe('keys', () => {
 })
 
 describe('tokens', () => {
-  test('are checked, with the reason', async () => {
+  test('are checked, with the reason of a failure', async () => {
     const { kid, privateKey } = await register()
     const token = signToken(privateKey, { alg: 'ES256', kid }, { sub: 'alice' })
     expect(await client.tokens.check(project, { token })).toMatchObject({ valid: true })
@@ -158,7 +158,7 @@ describe('API keys', () => {
 })
 
 describe('events', () => {
-  test('of a project and of the system are listed from a revision on', async () => {
+  test('of a project and of the system are listed after a revision', async () => {
     const { id } = await client.projects.create({ name: 'ledger' })
     await client.projects.rename(id, 'ledger-2')
     const events = await client.events.list({ project: id })
@@ -169,8 +169,8 @@ describe('events', () => {
   })
 })
 
-describe('what is published', () => {
-  test('is read without the API key', async () => {
+describe('the published documents', () => {
+  test('are read without the API key', async () => {
     const { kid } = await register()
     const jwks = await client.jwks.get(project)
     expect(jwks.keys.find((jwk) => jwk.kid === kid)).toMatchObject({ kty: 'EC', alg: 'ES256' })
@@ -183,7 +183,7 @@ describe('what is published', () => {
   })
 })
 
-test('a body that the service refuses says which member is wrong', async () => {
+test('the error for an invalid body points to the member', async () => {
   const wrong = JSON.parse('{"name":"x","algorithm":"ES256"}')
   const error = await client.keys.create(project, wrong).catch((thrown) => thrown)
   expect(error).toMatchObject({ code: 'invalid_request', status: 400 })

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app/app.ts'
-import { openKeySet, registerAndSign } from '../support/app/key-set.ts'
-import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { openKeySet, registerAndSign } from '../../support/app/key-set.ts'
+import { type HttpServer, startHttpServer } from '../../support/network/http-server.ts'
 
 let server: TestApp
 let issuer: string
@@ -16,13 +16,13 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** How many requests the service holds for news. */
+/** The number of long polls that the service holds. */
 async function heldRequests(): Promise<number> {
   const text = await server.app.metrics?.getSingleMetricAsString('pubring_held_requests')
   return Number(/^pubring_held_requests (\d+)/m.exec(text ?? '')?.[1])
 }
 
-test('a closed key set leaves no connection that waits', async () => {
+test('closing a key set ends its long poll', async () => {
   const { keys } = openKeySet(issuer, { maxStale: 180_000 })
   await keys.ready()
   await expect.poll(heldRequests).toBe(1)
@@ -43,7 +43,7 @@ async function run(program: string): Promise<string> {
 }
 
 describe('a process with a key set', () => {
-  test('waits for the first key, and ends while the key set waits for news', async () => {
+  test('waits for the first key, and exits during a long poll', async () => {
     const printed = await run(`
       import { projectKeySet } from '${sources}verify.ts'
       const keys = projectKeySet('${issuer}', { maxStale: 180_000 })
@@ -54,7 +54,7 @@ describe('a process with a key set', () => {
     expect(printed).toBe('public live')
   })
 
-  test('ends while the key set tries to reach the service again', async () => {
+  test('exits while the key set waits for a retry', async () => {
     let requests = 0
     const dying = await startHttpServer((_, outgoing) => {
       requests += 1
@@ -72,7 +72,7 @@ describe('a process with a key set', () => {
     await dying.close()
   })
 
-  test('gets the answers to requests of its own, on whichever connection they are', async () => {
+  test('receives the responses to its own requests, whichever connection they use', async () => {
     const slow = await slowServer()
     const printed = await run(`
       import { projectKeySet } from '${sources}verify.ts'
@@ -87,7 +87,7 @@ describe('a process with a key set', () => {
   })
 })
 
-/** Passes on what is not slow by itself. */
+/** Responds slowly at /slow, and forwards everything else. */
 function slowServer(): Promise<HttpServer> {
   return startHttpServer(async ({ url, headers }, outgoing) => {
     if (url === '/slow') {
@@ -104,16 +104,16 @@ function slowServer(): Promise<HttpServer> {
   })
 }
 
-test('a caller who aborts in a pause leaves no timer behind', async () => {
+test('aborting before a retry leaves no timer behind', async () => {
   const busy = await startHttpServer((_, outgoing) => {
     outgoing.writeHead(503, { 'retry-after': '29' }).end()
   })
   const printed = await run(`
     import { createClient } from '${sources}index.ts'
-    const leaving = new AbortController()
-    setTimeout(() => leaving.abort(), 200)
+    const controller = new AbortController()
+    setTimeout(() => controller.abort(), 200)
     const client = createClient({ url: '${busy.url}' })
-    await client.projects.get('a', { signal: leaving.signal }).catch(({ code }) => console.log(code))
+    await client.projects.get('a', { signal: controller.signal }).catch(({ code }) => console.log(code))
   `)
   expect(printed).toBe('aborted')
   await busy.close()

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app/app.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
-import { keyFor, signToken } from '../support/keys/tokens.ts'
-import { type CachingProxy, startCachingProxy } from '../support/network/caching-proxy.ts'
-import { startHttpServer } from '../support/network/http-server.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
+import { keyFor, signToken } from '../../support/keys/tokens.ts'
+import { type CachingProxy, startCachingProxy } from '../../support/network/caching-proxy.ts'
+import { startHttpServer } from '../../support/network/http-server.ts'
 
 let server: TestApp
 let cache: CachingProxy
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 const alice = { sub: 'alice' }
 
-test('behind a cache a deactivated key is refused when the copy of the cache ends', async () => {
+test('behind a cache a deactivated key is rejected when the cached copy expires', async () => {
   const { kid, token } = await registerAndSign(server)
   const { keys, waitForState } = openKeySet(cached)
   expect(await verifyResult(keys, token)).toEqual(alice)
@@ -34,7 +34,7 @@ test('behind a cache a deactivated key is refused when the copy of the cache end
   expect(keys.state().status).toBe('polling')
 })
 
-test('a cache is not asked more often than is of use', async () => {
+test('a cache is not polled before its copy expires', async () => {
   const { keys } = openKeySet(cached)
   const before = cache.requests()
   await keys.ready()
@@ -42,7 +42,7 @@ test('a cache is not asked more often than is of use', async () => {
   expect(cache.requests() - before).toBeLessThan(12)
 })
 
-test('a cache that has lost the service and serves its copy for ever is not trusted', async () => {
+test('a cache that serves an expired copy without reaching the service is not trusted', async () => {
   const { token } = await registerAndSign(server)
   const other = await startApp({ config: { jwksMaxAge: 1 } })
   const { token: known } = await registerAndSign(other)
@@ -59,7 +59,7 @@ test('a cache that has lost the service and serves its copy for ever is not trus
   await other.close()
 })
 
-test('a flood of unknown kids leads to one request per cool-down', async () => {
+test('a flood of unknown kids causes one request per cool-down', async () => {
   const requests: string[] = []
   const counting: typeof fetch = (input, init) => {
     requests.push(new Headers(init?.headers).get('prefer') ?? '')
@@ -69,22 +69,22 @@ test('a flood of unknown kids leads to one request per cool-down', async () => {
   await keys.ready()
   const { privateKey } = keyFor('ES256')
   const began = performance.now()
-  let refused = 0
+  let rejected = 0
   while (performance.now() - began < 1_000) {
     const kid = crypto.randomUUID()
     const token = signToken(privateKey, { alg: 'ES256', kid }, alice)
-    const verdicts = await Promise.all([verifyResult(keys, token), verifyResult(keys, token)])
-    expect(verdicts).toEqual(['kid_unknown', 'kid_unknown'])
-    refused += 2
+    const results = await Promise.all([verifyResult(keys, token), verifyResult(keys, token)])
+    expect(results).toEqual(['kid_unknown', 'kid_unknown'])
+    rejected += 2
   }
   const passed = performance.now() - began
   const loads = requests.filter((prefer) => prefer === 'wait=0').length - 1
-  expect(refused).toBeGreaterThan(loads * 2)
+  expect(rejected).toBeGreaterThan(loads * 2)
   expect(loads).toBeGreaterThan(0)
   expect(loads).toBeLessThanOrEqual(Math.ceil(passed / 300))
 })
 
-test('a new key is found through its unknown kid where the key set is not told of it', async () => {
+test('an unknown kid loads a new key that long polling has not announced', async () => {
   const { keys, waitForState } = openKeySet(cached, { coolDown: 100 })
   await keys.ready()
   await waitForState(({ status }) => status === 'polling')
@@ -92,12 +92,12 @@ test('a new key is found through its unknown kid where the key set is not told o
   await expect.poll(() => verifyResult(keys, token), { timeout: 10_000 }).toEqual(alice)
 })
 
-test('the next question is about what a load has found, not about what was known before', async () => {
+test('a load that finds a new key set restarts the long poll with its tag', async () => {
   const waiting: string[] = []
   const deaf = await startHttpServer(async ({ url, headers }, outgoing) => {
     const tag = String(headers['if-none-match'])
     const prefer = String(headers.prefer)
-    // Nobody tells it of changes, as where the service that it waits at is behind the other one.
+    // Long polls never return, as from a replica that lags behind.
     if (prefer !== 'wait=0') waiting.push(tag)
     else {
       const passed = { 'if-none-match': tag, prefer }

@@ -1,10 +1,10 @@
 import { jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { KeySetError, projectKeySet } from '../../client/src/verify.ts'
-import { algorithmNames } from '../../src/contract/algorithms.ts'
-import { startApp, type TestApp } from '../support/app/app.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
-import { base64url, keyFor, signToken } from '../support/keys/tokens.ts'
+import { KeySetError, projectKeySet } from '../../../client/src/verify.ts'
+import { algorithmNames } from '../../../src/contract/algorithms.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
+import { base64url, keyFor, signToken } from '../../support/keys/tokens.ts'
 
 let server: TestApp
 let base: string
@@ -18,12 +18,12 @@ afterAll(() => server.close())
 
 const alice = { sub: 'alice' }
 
-describe('the address', () => {
+describe('the address of the key set', () => {
   test.each([
     ['the issuer', () => issuer],
-    ['the issuer with a final slash', () => `${issuer}/`],
-    ['the address of the key set', () => `${issuer}/.well-known/jwks.json`],
-    ['the same by name, as a URL', () => new URL(`${base}/v1/projects/payments`)],
+    ['the issuer with a trailing slash', () => `${issuer}/`],
+    ['the JWKS URL', () => `${issuer}/.well-known/jwks.json`],
+    ['a URL object, with the name of the project', () => new URL(`${base}/v1/projects/payments`)],
   ])('may be %s', async (_, address) => {
     const { token } = await registerAndSign(server)
     const keys = projectKeySet(address())
@@ -32,7 +32,7 @@ describe('the address', () => {
   })
 
   test.each(['', 'payments', 'https://keys.example.com', 'https://u:p@h/v1/projects/a', 'ftp://h'])(
-    '%j is refused',
+    '%j is rejected',
     (address) => {
       expect(() => projectKeySet(address)).toThrow(
         expect.objectContaining({ name: 'KeySetError', code: 'invalid_address' }),
@@ -42,7 +42,7 @@ describe('the address', () => {
 })
 
 test.each([0, 2_999, -1, Number.NaN])(
-  'a maxStale of %d is refused, not made longer',
+  'a maxStale of %d is rejected, not raised to the minimum',
   (maxStale) => {
     expect(() => projectKeySet(issuer, { maxStale })).toThrow(
       expect.objectContaining({ name: 'KeySetError', code: 'invalid_option' }),
@@ -52,7 +52,7 @@ test.each([0, 2_999, -1, Number.NaN])(
 
 describe('a token', () => {
   test.each(algorithmNames)(
-    'that is signed as its key says (%s) is taken by jose',
+    'signed with the algorithm of its key (%s) is accepted',
     async (name) => {
       const { token } = await registerAndSign(server, name)
       const { keys } = openKeySet(issuer)
@@ -60,7 +60,7 @@ describe('a token', () => {
     },
   )
 
-  test('of a key that is registered while the key set is followed is taken', async () => {
+  test('of a key registered while the key set is followed is accepted', async () => {
     const { keys, waitForState } = openKeySet(issuer)
     await keys.ready()
     const { kid, token } = await registerAndSign(server)
@@ -68,7 +68,7 @@ describe('a token', () => {
     expect(await verifyResult(keys, token)).toEqual(alice)
   })
 
-  test('whose key is deactivated is refused, and taken when it is active again', async () => {
+  test('whose key is deactivated is rejected, and accepted when it is active again', async () => {
     const { kid, token } = await registerAndSign(server)
     const { keys, waitForState } = openKeySet(issuer)
     for (let round = 0; round < 3; round += 1) {
@@ -81,7 +81,7 @@ describe('a token', () => {
     }
   })
 
-  test('whose last key is deactivated is refused: an empty key set is one', async () => {
+  test('is rejected when the last key is deactivated: the empty key set is accepted', async () => {
     const made = await server.send('POST', '/v1/projects', { body: { name: 'single' } })
     const project = made.json().id
     const { kid, token } = await registerAndSign(server, 'ES256', { project })
@@ -94,7 +94,7 @@ describe('a token', () => {
     expect(keys.state().status).toBe('live')
   })
 
-  test('whose key expires is refused from then on', async () => {
+  test('whose key expires is rejected from then on', async () => {
     const expireTime = new Date(Date.now() + 1_500).toISOString()
     const { kid, token } = await registerAndSign(server, 'ES256', { expireTime })
     const { keys, waitForState } = openKeySet(issuer)
@@ -103,14 +103,14 @@ describe('a token', () => {
     expect(await verifyResult(keys, token)).toBe('kid_unknown')
   })
 
-  test('of another project is refused', async () => {
+  test('of another project is rejected', async () => {
     const made = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
     const { token } = await registerAndSign(server, 'ES256', { project: made.json().id })
     const { keys } = openKeySet(issuer)
     expect(await verifyResult(keys, token)).toBe('kid_unknown')
   })
 
-  test('without a kid is refused, however many keys there are', async () => {
+  test('without a kid is rejected, whatever the number of keys', async () => {
     const { privateKey } = keyFor('ES256')
     const { keys } = openKeySet(issuer)
     for (const kid of [undefined, '', 7]) {
@@ -119,22 +119,22 @@ describe('a token', () => {
     }
   })
 
-  test.each(['RS512', 'PS256'] as const)('of an RS256 key that says %s is refused', async (alg) => {
+  test.each(['RS512', 'PS256'] as const)('of an RS256 key with alg %s is rejected', async (alg) => {
     const { token } = await registerAndSign(server, 'RS256', { alg })
     const { keys } = openKeySet(issuer)
     expect(await verifyResult(keys, token)).toBe('algorithm_mismatch')
   })
 
-  test.each(['none', 'HS256'])('that says %s is refused before anything else', async (alg) => {
+  test.each(['none', 'HS256'])('with alg %s is rejected', async (alg) => {
     const { kid } = await registerAndSign(server, 'RS256')
     const { keys } = openKeySet(issuer)
-    const refused = { code: 'algorithm_mismatch' }
-    await expect(keys({ alg, kid })).rejects.toMatchObject(refused)
+    const error = { code: 'algorithm_mismatch' }
+    await expect(keys({ alg, kid })).rejects.toMatchObject(error)
     const token = `${base64url({ alg, kid })}.${base64url(alice)}.${alg === 'none' ? '' : 'AAAA'}`
     await expect(jwtVerify(token, keys)).rejects.toThrow()
   })
 
-  test('with the signature of another key is refused by jose', async () => {
+  test('signed with another key is rejected', async () => {
     const { kid } = await registerAndSign(server)
     const forged = signToken(keyFor('ES256').privateKey, { alg: 'ES256', kid }, alice)
     const { keys } = openKeySet(issuer)
@@ -143,7 +143,7 @@ describe('a token', () => {
 })
 
 describe('the key set', () => {
-  test('tells that it is live, of each change, and that it is closed', async () => {
+  test('reports that it is live, each change, and that it is closed', async () => {
     const { keys, states, waitForState } = openKeySet(issuer)
     expect(keys.state()).toEqual({ status: 'empty', kids: [] })
     await keys.ready()
@@ -158,7 +158,7 @@ describe('the key set', () => {
     expect(error).toMatchObject({ code: 'key_set_unavailable' })
   })
 
-  test('is asked for with one request at first, however many tokens come', async () => {
+  test('is loaded with one request, however many tokens arrive', async () => {
     const { token } = await registerAndSign(server)
     const requests: string[] = []
     const counting: typeof fetch = (input, init) => {
@@ -171,10 +171,10 @@ describe('the key set', () => {
     expect(requests.filter((prefer) => prefer === 'wait=0')).toHaveLength(1)
   })
 
-  test('of a project that does not exist is unavailable, and says why', async () => {
+  test('of a project that does not exist is unavailable, with the reason', async () => {
     const { keys } = openKeySet(`${base}/v1/projects/nobody`)
-    const refused = { code: 'key_set_unavailable', message: expect.stringMatching(/404.*project/) }
-    await expect(keys.ready()).rejects.toMatchObject(refused)
-    expect(keys.state()).toMatchObject({ status: 'empty', error: refused })
+    const error = { code: 'key_set_unavailable', message: expect.stringMatching(/404.*project/) }
+    await expect(keys.ready()).rejects.toMatchObject(error)
+    expect(keys.state()).toMatchObject({ status: 'empty', error })
   })
 })

@@ -1,43 +1,43 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../support/app/app.ts'
-import { openKeySet, registerAndSign, setActive, verifyResult } from '../support/app/key-set.ts'
-import { startHttpServer } from '../support/network/http-server.ts'
-import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
+import { startHttpServer } from '../../support/network/http-server.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
 
 let server: TestApp
-let line: TcpProxy
+let proxy: TcpProxy
 let issuer: string
 beforeAll(async () => {
   server = await startApp()
-  line = await startTcpProxy(Number(new URL(await server.listen()).port))
-  issuer = `http://127.0.0.1:${line.port}/v1/projects/${server.project.id}`
+  proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
+  issuer = `http://127.0.0.1:${proxy.port}/v1/projects/${server.project.id}`
 })
-afterEach(() => line.restore())
+afterEach(() => proxy.restore())
 afterAll(async () => {
-  await line.close()
+  await proxy.close()
   await server.close()
 })
 
 const alice = { sub: 'alice' }
-/** The least that there is, in milliseconds, so that nobody waits for long. */
+/** The minimum, in milliseconds, to keep the tests short. */
 const maxStale = 3_000
 const timeout = 500
 
 test.each(['cut', 'block'] as const)(
-  'with the line %s it trusts for maxStale, refuses then, and trusts again when it is back',
+  'with the connection %s, keys are trusted for maxStale, then rejected, then trusted when it is back',
   async (fault) => {
     const { kid, token } = await registerAndSign(server)
     const revoked = await registerAndSign(server)
     const { keys, waitForState } = openKeySet(issuer, { maxStale, timeout })
     expect(await verifyResult(keys, token)).toEqual(alice)
-    line[fault]()
+    proxy[fault]()
     expect(await verifyResult(keys, token)).toEqual(alice)
     await setActive(server, revoked.kid, false)
     await waitForState(({ status }) => status === 'stale')
     expect(await verifyResult(keys, token)).toBe('key_set_stale')
     expect(await verifyResult(keys, revoked.token)).toBe('key_set_stale')
     expect(keys.state()).toMatchObject({ status: 'stale', error: { code: 'key_set_unavailable' } })
-    line.restore()
+    proxy.restore()
     await waitForState(({ status }) => status === 'live')
     expect(await verifyResult(keys, token)).toEqual(alice)
     expect(await verifyResult(keys, revoked.token)).toBe('kid_unknown')
@@ -45,31 +45,31 @@ test.each(['cut', 'block'] as const)(
   },
 )
 
-test('a short cut is not noticed by anybody', async () => {
+test('a short interruption rejects no token', async () => {
   const { token } = await registerAndSign(server)
   const { keys, states, waitForState } = openKeySet(issuer, { maxStale, timeout })
   expect(await verifyResult(keys, token)).toEqual(alice)
-  line.cut()
+  proxy.cut()
   await waitForState(({ status }) => status === 'interrupted')
   expect(await verifyResult(keys, token)).toEqual(alice)
-  line.restore()
+  proxy.restore()
   await waitForState(({ status }) => status === 'live')
   expect(states.map(({ status }) => status)).toEqual(['live', 'interrupted', 'live'])
 })
 
-test('a key that is deactivated while the line is cut is refused when it is back', async () => {
+test('a key deactivated during an interruption is rejected after it', async () => {
   const { kid, token } = await registerAndSign(server)
   const { keys, waitForState } = openKeySet(issuer, { timeout })
   expect(await verifyResult(keys, token)).toEqual(alice)
-  line.cut()
+  proxy.cut()
   await setActive(server, kid, false)
   expect(await verifyResult(keys, token)).toEqual(alice)
-  line.restore()
+  proxy.restore()
   await waitForState(({ kids }) => !kids.includes(kid))
   expect(await verifyResult(keys, token)).toBe('kid_unknown')
 })
 
-test('while it cannot be loaded at first it says so, and asks no more than once a second', async () => {
+test('if the first load fails, tokens fail with its error and the load is retried once a second', async () => {
   let requests = 0
   const broken = await startHttpServer((_, outgoing) => {
     requests += 1
@@ -87,14 +87,14 @@ test('while it cannot be loaded at first it says so, and asks no more than once 
 
 test.each([
   ['a web page', 200, '<h1>Sign in</h1>'],
-  ['another JSON', 200, '{"status":"ok"}'],
-  ['a list that is none', 200, '{"keys":{}}'],
+  ['other JSON', 200, '{"status":"ok"}'],
+  ['a malformed key set', 200, '{"keys":{}}'],
   ['a redirect', 302, ''],
-])('%s is no key set, and leaves what was known', async (_, status, body) => {
+])('%s is not a key set and does not replace the cached one', async (_, status, body) => {
   const { token } = await registerAndSign(server)
-  let astray = false
+  let replaced = false
   const between = await startHttpServer(async ({ url, headers }, outgoing) => {
-    if (astray) {
+    if (replaced) {
       outgoing.writeHead(status, { etag: '"x"', location: 'https://elsewhere.example/' }).end(body)
       return
     }
@@ -104,14 +104,14 @@ test.each([
   })
   const { keys, waitForState } = openKeySet(new URL(new URL(issuer).pathname, between.url).href)
   expect(await verifyResult(keys, token)).toEqual(alice)
-  astray = true
+  replaced = true
   await waitForState(({ error }) => error?.code === 'key_set_unavailable')
   expect(await verifyResult(keys, token)).toEqual(alice)
   expect(keys.state().error?.message).toMatch(/is not a key set|responds with a redirect/)
   await between.close()
 })
 
-test('a key set that nobody uses is not followed, and is loaded anew with its next use', async () => {
+test('an unused key set is not followed, and is loaded again with its next use', async () => {
   const { kid, token } = await registerAndSign(server)
   const { keys, waitForState } = openKeySet(issuer, { maxStale, timeout, idleAfter: 500 })
   expect(await verifyResult(keys, token)).toEqual(alice)

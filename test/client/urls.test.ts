@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('the address of the service', () => {
+describe('the service URL', () => {
   test.each([
     ['https://keys.example.com', 'https://keys.example.com/v1'],
     ['https://keys.example.com/', 'https://keys.example.com/v1'],
@@ -22,43 +22,43 @@ describe('the address of the service', () => {
     ['https://keys.example.com/base/v1/', 'https://keys.example.com/base/v1'],
     [' HTTPS://KEYS.example.com:443\r\n', 'https://keys.example.com/v1'],
     ['http://[::1]:8080/', 'http://[::1]:8080/v1'],
-  ])('%j is %s', (url, normalised) => {
-    expect(createClient({ url }).url).toBe(normalised)
+  ])('%j is normalized to %s', (url, normalized) => {
+    expect(createClient({ url }).url).toBe(normalized)
   })
 
-  test.each(['', '/', '/v1', '/v1/'])('with %j at the end the service is found', async (end) => {
+  test.each(['', '/', '/v1', '/v1/'])('works with %j at its end', async (end) => {
     const client = createClient({ url: base + end, apiKey: server.admin })
     expect((await client.projects.get('payments')).id).toBe(server.project.id)
   })
 
   test.each([
-    ['', 'nothing'],
+    ['', 'empty'],
     ['keys.example.com', 'no scheme'],
-    ['localhost:8080', 'a port and no scheme'],
-    ['ftp://keys.example.com', 'another scheme'],
+    ['localhost:8080', 'a port but no scheme'],
+    ['ftp://keys.example.com', 'not HTTP'],
     ['http://', 'no host'],
-    ['http://keys.example.com:99999', 'a port that is none'],
+    ['http://keys.example.com:99999', 'an invalid port'],
     ['https://keys.example.com/?project=a', 'a query'],
     ['https://keys.example.com/#projects', 'a fragment'],
-  ])('%j is refused: %s', (url) => {
+  ])('%j is rejected: %s', (url) => {
     expect(() => createClient({ url })).toThrow(expect.objectContaining({ code: 'invalid_url' }))
   })
 
   test.each(['https://alice:opensesame@keys.example.com', 'alice:opensesame@keys.example.com'])(
-    'a password in %s is refused and not repeated',
+    'a password in %s is rejected and not repeated',
     (url) => {
-      let said = ''
+      let message = ''
       try {
         createClient({ url })
       } catch (error) {
-        said = String(error)
+        message = String(error)
       }
-      expect(said).toMatch(/cannot be used/)
-      expect(said).not.toContain('opensesame')
+      expect(message).toMatch(/cannot be used/)
+      expect(message).not.toContain('opensesame')
     },
   )
 
-  test('an IPv6 address works', async () => {
+  test('may have an IPv6 host', async () => {
     const proxy = await startHttpServer(async ({ url, headers }, outgoing) => {
       const passed = { 'x-api-key': String(headers['x-api-key']) }
       const answer = await fetch(`${base}${url}`, { headers: passed })
@@ -71,22 +71,22 @@ describe('the address of the service', () => {
   })
 })
 
-describe('a name in a path', () => {
-  test.each(['', '.', '..'])('%j is refused before anything is sent', async (name) => {
+describe('a project, key or API key in a path', () => {
+  test.each(['', '.', '..'])('%j is rejected before anything is sent', async (name) => {
     const client = createClient({ url: base, apiKey: server.admin })
-    const refused = { code: 'invalid_path' }
-    await expect(client.projects.delete(name)).rejects.toMatchObject(refused)
-    await expect(client.keys.delete('payments', name)).rejects.toMatchObject(refused)
-    await expect(client.apiKeys.delete(name)).rejects.toMatchObject(refused)
+    const error = { code: 'invalid_path' }
+    await expect(client.projects.delete(name)).rejects.toMatchObject(error)
+    await expect(client.keys.delete('payments', name)).rejects.toMatchObject(error)
+    await expect(client.apiKeys.delete(name)).rejects.toMatchObject(error)
     expect((await client.projects.get('payments')).name).toBe('payments')
   })
 
   test.each(['../projects', 'a/../../api-keys', 'a?b', 'a#b', '%2e%2e', '\ud800', 'žlutý'])(
-    '%j stays one segment, and is not found',
+    '%j stays one path segment and is not found',
     async (name) => {
       const client = createClient({ url: base, apiKey: server.admin })
-      const refused = { code: 'project_not_found' }
-      await expect(client.projects.get(name)).rejects.toMatchObject(refused)
+      const error = { code: 'project_not_found' }
+      await expect(client.projects.get(name)).rejects.toMatchObject(error)
     },
   )
 })
@@ -114,7 +114,7 @@ describe('a redirect', () => {
     ['another host', (to: string) => `${to}*`, (to: string) => `${to}/v1`],
     ['another path', () => '/moved*', (_: string, from: string) => `${from}/moved/v1`],
     ['another page', (to: string) => `${to}/login`, (to: string) => `${to}/login`],
-  ])('to %s is not followed: the API key goes nowhere', async (_, to, advised) => {
+  ])('to %s is not followed, so the API key is not sent there', async (_, to, advised) => {
     seen = []
     location = to(target.url)
     const client = createClient({ url: redirecting.url, apiKey: server.admin })
