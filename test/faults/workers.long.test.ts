@@ -112,7 +112,7 @@ test('workers that cannot start: the others go on; where none is left the parent
   expect((await ask('/health/live')).status).toBe(200)
   for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL')
   expect(await server.ended).toBe(1)
-  expect(server.output()).toMatch(/as those before it did, right after its start: giving up\.\n$/)
+  expect(server.output()).toMatch(/right after its start, like those before it: giving up\.\n$/)
   renameSync(`${file}.away`, file)
   recordFault({
     fault: 'Workers that cannot start',

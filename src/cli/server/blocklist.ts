@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Config } from '../../config/server-settings.ts'
 
-/** The operator's file of compromised keys, if one is configured. */
+/** The operator's file of compromised keys, if configured. */
 export function readBlocklist({ blocklist }: Config): { blocklist?: Uint8Array } {
   if (blocklist === undefined) return {}
   try {

@@ -1,28 +1,28 @@
 import process from 'node:process'
 
 /**
- * Descriptors that are kept for files, threads and pipes, of which a process has some fifty: a
- * process that has none left cannot open its database or accept a connection.
+ * Descriptors reserved for files, threads and pipes (a process has some fifty): without a free one it
+ * can neither open its database nor accept a connection.
  */
-const reserve = 100
+const reserved = 100
 
 /**
- * Connections that the process may have at the same time; the ones beyond it are closed at once.
- * Undefined where the system sets no limit to open files.
+ * Concurrent connections that the process accepts; it closes further ones immediately. Undefined if
+ * the system does not limit open files.
  */
-export function mostConnections(): number | undefined {
+export function maxConnections(): number | undefined {
   const limit = openFilesLimit()
-  return limit && Math.max(Math.floor(limit / 4), limit - reserve)
+  return limit && Math.max(Math.floor(limit / 4), limit - reserved)
 }
 
-/** The soft limit of open files, which Node has raised to the hard one at its start. */
+/** The soft limit of open files; Node raises it to the hard limit at startup. */
 function openFilesLimit(): number | undefined {
   const report: unknown = process.report.getReport()
-  const limits = memberOf(report, 'userLimits')
-  const soft = memberOf(memberOf(limits, 'open_files'), 'soft')
+  const limits = property(report, 'userLimits')
+  const soft = property(property(limits, 'open_files'), 'soft')
   return typeof soft === 'number' ? soft : undefined
 }
 
-function memberOf(value: unknown, name: string): unknown {
+function property(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

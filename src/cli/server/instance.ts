@@ -7,18 +7,15 @@ import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
 import { openStore } from '../../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
-import { mostConnections } from './descriptors.ts'
+import { maxConnections } from './descriptors.ts'
 
-/** The registry of one process, and how to let go of it. */
+/** The registry of one process. */
 export interface Registry {
   context: Context
   close(): Promise<void>
 }
 
-/**
- * Opens the configured store and what examines keys; no thread examines before the first key. `open`
- * says whether a store that is not there is made.
- */
+/** Opens the configured store, with `open`, and the intake threads, which start with the first key. */
 export async function openRegistry(
   config: Config,
   open: typeof openStore = openStore,
@@ -41,10 +38,10 @@ export async function openRegistry(
   }
 }
 
-/** Loads what serves: not at once, since the parent of workers never does. */
+/** Loads the HTTP side lazily: the parent of workers never needs it. */
 export const loadApp = () => import('../../http/app.ts')
 
-/** The HTTP side of the registry, not yet listening; when it closes, the registry does. */
+/** The HTTP side of the registry, not yet listening. Closing it closes the registry. */
 export async function createApp(registry: Registry, config: Config): Promise<HttpApp> {
   const { buildApp } = await loadApp()
   const app = await buildApp(registry.context, {
@@ -60,15 +57,15 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
     logLevel: config.logLevel,
     logPretty: process.stdout.isTTY === true,
   })
-  const most = mostConnections()
-  if (most !== undefined) app.server.maxConnections = most
+  const connections = maxConnections()
+  if (connections !== undefined) app.server.maxConnections = connections
   app.addHook('onClose', () => registry.close())
   return app
 }
 
 /**
- * Serves the metrics where a port is set for them, as long as the process lives. Rejects with one
- * line for a person where it cannot listen.
+ * Serves the metrics on their port, if one is configured, until the process ends. Rejects with a
+ * one-line message if it cannot listen.
  */
 export async function listenForMetrics(
   { metricsHost: host, metricsPort: port }: Config,
@@ -77,14 +74,14 @@ export async function listenForMetrics(
   if (port === undefined) return
   try {
     const server = await serveMetrics({ host, port }, metrics)
-    // What it answers is worth nothing to a process that ends.
+    // It must not keep a process alive that has nothing else to do.
     server.unref()
   } catch (error) {
     throw listenError(error, { host, port, prefix: 'PUBRING_METRICS' })
   }
 }
 
-/** Listens where the configuration says. Rejects with one line for a person where it cannot. */
+/** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
   try {
     await app.listen({ host, port })
@@ -93,33 +90,33 @@ export async function listen(app: HttpApp, { host, port }: Config): Promise<void
   }
 }
 
-/** The processors are shared by all workers, each of which examines keys in threads of its own. */
+/** All workers share the processors; each examines keys in its own threads. */
 function intakeBounds({ intakeThreads, intakeQueue, maxPemLength, workers }: Config) {
   const share = Math.max(1, Math.floor((availableParallelism() - 1) / workers))
   return { maxQueue: intakeQueue, maxLength: maxPemLength, threads: intakeThreads ?? share }
 }
 
-interface Listening {
+interface ListenAddress {
   host: string
   port: number
-  /** Of the settings that say where. */
+  /** Of the settings that hold it. */
   prefix: string
 }
 
-function listenError(error: unknown, { host, port, prefix }: Listening): unknown {
+function listenError(error: unknown, { host, port, prefix }: ListenAddress): unknown {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EADDRINUSE') {
     return new Error(
-      `Port ${port} of ${host} is taken: end what listens there, or set ${prefix}_PORT.`,
+      `Port ${port} on ${host} is in use: stop the process that listens there, or set ${prefix}_PORT.`,
     )
   }
   if (code === 'EACCES') {
     return new Error(
-      `This user may not listen on port ${port}: set ${prefix}_PORT to 1024 or more.`,
+      `This user cannot listen on port ${port}: set ${prefix}_PORT to 1024 or higher.`,
     )
   }
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new Error(`${prefix}_HOST ${host} is no address of this machine.`)
+    return new Error(`${prefix}_HOST ${host} is not an address of this machine.`)
   }
   return error
 }

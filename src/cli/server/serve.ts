@@ -13,75 +13,73 @@ import {
   openRegistry,
   type Registry,
 } from './instance.ts'
-import { shutDown, whenTold } from './shutdown.ts'
-import { announce, announceLoss } from './welcome.ts'
-import { tellMetrics } from './worker-metrics.ts'
-import { superviseWorkers } from './workers.ts'
+import { onShutdownSignal, shutDown } from './shutdown.ts'
+import { announceReady, announceSecret } from './welcome.ts'
+import { sendMetricsToParent } from './worker-metrics.ts'
+import { runWorkers } from './workers.ts'
 
 /**
- * Runs the server until a signal ends it. Rejects with one line for a person where it cannot
- * start: nothing is served from a store that is not the configured one.
+ * Runs the server until a signal ends it. Rejects with a one-line message if it cannot start: it
+ * never serves another store than the configured one.
  */
 export async function serve(config: Config): Promise<void> {
   if (config.workers === 1) return serveAlone(config)
-  if (cluster.isPrimary) return superviseWorkers(config)
+  if (cluster.isPrimary) return runWorkers(config)
   return serveAsWorker(config)
 }
 
 async function serveAlone(config: Config): Promise<void> {
   let newSecret: string | undefined
   try {
-    const app = await starting(config, openStore, async (registry) => {
-      newSecret = (await prepareRegistry(registry.context, config.adminApiKey)).newSecret
+    const app = await start(config, openStore, async ({ context }) => {
+      newSecret = (await prepareRegistry(context, config.adminApiKey)).newSecret
     })
-    whenTold(endOf(app, config), () => process.exit(1))
+    onShutdownSignal(shutDownOf(app, config), () => process.exit(1))
   } catch (error) {
-    announceLoss(newSecret)
+    announceSecret(newSecret)
     throw error
   }
-  announce(config.publicUrl, newSecret)
+  announceReady(config.publicUrl, newSecret)
 }
 
-/** One of several: the parent has prepared the registry and says when to end. */
+/** One of several: the parent has prepared the registry. */
 async function serveAsWorker(config: Config): Promise<void> {
-  const app = await starting(config, openExistingStore, async () => {})
-  // Told twice is told once: by the parent, and as a member of its process group.
-  whenTold(endOf(app, config), () => {})
+  const app = await start(config, openExistingStore, async () => {})
+  // The signal can arrive twice (parent and process group); handle it once.
+  onShutdownSignal(shutDownOf(app, config), () => {})
 }
 
-/**
- * Opens the registry, prepares it and listens. Lets go of all of it where a step fails, since a
- * thread or a connection that is left would keep the process that serves nothing alive.
- */
-async function starting(
+/** Opens the registry, prepares it and listens. Closes everything if a step fails. */
+async function start(
   config: Config,
   open: typeof openStore,
   prepare: (registry: Registry) => Promise<void>,
 ): Promise<HttpApp> {
   const opening = openRegistry(config, open)
-  // Beside the thread that writes, which starts meanwhile.
+  // The store opens on a thread of its own meanwhile.
   const [registry] = await Promise.all([opening, loadApp()])
   let app: HttpApp | undefined
   try {
     await prepare(registry)
     app = await createApp(registry, config)
     await publishMetrics(app, config)
-    // While nobody waits for an answer.
+    // Before the first request, which would wait for it.
     await collectStartupGarbage()
     await listen(app, config)
     return app
   } catch (error) {
+    // A thread or connection left open would keep the process alive.
     await (app ?? registry).close()
     throw error
   }
 }
 
-/** On a port of its own; those of a worker go to its parent, which adds them up. */
-async function publishMetrics(app: HttpApp, config: Config): Promise<void> {
-  if (cluster.isWorker) tellMetrics(() => app.metrics.getMetricsAsJSON())
-  else await listenForMetrics(config, () => app.metrics.metrics())
+/** On a port of their own; a worker sends them to its parent, which adds them up. */
+async function publishMetrics({ metrics }: HttpApp, config: Config): Promise<void> {
+  if (cluster.isWorker) sendMetricsToParent(() => metrics.getMetricsAsJSON())
+  else await listenForMetrics(config, () => metrics.metrics())
 }
 
-function endOf(app: HttpApp, { shutdownGrace }: Config) {
-  return (by: string) => void shutDown(app, shutdownGrace, by)
+function shutDownOf(app: HttpApp, { shutdownGrace }: Config) {
+  return (source: string) => void shutDown(app, shutdownGrace, source)
 }

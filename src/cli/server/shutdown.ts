@@ -3,53 +3,54 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { HttpApp } from '../../http/app.ts'
 
 /**
- * Milliseconds between "not ready" and the end of listening: answers say `Connection: close` and a
+ * Milliseconds between "not ready" and the end of listening: responses say `Connection: close`, and a
  * balancer that watches readiness sends its next requests elsewhere.
  */
-const farewell = 500
+const drainDelayMs = 500
 
-/** What a parent sends to its workers. */
-export const endMessage = 'end'
+/** The message with which the parent shuts its workers down. */
+export const shutdownMessage = 'shutdown'
 
-/** Calls `end` at the first SIGTERM, SIGINT or word of the parent, and `insist` at each later one. */
-export function whenTold(end: (by: string) => void, insist: () => void): void {
-  let told = false
-  const hear = (by: string) => {
-    if (told) return insist()
-    told = true
-    end(by)
+/** Calls `first` at the first SIGTERM, SIGINT or parent's message, and `repeat` at each later one. */
+export function onShutdownSignal(first: (source: string) => void, repeat: () => void): void {
+  let isShuttingDown = false
+  const handle = (source: string) => {
+    if (isShuttingDown) return repeat()
+    isShuttingDown = true
+    first(source)
   }
-  process.on('SIGTERM', hear)
-  process.on('SIGINT', hear)
+  process.on('SIGTERM', handle)
+  process.on('SIGINT', handle)
   process.on('message', (message) => {
-    if (message === endMessage) hear('the parent')
+    if (message === shutdownMessage) handle('the parent')
   })
 }
 
 /**
- * Ends the process: not ready, then no new connections, every accepted request answered, exit 0
- * within the grace (seconds). What is under way at its end is cut off.
+ * Ends the process: reports not ready, stops listening, responds to every accepted request and exits
+ * with 0. Connections still busy at the end of the grace period (seconds) are closed.
  */
-export async function shutDown(app: HttpApp, grace: number, by: string): Promise<void> {
+export async function shutDown(app: HttpApp, graceSeconds: number, by: string): Promise<void> {
+  const graceMs = graceSeconds * 1_000
   app.log.info({ by }, 'shutting down')
-  setTimeout(() => cutOff(app), grace * 1_000 - farewell).unref()
-  setTimeout(() => stop(app, 'stopped before all was closed'), grace * 1_000 - farewell / 2).unref()
+  setTimeout(() => closeAllConnections(app), graceMs - drainDelayMs).unref()
+  setTimeout(
+    () => exit(app, 'stopped before the shutdown was complete'),
+    graceMs - drainDelayMs / 2,
+  ).unref()
   app.readiness.shuttingDown = true
-  await delay(Math.min(farewell, grace * 100))
+  await delay(Math.min(drainDelayMs, graceMs / 10))
   await app.close()
-  stop(app, 'stopped')
+  exit(app, 'stopped')
 }
 
-function cutOff(app: HttpApp): void {
-  app.log.warn('requests were still under way at the end of the grace; closing their connections')
+function closeAllConnections(app: HttpApp): void {
+  app.log.warn('closing connections with unfinished requests: the grace period ends')
   app.server.closeAllConnections()
 }
 
-/**
- * By `exit`, which leaves files as they are: a database that was damaged meanwhile keeps the log
- * that it can be mended with.
- */
-function stop(app: HttpApp, how: string): void {
-  app.log.info(how)
+/** Exits without running finalizers: a damaged SQLite database keeps the log that can repair it. */
+function exit(app: HttpApp, message: string): void {
+  app.log.info(message)
   process.exit(0)
 }

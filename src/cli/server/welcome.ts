@@ -1,18 +1,17 @@
 import process from 'node:process'
 import { firstProject } from '../../core/first-start.ts'
 
-/** Says that the server is ready: with all that a newcomer needs where an API key was made. */
-export function announce(publicUrl: string, newSecret: string | undefined): void {
+/** Reports that the server is ready, with the first steps if an admin API key was created. */
+export function announceReady(publicUrl: string, newSecret: string | undefined): void {
   if (newSecret !== undefined) process.stdout.write(welcome(publicUrl, newSecret))
   else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${publicUrl}\n`)
 }
 
-/** A secret that was made exists from then on, so it is shown even where the start came to nothing. */
-export function announceLoss(newSecret: string | undefined): void {
+/** Shows the new secret after a failed start: the API key exists, and nothing else shows it. */
+export function announceSecret(newSecret: string | undefined): void {
   if (newSecret !== undefined) process.stdout.write(adminApiKey(newSecret))
 }
 
-/** The lines that show a new admin API key. */
 function adminApiKey(secret: string): string {
   return `Your admin API key, shown this once (keep it safe):
 
@@ -30,7 +29,7 @@ function welcome(publicUrl: string, secret: string): string {
 Pubring is ready at ${publicUrl}
 
 ${adminApiKey(secret)}
-Make a key pair; private.pem stays with whoever signs:
+Generate a key pair; private.pem stays with the signer:
 
   openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem
   openssl pkey -in private.pem -pubout -out key.pem
@@ -43,6 +42,6 @@ List the project's keys:
 
   curl -sS ${keys} -H "X-Api-Key: $PUBRING_API_KEY"
 
-The API is described at ${publicUrl}/docs
+API documentation: ${publicUrl}/docs
 `
 }

@@ -1,52 +1,52 @@
 import cluster, { type Worker } from 'node:cluster'
 import process from 'node:process'
-import { createCrewMetrics, type ProcessMetrics } from '../../http/metrics/worker-metrics.ts'
+import { createWorkerMetrics, type ProcessMetrics } from '../../http/metrics/worker-metrics.ts'
 
-/** Asks a worker for its metrics. */
-const question = 'metrics'
+/** The request for a worker's metrics, and the member of the reply that holds them. */
+const request = 'metrics'
 
-/** Milliseconds that a worker may take to answer; then its last answer stands. */
-const patience = 2_000
+/** How long a worker may take to reply; after that its last reply is used. */
+const replyTimeoutMs = 2_000
 
-/** In a worker: answers the parent. */
-export function tellMetrics(metrics: () => Promise<ProcessMetrics>): void {
+/** In a worker: replies to the parent's requests. */
+export function sendMetricsToParent(metrics: () => Promise<ProcessMetrics>): void {
   process.on('message', (message) => {
-    if (message === question) void metrics().then((all) => process.send?.({ [question]: all }))
+    if (message === request) void metrics().then((all) => process.send?.({ [request]: all }))
   })
 }
 
-/** In the parent: asks all workers, and answers with the text for Prometheus. */
-export function gatherMetrics(workers: () => Worker[]): () => Promise<string> {
-  const crew = createCrewMetrics(() => workers().length)
-  cluster.on('exit', (worker) => crew.retire(worker.id))
+/** In the parent: collects the metrics of all workers, as text for Prometheus. */
+export function collectMetrics(liveWorkers: () => Worker[]): () => Promise<string> {
+  const total = createWorkerMetrics(() => liveWorkers().length)
+  cluster.on('exit', (worker) => total.retire(worker.id))
   cluster.on('message', (worker, message: unknown) => {
-    if (isAnswer(message)) crew.note(worker.id, message[question])
+    if (isReply(message)) total.record(worker.id, message[request])
   })
   return async () => {
-    const connected = workers().filter((worker) => worker.isConnected())
-    await Promise.all(connected.map(ask))
-    return crew.text()
+    const connected = liveWorkers().filter((worker) => worker.isConnected())
+    await Promise.all(connected.map(requestMetrics))
+    return total.text()
   }
 }
 
-/** Resolves with the answer, and without it when the worker ends or patience does. */
-function ask(worker: Worker): Promise<void> {
+/** Resolves after the worker's reply, its exit or the timeout. */
+function requestMetrics(worker: Worker): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer)
-      worker.off('message', hear)
+      worker.off('message', onMessage)
       worker.off('exit', done)
       resolve()
     }
-    const hear = (message: unknown) => {
-      if (isAnswer(message)) done()
+    const onMessage = (message: unknown) => {
+      if (isReply(message)) done()
     }
-    const timer = setTimeout(done, patience)
-    worker.on('message', hear).once('exit', done)
-    worker.send(question)
+    const timer = setTimeout(done, replyTimeoutMs)
+    worker.on('message', onMessage).once('exit', done)
+    worker.send(request)
   })
 }
 
-function isAnswer(message: unknown): message is { [question]: ProcessMetrics } {
-  return typeof message === 'object' && message !== null && question in message
+function isReply(message: unknown): message is { [request]: ProcessMetrics } {
+  return typeof message === 'object' && message !== null && request in message
 }

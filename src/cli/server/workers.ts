@@ -6,39 +6,38 @@ import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { writeError } from '../terminal/output.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'
-import { endMessage, whenTold } from './shutdown.ts'
-import { announce, announceLoss } from './welcome.ts'
-import { gatherMetrics } from './worker-metrics.ts'
+import { onShutdownSignal, shutdownMessage } from './shutdown.ts'
+import { announceReady, announceSecret } from './welcome.ts'
+import { collectMetrics } from './worker-metrics.ts'
 
-/** Milliseconds that a worker must have listened: one that ends earlier has failed to start. */
-const trial = 1_000
+/** A worker that exits sooner after it began to listen has failed to start. */
+const minUptimeMs = 1_000
 
 /** Workers in a row that may fail to start before the parent gives up. */
 const maxFailures = 5
 
-/** Milliseconds between the failure of a worker and the next attempt, at most. */
-const longestPause = 5_000
+/** Upper bound of the delay before a failed worker is replaced. */
+const maxRestartDelayMs = 5_000
 
-/** Milliseconds that workers get beyond the grace of their shutdown before they are killed. */
-const overtime = 1_000
+/** How long workers may outlast the grace period of their shutdown before they are killed. */
+const killDelayMs = 1_000
 
 /**
- * Runs the configured number of processes on the one port. This one serves nothing: it
- * replaces those that die, and ends when all have ended. The first start of a registry happens here,
- * once.
+ * Runs the configured number of worker processes on one port. This process serves nothing: it
+ * prepares the registry once, replaces workers that exit, and ends after all of them.
  */
-export async function superviseWorkers(config: Config): Promise<void> {
+export async function runWorkers(config: Config): Promise<void> {
   const newSecret = await prepareOnce(config)
   try {
-    await listenForMetrics(config, gatherMetrics(crew))
+    await listenForMetrics(config, collectMetrics(liveWorkers))
   } catch (error) {
-    announceLoss(newSecret)
+    announceSecret(newSecret)
     throw error
   }
   await collectStartupGarbage()
-  superviseCrew(config, {
-    ready: () => announce(config.publicUrl, newSecret),
-    failed: () => announceLoss(newSecret),
+  superviseWorkers(config, {
+    onReady: () => announceReady(config.publicUrl, newSecret),
+    onStartFailure: () => announceSecret(newSecret),
   })
 }
 
@@ -51,82 +50,86 @@ async function prepareOnce(config: Config): Promise<string | undefined> {
   }
 }
 
-interface Outcomes {
+interface StartHandlers {
   /** The first worker listens. */
-  ready(): void
-  /** The first worker could not start, and has said why. */
-  failed(): void
+  onReady(): void
+  /** The first worker could not start, and has reported why. */
+  onStartFailure(): void
 }
 
-function superviseCrew({ workers: size, shutdownGrace }: Config, outcomes: Outcomes): void {
+/** Long because the supervisor is one state machine: its handlers share five variables. */
+function superviseWorkers(
+  { workers: size, shutdownGrace }: Config,
+  { onReady, onStartFailure }: StartHandlers,
+): void {
   /** Monotonic milliseconds. */
   const listeningSince = new Map<Worker, number>()
   let failures = 0
-  let ready = false
+  let isReady = false
   let exitCode: number | undefined
 
-  function listens(worker: Worker): void {
+  function handleListening(worker: Worker): void {
     listeningSince.set(worker, performance.now())
-    if (ready) return
-    // One goes ahead: what keeps it from starting would keep all, and is said once.
-    ready = true
-    for (let more = 1; more < size; more += 1) cluster.fork()
-    outcomes.ready()
+    if (isReady) return
+    // Start one worker first, so a startup error is reported once.
+    isReady = true
+    for (let count = 1; count < size; count += 1) cluster.fork()
+    onReady()
   }
-  function ended(worker: Worker, code: number, signal: string): void {
+  function handleExit(worker: Worker, code: number, signal: string): void {
     const since = listeningSince.get(worker)
     listeningSince.delete(worker)
     if (exitCode !== undefined) {
-      leave(exitCode)
+      exitAfterLastWorker(exitCode)
       return
     }
-    if (!ready) {
-      outcomes.failed()
+    if (!isReady) {
+      onStartFailure()
       process.exit(code || 1)
     }
-    // Killed from outside, it did not fail by itself.
-    const held = since !== undefined && (signal === 'SIGKILL' || performance.now() - since >= trial)
-    failures = held ? 0 : failures + 1
+    // A worker killed from outside did not fail by itself.
+    const wasStable =
+      since !== undefined && (signal === 'SIGKILL' || performance.now() - since >= minUptimeMs)
+    failures = wasStable ? 0 : failures + 1
     void replace(`worker ${worker.process.pid} ended (${signal ?? `exit code ${code}`})`)
   }
-  async function replace(what: string): Promise<void> {
-    // As long as one serves, be it from memory, there is something to lose by giving up.
+  async function replace(event: string): Promise<void> {
+    // A worker that still listens serves at least from memory: keep trying for its sake.
     if (failures >= maxFailures && listeningSince.size === 0) {
-      writeError(`pubring: ${what}, as those before it did, right after its start: giving up.\n`)
-      return end(1)
+      writeError(`pubring: ${event} right after its start, like those before it: giving up.\n`)
+      return shutDownWorkers(1)
     }
-    writeError(`pubring: ${what}; starting another.\n`)
-    if (failures > 0) await delay(Math.min(longestPause, 100 * 2 ** failures))
+    writeError(`pubring: ${event}; starting another.\n`)
+    if (failures > 0) await delay(Math.min(maxRestartDelayMs, 100 * 2 ** failures))
     if (exitCode === undefined) cluster.fork()
   }
-  /** Lets all of them answer what they accepted, then ends this process with the code. */
-  function end(code: number): void {
+  /** Workers respond to what they accepted; then this process exits with the code. */
+  function shutDownWorkers(code: number): void {
     exitCode ??= code
-    for (const worker of crew()) if (worker.isConnected()) worker.send(endMessage)
-    setTimeout(kill, shutdownGrace * 1_000 + overtime).unref()
-    leave(exitCode)
+    for (const worker of liveWorkers()) if (worker.isConnected()) worker.send(shutdownMessage)
+    setTimeout(killWorkers, shutdownGrace * 1_000 + killDelayMs).unref()
+    exitAfterLastWorker(exitCode)
   }
 
-  // All accept from one socket. Were connections handed over by this process, one that is on its way
-  // to a worker that dies would stay open here, and its client would wait for ever.
+  // All workers accept from one socket. If this process handed connections over, one on its way to a
+  // worker that dies would stay open here, and its client would wait forever.
   cluster.schedulingPolicy = cluster.SCHED_NONE
-  cluster.on('listening', listens)
-  cluster.on('exit', ended)
-  whenTold(() => end(0), kill)
+  cluster.on('listening', handleListening)
+  cluster.on('exit', handleExit)
+  onShutdownSignal(() => shutDownWorkers(0), killWorkers)
   cluster.fork()
 }
 
-/** Ends this process once the last worker is gone. */
-function leave(code: number): void {
-  if (crew().length === 0) process.exit(code)
+function exitAfterLastWorker(code: number): void {
+  if (liveWorkers().length === 0) process.exit(code)
 }
 
-function kill(): void {
-  for (const worker of crew()) worker.process.kill('SIGKILL')
+function killWorkers(): void {
+  for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
   process.exit(1)
 }
 
-function crew(): Worker[] {
+function liveWorkers(): Worker[] {
   const all = Object.values(cluster.workers ?? {})
   return all.flatMap((worker) => (worker === undefined || worker.isDead() ? [] : [worker]))
 }

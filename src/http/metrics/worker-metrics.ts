@@ -1,20 +1,20 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 
-/** All that one process has counted, as it goes from a worker to its parent. */
+/** The metrics of one process, as a worker sends them to its parent. */
 export type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-interface CrewMetrics {
-  /** What a worker says now. */
-  note(worker: number, metrics: ProcessMetrics): void
-  /** The worker has ended: what it last said that it had counted stays, so that no sum falls. */
+interface WorkerMetrics {
+  /** Replaces the worker's latest metrics. */
+  record(worker: number, metrics: ProcessMetrics): void
+  /** Keeps the counters of an exited worker, so that totals never decrease. */
   retire(worker: number): void
-  /** All workers as one. */
+  /** The sums over all workers, for Prometheus. */
   text(): Promise<string>
 }
 
-/** Adds up what the workers count. `size`: how many there are at the moment. */
-export function createCrewMetrics(size: () => number): CrewMetrics {
-  const living = new Map<number, ProcessMetrics>()
+/** Adds up the metrics of all workers; `countWorkers` counts those that run. */
+export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
+  const latest = new Map<number, ProcessMetrics>()
   let retired: Promise<ProcessMetrics> = Promise.resolve([])
   const own = new Registry()
   const ended = new Counter({
@@ -27,19 +27,19 @@ export function createCrewMetrics(size: () => number): CrewMetrics {
     help: 'Workers that run.',
     registers: [own],
     collect() {
-      this.set(size())
+      this.set(countWorkers())
     },
   })
   return {
-    note: (worker, metrics) => void living.set(worker, metrics),
+    record: (worker, metrics) => void latest.set(worker, metrics),
     retire(worker) {
       ended.inc()
-      const last = living.get(worker)?.filter(isCount) ?? []
-      living.delete(worker)
-      retired = retired.then((before) => sum([before, last]).getMetricsAsJSON())
+      const last = latest.get(worker)?.filter(isCumulative) ?? []
+      latest.delete(worker)
+      retired = retired.then((earlier) => sum([earlier, last]).getMetricsAsJSON())
     },
     async text() {
-      const all = [...living.values(), await retired]
+      const all = [...latest.values(), await retired]
       return `${await sum(all).metrics()}\n${await own.metrics()}`
     },
   }
@@ -49,7 +49,6 @@ function sum(all: ProcessMetrics[]): Registry {
   return AggregatorRegistry.aggregate(all)
 }
 
-/** What only ever grows. */
-function isCount({ type }: ProcessMetrics[number]): boolean {
+function isCumulative({ type }: ProcessMetrics[number]): boolean {
   return ['counter', 'histogram'].includes(String(type))
 }
