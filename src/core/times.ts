@@ -18,19 +18,6 @@ export function latest(a: string, b: string): string {
   return a > b ? a : b
 }
 
-/** Reads a caller's moment, which must lie in the future; throws `invalid_request`. */
-export function parseExpireTime(text: string, clock: Clock): string {
-  const time = parseTime(text)
-  requireFuture(time, now(clock))
-  return time
-}
-
-/** Throws `invalid_request` unless the `expireTime` lies in the future. */
-export function requireFuture(expireTime: string, time: string): void {
-  if (expireTime > time) return
-  throw invalidField('/expireTime', 'time_past', 'expireTime must lie in the future.')
-}
-
 /** Milliseconds of an RFC 3339 time with its zone; undefined where the text is none. */
 export function parseTimeMs(text: string): number | undefined {
   const ms = rfc3339.test(text) ? Date.parse(text.toUpperCase().replace(' ', 'T')) : Number.NaN

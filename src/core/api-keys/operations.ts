@@ -2,6 +2,7 @@ import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../co
 import { PubringError } from '../../errors.ts'
 import { findProject, isApiKeyActive, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
+import { parseExpireTime } from '../expiry.ts'
 import { newId, parseId } from '../ids.ts'
 import { incidentOf } from '../keys/incidents.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
@@ -9,7 +10,7 @@ import { parseLabel } from '../keys/labels.ts'
 import { type EventChanges, eventChanges } from '../ledger/chain.ts'
 import type { ApiKeyPatch, Origin } from '../ledger/changes.ts'
 import type { ApiKeyRecord } from '../records.ts'
-import { now, parseExpireTime, parseTime } from '../times.ts'
+import { now, parseTime } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
@@ -45,7 +46,7 @@ export async function createApiKey(
     ...(projectId === undefined ? {} : { projectId }),
     ...(body.expireTime === undefined
       ? {}
-      : { expireTime: parseExpireTime(body.expireTime, context.clock) }),
+      : { expireTime: parseExpireTime(body.expireTime, origin.time) }),
   })
 }
 

@@ -1,163 +1,136 @@
 import { type FieldError, PubringError } from '../../errors.ts'
-import type { ImportResult, KeyLimits, KeyToImport } from '../ledger/changes.ts'
+import type { ImportResult, KeyToImport } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import {
-  refuseBlocked,
-  refuseLargeJwks,
-  refuseOneTooMany,
-  refuseReusedModulus,
-  refuseSharedPrime,
+  type Admission,
+  type AdmissionKey,
+  type AdmissionRules,
+  createAdmission,
+  requireNotBlocked,
 } from './admission.ts'
-import { jwksLength } from './jwks.ts'
 
-/** What `admitImport` is to know besides the keys. */
-interface ImportKnowledge {
-  limits: KeyLimits
-  now: string
-  /** Thumbprints and material hashes whose private halves were once submitted. */
-  blocked: ReadonlySet<string>
-  /** Thumbprints of all keys that ever had a kid, in any project, by the kid. */
+interface ImportRules extends AdmissionRules {
+  /** By kid: thumbprints of all keys that ever had it, in any project. */
   holders: ReadonlyMap<string, ReadonlySet<string>>
-  /** Kids of the RSA keys that share no prime with those of the import. */
-  compared: ReadonlySet<string>
 }
 
-/** What an error says, as faults of one item of an import. */
-export function itemErrors(index: number, error: PubringError): FieldError[] {
-  const at = `/keys/${index}`
-  const { errors } = error.extras
-  if (errors === undefined) return [{ pointer: at, code: error.code, detail: error.message }]
-  return errors.map((fault) => ({ ...fault, pointer: `${at}${fault.pointer ?? ''}` }))
+/** What the admitted items of an import add up to. */
+interface ImportState {
+  admission: Admission
+  /** Index of the first item with a thumbprint, whether or not it was admitted. */
+  firstIndexes: Map<string, number>
+  /** By kid: thumbprints of the keys in the project. */
+  thumbprints: Map<string, string>
+  created: KeyRecord[]
+}
+
+export function faultsOf({ code, message, extras }: PubringError): FieldError[] {
+  return extras.errors ?? [{ pointer: '', code, detail: message }]
+}
+
+/** Faults of one item, with pointers into the import. */
+export function itemFaults(index: number, faults: readonly FieldError[]): FieldError[] {
+  return faults.map((fault) => ({ ...fault, pointer: `/keys/${index}${fault.pointer ?? ''}` }))
 }
 
 /**
- * Which keys of an import a project takes, asked as `admitKey` is: inside the change's transaction,
- * under the project's lock. Each is judged as if those before it were there already. Linear in the
- * number of keys. `created` are the records to store, if nothing is refused.
+ * Admits the keys of an import as `admitKey` does, each as if those before it were registered. The
+ * records in `created` are to be stored if no item is rejected.
  */
 export function admitImport(
-  existing: readonly KeyRecord[],
+  existing: readonly AdmissionKey[],
   items: readonly KeyToImport[],
-  knowledge: ImportKnowledge,
+  rules: ImportRules,
 ): ImportResult & { created: KeyRecord[] } {
-  const { limits, now, compared } = knowledge
-  const filling = fillingOf(existing, now)
-  const bytesBefore = filling.length.now()
-  const uncompared = existing.filter(({ id }) => !compared.has(id))
+  const state: ImportState = {
+    admission: createAdmission(existing, rules),
+    firstIndexes: new Map(),
+    thumbprints: new Map(existing.map(({ id, thumbprint }) => [id, thumbprint])),
+    created: [],
+  }
+  const before = state.admission.size()
   const admitted: ImportResult['items'] = []
   const rejected: FieldError[] = []
   for (const item of items) {
     try {
-      admitted.push(admitOne(filling, item, knowledge, uncompared))
+      admitted.push(admitItem(state, item, rules))
     } catch (error) {
       if (!(error instanceof PubringError)) throw error
-      rejected.push(...itemErrors(item.index, error))
+      rejected.push(...itemFaults(item.index, faultsOf(error)))
     }
   }
+  const after = state.admission.size()
+  const { maxKeys, maxJwksBytes } = rules.limits
   const room = {
-    keys: { before: existing.length, after: filling.count(), limit: limits.maxKeys },
-    jwksBytes: { before: bytesBefore, after: filling.length.now(), limit: limits.maxJwksBytes },
+    keys: { before: before.keys, after: after.keys, limit: maxKeys },
+    jwksBytes: { before: before.jwksBytes, after: after.jwksBytes, limit: maxJwksBytes },
   }
-  return { items: admitted, rejected, room, created: filling.created }
+  return { items: admitted, rejected, room, created: state.created }
 }
 
-/** The project as it fills. */
-type Filling = ReturnType<typeof fillingOf>
-
-function fillingOf(existing: readonly KeyRecord[], now: string) {
-  const places = new Map<string, number>()
-  const byThumbprint = new Map(existing.map((key) => [key.thumbprint, key]))
-  const byMaterial = new Map(existing.map((key) => [key.materialSha256, key]))
-  const kids = new Map(existing.map((key) => [key.id, key.thumbprint]))
-  const length = jwksLength(existing, now)
-  const created: KeyRecord[] = []
-  return {
-    places,
-    byThumbprint,
-    byMaterial,
-    kids,
-    length,
-    created,
-    count: () => existing.length + created.length,
-    add(key: KeyRecord): void {
-      byThumbprint.set(key.thumbprint, key)
-      byMaterial.set(key.materialSha256, key)
-      kids.set(key.id, key.thumbprint)
-      length.add(key)
-      created.push(key)
-    },
-  }
-}
-
-function admitOne(
-  filling: Filling,
+function admitItem(
+  state: ImportState,
   item: KeyToImport,
-  { blocked, holders, limits }: ImportKnowledge,
-  uncompared: readonly KeyRecord[],
+  { blocked, holders }: ImportRules,
 ): ImportResult['items'][number] {
   const { index, key } = item
-  if (blocked.has(key.thumbprint) || blocked.has(key.materialSha256)) refuseBlocked()
-  requireFirst(filling.places, index, key)
-  const registered = filling.byThumbprint.get(key.thumbprint)
-  if (registered !== undefined) return { outcome: 'present', kid: agreed(registered, item) }
-  requireUnused(filling, item, holders)
-  const twin = filling.byMaterial.get(key.materialSha256)
-  refuseReusedModulus(twin === undefined ? [] : [twin], key)
-  refuseSharedPrime(uncompared, key)
-  refuseOneTooMany(filling.count(), limits)
-  refuseLargeJwks(filling.length.with(key), limits)
-  filling.add(key)
+  requireNotBlocked(key, blocked)
+  requireFirst(state.firstIndexes, index, key)
+  const twin = state.admission.findTwin(key)
+  if (twin !== undefined) {
+    requireSameAsTwin(twin, item)
+    return { outcome: 'present', kid: twin.id }
+  }
+  requireFreeKid(state.thumbprints, item, holders)
+  state.admission.add(key)
+  state.thumbprints.set(key.id, key.thumbprint)
+  state.created.push(key)
   return { outcome: 'created', kid: key.id }
 }
 
-/** A kid that a caller chose is that of this key, or of none. */
-function requireUnused(
-  { kids }: Filling,
-  { key, kidProvided }: KeyToImport,
-  holders: ImportKnowledge['holders'],
-): void {
-  const owners = [...(holders.get(key.id) ?? []), kids.get(key.id) ?? key.thumbprint]
-  if (kidProvided && owners.some((thumbprint) => thumbprint !== key.thumbprint)) throw kidTaken()
-}
-
-/** Of two items with one key the second is refused, whatever became of the first. */
-function requireFirst(places: Map<string, number>, index: number, key: KeyRecord): void {
-  const first = places.get(key.thumbprint)
-  if (first === undefined) {
-    places.set(key.thumbprint, index)
-    return
-  }
-  throw refused(
-    '/publicKeyPem',
-    'duplicate_key',
-    `This key is in the import twice: here and at /keys/${first}. Leave one of them out.`,
-  )
-}
-
-/** The kid of the registered key, where the item says nothing else of it. */
-function agreed(twin: KeyRecord, { key, kidProvided }: KeyToImport): string {
-  const where = `This key is already registered in the project, as ${twin.id}`
-  if (kidProvided && twin.id !== key.id) {
-    throw refused('/kid', 'duplicate_key', `${where}. Leave kid out, or give that one.`)
-  }
-  if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
-    throw refused(
-      '/algorithm',
+/** Of two items with one key the second is rejected, even if the first was. */
+function requireFirst(firstIndexes: Map<string, number>, index: number, key: KeyRecord): void {
+  const first = firstIndexes.get(key.thumbprint)
+  if (first !== undefined) {
+    throw rejectedField(
+      '/publicKeyPem',
       'duplicate_key',
-      `${where}, for ${twin.jwsAlgorithm}. Give that algorithm, or leave the key out.`,
+      `The import has this key twice: here and at /keys/${first}. Remove one of them.`,
     )
   }
-  return twin.id
+  firstIndexes.set(key.thumbprint, index)
 }
 
-function kidTaken(): PubringError {
-  return refused(
+/** An item for a registered key must agree with it in kid and algorithm. */
+function requireSameAsTwin(twin: AdmissionKey, { key, kidProvided }: KeyToImport): void {
+  const registered = `The project already has this key, as ${twin.id}`
+  if (kidProvided && twin.id !== key.id) {
+    throw rejectedField('/kid', 'duplicate_key', `${registered}. Omit kid, or send that one.`)
+  }
+  if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
+    throw rejectedField(
+      '/algorithm',
+      'duplicate_key',
+      `${registered}, for ${twin.jwsAlgorithm}. Send that algorithm, or remove the key.`,
+    )
+  }
+}
+
+/** A kid that the caller chose must never have named other key material. */
+function requireFreeKid(
+  thumbprints: ReadonlyMap<string, string>,
+  { key, kidProvided }: KeyToImport,
+  holders: ImportRules['holders'],
+): void {
+  const owners = [...(holders.get(key.id) ?? []), thumbprints.get(key.id) ?? key.thumbprint]
+  if (!kidProvided || owners.every((thumbprint) => thumbprint === key.thumbprint)) return
+  throw rejectedField(
     '/kid',
     'kid_taken',
-    'This kid belongs to other key material, or once did. Leave kid out, and the key gets a new one.',
+    'This kid names other key material, or once did. Omit kid, and the key gets a new one.',
   )
 }
 
-function refused(pointer: string, code: string, detail: string): PubringError {
+function rejectedField(pointer: string, code: string, detail: string): PubringError {
   return new PubringError('import_refused', detail, { errors: [{ pointer, code, detail }] })
 }

@@ -1,8 +1,7 @@
-import type { Algorithm } from '../../contract/algorithms.ts'
 import type { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
 import { PubringError } from '../../errors.ts'
 import { intakeCodes } from '../../intake/codes/index.ts'
-import type { Accepted, Rejected, Verdict } from '../../intake/types.ts'
+import type { Accepted, Verdict } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import type { Origin } from '../ledger/changes.ts'
@@ -11,20 +10,10 @@ import { type Incident, incidentOf, recordExposure } from './incidents.ts'
 import { containsPrivateKey } from './labels.ts'
 
 /**
- * The intake's verdict. A private key is recorded before the answer, and where the project has it
- * registered the answer says so.
+ * Records the private key that intake found, if any. The verdict then also names the keys of this
+ * project that it belongs to.
  */
-async function examine(
-  context: Context,
-  incident: Incident,
-  text: string,
-  algorithm: Algorithm | undefined,
-): Promise<Verdict> {
-  return recordExposureOf(context, incident, await context.examine(text, algorithm))
-}
-
-/** The verdict, with what is to be said of a private key once its incident is recorded. */
-export async function recordExposureOf(
+async function recordExposureOf(
   context: Context,
   incident: Incident,
   verdict: Verdict,
@@ -33,25 +22,28 @@ export async function recordExposureOf(
   const kids = await recordExposure(context.store, incident, verdict.exposed)
   if (kids.length === 0) return verdict
   const [{ code, detail }, ...others] = verdict.faults
-  const advice = `It is registered in this project, as ${kids.join(', ')}: rotate it now.`
+  const advice = `It is registered in this project as ${kids.join(', ')}: rotate it now.`
   return { ...verdict, faults: [{ code, detail: `${detail} ${advice}` }, ...others] }
 }
 
-/** The accepted key, or the error that refuses it; `key.create` refuses what is blocked. */
-export async function requireAcceptedKey(
+/** Throws the error of a rejected key, by its place in the request. Records a private key first. */
+export async function requireAccepted(
   context: Context,
   incident: Incident,
-  text: string,
-  algorithm: Algorithm,
+  verdict: Verdict,
+  pointer = '/publicKeyPem',
 ): Promise<Accepted> {
-  const verdict = await examine(context, incident, text, algorithm)
-  if (!verdict.ok) throw intakeError(verdict, '/publicKeyPem')
-  return verdict
+  const recorded = await recordExposureOf(context, incident, verdict)
+  if (recorded.ok) return recorded
+  const { faults } = recorded
+  throw new PubringError(intakeCodes[faults[0].code].problem, faults[0].detail, {
+    errors: faults.map((fault) => ({ pointer, ...fault })),
+  })
 }
 
 /**
- * Refuses texts of a request that are to be stored as they are, by their pointers, where one holds a
- * private key: as the intake does, and with the same incident. Throws `private_key_submitted`.
+ * Throws `private_key_submitted` where one of the texts, by pointer, holds a private key, and records
+ * it as intake does: these texts would be stored as they are.
  */
 export async function rejectPrivateKeys(
   context: Context,
@@ -60,20 +52,11 @@ export async function rejectPrivateKeys(
 ): Promise<void> {
   for (const [pointer, text] of Object.entries(texts)) {
     if (text === undefined || !containsPrivateKey(text)) continue
-    const verdict = await examine(context, incident, text, undefined)
-    if (!verdict.ok) throw intakeError(verdict, pointer)
+    await requireAccepted(context, incident, await context.examine(text, undefined), pointer)
   }
 }
 
-/** The error that refuses what the verdict is about, by its place in the request. */
-export function intakeError({ faults }: Rejected, pointer: string): PubringError {
-  const [first] = faults
-  return new PubringError(intakeCodes[first.code].problem, first.detail, {
-    errors: faults.map((fault) => ({ pointer, ...fault })),
-  })
-}
-
-/** The same verdict as a report; nothing is stored but the incident of a private key. */
+/** Reports on a key without storing anything but the incident of a private key. */
 export async function checkKey(
   context: Context,
   principal: Principal,
@@ -81,13 +64,14 @@ export async function checkKey(
   body: KeyCheckRequest,
 ): Promise<KeyCheck> {
   const incident = incidentOf(principal, origin)
-  const verdict = await examine(context, incident, body.publicKeyPem, body.algorithm)
+  const examined = await context.examine(body.publicKeyPem, body.algorithm)
+  const verdict = await recordExposureOf(context, incident, examined)
   if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
   const { key, normalised } = verdict
   return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })
 }
 
-/** The verdict as `POST /v1/key-checks` answers it: nothing but the public key is in it. */
+/** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */
 export function toKeyCheck(verdict: Verdict): KeyCheck {
   const { normalised } = verdict
   if (!verdict.ok) {

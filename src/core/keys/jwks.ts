@@ -1,20 +1,20 @@
 import type { KeyRecord } from '../records.ts'
 import { isoTime, latest } from '../times.ts'
 
-/** Seconds within which every replica serves a change: the contract's bound on the JWKS. */
+/** Every replica serves a change within this time. */
 const propagationSeconds = 1
 
 /**
- * The one rule of what is trusted: switched on, and not expired. The list, the JWKS and the token
- * check all ask it. A key is no longer active at the very millisecond of its `expireTime`.
+ * Whether verifiers trust the key: enabled and not expired. The list, the JWKS and the token check
+ * all use this rule. A key expires in the very millisecond of its `expireTime`.
  */
 export function isActive(key: Pick<KeyRecord, 'enabled' | 'expireTime'>, now: string): boolean {
   return key.enabled && (key.expireTime === undefined || key.expireTime > now)
 }
 
 /**
- * When the last verifier that honours the cache headers has the key's present state: the last
- * change of it (an expiry that has passed is one) + propagation + the JWKS's max-age in seconds.
+ * From this time on every verifier that honors the cache headers knows the key's current state: its
+ * last change (an expiry is one) plus the propagation time and `jwksMaxAge` (seconds).
  */
 export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number): string {
   const expired = key.expireTime !== undefined && key.expireTime <= time
@@ -22,77 +22,69 @@ export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number):
   return isoTime(Date.parse(changed) + (propagationSeconds + jwksMaxAge) * 1000)
 }
 
-/** The key's entry in the JWKS (RFC 7517): its own public members and nothing internal. */
+/** The key's entry in the JWKS (RFC 7517): public members only. */
 function jwksEntry(key: KeyRecord): Record<string, string> {
   const { kty, ...members } = key.jwk
   return { kty, use: 'sig', kid: key.id, ...members, alg: key.jwsAlgorithm }
 }
 
-/** The JWKS document as text: one entry per active key, in list order, the same on every process. */
+/** The JWKS document: one entry per active key, in list order, byte for byte the same everywhere. */
 export function jwksText(keys: readonly KeyRecord[], now: string): string {
   return JSON.stringify({ keys: keys.filter((key) => isActive(key, now)).map(jwksEntry) })
 }
 
-/** A key as far as its place in the JWKS goes; its JWK as the text that is stored. */
-export type JwksPart = Pick<KeyRecord, 'id' | 'jwsAlgorithm' | 'enabled' | 'expireTime'> & {
+/** What the size of a key's JWKS entry depends on; `jwkText` is the stored JSON of its JWK. */
+export type JwksMember = Pick<KeyRecord, 'id' | 'jwsAlgorithm' | 'enabled' | 'expireTime'> & {
   jwkText: string
 }
 
-/** `jwksText(keys, now).length`, without reading or writing any JWK. */
-export function jwksOctets(parts: readonly JwksPart[], now: string): number {
-  const active = parts.filter((part) => isActive(part, now))
-  const commas = Math.max(0, active.length - 1)
-  return active.reduce((sum, part) => sum + entryOctets(part), jwksText([], now).length + commas)
+export function withJwkText(key: KeyRecord): KeyRecord & JwksMember {
+  return { ...key, jwkText: JSON.stringify(key.jwk) }
 }
 
-/** The JWK with the members that an entry has besides: a comma in place of their braces. */
-function entryOctets({ id, jwsAlgorithm, jwkText }: JwksPart): number {
-  // That of an AKP key has its algorithm already (RFC 9964).
+const emptyJwksBytes = '{"keys":[]}'.length
+
+/**
+ * `jwksText(keys, now).length` without parsing or writing a JWK. With `before`, the size of a JWKS of
+ * other keys, the size once these join it.
+ */
+export function jwksBytes(
+  keys: readonly JwksMember[],
+  now: string,
+  before = emptyJwksBytes,
+): number {
+  let bytes = before
+  for (const key of keys) {
+    if (!isActive(key, now)) continue
+    const comma = bytes === emptyJwksBytes ? 0 : 1
+    bytes += comma + entryBytes(key)
+  }
+  return bytes
+}
+
+/** The stored JWK and the members added to it; one comma replaces the two braces between them. */
+function entryBytes({ id, jwsAlgorithm, jwkText }: JwksMember): number {
+  // The JWK of an AKP key holds `alg` already (RFC 9964).
   const alg = jwkText.includes('"alg":') ? {} : { alg: jwsAlgorithm }
   return jwkText.length + JSON.stringify({ use: 'sig', kid: id, ...alg }).length - 1
 }
 
-/**
- * Counts the octets of the JWKS as keys join it: `jwksText(keys, now).length` without writing the
- * whole of it for each key.
- */
-export function jwksLength(keys: readonly KeyRecord[], now: string) {
-  const active = keys.filter((key) => isActive(key, now))
-  const entryLength = (key: KeyRecord) => JSON.stringify(jwksEntry(key)).length
-  let length = jwksText([], now).length + active.reduce((sum, key) => sum + entryLength(key), 0)
-  let entries = active.length
-  const withCommas = (octets: number, count: number) => octets + Math.max(0, count - 1)
-  return {
-    now: () => withCommas(length, entries),
-    /** What it would be with the key as well. */
-    with: (key: KeyRecord) =>
-      isActive(key, now)
-        ? withCommas(length + entryLength(key), entries + 1)
-        : withCommas(length, entries),
-    add(key: KeyRecord) {
-      if (!isActive(key, now)) return
-      length += entryLength(key)
-      entries += 1
-    },
-  }
-}
-
-/** The issuer of a project's tokens: from configuration alone, by id, since names change. */
+/** The issuer of a project's tokens. It holds the id, because names change. */
 export function issuerOf(publicUrl: string, projectId: string): string {
   return `${publicUrl}/v1/projects/${projectId}`
 }
 
 /**
- * The discovery document (OpenID Connect Discovery 1.0 section 3): what verifiers need to find the
- * keys, and no endpoint that does not exist. RS256 is listed always, since that section demands it.
+ * The discovery document, with the members that lead verifiers to the keys. It always lists RS256, as
+ * OpenID Connect Discovery 1.0 section 3 requires.
  */
 export function discoveryText(issuer: string, keys: readonly KeyRecord[], now: string): string {
-  const present = keys.filter((key) => isActive(key, now)).map((key) => key.jwsAlgorithm)
+  const algorithms = keys.filter((key) => isActive(key, now)).map((key) => key.jwsAlgorithm)
   return JSON.stringify({
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(['RS256', ...present])].sort(),
+    id_token_signing_alg_values_supported: [...new Set(['RS256', ...algorithms])].sort(),
   })
 }

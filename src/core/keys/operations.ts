@@ -1,15 +1,15 @@
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
-import { invalidField, PubringError } from '../../errors.ts'
-import type { Accepted, PublicKey } from '../../intake/types.ts'
+import { PubringError } from '../../errors.ts'
 import { projectNotFound } from '../access.ts'
 import type { Context, CoreConfig } from '../context.ts'
-import { newId, parseId } from '../ids.ts'
+import { parseId } from '../ids.ts'
 import type { KeyLimits, KeyPatch, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
-import { parseExpireTime, parseTime } from '../times.ts'
-import { rejectPrivateKeys, requireAcceptedKey } from './intake.ts'
+import { parseTime } from '../times.ts'
+import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { convergedTime, isActive } from './jwks.ts'
 import { parseLabel } from './labels.ts'
+import { newKeyRecord, parseFields } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {
@@ -45,8 +45,8 @@ export function toJwtKeyWithDetails(
 }
 
 /**
- * Registers a public key. Refuses with the intake's code, `duplicate_key`, `key_limit_reached` or
- * `jwks_too_large`; of a submitted private key nothing is kept but the hashes of its public half.
+ * Registers a public key. Throws intake's code, `duplicate_key`, `key_limit_reached` or
+ * `jwks_too_large`. Of a submitted private key it stores only the hashes of the public half.
  */
 export async function createKey(
   context: Context,
@@ -55,122 +55,72 @@ export async function createKey(
   body: JwtKeyCreate,
 ): Promise<KeyRecord> {
   const incident = { projectId, origin }
-  // Before anything else is wrong with the request: a private key counts as submitted all the same.
+  // First of all checks: a private key counts as submitted whatever else is wrong.
   await rejectPrivateKeys(context, incident, { '/name': body.name, '/label': body.label })
-  const { publicKeyPem, algorithm, expireTime } = body
-  const accepted = await requireAcceptedKey(context, incident, publicKeyPem, algorithm)
-  const createTime = origin.time
-  const { clock, config, store } = context
-  return store.commit({
+  const verdict = await context.examine(body.publicKeyPem, body.algorithm)
+  const accepted = await requireAccepted(context, incident, verdict)
+  const parsed = parseFields(body, origin.time)
+  return context.store.commit({
     type: 'key.create',
     origin,
-    limits: keyLimits(config),
-    key: newKeyRecord(accepted, {
-      id: newId(),
-      projectId,
-      label: parseKeyLabel(body),
-      algorithm,
-      enabled: body.active ?? true,
-      ...(expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, clock) }),
-      createTime,
-      updateTime: createTime,
-      publishTime: createTime,
-    }),
+    limits: keyLimits(context.config),
+    key: newKeyRecord(accepted, { ...parsed, projectId, publishTime: origin.time }),
   })
 }
 
-/** The record of a key that the intake accepted. */
-export function newKeyRecord(
-  { key, jwsAlgorithm, normalised }: Accepted,
-  given: Omit<KeyRecord, 'jwsAlgorithm' | 'normalised' | keyof PublicKey>,
-): KeyRecord {
-  return {
-    ...given,
-    publicKeyPem: key.publicKeyPem,
-    jwsAlgorithm,
-    jwk: key.jwk,
-    ...(key.bits === undefined ? {} : { bits: key.bits }),
-    thumbprint: key.thumbprint,
-    spkiSha256: key.spkiSha256,
-    materialSha256: key.materialSha256,
-    normalised,
-  }
-}
-
-/** `name` and `label` are two spellings of one thing; both and different is an error. */
-export function parseKeyLabel(body: Pick<JwtKeyCreate, 'name' | 'label'>): string {
-  const { name, label } = body
-  if (name !== undefined && label !== undefined && name.trim() !== label.trim()) {
-    throw invalidField(
-      '/label',
-      'label_conflict',
-      'name and label are two spellings of one field and differ here: send one of them.',
-    )
-  }
-  if (name !== undefined) return parseLabel(name, '/name')
-  if (label !== undefined) return parseLabel(label, '/label')
-  throw invalidField('/name', 'required', 'name is required: a label for the key.')
-}
-
-/** Throws `project_not_found` where the project was deleted since the path was looked up. */
-export async function requireKeySet(context: Context, projectId: string): Promise<KeySet> {
-  const found = await context.store.keySet(projectId)
-  if (found === undefined) throw projectNotFound()
-  return found
+/** Throws `project_not_found` where the project was deleted after the access check. */
+export async function requireKeySet({ store }: Context, projectId: string): Promise<KeySet> {
+  const keySet = await store.keySet(projectId)
+  if (keySet === undefined) throw projectNotFound()
+  return keySet
 }
 
 export function keyNotFound(): PubringError {
   return new PubringError(
     'key_not_found',
-    'The project has no key with this kid. List its keys to see those it has.',
+    'The project has no key with this kid. GET …/jwt-keys lists its keys.',
   )
 }
 
 /**
- * Applies a merge patch (RFC 7396) to one key; a patch that changes nothing leaves `updateTime` and
- * the revision alone. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
+ * Applies a merge patch (RFC 7396). A patch that changes nothing leaves `updateTime` and the revision
+ * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
  */
 export async function updateKey(
   context: Context,
-  about: KeyReference,
+  key: KeyReference,
   origin: Origin,
   body: JwtKeyUpdate,
 ): Promise<KeyRecord> {
   const { label, expireTime, ...rest } = body
-  const { projectId } = about
-  await rejectPrivateKeys(context, { projectId, origin }, { '/label': label })
+  const { store, config } = context
+  await rejectPrivateKeys(context, { projectId: key.projectId, origin }, { '/label': label })
   const patch: KeyPatch = {
     ...rest,
     ...(label === undefined ? {} : { label: parseLabel(label, '/label') }),
     ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),
   }
-  const limits = keyLimits(context.config)
-  return context.store.commit({
-    type: 'key.update',
-    origin,
-    ...located(about, context.config),
-    patch,
-    limits,
-  })
+  const limits = keyLimits(config)
+  return store.commit({ type: 'key.update', origin, ...target(key, config), patch, limits })
 }
 
-/** Deletes a key that is not active. Throws `key_not_found`, `key_active`, `precondition_failed`. */
+/** Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`. */
 export async function deleteKey(
-  context: Context,
-  about: KeyReference,
+  { store, config }: Context,
+  key: KeyReference,
   origin: Origin,
 ): Promise<void> {
-  await context.store.commit({ type: 'key.delete', origin, ...located(about, context.config) })
+  await store.commit({ type: 'key.delete', origin, ...target(key, config) })
 }
 
-/** A key as a request names it: by the path, and by the state it wants to change (`If-Match`). */
+/** The key in the path of a request, and the ETag that it must still have. */
 export interface KeyReference {
   projectId: string
   kid: string
   ifMatch?: string | undefined
 }
 
-function located({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
+function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
   const id = parseId(kid)
   if (id === undefined) throw keyNotFound()
   return {

@@ -7,7 +7,7 @@ import {
   requireOtherAdmin,
   toApiKey,
 } from '../../core/api-keys/operations.ts'
-import { rejectExpiredActivation, requireFutureExpiry } from '../../core/keys/admission.ts'
+import { requireValidExpiry } from '../../core/expiry.ts'
 import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
@@ -50,8 +50,7 @@ export async function updateApiKey(
   const all = await readApiKeys(db)
   const before = find(all, id, boundTo)
   requireMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
-  requireFutureExpiry(before, patch, origin.time)
-  rejectExpiredActivation(before, patch, origin.time)
+  requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
   const changes = apiKeyChanges(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { projectNotFound } from '../../core/access.ts'
 import { keyChanges } from '../../core/keys/events.ts'
 import { admitImport } from '../../core/keys/import-admission.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
@@ -6,10 +7,11 @@ import type { ChangeOf, ImportResult } from '../../core/ledger/changes.ts'
 import { chunked } from '../chunks.ts'
 import { keyToRow } from '../row-mapping.ts'
 import type { Tables } from '../schema.ts'
+import { readKeysForAdmission } from './admission-keys.ts'
 import type { Outcome } from './apply.ts'
 import { findBlockedUnderLock } from './fingerprints.ts'
-import { insertKeys, lockKeySet } from './keys.ts'
-import { appendEvents } from './ledger.ts'
+import { insertKeys } from './keys.ts'
+import { appendEvents, lockLedger } from './ledger.ts'
 
 type Db = Kysely<Tables>
 
@@ -22,11 +24,13 @@ export async function importKeys(
   change: ChangeOf<'key.import'>,
 ): Promise<Outcome<ImportResult>> {
   const { origin, projectId, limits, compared, dryRun } = change
-  const { head, keySet } = await lockKeySet(db, projectId)
+  const head = await lockLedger(db, projectId)
+  const existing = await readKeysForAdmission(db, projectId)
+  if (head === undefined || existing === undefined) throw projectNotFound()
   const keys = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
   const blocked = await findBlockedUnderLock(db, { keys, kids }, origin.time)
-  const { created, ...result } = admitImport(keySet.keys, change.keys, {
+  const { created, ...result } = admitImport(existing, change.keys, {
     limits,
     now: origin.time,
     blocked,

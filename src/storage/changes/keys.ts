@@ -1,15 +1,11 @@
 import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
-import {
-  admitKey,
-  patchKey,
-  rejectBlockedActivation,
-  rejectExpiredActivation,
-  requireFutureExpiry,
-} from '../../core/keys/admission.ts'
+import { requireValidExpiry } from '../../core/expiry.ts'
+import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
 import { isActive } from '../../core/keys/jwks.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
+import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
 import { keyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
@@ -35,16 +31,16 @@ export async function createKey(
 ): Promise<Outcome<KeyRecord>> {
   const head = await lockLedger(db, key.projectId)
   if (head === undefined) throw projectNotFound()
-  const [neighbours, hold] = await pipeline(
+  const [existing, lock] = await pipeline(
     db,
     () => readKeysForAdmission(db, key.projectId),
     () => lockFingerprints(db, key, origin.time),
   )
-  if (neighbours === undefined) throw projectNotFound()
-  admitKey(neighbours, key, { limits, now: origin.time, blocked: hold.blocked.size > 0 })
+  if (existing === undefined) throw projectNotFound()
+  admitKey(existing, key, { limits, now: origin.time, blocked: lock.blocked })
   await pipeline(
     db,
-    () => hold.unlock(),
+    () => lock.unlock(),
     () => insertKeys(db, [keyToRow(key)]),
     () => appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key)),
   )
@@ -55,16 +51,17 @@ export async function updateKey(
   db: Db,
   { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
 ): Promise<Outcome<KeyRecord>> {
+  const { time } = origin
   const { head, keySet } = await lockKeySet(db, projectId)
   const key = findKey(keySet, kid)
-  requirePrecondition(precondition, key, origin.time)
-  requireFutureExpiry(key, patch, origin.time)
-  rejectExpiredActivation(key, patch, origin.time)
-  const patched = patchKey(keySet.keys, key, patch, limits, origin.time)
+  requirePrecondition(precondition, key, time)
+  requireValidExpiry(key, patch, time)
+  const patched = patchKey(key, patch, time)
   if (patched === key) return { result: key, changed: false }
-  const { time } = origin
-  const isSwitchedOn = isActive(patched, time) && !isActive(key, time)
-  if (isSwitchedOn && (await isBlockedUnderLock(db, key, time))) rejectBlockedActivation()
+  if (isActive(patched, time) && !isActive(key, time)) {
+    requirePatchCapacity(keySet.keys, patched, limits, time)
+    if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
+  }
   await db
     .updateTable('jwt_key')
     .set({

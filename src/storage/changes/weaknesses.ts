@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
-import { deactivateKey } from '../../core/keys/admission.ts'
 import { keyChanges } from '../../core/keys/events.ts'
 import { isActive } from '../../core/keys/jwks.ts'
+import { patchKey } from '../../core/keys/patches.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
 import type { KeyRecord } from '../../core/records.ts'
@@ -23,7 +23,7 @@ export async function reportWeakness(
   const key = findKey(keySet, kid)
   const told = await readReportedWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !told.includes(code))
-  const after = deactivate ? deactivateKey(key, origin.time) : key
+  const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
   const active = isActive(after, origin.time)
   const result = { reported, active, deactivated: after !== key }
   if (after === key && reported.length === 0) return { result, changed: false }

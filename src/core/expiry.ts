@@ -1,0 +1,36 @@
+import { invalidField } from '../errors.ts'
+import { parseTime } from './times.ts'
+
+/** Parses an `expireTime`, which must lie in the future; throws `invalid_request`. */
+export function parseExpireTime(text: string, now: string): string {
+  const time = parseTime(text)
+  requireFuture(time, now)
+  return time
+}
+
+function requireFuture(expireTime: string, now: string): void {
+  if (expireTime > now) return
+  throw invalidField('/expireTime', 'time_past', 'expireTime must lie in the future.')
+}
+
+/**
+ * Throws `invalid_request` where a patch of a JWT key or an API key sets a past `expireTime`, or
+ * activates an expired one without a new or cleared `expireTime`. The current `expireTime` is no
+ * change, so sending a resource back as it was read always succeeds.
+ */
+export function requireValidExpiry(
+  before: { expireTime?: string },
+  patch: { active?: boolean; expireTime?: string | null },
+  now: string,
+): void {
+  const { expireTime } = patch
+  const isUnchanged = expireTime === undefined || expireTime === before.expireTime
+  if (!isUnchanged && expireTime !== null) requireFuture(expireTime, now)
+  const isExpired = before.expireTime !== undefined && before.expireTime <= now
+  if (!isExpired || !isUnchanged || patch.active !== true) return
+  throw invalidField(
+    '/active',
+    'key_expired',
+    `This key expired at ${before.expireTime}. To activate it again, send a later expireTime, or null to clear it, with active.`,
+  )
+}
