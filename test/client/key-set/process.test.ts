@@ -30,7 +30,7 @@ test('closing a key set ends its long poll', async () => {
   await expect.poll(heldRequests).toBe(0)
 })
 
-const sources = new URL('../../client/src/', import.meta.url).href
+const sources = new URL('../../../client/src/', import.meta.url).href
 
 /**
  * Runs a program and answers what it printed; rejects where it fails, or does not end within 20
