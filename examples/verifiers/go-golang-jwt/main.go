@@ -1,4 +1,4 @@
-// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason and exits with 1.
+// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason with exit code 1.
 package main
 
 import (
@@ -20,7 +20,7 @@ var (
 )
 
 func main() {
-	// One for the whole process: it reads the key set anew every hour.
+	// Create one per process: it refreshes the key set every hour.
 	keys, err := keyfunc.NewDefaultCtx(context.Background(), []string{jwksURL})
 	if err != nil {
 		log.Fatal(err)

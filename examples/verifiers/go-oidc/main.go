@@ -1,4 +1,4 @@
-// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason and exits with 1.
+// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason with exit code 1.
 package main
 
 import (
@@ -29,8 +29,8 @@ func verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) (
 
 func main() {
 	ctx := context.Background()
-	// One for the whole process: it keeps the keys until a token fits none of them. Where a revoked
-	// key must go sooner, make a new one every few minutes.
+	// Create one per process: it caches the keys until a token matches none of them. Replace it every few
+	// minutes if deactivated keys must be dropped sooner.
 	keys := oidc.NewRemoteKeySet(ctx, jwksURL)
 	verifier := oidc.NewVerifier(issuer, keys, &oidc.Config{
 		ClientID:             audience,

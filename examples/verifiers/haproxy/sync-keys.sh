@@ -1,9 +1,9 @@
 #!/bin/sh
 # ISSUER=… AUDIENCE=… PUBRING_API_KEY=… PORT=… ./sync-keys.sh
 #
-# Runs HAProxy with the active keys of a Pubring project, and reloads it as soon as they change:
-# Pubring holds the request for the key set until then. The API key needs the role reader. Takes curl
-# and jq.
+# Runs HAProxy with the active keys of a Pubring project and reloads it when they change: Pubring
+# holds the request for the key set until then. The API key needs the role reader. Requires curl and
+# jq.
 set -eu
 here=$(dirname "$0")
 folder=$(mktemp -d)
@@ -11,7 +11,7 @@ haproxy= curl=
 trap 'kill $haproxy $curl 2> /dev/null || :; rm -rf "$folder"' EXIT
 trap 'exit 0' INT TERM
 
-# A PEM file for each active key of RS256, and the configuration that names them.
+# Writes a PEM file for each active RS256 key, and the configuration that uses them.
 write_configuration() {
   curl -fsS "$ISSUER/jwt-keys?active=true" -H "X-Api-Key: $PUBRING_API_KEY" > "$folder/keys.json"
   jq -r '.[] | select(.algorithm == "RSA" or .algorithm == "RS256") | .id' "$folder/keys.json" |
@@ -24,7 +24,7 @@ write_configuration() {
   sed "/# KEYS/r $folder/keys.cfg" "$here/haproxy.cfg" > "$folder/haproxy.cfg"
 }
 
-# Succeeds once the key set is another one than that of the ETag, fails after a minute without news.
+# Succeeds when the key set no longer has this ETag; fails after a minute without a change.
 changed() {
   curl -sS -o /dev/null -w '%{http_code}' "$ISSUER/.well-known/jwks.json" \
     -H "If-None-Match: $1" -H 'Prefer: wait=60' > "$folder/status" &

@@ -1,9 +1,9 @@
-// ISSUER=… AUDIENCE=… node verify.ts TOKEN: prints the claims, or the reason and exits with 1.
+// ISSUER=… AUDIENCE=… node verify.ts TOKEN: prints the claims, or the reason with exit code 1.
 import process from 'node:process'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 const { ISSUER = '', AUDIENCE = '', JWKS_URL = `${ISSUER}/.well-known/jwks.json` } = process.env
-// One for the whole process: it holds the key set for 10 minutes.
+// Create one per process: it caches the key set for 10 minutes.
 const keys = createRemoteJWKSet(new URL(JWKS_URL))
 
 try {

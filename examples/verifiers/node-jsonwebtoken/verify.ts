@@ -1,10 +1,10 @@
-// ISSUER=… AUDIENCE=… node verify.ts TOKEN: prints the claims, or the reason and exits with 1.
+// ISSUER=… AUDIENCE=… node verify.ts TOKEN: prints the claims, or the reason with exit code 1.
 import process from 'node:process'
 import jwt from 'jsonwebtoken'
 import { JwksClient } from 'jwks-rsa'
 
 const { ISSUER = '', AUDIENCE = '', JWKS_URL = `${ISSUER}/.well-known/jwks.json` } = process.env
-// One for the whole process: it holds each key for 10 minutes.
+// Create one per process: it caches each key for 10 minutes.
 const keys = new JwksClient({ jwksUri: JWKS_URL })
 
 try {

@@ -1,11 +1,11 @@
-// ISSUER=… AUDIENCE=… PORT=… node service.ts: answers the claims of a good token, and 401 to all others.
+// ISSUER=… AUDIENCE=… PORT=… node service.ts: responds with the claims of a valid token, and with 401 to others.
 import { createServer } from 'node:http'
 import process from 'node:process'
 import { projectKeySet } from '@pubring/client/verify'
 import { jwtVerify } from 'jose'
 
 const { ISSUER = '', AUDIENCE = '', PORT } = process.env
-// One for the whole process: Pubring tells it at once when a key is switched on or off.
+// Create one per process: it is notified immediately when a key is activated or deactivated.
 const keys = projectKeySet(ISSUER)
 
 createServer(async (request, response) => {

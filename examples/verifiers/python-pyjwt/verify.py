@@ -1,4 +1,4 @@
-"""ISSUER=... AUDIENCE=... python verify.py TOKEN: prints the claims, or the reason and exits with 1."""
+"""ISSUER=... AUDIENCE=... python verify.py TOKEN: prints the claims, or the reason with exit code 1."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 import jwt
 
 issuer = os.environ["ISSUER"]
-# One for the whole process: it holds the key set for 5 minutes.
+# Create one per process: it caches the key set for 5 minutes.
 keys = jwt.PyJWKClient(os.environ.get("JWKS_URL") or issuer + "/.well-known/jwks.json")
 
 try:

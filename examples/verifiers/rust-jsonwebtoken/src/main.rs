@@ -1,4 +1,4 @@
-//! ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason and exits with 1.
+//! ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason with exit code 1.
 
 use jsonwebtoken::jwk::JwkSet;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
@@ -7,8 +7,8 @@ use std::env;
 use std::error::Error;
 use std::process::ExitCode;
 
-/// The crate fetches nothing itself: a service fetches the set now and then, and when it meets a kid
-/// that it does not know.
+/// The crate fetches nothing itself: a service fetches the set periodically, and when a token has an
+/// unknown kid.
 fn fetch(url: &str) -> Result<JwkSet, Box<dyn Error>> {
     Ok(ureq::get(url).call()?.body_mut().read_json()?)
 }

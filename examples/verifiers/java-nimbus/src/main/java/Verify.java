@@ -9,7 +9,7 @@ import java.net.URI;
 import java.util.Optional;
 import java.util.Set;
 
-/** ISSUER=… AUDIENCE=… java Verify TOKEN: prints the claims, or the reason and exits with 1. */
+/** ISSUER=… AUDIENCE=… java Verify TOKEN: prints the claims, or the reason with exit code 1. */
 public class Verify {
   public static void main(String[] args) throws Exception {
     String issuer = System.getenv("ISSUER");
@@ -17,7 +17,7 @@ public class Verify {
     String jwksUrl =
         Optional.ofNullable(System.getenv("JWKS_URL")).orElse(issuer + "/.well-known/jwks.json");
 
-    // One for the whole process: it holds the key set for 5 minutes.
+    // Create one per process: it caches the key set for 5 minutes.
     var keys = JWKSourceBuilder.<SecurityContext>create(URI.create(jwksUrl).toURL()).build();
     var processor = new DefaultJWTProcessor<SecurityContext>();
     processor.setJWSKeySelector(new JWSVerificationKeySelector<>(JWSAlgorithm.RS256, keys));
