@@ -1,11 +1,17 @@
-/** One run in progress. `isSuperseded` tells a run whether its result may be outdated. */
-export interface Flight {
-  isSuperseded: boolean
+/** One run of work that concurrent callers share. */
+export interface Flight<Result> {
+  /** Whether `supersede` was called since it started: its result may be outdated. */
+  readonly isSuperseded: boolean
+  readonly result: Promise<Result>
 }
 
+type Work<Result> = (flight: Pick<Flight<Result>, 'isSuperseded'>) => Promise<Result>
+
 export interface SingleFlight<Result> {
-  /** Runs `work` unless a run for the key is in progress; concurrent callers share its result. */
-  run(key: string, work: (flight: Flight) => Promise<Result>): Promise<Result>
+  /** Joins the run in progress for the key, or starts `work`. */
+  join(key: string, work: Work<Result>): Flight<Result>
+  /** The result of `join`. */
+  run(key: string, work: Work<Result>): Promise<Result>
   /**
    * The next call for the key (or for any key) starts a new run. Runs in progress are marked as
    * superseded and still settle for the callers that wait for them.
@@ -15,22 +21,25 @@ export interface SingleFlight<Result> {
 
 /** At most one run per key at a time, such as one query for all that miss the same cache entry. */
 export function createSingleFlight<Result>(): SingleFlight<Result> {
-  const flights = new Map<string, Flight & { result: Promise<Result> }>()
+  const flights = new Map<string, { isSuperseded: boolean; result: Promise<Result> }>()
 
-  function start(key: string, work: (flight: Flight) => Promise<Result>): Promise<Result> {
-    const flight = { isSuperseded: false, result: Promise.resolve<Result | undefined>(undefined) }
-    const result = work(flight).finally(() => {
-      if (flights.get(key)?.result === result) flights.delete(key)
+  function start(key: string, work: Work<Result>): Flight<Result> {
+    const state = { isSuperseded: false }
+    const result = work(state).finally(() => {
+      if (flights.get(key) === flight) flights.delete(key)
     })
-    flights.set(key, Object.assign(flight, { result }))
-    return result
+    const flight = Object.assign(state, { result })
+    flights.set(key, flight)
+    return flight
   }
+  const join = (key: string, work: Work<Result>) => flights.get(key) ?? start(key, work)
+
   return {
-    run: (key, work) => flights.get(key)?.result ?? start(key, work),
+    join,
+    run: (key, work) => join(key, work).result,
     supersede(key) {
-      for (const [name, flight] of key === undefined
-        ? flights
-        : [[key, flights.get(key)] as const]) {
+      for (const name of key === undefined ? [...flights.keys()] : [key]) {
+        const flight = flights.get(name)
         if (flight !== undefined) flight.isSuperseded = true
         flights.delete(name)
       }

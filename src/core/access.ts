@@ -4,6 +4,7 @@ import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { parseId } from './ids.ts'
 import type { ApiKeyRecord, ProjectSnapshot } from './records.ts'
+import type { Validity } from './validity.ts'
 
 /** Who a request comes from, as its API key says. */
 export interface Principal {
@@ -12,10 +13,8 @@ export interface Principal {
   role: Role
   /** The one project it is bound to; absent: all. */
   projectId?: string
-  /** When it ends to open anything; absent: never. */
-  expireTime?: string
-  /** Hash of the system ledger's last event when all this was so. */
-  head: string
+  /** Until its API key is changed or expires. */
+  validity: Validity
 }
 
 /** What an operation asks of its caller; stated where its route is registered. */

@@ -54,7 +54,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addRequestLog(app, options)
   addMetrics(app, live, options)
   addErrors(app, options)
-  addResponseCache(app, newRequestId)
+  addResponseCache(app, context.clock, newRequestId)
   await addSecurityHeaders(app, options.publicUrl)
   addMethods(app)
   addHostCheck(app)

@@ -1,18 +1,11 @@
 import type { Kysely } from 'kysely'
 import type { Store } from '../core/context.ts'
-import type { LedgerHead, ObservedHead } from '../core/records.ts'
+import type { LedgerHead } from '../core/records.ts'
 import type { Tables } from './schema.ts'
 import { statement } from './statements.ts'
 
 /** Where ledgers end: what every copy in memory is compared with before it is used. */
 export type LedgerHeads = Pick<Store, 'heads' | 'headsMatch'>
-
-export function haveHashes(
-  seen: readonly ObservedHead[],
-  heads: ReadonlyMap<string, LedgerHead>,
-): boolean {
-  return seen.every(({ ledgerId, hash }) => heads.get(ledgerId)?.hash === hash)
-}
 
 const headOf = statement((db, { id }: { id: string }) =>
   db.selectFrom('ledger').select(['revision', 'hash']).where('project_id', '=', id),

@@ -3,6 +3,7 @@ import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import type { Context } from '../../core/context.ts'
 import type { HttpApp } from '../../http/app.ts'
+import { listenOn } from '../../http/listen.ts'
 import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
 import { openStore } from '../../storage/open.ts'
@@ -84,7 +85,7 @@ export async function listenForMetrics(
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
   try {
-    await app.listen({ host, port })
+    await listenOn(app, { host, port })
   } catch (error) {
     throw listenError(error, { host, port, prefix: 'PUBRING' })
   }

@@ -5,76 +5,77 @@ import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
+import { headsMatch, isValid, spanBetweenExpiries } from '../validity.ts'
 import { createLastUses } from './last-uses.ts'
 import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 
-/** API keys that are remembered; unknown secrets are not, so nobody can fill the memory with them. */
-const maxCachedApiKeys = 10_000
-
-interface CachedApiKey {
-  record: ApiKeyRecord
-  /** Hash of the system ledger's last event when the record was so. */
-  head: string
-}
+/** Cached callers; unknown secrets are not cached, so that they cannot fill the memory. */
+const maxCallers = 10_000
 
 export interface Authenticator {
   /**
-   * The caller behind the `X-Api-Key` header. Throws `missing_api_key` or `invalid_api_key`; the
-   * second says nothing about why, so that nobody learns which secrets once were good.
+   * The caller with the API key in the `X-Api-Key` header. Throws `missing_api_key` or
+   * `invalid_api_key`, which does not say whether the secret was ever valid.
    */
   authenticate(header: string | undefined): Promise<Principal>
-  /** The API key was used now. */
+  /** Records that the API key was used now. */
   recordUse(apiKeyId: string): void
-  /** Writes down what is noted of last uses. */
+  /** Writes the recorded last uses to the store. */
   flush(): Promise<void>
   /** The same, for the last time. */
   close(): Promise<void>
 }
 
 /**
- * Every change to an API key is an event of the system ledger, so a remembered API key holds as long
- * as that has not gone on: a revocation, demotion or expiry counts from the next request on, on
- * every replica. The ledger is looked at before the record is read, which is therefore never older.
+ * Every change to an API key is an event of the system ledger, so a cached caller is valid while
+ * that ledger's head is the same: revocation, demotion and expiry take effect with the next request,
+ * on every replica. The head is read before the record, which is therefore never older.
  */
 export function createAuthenticator({ store, clock }: Context): Authenticator {
-  const cache = new LRUCache<string, CachedApiKey>({ max: maxCachedApiKeys })
+  const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 
-  async function find(digest: string): Promise<CachedApiKey | undefined> {
-    const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
-    const known = cache.get(digest)
-    if (known !== undefined && known.head === head) return known
-    const record = await store.findApiKeyByDigest(digest)
-    if (record === undefined || head === undefined) {
-      cache.delete(digest)
-      return undefined
+  async function find(digest: string): Promise<Principal | undefined> {
+    const current = await store.heads([systemLedgerId])
+    const known = callers.get(digest)
+    if (known !== undefined) {
+      if (isValid(known.validity, clock, (heads) => headsMatch(heads, current))) return known
+      callers.delete(digest)
     }
-    const found = { record, head }
-    cache.set(digest, found)
-    return found
+    const record = await store.findApiKeyByDigest(digest)
+    const hash = current.get(systemLedgerId)?.hash
+    const time = clock.now()
+    if (record === undefined || hash === undefined) return undefined
+    if (!isApiKeyActive(record, isoTime(time))) return undefined
+    const caller = toPrincipal(record, hash, time)
+    callers.set(digest, caller)
+    return caller
   }
 
   return {
     async authenticate(header) {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
       const secret = parseApiKeySecret(header)
-      const found = secret === undefined ? undefined : await find(apiKeyDigest(secret))
-      const time = clock.now()
-      if (found === undefined || !isApiKeyActive(found.record, isoTime(time))) throw invalidApiKey()
-      const { id, name, role, projectId, expireTime } = found.record
-      lastUses.record(id, time)
-      return {
-        apiKeyId: id,
-        name,
-        role,
-        ...(projectId === undefined ? {} : { projectId }),
-        ...(expireTime === undefined ? {} : { expireTime }),
-        head: found.head,
-      }
+      const caller = secret === undefined ? undefined : await find(apiKeyDigest(secret))
+      if (caller === undefined) throw invalidApiKey()
+      lastUses.record(caller.apiKeyId, clock.now())
+      return caller
     },
     recordUse: (apiKeyId) => lastUses.record(apiKeyId, clock.now()),
     flush: lastUses.flush,
     close: lastUses.close,
+  }
+}
+
+function toPrincipal(record: ApiKeyRecord, head: string, time: number): Principal {
+  const { id, name, role, projectId } = record
+  const heads = [{ ledgerId: systemLedgerId, hash: head }]
+  return {
+    apiKeyId: id,
+    name,
+    role,
+    ...(projectId === undefined ? {} : { projectId }),
+    validity: { heads, ...spanBetweenExpiries([record], time) },
   }
 }
 

@@ -1,52 +1,56 @@
 import type { Clock } from '../context.ts'
 import { matchesTag } from '../keys/preconditions.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
+import { includes } from '../validity.ts'
 import type { PublishedProject, Publisher } from './publisher.ts'
 import type { Observation, RevisionWatch } from './revision-watch.ts'
 
-/** A request that waits. */
 interface HeldRequest {
-  /** The `If-None-Match` of the request. */
-  known: string
+  /** Its `If-None-Match`. */
+  ifNoneMatch: string
   /** Monotonic milliseconds. */
   deadline: number
   resolve(published: PublishedProject | Promise<PublishedProject>): void
   reject(error: unknown): void
 }
 
-/** All requests that wait for one project. */
+/** All requests held for one project. */
 interface Group {
   projectId: string
-  held: Set<HeldRequest>
+  requests: Set<HeldRequest>
   latest: PublishedProject
-  refreshing: boolean
+  isRefreshing: boolean
   unwatch(): void
 }
 
-/** The place of a request among those that wait. */
+/** A held request, as its handler sees it. */
 export interface Waiter {
   /**
-   * Resolves as soon as the project's JWKS is known not to be the one that the caller has, and with
-   * what it is then when the wait is over and at shutdown.
+   * Resolves once the project's JWKS differs from the one that the client has; at the deadline and
+   * at shutdown, with the current one.
    */
   result: Promise<PublishedProject>
-  /** Frees the place at once: the client went away. */
+  /** Stops waiting: the client has disconnected. */
   cancel(): void
 }
 
 export interface LiveKeySets {
   /**
-   * Holds a request that has seen `latest` and knows it (`known`, its `If-None-Match`) for up to
-   * `wait` milliseconds. Undefined where too many wait already, and after `close`.
+   * Holds a request whose `If-None-Match` names the JWKS in `latest`, for up to `waitMs`
+   * milliseconds. Undefined if too many requests are held, and after `close`.
    */
-  wait(latest: PublishedProject, known: string, wait: number): Waiter | undefined
-  /** How many requests are held. */
+  wait(latest: PublishedProject, ifNoneMatch: string, waitMs: number): Waiter | undefined
+  /** The number of held requests. */
   count(): number
-  /** Answers all that wait, and from then on holds nobody. */
+  /** Resolves all held requests and accepts no more. */
   close(): void
 }
 
-/** Long polling for verifiers: an idle connection each, and one look at the store for all. */
+/**
+ * Long polling for verifiers: each costs an idle connection, and all share one query of the store.
+ *
+ * Long because its functions share the groups and their count.
+ */
 export function createLiveKeySets(
   publisher: Publisher,
   watch: RevisionWatch,
@@ -55,78 +59,81 @@ export function createLiveKeySets(
 ): LiveKeySets {
   const groups = new Map<string, Group>()
   let count = 0
-  let closed = false
+  let isClosed = false
 
-  function remove(group: Group, held: HeldRequest): boolean {
-    if (!group.held.delete(held)) return false
+  function remove(group: Group, request: HeldRequest): boolean {
+    if (!group.requests.delete(request)) return false
     count -= 1
-    if (group.held.size === 0) {
+    if (group.requests.size === 0) {
       group.unwatch()
       groups.delete(group.projectId)
     }
     return true
   }
-  function answer(group: Group, isDue: (held: HeldRequest) => boolean): void {
-    for (const held of group.held) {
-      if (isDue(held) && remove(group, held)) held.resolve(publisher.published(group.projectId))
+  function resolveDue(group: Group, isDue: (request: HeldRequest) => boolean): void {
+    for (const request of group.requests) {
+      if (isDue(request) && remove(group, request)) {
+        request.resolve(publisher.published(group.projectId))
+      }
     }
   }
   async function refresh(group: Group): Promise<void> {
-    if (group.refreshing) return
-    group.refreshing = true
+    if (group.isRefreshing) return
+    group.isRefreshing = true
     try {
-      publisher.changed(group.projectId)
+      publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
       const { etag } = group.latest.jwks
-      answer(group, (held) => !matchesTag(held.known, etag, 'weak'))
+      resolveDue(group, ({ ifNoneMatch }) => !matchesTag(ifNoneMatch, etag, 'weak'))
     } catch (error) {
-      // While the store is away there is no news to tell; whoever waits goes on waiting.
+      // While the store is unavailable nothing is known to have changed: the requests stay held.
       if (isStorageUnavailable(error)) return
-      for (const held of group.held) if (remove(group, held)) held.reject(error)
+      for (const request of group.requests) if (remove(group, request)) request.reject(error)
     } finally {
-      group.refreshing = false
+      group.isRefreshing = false
     }
   }
-  function look(group: Group, observation: Observation): void {
-    const moved = observation !== 'unknown' && observation !== group.latest.revision
-    if (moved || clock.now() >= group.latest.validUntil) void refresh(group)
-    const now = clock.monotonic()
-    answer(group, (held) => held.deadline <= now)
+  function onObservation(group: Group, observation: Observation): void {
+    const { revision, span } = group.latest
+    const hasMoved = observation !== 'unknown' && observation !== revision
+    if (hasMoved || !includes(span, clock.now())) void refresh(group)
+    const time = clock.monotonic()
+    resolveDue(group, ({ deadline }) => deadline <= time)
   }
-  function open(latest: PublishedProject): Group {
+  function openGroup(latest: PublishedProject): Group {
     const { projectId } = latest
     const group: Group = {
       projectId,
-      held: new Set(),
+      requests: new Set(),
       latest,
-      refreshing: false,
-      unwatch: watch.watch(projectId, (observation) => look(group, observation)),
+      isRefreshing: false,
+      unwatch: watch.watch(projectId, (observation) => onObservation(group, observation)),
     }
     groups.set(projectId, group)
     return group
   }
 
   return {
-    wait(latest, known, wait) {
-      if (closed || count >= maxHeld) return undefined
-      const group = groups.get(latest.projectId) ?? open(latest)
+    wait(latest, ifNoneMatch, waitMs) {
+      if (isClosed || count >= maxHeld) return undefined
+      const group = groups.get(latest.projectId) ?? openGroup(latest)
       const { promise, resolve, reject } = Promise.withResolvers<PublishedProject>()
-      const held = { known, deadline: clock.monotonic() + wait, resolve, reject }
-      group.held.add(held)
+      const request = { ifNoneMatch, deadline: clock.monotonic() + waitMs, resolve, reject }
+      group.requests.add(request)
       count += 1
-      // The group has seen another state, before or after this one: a look tells.
+      // The group holds an older or a newer state than this request: find out which.
       if (group.latest.jwks.etag !== latest.jwks.etag) void refresh(group)
       return {
         result: promise,
         cancel: () => {
-          if (remove(group, held)) resolve(latest)
+          if (remove(group, request)) resolve(latest)
         },
       }
     },
     count: () => count,
     close() {
-      closed = true
-      for (const group of groups.values()) answer(group, () => true)
+      isClosed = true
+      for (const group of groups.values()) resolveDue(group, () => true)
     },
   }
 }

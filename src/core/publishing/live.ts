@@ -4,38 +4,38 @@ import { announceCommits } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
-import { createPublisher, type Publisher, recheckInterval } from './publisher.ts'
+import { createPublisher, type Publisher } from './publisher.ts'
 import { createRevisionWatch } from './revision-watch.ts'
 
-/** Milliseconds between looks at what is waited for: news reach whoever waits well within a second. */
-const watchInterval = 250
+/** Milliseconds between observations: a waiter hears of a change well within a second. */
+const watchIntervalMs = 250
 
-/** All that is kept of the registry in memory, and everybody who waits for news of it. */
+/** What is published, and what waits for changes. */
 export interface LiveServices {
-  /** What changes must go through, so that the copies of this process hear of them at once. */
+  /** Commits through its store invalidate the copies of this process before they resolve. */
   context: Context
   publisher: Publisher
   names: PublishedNames
   keySets: LiveKeySets
   events: EventFeed
-  /** Answers or ends whatever waits; what is asked for afterwards is answered at once. */
+  /** Ends all waits and streams; later requests do not wait. */
   close(): void
 }
 
 export function createLiveServices(context: Context): LiveServices {
   const { store, clock, config } = context
   const publisher = createPublisher(context)
-  const names = createPublishedNames(context, recheckInterval)
-  const watch = createRevisionWatch(store, watchInterval)
+  const names = createPublishedNames(context)
+  const watch = createRevisionWatch(store, watchIntervalMs)
   const keySets = createLiveKeySets(publisher, watch, clock, config.maxHeldRequests)
   const events = createEventFeed(store, watch, clock, config.maxEventStreams)
-  const changed = (ledgerId: string) => {
-    publisher.changed(ledgerId)
-    if (ledgerId === systemLedgerId) names.changed()
+  const onCommit = (ledgerId: string) => {
+    publisher.invalidate(ledgerId)
+    if (ledgerId === systemLedgerId) names.invalidate()
     watch.checkNow(ledgerId)
   }
   return {
-    context: { ...context, store: announceCommits(store, changed) },
+    context: { ...context, store: announceCommits(store, onCommit) },
     publisher,
     names,
     keySets,

@@ -1,42 +1,41 @@
 import type { Store } from '../context.ts'
 import type { LedgerHead } from '../records.ts'
 
-/** What a look at a ledger found: its revision, or that the store could not tell in time. */
+/** The revision of a ledger, or `unknown` if the store did not answer in time. */
 export type Observation = number | 'unknown'
 
-/** Must not throw. Observations can come late: one may be of an older revision than the one before. */
+/** Must not throw. Observations can arrive late: one may be of an older revision than the last. */
 export type Watcher = (observation: Observation) => void
 
 export interface RevisionWatch {
   /**
-   * Calls back every `interval`, whether or not anything changed and whether or not the store
-   * answers; and soon after `checkNow`. Returns a function that stops it.
+   * Calls the watcher every `intervalMs`, whether or not anything has changed and whether or not the
+   * store answers, and soon after `checkNow`. Returns a function that stops it.
    */
   watch(ledgerId: string, watcher: Watcher): () => void
-  /** This process has changed the ledger: look at it now. */
+  /** This process has changed the ledger: observe it without waiting for the interval. */
   checkNow(ledgerId: string): void
   close(): void
 }
 
 /**
- * One timer and one query look after everything that is waited for, however many wait: as long as
- * anybody does, the revisions of all watched ledgers are read every `interval` milliseconds. While
- * the store is slow there is never more than one such query under way.
+ * One timer and one query for all watchers, however many: while there is any, the revisions of all
+ * watched ledgers are read every `intervalMs`, by one query at a time even if the store is slow.
  */
 export function createRevisionWatch(store: Store, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()
   const requested = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let isChecking = false
-  let closed = false
+  let isClosed = false
 
-  function notify(ids: Iterable<string>, observationOf: (id: string) => Observation): void {
+  function notify(ids: Iterable<string>, observe: (id: string) => Observation): void {
     for (const id of ids) {
-      for (const watcher of watchers.get(id) ?? []) watcher(observationOf(id))
+      for (const watcher of watchers.get(id) ?? []) watcher(observe(id))
     }
   }
   async function check(ids: string[]): Promise<void> {
-    // A store that cannot answer tells nothing; why is for those to say who serve from it.
+    // A fault of the store is reported by what serves from it.
     const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
     notify(ids, (id) => heads.get(id)?.revision ?? 'unknown')
   }
@@ -49,7 +48,7 @@ export function createRevisionWatch(store: Store, intervalMs: number): RevisionW
     isChecking = false
   }
   function schedule(): void {
-    if (closed || timer !== undefined || watchers.size === 0) return
+    if (isClosed || timer !== undefined || watchers.size === 0) return
     timer = setTimeout(() => void tick(), intervalMs)
   }
   function checkRequested(): void {
@@ -74,7 +73,7 @@ export function createRevisionWatch(store: Store, intervalMs: number): RevisionW
       requested.add(ledgerId)
     },
     close() {
-      closed = true
+      isClosed = true
       watchers.clear()
       clearTimeout(timer)
     },

@@ -1,16 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { entityTag, matchesTag } from '../../core/keys/preconditions.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The answer carries an `ETag`, and is 304 to whoever has it already. */
-    etag?: true
-  }
-}
-
 /**
- * What a 304 says: how long and for whom its answer holds (RFC 9110 section 15.4.5), which origins may
- * have it, and what is about this request. The other headers are kept with the answer, wherever it is.
+ * Headers of a 304: those that RFC 9110 section 15.4.5 requires, those that allow an origin to read
+ * it, and those about this request. Caches keep the other headers with the response that they have.
  */
 const headersOf304 =
   /^(cache-control|etag|vary|connection|x-request-id|preference-applied|ratelimit.*|access-control-.*|cross-origin-resource-policy)$/
@@ -19,9 +13,19 @@ export function isSentWith304(header: string): boolean {
   return headersOf304.test(header)
 }
 
+/** Whether the client already has the response with this tag: it gets a 304. */
+export function isNotModified(
+  { headers }: Pick<IncomingMessage, 'headers'>,
+  etag: string,
+): boolean {
+  const known = headers['if-none-match']
+  return known !== undefined && matchesTag(known, etag, 'weak')
+}
+
 /**
- * What an API key opens belongs to its holder, and is asked for anew each time: `private` and
- * `no-cache` (RFC 9111). The tag is that which the handler set, or a digest of the octets sent.
+ * Sets `Cache-Control` and `ETag`, offers responses to the response cache, and sends 304. Responses
+ * to an API key are `private, no-cache` (RFC 9111): shared caches must not store them, and clients
+ * revalidate them. The tag is the handler's own, or a digest of the bytes.
  */
 export function addCaching(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -31,12 +35,11 @@ export function addCaching(app: FastifyInstance): void {
     }
     if (etag !== true || reply.statusCode !== 200) return done(null, payload)
     if (typeof payload !== 'string' && !Buffer.isBuffer(payload)) return done(null, payload)
-    const given = reply.getHeader('etag')
-    const tag = typeof given === 'string' ? given : entityTag(payload)
+    const own = reply.getHeader('etag')
+    const tag = typeof own === 'string' ? own : entityTag(payload)
     reply.header('etag', tag)
     if (typeof payload === 'string') app.responseCache.store(request, reply, payload, tag)
-    const known = request.headers['if-none-match']
-    if (known === undefined || !matchesTag(known, tag, 'weak')) return done(null, payload)
+    if (!isNotModified(request, tag)) return done(null, payload)
     turnInto304(reply)
     done(null, null)
   })
@@ -47,7 +50,7 @@ function turnInto304(reply: FastifyReply): void {
   for (const name of Object.keys(reply.getHeaders())) {
     if (isSentWith304(name)) continue
     reply.removeHeader(name)
-    // Those that were set past Fastify.
+    // Also headers that were set on Node's response directly.
     reply.raw.removeHeader(name)
   }
 }

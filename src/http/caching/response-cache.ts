@@ -3,39 +3,47 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
-import { matchesTag } from '../../core/keys/preconditions.ts'
-import { isSentWith304 } from './etags.ts'
+import type { Clock } from '../../core/context.ts'
+import type { ObservedHead } from '../../core/records.ts'
+import { isValid, type Validity } from '../../core/validity.ts'
+import { isNotModified, isSentWith304 } from './etags.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    responseCache: ResponseCache
-  }
-  interface FastifyRequest {
-    /** Set by a handler whose answer may be given to others too. */
-    reuse: Reuse | undefined
-  }
-}
-
-/** Bound of what is stored, in octets; what falls out is worked out again when it is asked for. */
+/** Bound of the cached responses, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024
 
-/** Requests of which one is stored only when it comes again before so many others. */
+/** A response is admitted on its second request, unless as many others came in between. */
 const admissionWindow = 4_000
 
-/** What the headers of an entry take, roughly. */
+/** Approximate size of an entry's headers. */
 const headerBytes = 3_000
 
-/** Characters of an address or an `Accept`; no verifier sends one that is longer. */
-const maxLength = 400
+/** Characters of a URL or an `Accept` header; real clients send fewer. */
+const maxKeyLength = 400
 
-/** On what an answer may be given again (RFC 9111 section 4 calls that reuse). */
+/**
+ * Request headers on which a cached response may depend: the cache key includes the first two, and
+ * requests with one of the others are not served from the cache.
+ */
+export const cacheKeyHeaders = [
+  'accept',
+  'x-api-key',
+  'prefer',
+  'content-length',
+  'transfer-encoding',
+] as const
+
+/** Headers that a response carries for one request only: budgets, and the end of a connection. */
+const singleUseHeaders = ['ratelimit', 'connection']
+
+/** How a response may be served again (RFC 9111 section 4 calls that reuse). */
 export interface Reuse {
-  /** Whether it would be the same now; asked for each request, after that has come. Throws nothing. */
-  isCurrent(): boolean | Promise<boolean>
-  /** Another request was answered with it. */
-  used?(): void
-  /** Milliseconds since the look at the store that it rests on, where it is a published one. */
-  dataAgeMs?(): number
+  validity: Validity
+  /** Called for each request, after it has arrived. Does not throw. */
+  headsMatch(heads: readonly ObservedHead[]): boolean | Promise<boolean>
+  /** Called for each request that the response is served to again. */
+  onReuse?(): void
+  /** Milliseconds since the read of the store that a published document rests on. */
+  dataAgeMs?(): number | undefined
 }
 
 interface CachedResponse {
@@ -44,9 +52,9 @@ interface CachedResponse {
   reuse: Reuse
   etag: string
   body: string
-  /** Of text that is ASCII both are the same octets, and this one is written faster. */
+  /** ASCII is the same in both, and Node writes `latin1` faster. */
   encoding: 'latin1' | 'utf8'
-  /** Names and values in turn, for 200 and for 304, without the request's id. */
+  /** Names and values in turn, for 200 and for 304, without `X-Request-Id`. */
   headers: string[]
   headersOf304: string[]
 }
@@ -54,17 +62,17 @@ interface CachedResponse {
 type Route = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface ResponseCache {
-  /** Answers a request as it was answered before where that still holds; else leaves it to `route`. */
+  /** Serves a valid cached response, or else calls `route`. */
   serve(request: IncomingMessage, response: ServerResponse, route: Route): void
-  /** Stores what is sent now, where its handler allows it. `body` is what a 200 has. */
+  /** Stores a 200 if its handler allows reuse. `body` is that of the 200, even if a 304 is sent. */
   store(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
 }
 
-/** Of a request that may be answered so, these alone decide about its answer. */
+/** Undefined if the request must go to the routes. */
 function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   const { host, prefer, accept = '' } = headers
   if (method !== 'GET' || host === undefined || prefer !== undefined) return undefined
-  if (url.length > maxLength || accept.length > maxLength) return undefined
+  if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
   if (headers['content-length'] !== undefined) return undefined
   if (headers['transfer-encoding'] !== undefined) return undefined
   const secret = headers['x-api-key'] ?? ''
@@ -73,114 +81,133 @@ function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | un
 }
 
 /**
- * The answers that are asked for most, ready to be sent: in front of the routes, which cost several
- * times what node:http itself does. It decides nothing: what is sent is what a route has answered to
- * the same request, for as long as what that rests on is unchanged; all else goes to the routes.
+ * Ready responses in front of the routes, which cost several times what `node:http` itself does. It
+ * decides nothing: it repeats what a route responded to an equal request, while that is valid.
  */
-export function addResponseCache(app: FastifyInstance, newRequestId: () => string): void {
+export function addResponseCache(
+  app: FastifyInstance,
+  clock: Clock,
+  newRequestId: () => string,
+): void {
   const doorkeeper = createDoorkeeper(admissionWindow)
   const entries = new LRUCache<string, CachedResponse>({
     maxSize: maxCachedBytes,
-    // V8 holds text that is not Latin-1 in two octets for each character.
+    // V8 stores text that is not Latin-1 in two bytes per character.
     sizeCalculation: ({ body, encoding }, key) =>
       headerBytes + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
   })
 
+  function find(key: string | undefined, { socket }: ServerResponse): CachedResponse | undefined {
+    // Without a socket, responses to earlier requests of the connection are still to be sent.
+    if (key === undefined || socket === null) return undefined
+    if (app.readiness.shuttingDown || app.isUnderPressure()) return undefined
+    return entries.get(key)
+  }
   function respond(
-    answer: CachedResponse,
+    entry: CachedResponse,
     request: IncomingMessage,
     response: ServerResponse,
     arrival: number,
   ): void {
     const requestId = newRequestId()
-    answer.reuse.used?.()
-    if (app.requestRecords.isObserved()) reportOnFinish(answer, requestId, response, arrival)
-    const known = request.headers['if-none-match']
-    if (known !== undefined && matchesTag(known, answer.etag, 'weak')) {
-      response.writeHead(304, ['x-request-id', requestId, ...answer.headersOf304]).end()
+    entry.reuse.onReuse?.()
+    if (app.requestRecords.isObserved())
+      reportOnFinish(app, entry, { requestId, response, arrival })
+    if (isNotModified(request, entry.etag)) {
+      response.writeHead(304, ['x-request-id', requestId, ...entry.headersOf304]).end()
     } else {
       response
-        .writeHead(200, ['x-request-id', requestId, ...answer.headers])
-        .end(answer.body, answer.encoding)
+        .writeHead(200, ['x-request-id', requestId, ...entry.headers])
+        .end(entry.body, entry.encoding)
     }
-  }
-  function reportOnFinish(
-    answer: CachedResponse,
-    requestId: string,
-    response: ServerResponse,
-    arrival: number,
-  ): void {
-    const { route, apiKeyId, reuse } = answer
-    const dataAgeMs = reuse.dataAgeMs?.()
-    response.once('finish', () => {
-      const ms = performance.now() - arrival
-      const status = response.statusCode
-      app.requestRecords.report({
-        requestId,
-        method: 'GET',
-        route,
-        status,
-        ms,
-        apiKeyId,
-        dataAgeMs,
-        wasHeld: false,
-      })
-    })
-  }
-  /** What is stored for the request, where it may be answered so at the moment. */
-  function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
-    // Answers of one connection go out in order: without the socket, others come first.
-    if (socket === null || app.readiness.shuttingDown || app.isUnderPressure()) return undefined
-    return entries.get(key)
   }
 
   app.decorateRequest('reuse', undefined)
   app.decorate('responseCache', {
     serve(request, response, route) {
       const key = cacheKeyOf(request)
-      const answer = key === undefined ? undefined : find(key, response)
-      if (key === undefined || answer === undefined) return route(request, response)
+      const entry = find(key, response)
+      if (key === undefined || entry === undefined) return route(request, response)
       const arrival = performance.now()
-      const isCurrent = answer.reuse.isCurrent()
-      if (isCurrent === true) return respond(answer, request, response, arrival)
-      if (isCurrent === false) {
+      const valid = isValid(entry.reuse.validity, clock, entry.reuse.headsMatch)
+      if (valid === true) return respond(entry, request, response, arrival)
+      if (valid === false) {
         entries.delete(key)
         return route(request, response)
       }
       app.requestRecords.markArrival(request, arrival)
       app.connections.track(request, response)
-      const otherwise = () => route(request, response)
-      isCurrent.then((found) => {
-        if (!found && entries.peek(key) === answer) entries.delete(key)
-        // Once more: after a look that took its time, the process may be shutting down.
-        if (!found || find(key, response) !== answer) return otherwise()
-        respond(answer, request, response, arrival)
-      }, otherwise)
+      const routed = () => route(request, response)
+      valid.then((isStillValid) => {
+        if (!isStillValid && entries.peek(key) === entry) entries.delete(key)
+        // Find it again: the process may have begun to shut down while the heads were read.
+        if (!isStillValid || find(key, response) !== entry) return routed()
+        respond(entry, request, response, arrival)
+      }, routed)
     },
     store(request, reply, body, etag) {
       const { reuse } = request
-      // What is left of a budget, and the end of a connection, are for one request alone.
-      if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return
-      const key = reuse === undefined ? undefined : cacheKeyOf(request.raw)
-      if (reuse === undefined || key === undefined || !doorkeeper.seenRecently(key)) return
-      const { 'x-request-id': _id, ...all } = reply.getHeaders()
-      const headers = Object.entries(all)
-      const octets = Buffer.byteLength(body)
-      const unmodified = headers.filter(([name]) => isSentWith304(name))
-      entries.set(key, {
-        route: request.routeOptions.url,
-        apiKeyId: request.principal?.apiKeyId,
-        reuse,
-        etag,
-        body,
-        encoding: octets === body.length ? 'latin1' : 'utf8',
-        headers: flat([...headers, ['content-length', octets]]),
-        headersOf304: flat(unmodified),
-      })
+      if (reuse === undefined || !isRepeatable(reply)) return
+      const key = cacheKeyOf(request.raw)
+      if (key === undefined || !doorkeeper.seenRecently(key)) return
+      entries.set(key, toEntry(request, reply, { reuse, body, etag }))
     },
   })
 }
 
-function flat(headers: [string, unknown][]): string[] {
+/** Whether the response is for equal requests too, and depends on nothing outside the cache key. */
+function isRepeatable(reply: FastifyReply): boolean {
+  if (singleUseHeaders.some((name) => reply.hasHeader(name))) return false
+  const vary = [reply.getHeader('vary') ?? []].flat().join(',')
+  const names = vary.split(',').map((name) => name.trim().toLowerCase())
+  return names.every((name) => name === '' || cacheKeyHeaders.some((known) => known === name))
+}
+
+function toEntry(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { reuse, body, etag }: Pick<CachedResponse, 'reuse' | 'body' | 'etag'>,
+): CachedResponse {
+  const { 'x-request-id': _id, ...all } = reply.getHeaders()
+  const headers = Object.entries(all)
+  const bytes = Buffer.byteLength(body)
+  return {
+    route: request.routeOptions.url,
+    apiKeyId: request.principal?.apiKeyId,
+    reuse,
+    etag,
+    body,
+    encoding: bytes === body.length ? 'latin1' : 'utf8',
+    headers: flatten([...headers, ['content-length', bytes]]),
+    headersOf304: flatten(headers.filter(([name]) => isSentWith304(name))),
+  }
+}
+
+function flatten(headers: [string, unknown][]): string[] {
   return headers.flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
+}
+
+/** Reports the request as `request-records.ts` does for those that go through the routes. */
+function reportOnFinish(
+  app: FastifyInstance,
+  { route, apiKeyId, reuse }: CachedResponse,
+  about: { requestId: string; response: ServerResponse; arrival: number },
+): void {
+  const { requestId, response, arrival } = about
+  const dataAgeMs = reuse.dataAgeMs?.()
+  response.once('finish', () => {
+    const ms = performance.now() - arrival
+    const status = response.statusCode
+    const method = 'GET'
+    app.requestRecords.report({
+      requestId,
+      method,
+      route,
+      status,
+      ms,
+      apiKeyId,
+      dataAgeMs,
+      wasHeld: false,
+    })
+  })
 }

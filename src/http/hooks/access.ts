@@ -1,36 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Access, findProject, type Principal, requireAccess } from '../../core/access.ts'
-import { type Authenticator, createAuthenticator } from '../../core/api-keys/authentication.ts'
+import { findProject, type Principal, requireAccess } from '../../core/access.ts'
+import { createAuthenticator } from '../../core/api-keys/authentication.ts'
 import type { Context } from '../../core/context.ts'
-import type { CachedDocument } from '../../core/keys/documents.ts'
-import { systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
-import type { ErrorCode } from '../../errors.ts'
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** What the operation asks of its caller; absent: it is public. */
-    access?: Access
-    /** The errors that the operation itself can give, beyond those that follow from its shape. */
-    errors?: readonly ErrorCode[]
-    /** The operation reads the project's ledger, which outlives the project. */
-    ledger?: true
-  }
-  interface FastifyInstance {
-    authenticator: Authenticator
-  }
-  interface FastifyRequest {
-    /** Who asks; set where the route states an access. */
-    principal: Principal | undefined
-    /** The project that the path names; set where the path has `:projectIdOrName`. */
-    project: ProjectSnapshot | undefined
-    /** The ledger of the project that the path names; set where the route reads the ledger. */
-    ledgerId: string | undefined
-  }
-}
 
 /** The first check of all: 401, before anything else of the request is looked at. */
 export function addAuthentication(app: FastifyInstance, context: Context): void {
@@ -97,34 +72,6 @@ export function projectOf(request: FastifyRequest): ProjectSnapshot {
 export function ledgerOf(request: FastifyRequest): string {
   if (request.ledgerId === undefined) throw new Error('The route names no ledger.')
   return request.ledgerId
-}
-
-/**
- * Lets others who ask the same with the same API key have the answer, which shows the project alone:
- * as long as the API keys and the project are unchanged, and the document and the API key hold.
- */
-export function allowCaching(
-  request: FastifyRequest,
-  { store, clock }: Context,
-  document: Pick<CachedDocument, 'head' | 'from' | 'until'>,
-): void {
-  const { apiKeyId, head, expireTime } = principalOf(request)
-  const { id: ledgerId, head: projectHead } = projectOf(request)
-  // The project has changed between the two looks: the next request sees it in one state.
-  if (projectHead !== document.head) return
-  const seen = [
-    { ledgerId: systemLedgerId, hash: head },
-    { ledgerId, hash: projectHead },
-  ]
-  const expiry = expireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(expireTime)
-  const until = Math.min(document.until, expiry)
-  const { authenticator } = request.server
-  const isInTime = () => document.from <= clock.now() && clock.now() < until
-  request.reuse = {
-    isCurrent: () =>
-      isInTime() && store.headsMatch(seen).then((unchanged) => unchanged && isInTime()),
-    used: () => authenticator.recordUse(apiKeyId),
-  }
 }
 
 /** Who asks for a change, when, and in which request. */

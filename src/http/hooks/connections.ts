@@ -1,12 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    connections: Connections
-  }
-}
-
 /** What is under way on the connections of clients. */
 export interface Connections {
   /** Notes a request that Node has read the head of, until its answer is out. */

@@ -4,15 +4,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import type { HttpOptions, Rate } from '../options.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Requests that one call counts as; one if absent. */
-    cost?: number
-    /** Health checks are never limited and are answered under any load. */
-    unlimited?: true
-  }
-}
-
 /** Budgets in memory; beyond this the least recently used one starts anew. */
 const maxBudgets = 10_000
 

@@ -2,18 +2,6 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PubringError } from '../../errors.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    requestRecords: RequestRecords
-  }
-  interface FastifyRequest {
-    /** The error that the request ended with. */
-    problem: PubringError | undefined
-    /** Milliseconds since the look at the store that the published answer rests on. */
-    dataAgeMs: number | undefined
-  }
-}
-
 /** How a request ended: what is logged and counted of it. */
 export interface RequestRecord {
   requestId: string

@@ -1,12 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Set `shuttingDown` to take the process out of the balancer before it stops listening. */
-    readiness: { shuttingDown: boolean }
-  }
-}
-
 /**
  * Once shutting down, each answer ends its connection, so that no client sends its next request
  * into a closing one. Node closes the idle connections when the server closes.

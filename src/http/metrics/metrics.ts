@@ -5,13 +5,6 @@ import type { RequestRecord } from '../hooks/request-records.ts'
 import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Empty if metrics are disabled. */
-    metrics: Registry
-  }
-}
-
 /** A document older than this was served because the store is unavailable. */
 const staleAfterMs = 1_000
 

@@ -3,15 +3,6 @@ import type { TSchema } from 'typebox'
 import { type ErrorCode, errorTable } from '../../errors.ts'
 import { problemType } from '../errors/problem.ts'
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Headers of a success, beyond those of every response. */
-    headers?: readonly (keyof typeof headers)[]
-    /** Media types available besides JSON, selected by `Accept`. */
-    mediaTypes?: Record<string, TSchema>
-  }
-}
-
 const headers = {
   'X-Request-Id': 'Id of this request, which the log and every error contain.',
   Location: 'URL of the new resource.',
@@ -27,6 +18,8 @@ const headers = {
   'RateLimit-Policy': '`q`: allowed requests, `w`: window in seconds.',
   'WWW-Authenticate': 'Names the header that carries the API key.',
 } as const
+
+export type ResponseHeader = keyof typeof headers
 
 interface Operation {
   method: string | string[]

@@ -17,7 +17,8 @@ import {
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { keyEntityTag } from '../../core/keys/preconditions.ts'
 import { now } from '../../core/times.ts'
-import { allowCaching, originOf, projectOf } from '../hooks/access.ts'
+import { reuseKeyDocument } from '../caching/reuse.ts'
+import { originOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
@@ -95,7 +96,7 @@ function readRoutes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const activeOnly = request.query.active === true
       const document = await listDocument(context, projectOf(request).id, { activeOnly })
-      allowCaching(request, context, document)
+      reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },
   })
@@ -113,7 +114,7 @@ function readRoutes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const { kid } = request.params
       const document = await keyDocument(context, projectOf(request).id, kid)
-      allowCaching(request, context, document)
+      reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },
   })

@@ -2,12 +2,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
-import type { ProjectRef } from '../../core/context.ts'
 import { matchesTag } from '../../core/keys/preconditions.ts'
 import type { Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { PublishedDocument, PublishedProject } from '../../core/publishing/publisher.ts'
 import { PubringError } from '../../errors.ts'
+import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { prefers } from '../request/accept.ts'
@@ -73,7 +73,7 @@ function jwksRoute(app: App, live: LiveServices): void {
       const present = await live.publisher.published(projectId)
       const published = await awaitNews(live, present, request, reply)
       const { jwks } = published
-      restOn(request, live, ref, published)
+      reusePublished(request, live, ref, published)
       const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: set for the default type too, or a shared cache would serve it for the other.
       reply.header('vary', 'Accept')
@@ -136,28 +136,10 @@ function discoveryRoute(app: App, live: LiveServices): void {
       if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
       const { discovery } = published
-      restOn(request, live, ref, published)
+      reusePublished(request, live, ref, published)
       return sendDocument(reply, discovery, 'application/json')
     },
   })
-}
-
-/** Notes what the answer rests on, and as long as that holds lets others have it too. */
-function restOn(
-  request: FastifyRequest,
-  { names, publisher, context }: LiveServices,
-  ref: ProjectRef,
-  published: PublishedProject,
-): void {
-  // Not the documents, of which the answer has one already.
-  const { projectId, head, validUntil, seen, maxAgeStableUntil } = published
-  const state = { projectId, head, validUntil, seen, maxAgeStableUntil }
-  const dataAgeMs = () => context.clock.monotonic() - seen
-  request.dataAgeMs = dataAgeMs()
-  request.reuse = {
-    isCurrent: () => names.isCurrent(ref, projectId) && publisher.isCurrent(state),
-    dataAgeMs,
-  }
 }
 
 /** Sends the document unchanged: its ETag is a digest of exactly these bytes. */

@@ -1,6 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { LedgerHead, ObservedHead } from '../../core/records.ts'
-import { haveHashes, type LedgerHeads, readHeads } from '../heads.ts'
+import { headsMatch } from '../../core/validity.ts'
+import { type LedgerHeads, readHeads } from '../heads.ts'
 import type { SqliteConnection } from './connection.ts'
 
 /** Ledgers whose heads are kept; all are let go when there are more, as with every commit. */
@@ -15,7 +16,7 @@ export interface VersionedHeads extends LedgerHeads {
 const unknown = Symbol('unknown')
 
 /**
- * Heads from memory as long as the file has the same version. One look at that, at the end of a turn
+ * LedgerHeads from memory as long as the file has the same version. One look at that, at the end of a turn
  * of the event loop, serves whoever has asked in the turn whether something is unchanged: at its
  * beginning it could miss a change that was acknowledged before the last of them arrived. For the
  * same reason heads themselves are looked at for those alone who ask without a pause.
@@ -92,6 +93,6 @@ export function createVersionedHeads(
   }
 
   async function isUnchanged(seen: readonly ObservedHead[]): Promise<boolean> {
-    return haveHashes(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
+    return headsMatch(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
   }
 }

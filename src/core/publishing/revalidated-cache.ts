@@ -1,0 +1,109 @@
+import type { LRUCache } from 'lru-cache'
+import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
+import type { Clock } from '../context.ts'
+import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
+
+/** Milliseconds after the start of a read for which its copy is served: half of the promised second. */
+const recheckIntervalMs = 500
+
+/** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
+const readTimeoutMs = 400
+
+/** A copy of what the store holds. Times are monotonic milliseconds. */
+export interface Copy<Value> {
+  value: Value
+  /** When the last successful read began. */
+  readAt: number
+  /** When the last read began, whether or not it has succeeded. */
+  attemptedAt: number
+  /** From then on it is served only after another read. */
+  recheckAt: number
+}
+
+interface Options<Value> {
+  clock: Clock
+  copies: LRUCache<string, Copy<Value>>
+  /** Milliseconds since the last successful read for which a copy is served while the store fails. */
+  staleLimitMs: number
+  /** Reads the current value, or undefined if there is none. `previous` is the copy to revalidate. */
+  read(key: string, previous: Value | undefined): Promise<Value | undefined>
+}
+
+export interface RevalidatedCache<Value> {
+  /**
+   * The value with every change that was announced by `invalidate`, and at most 500 ms and a read
+   * behind other processes. While the store is unavailable, the last good one up to the limit; then
+   * `storage_unavailable`.
+   */
+  get(key: string): Promise<Value | undefined>
+  /** The copy that `get` would return without a read. */
+  getFresh(key: string): Value | undefined
+  /** Milliseconds since the last successful read of the value began. */
+  ageMs(key: string): number | undefined
+  /** The value (or all) has changed: no read that began before now is served to later callers. */
+  invalidate(key?: string): void
+}
+
+/** Copies with bounded staleness: one read per key at a time, stale if the store is unavailable. */
+export function createRevalidatedCache<Value>(options: Options<Value>): RevalidatedCache<Value> {
+  const { clock, copies, staleLimitMs } = options
+  const reads = createSingleFlight<Value | undefined>()
+
+  async function read(
+    key: string,
+    flight: Pick<Flight<unknown>, 'isSuperseded'>,
+  ): Promise<Value | undefined> {
+    const readAt = clock.monotonic()
+    const previous = copies.peek(key)
+    if (previous !== undefined) previous.attemptedAt = readAt
+    const value = await options.read(key, previous?.value)
+    if (flight.isSuperseded) return value
+    if (value === undefined) copies.delete(key)
+    else {
+      const recheckAt = readAt + recheckIntervalMs
+      copies.set(key, { value, readAt, attemptedAt: readAt, recheckAt })
+    }
+    return value
+  }
+  /** Serves the last good copy up to the limit, and reads the store again only after a pause. */
+  function lastGood(key: string, error: unknown, isSuperseded: boolean): Value {
+    const copy = copies.peek(key)
+    const time = clock.monotonic()
+    const limit = (copy?.readAt ?? 0) + staleLimitMs
+    if (copy === undefined || time >= limit) throw error
+    if (!isSuperseded) copy.recheckAt = Math.min(time + recheckIntervalMs, limit)
+    return copy.value
+  }
+  const getFresh = (key: string) => {
+    const copy = copies.get(key)
+    return copy !== undefined && clock.monotonic() < copy.recheckAt ? copy.value : undefined
+  }
+
+  return {
+    async get(key) {
+      const fresh = getFresh(key)
+      if (fresh !== undefined) return fresh
+      const known = copies.peek(key)
+      const flight = reads.join(key, (started) => read(key, started))
+      if (known === undefined) return flight.result
+      const untilTimeout = known.attemptedAt + readTimeoutMs - clock.monotonic()
+      try {
+        return await withStorageTimeout(flight.result, Math.max(0, untilTimeout))
+      } catch (error) {
+        if (!isStorageUnavailable(error)) throw error
+        return lastGood(key, error, flight.isSuperseded)
+      }
+    },
+    getFresh,
+    ageMs(key) {
+      const copy = copies.peek(key)
+      return copy && clock.monotonic() - copy.readAt
+    },
+    invalidate(key) {
+      reads.supersede(key)
+      for (const copy of key === undefined ? copies.values() : [copies.peek(key)]) {
+        if (copy !== undefined) copy.recheckAt = Number.NEGATIVE_INFINITY
+      }
+    },
+  }
+}

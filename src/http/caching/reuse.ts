@@ -1,0 +1,46 @@
+import type { FastifyRequest } from 'fastify'
+import type { Context, ProjectRef } from '../../core/context.ts'
+import type { CachedDocument } from '../../core/keys/documents.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import type { PublishedProject } from '../../core/publishing/publisher.ts'
+import { always, intersect } from '../../core/validity.ts'
+import { principalOf, projectOf } from '../hooks/access.ts'
+
+/**
+ * Lets the response cache serve the document again to the same API key, while its API key, the
+ * project and the document are all valid. The heads are read for each request.
+ */
+export function reuseKeyDocument(
+  request: FastifyRequest,
+  { store }: Context,
+  document: CachedDocument,
+): void {
+  const { apiKeyId, validity: principal } = principalOf(request)
+  const { id, head } = projectOf(request)
+  const project = { heads: [{ ledgerId: id, hash: head }], ...always }
+  const validity = intersect(principal, project, document.validity)
+  // The project changed between the two reads: the next request finds one state.
+  if (validity === undefined) return
+  const { authenticator } = request.server
+  request.reuse = {
+    validity,
+    headsMatch: store.headsMatch,
+    onReuse: () => authenticator.recordUse(apiKeyId),
+  }
+}
+
+/** Lets the response cache serve the documents again while the publisher would serve the same. */
+export function reusePublished(
+  request: FastifyRequest,
+  { names, publisher }: LiveServices,
+  ref: ProjectRef,
+  { projectId, validity }: PublishedProject,
+): void {
+  const dataAgeMs = () => publisher.ageMs(projectId)
+  request.dataAgeMs = dataAgeMs()
+  request.reuse = {
+    validity,
+    headsMatch: (heads) => names.isCurrent(ref, projectId) && publisher.headsMatch(heads),
+    dataAgeMs,
+  }
+}
