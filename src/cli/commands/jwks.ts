@@ -11,7 +11,7 @@ export function registerJwks(program: Command, terminal: Terminal): void {
     project: true,
     examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
   }).action(async (flags: ConnectionFlags) => {
-    const { showJwks } = await import('../keys/jwks.ts')
+    const { showJwks } = await import('../keys/show.ts')
     await showJwks(terminal, flags)
   })
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { TokenCheckFlags } from '../keys/token-check.ts'
-import type { TokenSampleFlags } from '../keys/token-sample.ts'
 import type { Terminal } from '../terminal/terminal.ts'
+import type { TokenCheckFlags } from '../tokens/check.ts'
+import type { TokenSampleFlags } from '../tokens/sample.ts'
 import { addApiCommand, addGroup } from './options.ts'
 
 export function registerTokens(program: Command, terminal: Terminal): void {
@@ -26,7 +26,7 @@ function registerCheck(token: Command, terminal: Terminal): void {
     .option('--audience <aud>', 'the aud that the verifier wants')
     .option('--issuer <iss>', 'the iss that the verifier wants')
     .action(async (file: string, flags: TokenCheckFlags) => {
-      const { checkToken } = await import('../keys/token-check.ts')
+      const { checkToken } = await import('../tokens/check.ts')
       await checkToken(terminal, file, flags)
     })
 }
@@ -54,7 +54,7 @@ function registerSample(token: Command, terminal: Terminal): void {
     .option('--subject <sub>', 'the claim sub', 'sample')
     .option('--lifetime <time>', 'until it expires', '5m')
     .action(async (file: string, flags: TokenSampleFlags) => {
-      const { sampleToken } = await import('../keys/token-sample.ts')
+      const { sampleToken } = await import('../tokens/sample.ts')
       await sampleToken(terminal, file, flags)
     })
 }

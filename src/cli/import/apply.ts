@@ -1,11 +1,20 @@
-import { type KeyImportItem, PubringError } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { endsAll, isEmpty, type Plan, planDocument, planOf, planText, takesAway } from './plan.ts'
-import { type DeclaredKey, readDeclaration } from './sources/declaration.ts'
+import {
+  createPlan,
+  isEmpty,
+  type Plan,
+  planDocument,
+  planText,
+  removesKeys,
+  removesLastActiveKey,
+} from './plan.ts'
+import { type ImportRow, privateKeyError, toRows } from './rows.ts'
+import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
+import { readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
 export interface ApplyFlags extends ConnectionFlags {
@@ -14,101 +23,111 @@ export interface ApplyFlags extends ConnectionFlags {
   yes?: true
 }
 
-/** Makes the keys of a project those that the file declares: shows the plan, then carries it out. */
+/** Makes a project's keys match a file: shows the plan, then carries it out. */
 export async function applyFile(
   terminal: Terminal,
   file: string,
   flags: ApplyFlags,
 ): Promise<void> {
-  const { project: declared, keys } = await readDeclaration(file, terminal)
+  const { project: declared, entries } = await readDeclaration(file, terminal)
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
-    throw usageError(`The file is about project ${declared}, the command about ${flags.project}.`)
-  }
-  const ofFile = declared === undefined ? {} : { project: declared, projectSource: file }
-  const about = flags.project === undefined ? { ...flags, ...ofFile } : flags
-  await withSession(terminal, about, async (session) => {
-    const existing = await session.client.keys.list(session.project)
-    const kids = await registeredKids(session, keys)
-    const plan = planOf(keys, kids, existing, { prune: flags.prune === true, now: session.now() })
-    show(session, plan, flags)
-    if (isEmpty(plan) || flags.dryRun === true) return
-    await requireConsent(terminal, plan, flags, endsAll(plan, existing, session.now()))
-    await carryOut(session, plan)
-    const { add, change, delete: removed } = plan
-    session.notify(`Added ${add.length}, changed ${change.length}, deleted ${removed.length}.`)
-  })
-}
-
-/** Which of the declared keys are registered; the server compares, and says which it would refuse. */
-async function registeredKids(
-  { client, project }: Session,
-  declared: readonly DeclaredKey[],
-): Promise<(string | undefined)[]> {
-  if (declared.length === 0) return []
-  // Whether a time has passed already counts for new keys alone.
-  const keys = declared.map(({ expireTime: _time, ...key }) => key)
-  try {
-    const { items } = await client.keys.import(project, { keys, dryRun: true })
-    return items.map(({ outcome, kid }) => (outcome === 'present' ? kid : undefined))
-  } catch (error) {
-    throw refusal(error, declared)
-  }
-}
-
-function refusal(error: unknown, declared: readonly DeclaredKey[]): unknown {
-  if (!(error instanceof PubringError) || error.code !== 'import_refused') return error
-  const hints = (error.problem?.errors ?? []).map(({ pointer = '', detail }) => {
-    const index = Number(pointer.split('/')[2])
-    const said = detail.replace(/\/keys\/(\d+)/g, (_pointer, at) => `key ${Number(at) + 1}`)
-    return `Key ${index + 1}, ${declared[index]?.name}: ${said}`
-  })
-  return new CommandError('refused', 'Keys of the file are refused. Nothing was changed.', {
-    code: error.code,
-    hints,
-    ...(error.problem === undefined ? {} : { problem: error.problem }),
-  })
-}
-
-function show(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
-  const { project, notify } = session
-  session.print({ project, dryRun: dryRun === true, ...planDocument(plan) }, () => planText(plan))
-  if (plan.undeclared.length > 0) {
-    notify(
-      `Keys that the file does not have: ${plan.undeclared.length}. They stay; --prune deletes them.`,
+    throw usageError(
+      `The file declares project ${declared}, but the command names ${flags.project}.`,
     )
   }
-  if (isEmpty(plan)) notify(`Nothing to do: project ${project} is as the file says.`)
+  const fromFile = declared === undefined ? {} : { project: declared, projectSource: file }
+  await withSession(terminal, { ...fromFile, ...flags }, async (session) => {
+    const { project, client } = session
+    const rows = toRows([{ target: project, entries }], { kids: 'new' })
+    const privateKey = privateKeyError(rows)
+    if (privateKey !== undefined) throw privateKey
+    const existing = await client.keys.list(project)
+    const now = session.now()
+    const plan = createPlan(await findRegistered(session, rows), existing, {
+      prune: flags.prune === true,
+      now,
+    })
+    showPlan(session, plan, flags)
+    if (isEmpty(plan) || flags.dryRun === true) return
+    await confirmPlan(terminal, plan, flags, removesLastActiveKey(plan, existing, now))
+    await carryOut(session, plan)
+    session.notify(
+      `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
+    )
+  })
 }
 
-async function requireConsent(
+/** The declared keys, the registered ones with their kid. Throws where the server rejects any. */
+async function findRegistered(session: Session, rows: ImportRow[]): Promise<SendableRow[]> {
+  // A past expiry is a fault of new keys only, so the dry run leaves it out.
+  const probes = rows.map((row) => {
+    if (row.item === undefined) return row
+    const { expireTime: _time, ...item } = row.item
+    return { ...row, errors: [...row.errors], item }
+  })
+  await sendAll(session, probes, { dryRun: true })
+  return rows.filter(isSendable).map((row, index) => {
+    const kid = probes[index]?.kid
+    return { ...row, ...(kid === undefined ? {} : { kid }) }
+  })
+}
+
+/** Sends all rows or none. Throws where the server rejects any. */
+async function sendAll(
+  session: Session,
+  rows: readonly ImportRow[],
+  options: SendOptions,
+): Promise<void> {
+  const overflow = await sendRows(session, rows, options)
+  if (overflow !== undefined) throw overflow
+  const faults = rows.flatMap(({ place, label, errors, number }) => {
+    return errors.map((error) => ({
+      place: `${place}, ${label}`,
+      pointer: `/keys/${number - 1}`,
+      ...error,
+    }))
+  })
+  if (faults.length === 0) return
+  throw new CommandError('refused', 'Keys of the file were rejected. Nothing was changed.', {
+    code: 'import_refused',
+    hints: faults.map(({ place, detail }) => `${place}: ${detail}`),
+    problem: { errors: faults.map(({ place: _place, ...error }) => error) },
+  })
+}
+
+function showPlan(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
+  const { project, print, notify } = session
+  print({ project, dryRun: dryRun === true, ...planDocument(plan) }, () => planText(plan))
+  const count = plan.undeclared.length
+  if (count > 0) notify(`Keys that are not in the file: ${count}. They stay; --prune deletes them.`)
+  if (isEmpty(plan)) notify(`Nothing to do: project ${project} matches the file.`)
+}
+
+async function confirmPlan(
   terminal: Terminal,
   plan: Plan,
   { yes }: ApplyFlags,
-  endsEverything: boolean,
+  isLastActive: boolean,
 ): Promise<void> {
-  if (endsEverything && yes !== true) {
+  if (isLastActive && yes !== true) {
     throw usageError(
-      'This takes away the last active key: no token of the project would verify.',
-      'Repeat it with --yes if that is meant. Nothing was changed.',
+      'This removes the last active key: no token of the project would verify.',
+      'Repeat it with --yes to confirm. Nothing was changed.',
     )
   }
-  const isRemoval = takesAway(plan) || plan.delete.length > 0
+  const isRemoval = removesKeys(plan)
   await confirm(terminal, {
-    statement: isRemoval ? 'This switches keys off, or deletes them.' : 'This is the plan.',
+    statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',
     question: 'Do it?',
     yes,
     unattended: isRemoval ? 'refuse' : 'proceed',
   })
 }
 
-/** New keys first, so that there is always one to sign with; what is no longer wanted last. */
-async function carryOut({ client, project }: Session, plan: Plan): Promise<void> {
-  const keys: KeyImportItem[] = plan.add
-  if (keys.length > 0) {
-    await client.keys.import(project, { keys }).catch((error: unknown) => {
-      throw refusal(error, plan.add)
-    })
-  }
+/** Adds keys first and removes them last, so that there is always one to sign with. */
+async function carryOut(session: Session, plan: Plan): Promise<void> {
+  const { client, project } = session
+  await sendAll(session, plan.add, {})
   for (const { key, patch } of plan.change) await client.keys.update(project, key.id, patch)
   for (const { id, active } of plan.delete) {
     if (active) await client.keys.update(project, id, { active: false })

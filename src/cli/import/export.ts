@@ -13,56 +13,54 @@ export interface ExportFlags extends ConnectionFlags {
   format?: 'json' | 'jwks' | 'pem' | 'csv'
 }
 
-type Exported = Project & { keys: JwtKey[] }
+interface ProjectKeys {
+  id: string
+  name: string
+  keys: JwtKey[]
+}
 
-/** Writes the keys of one project or of all to stdout; `json` and `csv` can be imported whole. */
+/** Writes the keys of one project or of all to stdout; `json` and `csv` can be imported in full. */
 export async function exportKeys(terminal: Terminal, flags: ExportFlags): Promise<void> {
-  const { format = 'json', all } = flags
-  if (format === 'jwks' && all === true) {
-    throw usageError('A key set is that of one project: leave --all out, or take another format.')
+  const { format = 'json', all = false } = flags
+  if (format === 'jwks' && all) {
+    throw usageError('A key set belongs to one project: leave out --all, or use another format.')
   }
   await withSession(terminal, flags, async (session) => {
-    const { client, project, now } = session
     if (format === 'jwks') {
-      await writeAll(terminal, asJson(await client.jwks.get(project)))
+      await writeAll(terminal, toJson(await session.client.jwks.get(session.project)))
       return
     }
-    const projects = await exported(session, all === true)
-    const time = new Date(now()).toISOString()
-    await writeAll(terminal, writers[format](projects, time))
+    const projects = await readProjects(session, all)
+    await writeAll(terminal, writers[format](projects, new Date(session.now()).toISOString()))
     const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
-    session.notify(`Exported keys: ${count}, of projects: ${projects.length}.`)
+    session.notify(`Exported keys: ${count}, projects: ${projects.length}.`)
   })
 }
 
-const asJson = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`
+const toJson = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`
 
-/** The text of all projects, by the format. */
 const writers = {
-  json: (projects: readonly Exported[], time: string) => {
-    const plain = projects.map(({ id, name, keys }) => ({ id, name, keys }))
-    return asJson(exportDocument(plain, time))
-  },
-  csv: (projects: readonly Exported[]) => writeCsv(projects),
-  pem: (projects: readonly Exported[]) => projects.map(pemOf).join(''),
+  json: (projects: ProjectKeys[], time: string) => toJson(exportDocument(projects, time)),
+  csv: writeCsv,
+  pem: (projects: ProjectKeys[]) => projects.map(toPemBlocks).join(''),
 }
 
-async function exported({ client, project }: Session, all: boolean): Promise<Exported[]> {
-  const projects: Project[] = []
-  if (all) for await (const each of client.projects.all()) projects.push(each)
-  else projects.push(await client.projects.get(project))
-  const found: Exported[] = []
-  for (const each of projects) found.push({ ...each, keys: await client.keys.list(each.id) })
-  return found
+async function readProjects({ client, project }: Session, all: boolean): Promise<ProjectKeys[]> {
+  const projects: Project[] = all
+    ? await Array.fromAsync(client.projects.all())
+    : [await client.projects.get(project)]
+  const read: ProjectKeys[] = []
+  for (const { id, name } of projects) read.push({ id, name, keys: await client.keys.list(id) })
+  return read
 }
 
-/** Blocks whose label stands in the line before, where an import finds it. */
-function pemOf({ name, keys }: Exported): string {
+/** Blocks with the label in the line before, where an import finds it. */
+function toPemBlocks({ name, keys }: ProjectKeys): string {
   return keys
     .map((key) => {
       const state = key.active ? 'active' : 'inactive'
-      const about = `# project ${name}, kid ${key.id}, ${key.algorithm}, ${state}`
-      return `${about}\n# ${key.label}\n${key.publicKeyPem}`
+      const comment = `# project ${name}, kid ${key.id}, ${key.algorithm}, ${state}`
+      return `${comment}\n# ${key.label}\n${key.publicKeyPem}`
     })
     .join('\n')
 }

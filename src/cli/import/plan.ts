@@ -1,112 +1,105 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { escapeControls } from '../terminal/output.ts'
-import type { DeclaredKey } from './sources/declaration.ts'
+import type { SendableRow } from './send.ts'
 
-/** What a key becomes. */
-interface Change {
-  key: JwtKey
-  patch: JwtKeyUpdate
-}
-
-/** What is to be done, in this order. */
+/** The changes that make a project match a declaration, in this order. */
 export interface Plan {
-  add: DeclaredKey[]
-  change: Change[]
+  add: SendableRow[]
+  change: { key: JwtKey; patch: JwtKeyUpdate }[]
   delete: JwtKey[]
-  /** Keys that the file does not have and that stay. */
+  /** Keys that are not in the file and stay. */
   undeclared: JwtKey[]
 }
 
-/**
- * The plan that makes `existing` what is declared. `kids` are those of the declared keys, in their
- * order, where they are registered already.
- */
-export function planOf(
-  declared: readonly DeclaredKey[],
-  kids: readonly (string | undefined)[],
+/** The plan for the declared keys, of which the registered ones have a kid. */
+export function createPlan(
+  declared: readonly SendableRow[],
   existing: readonly JwtKey[],
   { prune, now }: { prune: boolean; now: number },
 ): Plan {
   const byKid = new Map(existing.map((key) => [key.id, key]))
   const plan: Plan = { add: [], change: [], delete: [], undeclared: [] }
-  declared.forEach((wanted, index) => {
-    const key = byKid.get(kids[index] ?? '')
-    if (key === undefined) plan.add.push(wanted)
-    else {
-      const patch = patchOf(wanted, key, now)
-      if (Object.keys(patch).length > 0) plan.change.push({ key, patch })
+  for (const row of declared) {
+    const key = byKid.get(row.kid ?? '')
+    if (key === undefined) {
+      plan.add.push(row)
+      continue
     }
-  })
-  const others = existing.filter(({ id }) => !kids.includes(id))
+    const patch = patchFor(row, key, now)
+    if (Object.keys(patch).length > 0) plan.change.push({ key, patch })
+  }
+  const kids = new Set(declared.map(({ kid }) => kid))
+  const others = existing.filter(({ id }) => !kids.has(id))
   return prune ? { ...plan, delete: others } : { ...plan, undeclared: others }
 }
 
-function patchOf(wanted: DeclaredKey, key: JwtKey, now: number): JwtKeyUpdate {
-  const active = isActive(wanted, now)
-  const expireTime = wanted.expireTime ?? null
+function patchFor(row: SendableRow, key: JwtKey, now: number): JwtKeyUpdate {
+  const active = isActive(row, now)
+  const { expireTime = null } = row.item
   return {
-    ...(wanted.name === key.label ? {} : { label: wanted.name }),
+    ...(row.label === key.label ? {} : { label: row.label }),
     ...(active === key.active ? {} : { active }),
     ...(expireTime === (key.expireTime ?? null) ? {} : { expireTime }),
   }
 }
 
-function isActive({ active, expireTime }: Omit<DeclaredKey, 'name'>, now: number): boolean {
-  return active && (expireTime === undefined || Date.parse(expireTime) > now)
+function isActive({ item: { active, expireTime } }: SendableRow, now: number): boolean {
+  return active !== false && (expireTime === undefined || Date.parse(expireTime) > now)
 }
 
-export function isEmpty({ add, change, delete: removed }: Plan): boolean {
-  return add.length + change.length + removed.length === 0
+export function isEmpty(plan: Plan): boolean {
+  return plan.add.length + plan.change.length + plan.delete.length === 0
 }
 
-/** Whether tokens that verify now will not. */
-export function takesAway({ change, delete: removed }: Plan): boolean {
-  return removed.some(({ active }) => active) || change.some(({ patch }) => patch.active === false)
+/** Whether the plan deactivates or deletes keys. */
+export function removesKeys(plan: Plan): boolean {
+  return plan.delete.length > 0 || plan.change.some(({ patch }) => patch.active === false)
 }
 
-/** Whether a project that has active keys has none afterwards. */
-export function endsAll(plan: Plan, existing: readonly JwtKey[], now: number): boolean {
-  const ended = new Set([
-    ...plan.delete.map(({ id }) => id),
-    ...plan.change.filter(({ patch }) => patch.active === false).map(({ key }) => key.id),
-  ])
-  const begun =
-    plan.add.some((key) => isActive(key, now)) || plan.change.some(({ patch }) => patch.active)
+/** Whether the plan leaves a project that has active keys without one. */
+export function removesLastActiveKey(
+  plan: Plan,
+  existing: readonly JwtKey[],
+  now: number,
+): boolean {
+  const activates = plan.change.some(({ patch }) => patch.active)
+  if (activates || plan.add.some((row) => isActive(row, now))) return false
+  const deactivated = plan.change.filter(({ patch }) => patch.active === false)
+  const removed = new Set([...plan.delete, ...deactivated.map(({ key }) => key)])
   const active = existing.filter((key) => key.active)
-  return active.length > 0 && !begun && active.every(({ id }) => ended.has(id))
+  return active.length > 0 && active.every((key) => removed.has(key))
 }
 
-/** The plan for a person: a line per key. */
-export function planText({ add, change, delete: removed }: Plan): string {
+/** For a person: one line per key. */
+export function planText(plan: Plan): string {
   const lines = [
-    ...add.map(({ name, algorithm, active }) => {
-      return `+ ${escapeControls(name)} (${algorithm}${active ? '' : ', inactive'})`
+    ...plan.add.map(({ label, item: { algorithm, active } }) => {
+      return `+ ${escapeControls(label)} (${algorithm}${active === false ? ', inactive' : ''})`
     }),
-    ...change.map(
-      ({ key, patch }) => `~ ${key.id} ${escapeControls(key.label)}: ${changesOf(key, patch)}`,
-    ),
-    ...removed.map(({ id, label, active }) => {
+    ...plan.change.map(({ key, patch }) => {
+      return `~ ${key.id} ${escapeControls(key.label)}: ${describePatch(key, patch)}`
+    }),
+    ...plan.delete.map(({ id, label, active }) => {
       return `- ${id} ${escapeControls(label)}${active ? ' (active: deactivate, then delete)' : ''}`
     }),
   ]
   return lines.map((line) => `${line}\n`).join('')
 }
 
-function changesOf(key: JwtKey, patch: JwtKeyUpdate): string {
+function describePatch(key: JwtKey, patch: JwtKeyUpdate): string {
+  const show = (value: unknown) => escapeControls(String(value ?? 'none'))
   return Object.entries(patch)
-    .map(([name, value]) => {
-      const before = Object.entries(key).find(([member]) => member === name)?.[1]
-      return `${name} ${escapeControls(String(before ?? 'none'))} → ${escapeControls(String(value ?? 'none'))}`
-    })
+    .map(([member, value]) => `${member} ${show(Reflect.get(key, member))} → ${show(value)}`)
     .join(', ')
 }
 
+/** For programs. */
 export function planDocument({ add, change, delete: removed, undeclared }: Plan) {
-  const named = ({ id, label }: JwtKey) => ({ kid: id, name: label })
+  const reference = ({ id, label }: JwtKey) => ({ kid: id, name: label })
   return {
-    add: add.map(({ name, algorithm, active }) => ({ name, algorithm, active })),
-    change: change.map(({ key, patch }) => ({ ...named(key), patch })),
-    delete: removed.map(named),
-    undeclared: undeclared.map(named),
+    add: add.map(({ label: name, item: { algorithm, active } }) => ({ name, algorithm, active })),
+    change: change.map(({ key, patch }) => ({ ...reference(key), patch })),
+    delete: removed.map(reference),
+    undeclared: undeclared.map(reference),
   }
 }

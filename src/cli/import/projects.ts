@@ -1,56 +1,82 @@
 import { PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
+import { usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
+import type { SourceProject } from './sources/entry.ts'
 
-/** Names of projects that keys are to go to and that are not there. */
-export async function missingProjects(
+/** Adds where the keys go: to the project of the command, or with `all` to that of the same name. */
+export function withTargets(
+  projects: readonly SourceProject[],
+  { project, all }: { project: string; all: boolean },
+): (SourceProject & { target: string })[] {
+  if (!all && projects.length > 1) {
+    throw usageError(
+      `The source holds the keys of ${projects.length} projects.`,
+      'With --all, each key goes to the project of its name, which is created if missing.',
+    )
+  }
+  return projects.map((each) => {
+    if (!all) return { ...each, target: project }
+    if (each.name !== undefined) return { ...each, target: each.name }
+    throw usageError('The source names no projects: leave out --all.')
+  })
+}
+
+/** The projects of the rows that do not exist. */
+export async function findMissingProjects(
   { client }: Session,
   rows: readonly ImportRow[],
 ): Promise<string[]> {
   const missing: string[] = []
   for (const name of new Set(rows.map(({ project }) => project))) {
-    const found = await client.projects.get(name).catch((error: unknown) => {
-      if (error instanceof PubringError && error.code === 'project_not_found') return undefined
-      throw error
-    })
-    if (found === undefined) missing.push(name)
+    try {
+      await client.projects.get(name)
+    } catch (error) {
+      if (!hasCode(error, 'project_not_found')) throw error
+      missing.push(name)
+    }
   }
   return missing
 }
 
-/**
- * Makes the projects, lets the import run, and takes away again those that stayed empty. In a dry run
- * none is made: keys that would go there are not tried.
- */
-export async function withNewProjects<Result>(
+/** Keeps the keys of missing projects out of a dry run, which creates no projects. */
+export function skipMissingProjects(
   session: Session,
-  names: readonly string[],
-  dryRun: boolean,
-  rows: ImportRow[],
-  run: () => Promise<Result>,
-): Promise<Result> {
-  const { client } = session
-  if (dryRun) {
-    for (const name of names)
-      session.notify(`Project ${name} would be made; its keys are not tried.`)
-    for (const row of rows) {
-      if (!names.includes(row.project)) continue
-      delete row.item
-      row.note = 'Its project would be made; the key was not tried.'
-    }
-    return run()
+  missing: readonly string[],
+  rows: readonly ImportRow[],
+): void {
+  for (const name of missing) {
+    session.notify(`Project ${name} would be created; its keys are not checked.`)
   }
+  for (const row of rows) {
+    if (!missing.includes(row.project)) continue
+    delete row.item
+    row.note = 'Its project would be created; the key was not checked.'
+  }
+}
+
+/** Creates the projects for an import, and deletes those that stay empty. */
+export async function withNewProjects<Result>(
+  { client }: Session,
+  names: readonly string[],
+  rows: readonly ImportRow[],
+  runImport: () => Promise<Result>,
+): Promise<Result> {
   for (const name of names) await client.projects.create({ name })
   try {
-    return await run()
+    return await runImport()
   } finally {
     for (const name of names) {
       const isUsed = rows.some(({ project, outcome }) => project === name && outcome === 'created')
-      if (!isUsed) await client.projects.delete(name).catch(unlessUsed)
+      if (!isUsed) {
+        await client.projects.delete(name).catch((error: unknown) => {
+          if (!hasCode(error, 'project_not_empty')) throw error
+        })
+      }
     }
   }
 }
 
-function unlessUsed(error: unknown): void {
-  if (!(error instanceof PubringError && error.code === 'project_not_empty')) throw error
+function hasCode(error: unknown, code: string): boolean {
+  return error instanceof PubringError && error.code === code
 }

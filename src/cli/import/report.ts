@@ -4,19 +4,12 @@ import { type Column, formatTable } from '../terminal/table.ts'
 import { columnsOf } from '../terminal/terminal.ts'
 import type { ImportRow } from './rows.ts'
 
-/** Rows that a terminal shows whole; of more only the refused ones. */
-const mostShown = 100
+/** A terminal shows only the rejected rows of a longer list. */
+const maxRowsShown = 100
 
-export interface ImportCounts {
-  created: number
-  present: number
-  refused: number
-  notSent: number
-}
-
-export function countRows(rows: readonly ImportRow[]): ImportCounts {
-  const count = (wanted: ImportRow['outcome']) =>
-    rows.filter(({ outcome }) => outcome === wanted).length
+export function countRows(rows: readonly ImportRow[]) {
+  const count = (outcome: ImportRow['outcome']) =>
+    rows.filter((row) => row.outcome === outcome).length
   return {
     created: count('created'),
     present: count('present'),
@@ -25,36 +18,34 @@ export function countRows(rows: readonly ImportRow[]): ImportCounts {
   }
 }
 
-/** Tells what became of every key: as JSON, in a pipe, or as a table on a terminal. */
+/** Prints the outcome of every key: as JSON, as tab-separated values, or as a table. */
 export function printImport(session: Session, rows: readonly ImportRow[], dryRun: boolean): void {
   const counts = countRows(rows)
   const document = { dryRun, ...counts, items: rows.map(itemOf) }
-  session.print(document, () => formatTable(session.terminal, columns, shown(session, rows)))
+  session.print(document, () => formatTable(session.terminal, columns, visibleRows(session, rows)))
   for (const { place, note, outcome } of rows) {
     if (note !== undefined && outcome === 'created') session.notify(`${place}: ${note}`)
   }
   const { created, present, refused, notSent } = counts
   const would = dryRun ? 'would be ' : ''
-  const left = notSent === 0 ? '' : `, ${notSent} not imported`
-  const line = `${created} ${would}registered, ${present} already there, ${refused} refused${left}.`
-  notify(session.terminal, line)
+  const rest = notSent === 0 ? '' : `, ${notSent} not imported`
+  notify(
+    session.terminal,
+    `${created} ${would}registered, ${present} already registered, ${refused} rejected${rest}.`,
+  )
 }
 
-function itemOf({ number, project, place, label, outcome, kid, errors, note }: ImportRow) {
+function itemOf({ item: _item, costMs: _cost, kid, errors, note, ...row }: ImportRow) {
   return {
-    number,
-    project,
-    place,
-    label,
-    outcome,
+    ...row,
     ...(kid === undefined ? {} : { kid }),
     ...(errors.length === 0 ? {} : { errors }),
     ...(note === undefined ? {} : { note }),
   }
 }
 
-function shown({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
-  const isWhole = columnsOf(terminal.stdout) === undefined || rows.length <= mostShown
+function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
+  const isWhole = columnsOf(terminal.stdout) === undefined || rows.length <= maxRowsShown
   return isWhole ? rows : rows.filter(({ outcome }) => outcome === 'refused')
 }
 

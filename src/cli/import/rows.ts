@@ -1,121 +1,133 @@
 import type { KeyImportItem } from '../../../client/src/index.ts'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
-import { type KeyMaterial, materialOf } from '../keys/material.ts'
-import type { Refusal, SourceEntry, SourceKey, SourceProject } from './sources/entry.ts'
+import { isAlgorithm } from '../keys/kinds.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { type KeyMaterial, readMaterial } from './material.ts'
+import {
+  privateKeyCode,
+  type Rejection,
+  type SourceEntry,
+  type SourceKey,
+  type SourceProject,
+} from './sources/entry.ts'
 
-/** One key of an import, from its place in the source to what became of it. */
+/** One key of an import, from its place in the source to its outcome. */
 export interface ImportRow {
-  /** From 1 on, over the whole source. */
+  /** From 1, over the whole source. */
   number: number
   project: string
   place: string
   label: string
   outcome: 'created' | 'present' | 'refused' | 'not_sent'
   kid?: string
-  errors: Refusal[]
+  errors: Rejection[]
   note?: string
-  /** What is sent; absent where it is refused here. */
+  /** What is sent; absent where the key is rejected before. */
   item?: KeyImportItem
-  /** Milliseconds that the server needs for it, about. */
-  cost: number
+  /** Approximate time that the server needs to examine it. */
+  costMs: number
 }
 
-/** How the keys are to be registered. */
 export interface RowOptions {
-  algorithm: Algorithm | undefined
-  namePrefix: string
-  /** Whether kids and times are kept; undefined: those of keys that come back home. */
-  kids: 'keep' | 'new' | undefined
+  /** For the keys that it fits and for which the source names none. */
+  algorithm?: Algorithm | undefined
+  namePrefix?: string | undefined
+  /** Whether to keep kids and times; by default those of keys with a `createTime`. */
+  kids?: 'keep' | 'new' | undefined
 }
 
-/** The rows of all projects of a source, with what is refused before anything is sent. */
-export function rowsOf(
+/** The rows for all projects of a source, with what can be rejected before sending anything. */
+export function toRows(
   projects: readonly (SourceProject & { target: string })[],
   options: RowOptions,
 ): ImportRow[] {
   const rows: ImportRow[] = []
-  for (const { entries, target } of projects) {
+  for (const { entries, target: project } of projects) {
     const places = new Map<string, string>()
     for (const entry of entries) {
-      rows.push(rowOf(entry, { number: rows.length + 1, project: target, places }, options))
+      rows.push({ number: rows.length + 1, project, ...toRow(entry, places, options) })
     }
   }
   return rows
 }
 
-/** Where a row stands, and where the keys before it do, by what they are. */
-interface RowPosition {
-  number: number
-  project: string
-  places: Map<string, string>
-}
-
-function rowOf(entry: SourceEntry, position: RowPosition, options: RowOptions): ImportRow {
-  const { number, project, places } = position
-  const label = `${options.namePrefix}${entry.label}`
-  const row: ImportRow = {
-    number,
-    project,
-    place: entry.place,
+/** `places`: where the keys of the project so far stand, by the hash of their SPKI. */
+function toRow(
+  entry: SourceEntry,
+  places: Map<string, string>,
+  options: RowOptions,
+): Omit<ImportRow, 'number' | 'project'> {
+  const { place, key, note } = entry
+  const label = `${options.namePrefix ?? ''}${entry.label}`
+  const material = key && readMaterial(key.publicKeyPem)
+  const rejection = entry.rejection ?? rejectionOf(entry, material, places)
+  const row = {
+    place,
     label,
-    outcome: 'not_sent',
-    errors: [],
-    cost: 2,
-    ...(entry.note === undefined ? {} : { note: entry.note }),
+    costMs: material?.costMs ?? 2,
+    ...(note === undefined ? {} : { note }),
   }
-  const material = entry.key && materialOf(entry.key.publicKeyPem)
-  const refusal = entry.refusal ?? refusalOf(entry, material, places)
-  if (refusal !== undefined || entry.key === undefined) {
-    return { ...row, outcome: 'refused', errors: refusal === undefined ? [] : [refusal] }
+  if (rejection !== undefined || key === undefined) {
+    return { ...row, outcome: 'refused', errors: rejection === undefined ? [] : [rejection] }
   }
-  const item = itemOf(entry.key, label, material, options)
-  return { ...row, item, cost: material?.cost ?? row.cost }
+  const item = toItem(key, label, material, options)
+  return { ...row, outcome: 'not_sent', errors: [], item }
 }
 
-function refusalOf(
+function rejectionOf(
   { key, place }: SourceEntry,
   material: KeyMaterial | undefined,
   places: Map<string, string>,
-): Refusal | undefined {
-  const named = key?.algorithm
-  if (named !== undefined && !isAlgorithm(named)) {
+): Rejection | undefined {
+  if (key?.algorithm !== undefined && !isAlgorithm(key.algorithm)) {
     const detail = `The algorithm must be one of ${algorithmNames.join(', ')}.`
     return { code: 'unsupported_algorithm', detail }
   }
   if (material === undefined) return undefined
-  const first = places.get(material.identity)
+  const first = places.get(material.spkiSha256)
   if (first !== undefined) {
-    return { code: 'duplicate_key', detail: `The same key is in the source before: ${first}.` }
+    const detail = `The source has this key twice, first at ${first}. Leave one of them out.`
+    return { code: 'duplicate_key', detail }
   }
-  places.set(material.identity, place)
+  places.set(material.spkiSha256, place)
   return undefined
 }
 
-function itemOf(
-  key: SourceKey,
+function toItem(
+  { kid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
   name: string,
   material: KeyMaterial | undefined,
   { algorithm, kids }: RowOptions,
 ): KeyImportItem {
-  const { kid, createTime, updateTime, algorithm: named, ...others } = key
-  const kept = kids === 'keep' || (kids === undefined && createTime !== undefined)
-  const home = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
-  const own = named !== undefined && isAlgorithm(named) ? named : undefined
+  const isKept = kids === 'keep' || (kids === undefined && createTime !== undefined)
+  const identity = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
   return {
     ...others,
     name,
-    algorithm: own ?? usual(material, algorithm),
-    ...(kept ? Object.fromEntries(home) : {}),
+    algorithm: isAlgorithm(named) ? named : chooseAlgorithm(material, algorithm),
+    ...(isKept ? Object.fromEntries(identity) : {}),
   }
 }
 
-/** The wished algorithm for the keys that it fits, for others the usual one of their kind. */
-function usual(material: KeyMaterial | undefined, wished: Algorithm | undefined): Algorithm {
+/** The preferred algorithm for the keys that it fits, for others their usual one. */
+function chooseAlgorithm(
+  material: KeyMaterial | undefined,
+  preferred: Algorithm | undefined,
+): Algorithm {
   const fitting = material?.algorithms ?? []
-  const fits = wished !== undefined && (fitting.length === 0 || fitting.includes(wished))
-  return fits ? wished : (fitting[0] ?? 'RSA')
+  const fits = preferred !== undefined && (fitting.length === 0 || fitting.includes(preferred))
+  return fits ? preferred : (fitting[0] ?? 'RSA')
 }
 
-function isAlgorithm(name: string): name is Algorithm {
-  return algorithmNames.some((algorithm) => algorithm === name)
+/** The error for a source with a private key, which keeps every other key from being sent. */
+export function privateKeyError(rows: readonly ImportRow[]): CommandError | undefined {
+  const found = rows.filter(({ errors }) => errors.some(({ code }) => code === privateKeyCode))
+  const [first] = found
+  if (first === undefined) return undefined
+  const others = found.length === 1 ? '' : `, and ${found.length - 1} more`
+  const message = `${first.place} is a private key${others}. Nothing was sent.`
+  return new CommandError('refused', message, {
+    code: privateKeyCode,
+    hints: ['Replace it by its public half: openssl pkey -in key.pem -pubout'],
+  })
 }

@@ -1,15 +1,20 @@
 import { PubringError } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withSession } from '../connection/session.ts'
-import { readAlgorithm } from '../keys/files.ts'
+import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { missingProjects, withNewProjects } from './projects.ts'
+import {
+  findMissingProjects,
+  skipMissingProjects,
+  withNewProjects,
+  withTargets,
+} from './projects.ts'
 import { countRows, printImport } from './report.ts'
-import { type ImportRow, rowsOf } from './rows.ts'
-import { type Overflow, runImport } from './send.ts'
-import { privateKeyCode, type SourceProject } from './sources/entry.ts'
+import { type ImportRow, privateKeyError, toRows } from './rows.ts'
+import { type SendOptions, sendRows } from './send.ts'
+import type { SourceProject } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
@@ -23,136 +28,94 @@ export interface ImportFlags extends ConnectionFlags {
   allowHttp?: true
 }
 
-/** Keys that one import may bring. */
-const mostKeys = 10_000
+const maxKeys = 10_000
 
 /**
- * Imports the keys of a source, all or none unless `--skip-refused` is given, and tells what became of
- * each. Throws where any was refused that was not to be left out.
+ * Imports the keys of a source, all or none unless `--skip-refused` is given, and reports the
+ * outcome of each. Throws where any key was rejected and not to be skipped.
  */
 export async function importSource(
   terminal: Terminal,
   source: string,
   flags: ImportFlags,
 ): Promise<void> {
-  const algorithm = readAlgorithm(flags.algorithm)
+  const { namePrefix, kids } = flags
+  const { all = false, dryRun = false, skipRefused = false, allowHttp = false } = flags
+  const algorithm = parseAlgorithm(flags.algorithm)
   const signal = terminal.interruptSignal()
   await withSession(terminal, flags, async (session) => {
-    const { timeout } = session.connection
-    const allowHttp = flags.allowHttp === true
-    const read = await readSource(source, terminal, { timeout, allowHttp, signal })
-    const projects = targets(session, read, flags)
+    const { project, connection } = session
+    const fetchOptions = { timeoutMs: connection.timeout, allowHttp, signal }
+    const projects = withTargets(await readSource(source, terminal, fetchOptions), { project, all })
     requireSize(projects)
-    const { namePrefix = '', kids } = flags
-    const rows = rowsOf(projects, { algorithm, namePrefix, kids })
-    refusePrivateKeys(session, rows, flags)
-    const names = flags.all === true ? await missingProjects(session, rows) : []
-    const overflow = await withNewProjects(session, names, flags.dryRun === true, rows, () =>
-      runAll(session, rows, flags, signal),
+    const rows = toRows(projects, { algorithm, namePrefix, kids })
+    const privateKey = privateKeyError(rows)
+    if (privateKey !== undefined) {
+      printImport(session, rows, dryRun)
+      throw privateKey
+    }
+    const missing = all ? await findMissingProjects(session, rows) : []
+    if (dryRun) skipMissingProjects(session, missing, rows)
+    const overflow = await withNewProjects(session, dryRun ? [] : missing, rows, () =>
+      sendWithProgress(session, rows, { dryRun, skipRefused, signal }),
     )
-    printImport(session, rows, flags.dryRun === true)
-    throwRefused(rows, overflow, flags)
-  })
-}
-
-/** Which project the keys go to: that of the command, or with `--all` that of the same name. */
-function targets(
-  { project }: Session,
-  projects: readonly SourceProject[],
-  { all }: ImportFlags,
-): (SourceProject & { target: string })[] {
-  if (all !== true && projects.length > 1) {
-    throw usageError(
-      `The source holds the keys of ${projects.length} projects.`,
-      'With --all each goes to the project of its name, which is made where it is not there.',
-    )
-  }
-  return projects.map((each) => {
-    if (all !== true) return { ...each, target: project }
-    if (each.name !== undefined) return { ...each, target: each.name }
-    throw usageError('The source names no projects: leave --all out.')
+    printImport(session, rows, dryRun)
+    const error = overflow ?? refusedError(rows, flags)
+    if (error !== undefined) throw error
   })
 }
 
 function requireSize(projects: readonly SourceProject[]): void {
   const count = projects.reduce((sum, { entries }) => sum + entries.length, 0)
-  if (count > mostKeys) {
-    const message = `The source holds ${count} keys; one import takes ${mostKeys}.`
-    throw usageError(message, 'Split it. Nothing was sent.')
-  }
+  if (count <= maxKeys) return
+  const message = `The source holds ${count} keys; one import takes ${maxKeys}.`
+  throw usageError(message, 'Split it. Nothing was sent.')
 }
 
-/** One private key keeps everything here, whatever else was asked for. */
-function refusePrivateKeys(
+async function sendWithProgress(
   session: Session,
   rows: readonly ImportRow[],
-  { dryRun }: ImportFlags,
-): void {
-  const found = rows.filter(({ errors }) => errors.some(({ code }) => code === privateKeyCode))
-  const [first] = found
-  if (first === undefined) return
-  printImport(session, rows, dryRun === true)
-  const others = found.length === 1 ? '' : `, and ${found.length - 1} more`
-  throw new CommandError('refused', `${first.place} is a private key${others}. Nothing was sent.`, {
-    code: privateKeyCode,
-    hints: ['Take it out of the source; import the public half: openssl pkey -in key.pem -pubout'],
-  })
-}
-
-async function runAll(
-  session: Session,
-  rows: readonly ImportRow[],
-  { dryRun, skipRefused }: ImportFlags,
-  signal: AbortSignal,
-): Promise<Overflow | undefined> {
+  options: SendOptions,
+): Promise<CommandError | undefined> {
   const bar = createProgressBar(session.terminal)
+  const progress = (done: number, total: number) => bar.show('Importing', done, total)
   try {
-    return await runImport(session, rows, {
-      dryRun: dryRun === true,
-      skipRefused: skipRefused === true,
-      signal,
-      progress: (done, total) => bar.show('Importing', done, total),
-    })
+    return await sendRows(session, rows, { ...options, progress })
   } catch (error) {
     bar.stop()
-    if (countRows(rows).created > 0) printImport(session, rows, dryRun === true)
+    if (countRows(rows).created > 0) printImport(session, rows, options.dryRun === true)
     throw withAdvice(error, rows)
   } finally {
     bar.stop()
   }
 }
 
+/** The server forbids kids and times to all but admins; the user chose them with `--kids`. */
 function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
   if (!(error instanceof PubringError) || error.code !== 'insufficient_role') return error
-  const isHome = rows.some(({ item }) => item?.createTime !== undefined || item?.kid !== undefined)
-  if (!isHome) return error
-  return new CommandError(
-    'forbidden',
-    'To keep kids and times takes an API key with the role admin for all projects.',
-    {
-      code: error.code,
-      hints: ['With --kids new the keys get new ones. Nothing was imported.'],
-    },
-  )
+  if (rows.every(({ item }) => item?.createTime === undefined && item?.kid === undefined)) {
+    return error
+  }
+  const message = 'Keeping kids and times requires an API key with the role admin for all projects.'
+  return new CommandError('forbidden', message, {
+    code: error.code,
+    hints: ['With --kids new, the keys get new ones. Nothing was imported.'],
+  })
 }
 
-function throwRefused(
+function refusedError(
   rows: readonly ImportRow[],
-  overflow: Overflow | undefined,
   { skipRefused }: ImportFlags,
-): void {
+): CommandError | undefined {
   const { created, refused } = countRows(rows)
-  if (overflow !== undefined) {
-    throw new CommandError('conflict', `${overflow.detail} Nothing was imported.`, {
-      code: overflow.code,
-    })
-  }
-  if (refused === 0 || skipRefused === true) return
+  if (refused === 0 || skipRefused === true) return undefined
   const others = created === 0 ? 'so none was imported' : `${created} others were imported`
-  throw new CommandError('refused', `${refused} of ${rows.length} keys are refused, ${others}.`, {
-    code: 'import_refused',
-    hints: [
-      'Correct them or take them out and run it again, or leave them out with --skip-refused.',
-    ],
-  })
+  return new CommandError(
+    'refused',
+    `${refused} of ${rows.length} keys were rejected, ${others}.`,
+    {
+      code: 'import_refused',
+      hints: ['Correct or remove them and run it again, or skip them with --skip-refused.'],
+    },
+  )
 }

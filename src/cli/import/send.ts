@@ -1,26 +1,42 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { type KeyImportReport, PubringError } from '../../../client/src/index.ts'
+import {
+  type KeyImportItem,
+  type KeyImportReport,
+  PubringError,
+} from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
-import { type Batch, type BatchLimits, batchesOf, usualLimits } from './batches.ts'
+import { CommandError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
 
-/** How far to go. */
-export interface RunOptions {
-  dryRun: boolean
-  /** Refused keys are left out; otherwise one of them keeps all others out. */
-  skipRefused: boolean
-  signal: AbortSignal
-  /** So many requests were answered, of so many. */
-  progress(done: number, total: number): void
+export interface SendOptions {
+  dryRun?: boolean
+  /** Leaves out rejected keys; otherwise one of them keeps all others out. */
+  skipRefused?: boolean
+  signal?: AbortSignal
+  /** Called with the number of completed requests and of all requests. */
+  progress?(done: number, total: number): void
 }
 
-/** Why none of the keys was imported, although none of them is refused by itself. */
-export interface Overflow {
-  code: string
-  detail: string
+export type SendableRow = ImportRow & { item: KeyImportItem }
+
+/** Rows that go to one project in one request. */
+interface Batch {
+  project: string
+  rows: SendableRow[]
 }
 
-/** A server with narrower limits than the usual ones. */
+interface BatchLimits {
+  keys: number
+  bytes: number
+}
+
+/** The defaults of a server, with headroom for the rest of the body. */
+const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000 }
+
+/** Keeps the examination of one request well below usual time-outs. */
+const maxBatchCostMs = 4_000
+
+/** The server has narrower limits than the default ones. */
 class NarrowerLimits extends Error {
   readonly limits: Partial<BatchLimits>
   constructor(limits: Partial<BatchLimits>) {
@@ -30,18 +46,18 @@ class NarrowerLimits extends Error {
 }
 
 /**
- * Imports the rows and notes in each what became of it. All or none: where it takes more than one
- * request, a dry run of all of them comes first. Answers what does not fit as a whole.
+ * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: where
+ * it takes several requests, a dry run of all of them comes first. Returns the error for keys that
+ * do not fit into their project together.
  */
-export async function runImport(
+export async function sendRows(
   session: Session,
   rows: readonly ImportRow[],
-  options: RunOptions,
-): Promise<Overflow | undefined> {
-  let limits = usualLimits
-  for (;;) {
+  options: SendOptions,
+): Promise<CommandError | undefined> {
+  for (let limits = defaultLimits; ; ) {
     try {
-      return await runBatches(session, rows, batchesOf(rows, limits), options)
+      return await sendBatches(session, rows, toBatches(rows, limits), options)
     } catch (error) {
       if (!(error instanceof NarrowerLimits)) throw error
       limits = { ...limits, ...error.limits }
@@ -49,152 +65,189 @@ export async function runImport(
   }
 }
 
-async function runBatches(
+/** The rows that can be sent, in requests that are neither too large nor too slow. */
+function toBatches(rows: readonly ImportRow[], limits: BatchLimits): Batch[] {
+  const batches: Batch[] = []
+  let bytes = 0
+  let costMs = 0
+  for (const row of rows.filter(isSendable)) {
+    const rowBytes = Buffer.byteLength(JSON.stringify(row.item)) + 1
+    bytes += rowBytes
+    costMs += row.costMs
+    const last = batches.at(-1)
+    const fits =
+      last?.project === row.project &&
+      last.rows.length < limits.keys &&
+      bytes <= limits.bytes &&
+      costMs <= maxBatchCostMs
+    if (last !== undefined && fits) last.rows.push(row)
+    else {
+      batches.push({ project: row.project, rows: [row] })
+      bytes = rowBytes
+      costMs = row.costMs
+    }
+  }
+  return batches
+}
+
+export function isSendable(row: ImportRow): row is SendableRow {
+  return row.item !== undefined && row.errors.length === 0
+}
+
+async function sendBatches(
   session: Session,
   rows: readonly ImportRow[],
   batches: readonly Batch[],
-  options: RunOptions,
-): Promise<Overflow | undefined> {
-  const { dryRun, skipRefused } = options
-  const run = requests(session, options)
+  options: SendOptions,
+): Promise<CommandError | undefined> {
+  const { dryRun = false, skipRefused = false } = options
+  const hasRefused = () => rows.some(({ outcome }) => outcome === 'refused')
+  const rehearses = !skipRefused && (dryRun || batches.length > 1 || hasRefused())
+  const total = batches.length * (rehearses && !dryRun ? 2 : 1)
+  const send = createSender(session, options, total)
   if (skipRefused) {
-    run.expect(batches.length)
-    for (const batch of batches) await run.sendAccepted(batch, dryRun)
+    for (const batch of batches) await sendAccepted(send, batch, dryRun)
     return undefined
   }
-  const isRefused = () => rows.some(({ outcome }) => outcome === 'refused')
-  const tried = dryRun || batches.length > 1 || isRefused()
-  run.expect(tried && !dryRun ? 2 * batches.length : batches.length)
-  const reports = new Map<Batch, KeyImportReport>()
-  for (const batch of tried ? batches : []) {
-    const report = await run.send(batch, true)
-    if (report !== undefined) reports.set(batch, report)
+  if (rehearses) {
+    const reports: ProjectReport[] = []
+    for (const batch of batches) {
+      const report = await send(batch, true)
+      if (report !== undefined) reports.push({ project: batch.project, report })
+    }
+    const overflow = overflowError(reports)
+    const isAccepted = overflow === undefined && !hasRefused()
+    if (dryRun && isAccepted) return undefined
+    resetOutcomes(rows)
+    if (!isAccepted) return overflow
   }
-  const overflow = overflowOf(reports)
-  if (dryRun || overflow !== undefined || isRefused()) {
-    if (!dryRun || overflow !== undefined || isRefused()) unsend(rows)
-    return overflow
-  }
-  unsend(rows)
   for (const batch of batches) {
-    // Only what somebody else did since the dry run can be in its way.
-    if ((await run.send(batch, false)) === undefined) break
+    // After the rehearsal, only a concurrent change can cause a rejection.
+    if ((await send(batch, false)) === undefined) break
   }
   return undefined
 }
 
-/** What only a dry run has said of them. */
-function unsend(rows: readonly ImportRow[]): void {
+/** Discards what only a dry run has found. */
+function resetOutcomes(rows: readonly ImportRow[]): void {
   for (const row of rows) {
-    if (row.outcome !== 'created' && row.outcome !== 'present') continue
+    if (row.outcome === 'refused') continue
     row.outcome = 'not_sent'
     delete row.kid
   }
 }
 
-function requests({ client }: Session, { signal, progress }: RunOptions) {
-  let done = 0
-  let total = 0
+/** Sends a batch and sets the outcomes of its rows; undefined where the server rejects some. */
+type Send = (batch: Batch, dryRun: boolean) => Promise<KeyImportReport | undefined>
 
-  async function send(batch: Batch, dryRun: boolean): Promise<KeyImportReport | undefined> {
-    const keys = batch.rows.map(({ item }) => item)
+function createSender(
+  { client }: Session,
+  { signal, progress = () => {} }: SendOptions,
+  total: number,
+): Send {
+  let done = 0
+  progress(done, total)
+  return async ({ project, rows }, dryRun) => {
+    const keys = rows.map(({ item }) => item)
     try {
-      const report = await patiently(signal, () =>
-        client.keys.import(batch.project, { keys, dryRun }, { signal }),
+      const report = await retryLost(signal, () =>
+        client.keys.import(project, { keys, dryRun }, signal === undefined ? {} : { signal }),
       )
-      report.items.forEach(({ outcome, kid }, index) => {
-        const row = batch.rows[index]
-        if (row === undefined) return
+      for (const [index, { outcome, kid }] of report.items.entries()) {
+        const row = rows[index]
+        if (row === undefined) continue
         row.outcome = outcome
         if (!dryRun || outcome === 'present') row.kid = kid
-      })
+      }
       return report
     } catch (error) {
-      refuse(batch, error)
+      setRefused(rows, error)
       return undefined
     } finally {
       done += 1
       progress(done, Math.max(done, total))
     }
   }
-  return {
-    expect(count: number): void {
-      total = count
-      progress(0, total)
-    },
-    send,
-    /** Sends those of the batch that are not refused. */
-    async sendAccepted(batch: Batch, dryRun: boolean): Promise<void> {
-      let left: Batch = batch
-      while (left.rows.length > 0 && (await send(left, dryRun)) === undefined) {
-        left = { ...left, rows: left.rows.filter(({ outcome }) => outcome !== 'refused') }
-      }
-    },
+}
+
+/** Repeats the batch without its rejected keys until the server accepts it. */
+async function sendAccepted(send: Send, batch: Batch, dryRun: boolean): Promise<void> {
+  let { rows } = batch
+  while (rows.length > 0 && (await send({ ...batch, rows }, dryRun)) === undefined) {
+    rows = rows.filter(({ outcome }) => outcome !== 'refused')
   }
 }
 
-/** Pauses, in milliseconds, before the repetitions of a request whose answer did not come. */
-const pauses = [1_000, 4_000, 15_000]
+const retryDelaysMs = [1_000, 4_000, 15_000]
 
-/** An import can be repeated: what the lost request did is `present` then. */
-async function patiently<Result>(
-  signal: AbortSignal,
+/** Repeats a request whose response was lost: keys that it did register are `present` then. */
+async function retryLost<Result>(
+  signal: AbortSignal | undefined,
   request: () => Promise<Result>,
 ): Promise<Result> {
-  for (const pause of pauses) {
+  for (const delayMs of retryDelaysMs) {
     try {
       return await request()
     } catch (error) {
       const isLost =
         error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
-      if (!isLost || signal.aborted) throw error
-      await delay(pause, undefined, { signal })
+      if (!isLost || signal?.aborted) throw error
+      await delay(delayMs, undefined, signal === undefined ? {} : { signal })
     }
   }
   return request()
 }
 
-/** Notes in the rows what the server has against them; throws every other error. */
-function refuse({ rows }: Batch, error: unknown): void {
+/** Sets the rejections in their rows. Throws any other error. */
+function setRefused(rows: readonly SendableRow[], error: unknown): void {
   if (!(error instanceof PubringError)) throw error
-  const { code, problem } = error
-  const [first] = problem?.errors ?? []
-  const limit = problem?.limit
-  if (limit !== undefined && first?.code === 'too_many') throw new NarrowerLimits({ keys: limit })
+  const { code, problem: { errors = [], limit } = {} } = error
+  if (limit !== undefined && errors[0]?.code === 'too_many') {
+    throw new NarrowerLimits({ keys: limit })
+  }
   if (limit !== undefined && code === 'body_too_large') {
     throw new NarrowerLimits({ bytes: Math.floor(limit * 0.9) })
   }
   if (code !== 'import_refused') throw error
-  for (const { pointer = '', code: cause, detail } of problem?.errors ?? []) {
+  const placeAt = (index: string) => rows[Number(index)]?.place ?? `/keys/${index}`
+  for (const { pointer = '', code: cause, detail } of errors) {
     const row = rows[Number(pointer.split('/')[2])]
     if (row === undefined) throw error
     row.outcome = 'refused'
-    row.errors.push({ code: cause, detail })
+    // The server counts the keys of one request.
+    const text = detail.replace(/\/keys\/(\d+)/g, (_pointer, index) => placeAt(index))
+    row.errors.push({ code: cause, detail: text })
   }
 }
 
-/** Each request may fit where all of them do not. */
-function overflowOf(reports: ReadonlyMap<Batch, KeyImportReport>): Overflow | undefined {
-  const groups = Map.groupBy(reports, ([{ project }]) => project)
-  for (const [project, group] of groups) {
-    const rooms = group.flatMap(([, { room }]) => room ?? [])
+interface ProjectReport {
+  project: string
+  report: KeyImportReport
+}
+
+/** Each request may fit where all of them together do not. */
+function overflowError(reports: readonly ProjectReport[]): CommandError | undefined {
+  for (const [project, group] of Map.groupBy(reports, (each) => each.project)) {
+    const rooms = group.flatMap(({ report: { room } }) => room ?? [])
     const [first] = rooms
     if (first === undefined) continue
-    const keys = first.keys.before + sum(rooms.map((room) => room.keys.after - room.keys.before))
-    if (keys > first.keys.limit) {
-      const detail = `Project ${project} would have ${keys} keys, and may have ${first.keys.limit}.`
-      return { code: 'key_limit_reached', detail }
+    const after = (kind: 'keys' | 'jwksBytes') =>
+      rooms.reduce((sum, room) => sum + room[kind].after - room[kind].before, first[kind].before)
+    const fail = (code: string, detail: string) =>
+      new CommandError('conflict', `${detail} Nothing was imported.`, { code })
+    const { keys, jwksBytes } = first
+    if (after('keys') > keys.limit) {
+      return fail(
+        'key_limit_reached',
+        `Project ${project} would have ${after('keys')} keys; its limit is ${keys.limit}.`,
+      )
     }
-    const { before, limit } = first.jwksBytes
-    const bytes = before + sum(rooms.map(({ jwksBytes }) => jwksBytes.after - jwksBytes.before))
-    if (bytes > limit) {
-      const detail = `The key set of project ${project} would have ${bytes} bytes; verifiers read at most ${limit}.`
-      return { code: 'jwks_too_large', detail }
+    if (after('jwksBytes') > jwksBytes.limit) {
+      return fail(
+        'jwks_too_large',
+        `The key set of project ${project} would have ${after('jwksBytes')} bytes; verifiers read at most ${jwksBytes.limit}.`,
+      )
     }
   }
   return undefined
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, each) => total + each, 0)
 }

@@ -5,7 +5,8 @@ import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import type { PublicKeyFile } from './conversion.ts'
-import { readAlgorithm, readPublicKeyFile } from './files.ts'
+import { readPublicKeyFile } from './files.ts'
+import { parseAlgorithm } from './kinds.ts'
 
 /** Flags of `key add`. */
 export interface KeyAddFlags extends ConnectionFlags {
@@ -15,15 +16,15 @@ export interface KeyAddFlags extends ConnectionFlags {
   expires?: string
 }
 
-/** Registers a public key: its kid on stdout, and when it is safe to sign with it on stderr. */
+/** Registers a public key; prints its kid, and on stderr when it is safe to sign with it. */
 export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlags): Promise<void> {
-  const algorithm = readAlgorithm(flags.algorithm)
+  const algorithm = parseAlgorithm(flags.algorithm)
   const expireTime =
     flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
   const key = await readPublicKeyFile(file, terminal)
   await withSession(terminal, flags, async (session) => {
     if (key.converted !== undefined) session.notify(key.converted)
-    const kid = await register(session, key, {
+    const kid = await registerKey(session, key, {
       name: flags.name,
       algorithm,
       ...(flags.inactive === true ? { active: false } : {}),
@@ -40,47 +41,48 @@ function announcement(
   { label, algorithm, active, details, expireTime }: JwtKeyWithDetails,
 ) {
   const registered = `Registered “${label}” (${algorithm}) in project ${project}`
-  if (!active) return `${registered}, switched off.`
+  if (!active) return `${registered}, inactive.`
   if (expireTime !== undefined && expireTime <= details.convergedTime) {
-    return `${registered}. It expires at ${expireTime}, before every verifier knows it: give it a later expiry.`
+    return `${registered}. It expires at ${expireTime}, before every verifier knows it: set a later expiry.`
   }
   const wait = Date.parse(details.convergedTime) - Date.now()
-  const when = wait <= 0 ? 'now' : `from ${details.convergedTime} on (in ${formatDuration(wait)})`
+  const when = wait <= 0 ? 'now' : `from ${details.convergedTime} (in ${formatDuration(wait)})`
   return `${registered}. Verifiers know it ${when}: sign with it then, with its kid in the header.`
 }
 
-/** What is to be registered besides the key itself; without an algorithm the usual one is taken. */
-export type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm'> & {
+/** How to register a key; without an algorithm it gets its usual one. */
+type Registration = Omit<JwtKeyCreate, 'publicKeyPem' | 'algorithm'> & {
   algorithm: Algorithm | undefined
 }
 
-/** Registers the key and answers its kid. */
-export async function register(
+/** Registers the key and returns its kid. */
+export async function registerKey(
   session: Session,
   key: PublicKeyFile,
-  { algorithm, ...others }: Registration,
+  { algorithm, ...registration }: Registration,
 ): Promise<string> {
-  const { publicKeyPem } = key
-  const chosen =
-    algorithm ?? readAlgorithm(key.algorithm) ?? (await examined(session, key)).algorithm
-  const body = { ...others, publicKeyPem, algorithm: chosen }
+  const chosen = algorithm ?? parseAlgorithm(key.algorithm)
+  const body = {
+    ...registration,
+    publicKeyPem: key.publicKeyPem,
+    algorithm: chosen ?? (await requireAccepted(session, key)).algorithm,
+  }
   return (await session.client.keys.create(session.project, body)).kid
 }
 
-/**
- * The key as the server would store it, with its usual algorithm. Throws where it would be refused.
- */
-export async function examined(
+/** The key as the server would store it, with its usual algorithm. Throws where it is rejected. */
+export async function requireAccepted(
   { client }: Session,
   { publicKeyPem }: PublicKeyFile,
 ): Promise<{ publicKeyPem: string; algorithm: Algorithm }> {
   const verdict = await client.keys.check({ publicKeyPem })
   const [fault] = verdict.faults
-  const algorithm = readAlgorithm(verdict.key?.algorithms[0])
+  const algorithm = parseAlgorithm(verdict.key?.algorithms[0])
   if (fault === undefined && algorithm !== undefined) {
     return { publicKeyPem: verdict.publicKeyPem ?? publicKeyPem, algorithm }
   }
-  const message = fault?.detail ?? 'No algorithm is known for this key; say one with --algorithm.'
+  const message =
+    fault?.detail ?? 'No algorithm is known for this key: choose one with --algorithm.'
   throw new CommandError('refused', message, {
     code: verdict.problem ?? 'unsupported_key',
     problem: { errors: verdict.faults },

@@ -6,35 +6,33 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { readBytes } from '../terminal/files.ts'
 import { printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
-import { readAlgorithm } from './files.ts'
+import { describeKind, parseAlgorithm } from './kinds.ts'
 
 /**
- * Says whether a public key would be taken, by the server's own rules and without a server: the
- * verdict on stdout, exit code 1 where it would be refused. The key leaves the machine nowhere.
+ * Checks a public key by the server's own rules, without a server: prints the verdict, and exits
+ * with 1 where the key would be rejected. The key does not leave the machine.
  */
 export async function check(
   terminal: Terminal,
   file: string,
   flags: { algorithm?: string; json?: true },
 ): Promise<void> {
-  const algorithm = readAlgorithm(flags.algorithm)
-  const octets = await readBytes(file, terminal)
-  const verdict = examineKey(octets.toString('utf8'), algorithm, createBlocklist())
-  printResult(terminal, flags.json, toKeyCheck(verdict), () => text(verdict, terminal))
+  const algorithm = parseAlgorithm(flags.algorithm)
+  const text = (await readBytes(file, terminal)).toString('utf8')
+  const verdict = examineKey(text, algorithm, createBlocklist())
+  printResult(terminal, flags.json, toKeyCheck(verdict), () => verdictText(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
 }
 
-function text(verdict: Verdict, { stdout, env }: Terminal): string {
+function verdictText(verdict: Verdict, { stdout, env }: Terminal): string {
   const { key, normalised } = verdict
   const { green, red } = colorsFor(stdout, env)
-  const lines = [
-    verdict.ok ? green('accepted') : red('refused'),
-    ...(verdict.ok ? [] : verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)),
-  ]
+  const lines = verdict.ok
+    ? [green('accepted')]
+    : [red('rejected'), ...verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)]
   if (key !== undefined) {
-    const size = key.crv ?? (key.bits === undefined ? '' : `${key.bits} bits`)
     lines.push(
-      `  key         ${[key.kty, size].join(' ').trim()}`,
+      `  key         ${describeKind(key)}`,
       `  algorithm   ${key.algorithms.join(' ')}`,
       `  thumbprint  ${key.thumbprint}`,
       `  SPKI hash   ${key.spkiSha256}`,

@@ -1,38 +1,35 @@
-import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { findSecret } from '../../intake/secrets/detector.ts'
-import { didYouMean } from '../../nearest.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { isConvertible, type PublicKeyFile, toPem } from './conversion.ts'
+import { convertToPem, isDer, type PublicKeyFile } from './conversion.ts'
 
-/**
- * Reads a public key from a file, or from standard input where that is `-`. A certificate, an SSH key,
- * a JWK and DER become PEM; every other text is left as it is, for the intake to judge. A private key
- * is refused here, in whatever form: nothing of it goes anywhere.
- */
-export async function readPublicKeyFile(file: string, terminal: Terminal): Promise<PublicKeyFile> {
-  const octets = await readBytes(file, terminal)
-  const text = octets.toString('utf8')
-  const binary = octets[0] === 0x30 && !isText(octets)
-  // In base64 the same look finds what is private in DER.
-  if (findSecret(binary ? octets.toString('base64') : text) !== undefined) {
-    throw privateKeyFile(file, text)
-  }
-  if (!isConvertible(text, binary)) return { publicKeyPem: text }
-  return toPem(binary ? octets : text, sourceName(file))
+/** The text of a file or, for `-`, of standard input, without a byte order mark. */
+export async function readText(file: string, terminal: Terminal): Promise<string> {
+  return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
 }
 
-function isText(octets: Buffer): boolean {
-  return !octets.includes(0) && octets.toString('utf8').indexOf('\uFFFD') < 0
+/**
+ * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
+ * and DER become PEM; any other text is left for the intake to judge. Throws for a private key in
+ * any form, so that nothing of it leaves the machine.
+ */
+export async function readPublicKeyFile(file: string, terminal: Terminal): Promise<PublicKeyFile> {
+  const bytes = await readBytes(file, terminal)
+  const text = bytes.toString('utf8')
+  // The detector reads text: it finds private keys in DER by their base64.
+  if (findSecret(isDer(bytes) ? bytes.toString('base64') : text) !== undefined) {
+    throw privateKeyFile(file, text)
+  }
+  return convertToPem(bytes, sourceName(file)) ?? { publicKeyPem: text }
 }
 
 function privateKeyFile(file: string, text: string): CommandError {
-  const what = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
-  return new CommandError('refused', what, {
+  const message = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
+  return new CommandError('refused', message, {
     code: 'private_key',
-    hints: [`Give its public half: ${publicHalfCommand(file, text)}`],
+    hints: [`Use its public half: ${publicHalfCommand(file, text)}`],
   })
 }
 
@@ -44,13 +41,4 @@ function publicHalfCommand(file: string, text: string): string {
     return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(process.argv[1])), format: 'jwk'}).export({type: 'spki', format: 'pem'})" ${quoted} > public.pem`
   }
   return `openssl pkey -in ${quoted} -pubout -out public.pem`
-}
-
-/** The algorithm by its name. Throws a usage error that says which was perhaps meant. */
-export function readAlgorithm(name: string | undefined): Algorithm | undefined {
-  if (name === undefined) return undefined
-  const found = algorithmNames.find((algorithm) => algorithm === name)
-  if (found !== undefined) return found
-  const near = didYouMean(name, algorithmNames)
-  throw usageError(`--algorithm must be one of ${algorithmNames.join(', ')}${near}`)
 }

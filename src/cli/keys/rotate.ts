@@ -7,10 +7,11 @@ import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
-import { examined, register } from './add.ts'
+import { registerKey, requireAccepted } from './add.ts'
 import type { PublicKeyFile } from './conversion.ts'
-import { readAlgorithm, readPublicKeyFile } from './files.ts'
-import { keyNamed } from './show.ts'
+import { readPublicKeyFile } from './files.ts'
+import { findKey } from './find.ts'
+import { parseAlgorithm } from './kinds.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
@@ -24,212 +25,212 @@ export interface KeyRotateFlags extends ConnectionFlags {
   yes?: true
 }
 
-/** One rotation under way; all of its state is on the server. */
+/** A rotation in progress. All of its state is on the server, so it can be resumed. */
 interface Rotation {
   session: Session
   signal: AbortSignal
+  /** The file of the new key. */
+  file: string
   flags: KeyRotateFlags
-  /** Milliseconds that tokens live. */
-  lifetime: number
+  tokenLifetimeMs: number
   next: JwtKeyWithDetails
   old: JwtKey
 }
 
-/** How far a rotation has come when the command ends. */
+/** How far the rotation is when the command ends. */
 type Outcome = 'switch_signer' | 'deleted' | 'kept'
 
 /**
- * Replaces a key by a new one, so that no honest token is refused. Run again with the same file it
- * goes on where it was.
+ * Replaces a key by a new one without rejecting any legitimate token. Run again with the same file,
+ * it resumes where it stopped.
  */
 export async function rotateKey(
   terminal: Terminal,
   file: string,
   flags: KeyRotateFlags,
 ): Promise<void> {
-  const lifetime = parseDurationOption(flags.tokenLifetime, '--token-lifetime') * 1_000
-  readAlgorithm(flags.algorithm)
+  const tokenLifetimeMs = parseDurationOption(flags.tokenLifetime, '--token-lifetime') * 1_000
+  parseAlgorithm(flags.algorithm)
   const key = await readPublicKeyFile(file, terminal)
   await withSession(terminal, flags, async (session) => {
     if (key.converted !== undefined) session.notify(key.converted)
-    const place = await look(session, key)
-    if (isDone(session, place, flags)) return
-    const signal = terminal.interruptSignal()
-    const rotation = {
-      ...(await begin(session, key, place, flags)),
-      session,
-      signal,
-      flags,
-      lifetime,
+    const keys = await findKeys(session, key)
+    const { registered } = keys
+    if (registered !== undefined && isOldKeyGone(keys, flags)) {
+      const { id: kid, label, algorithm } = registered
+      session.print({ outcome: 'deleted', kid, algorithm, old: flags.old }, () => `${kid}\n`)
+      session.notify(`“${label}” is registered and the old key is gone: the rotation is complete.`)
+      return
     }
+    const signal = terminal.interruptSignal()
+    const pair = await registerNewKey(session, key, keys, flags)
+    const rotation = { session, signal, file, flags, tokenLifetimeMs, ...pair }
     try {
-      const outcome = await goOn(rotation)
-      report(rotation, outcome, file)
+      report(rotation, await resume(rotation))
     } catch (error) {
-      throw isInterruption(error, signal) ? left(rotation, file) : error
+      throw isInterruption(error, signal) ? interruptedError(rotation) : error
     }
   })
 }
 
-/** The keys of the project, and the new one where it is among them. */
-interface Place {
+interface ProjectKeys {
   keys: JwtKey[]
-  known: JwtKey | undefined
+  /** The new key, if it is already registered. */
+  registered: JwtKey | undefined
 }
 
-async function look(session: Session, key: PublicKeyFile): Promise<Place> {
-  const { publicKeyPem } = await examined(session, key)
+async function findKeys(session: Session, key: PublicKeyFile): Promise<ProjectKeys> {
+  const { publicKeyPem } = await requireAccepted(session, key)
   const keys = await session.client.keys.list(session.project)
-  return { keys, known: keys.find((one) => one.publicKeyPem === publicKeyPem) }
+  return { keys, registered: keys.find((each) => each.publicKeyPem === publicKeyPem) }
 }
 
-/** Whether the key that was to be replaced, by its kid, is gone, and the new one there. */
-function isDone(session: Session, { keys, known }: Place, { old }: KeyRotateFlags): boolean {
-  if (known === undefined || old === undefined || parseId(old) === undefined) return false
-  if (keys.some(({ id }) => id === old.toLowerCase())) return false
-  const document = { outcome: 'deleted', kid: known.id, algorithm: known.algorithm, old }
-  session.print(document, () => `${known.id}\n`)
-  session.notify(`“${known.label}” is registered and the old key is gone: the rotation is done.`)
-  return true
+/** Whether the old key was named by its kid and is no longer registered. */
+function isOldKeyGone({ keys }: ProjectKeys, { old = '' }: KeyRotateFlags): boolean {
+  const kid = parseId(old)
+  return kid !== undefined && keys.every(({ id }) => id !== kid)
 }
 
 /** Step 1: both keys are registered. */
-async function begin(
+async function registerNewKey(
   session: Session,
   key: PublicKeyFile,
-  { keys, known }: Place,
+  { keys, registered }: ProjectKeys,
   flags: KeyRotateFlags,
 ): Promise<Pick<Rotation, 'next' | 'old'>> {
   const { client, project } = session
-  const old = oldKey(session, keys, known, flags.old)
-  const kid = known?.id ?? (await register(session, key, registration(flags)))
+  const others = keys.filter(({ id }) => id !== registered?.id)
+  const old = flags.old === undefined ? onlyActive(others) : findKey(session, others, flags.old)
+  const kid = registered?.id ?? (await registerKey(session, key, registration(flags)))
   const next = await client.keys.get(project, kid)
   if (!next.active) {
-    throw new CommandError('conflict', `The new key “${next.label}” is switched off.`, {
+    throw new CommandError('conflict', `The new key “${next.label}” is inactive.`, {
       code: 'key_inactive',
       hints: [`pubring key activate ${kid} --project ${project}`],
     })
   }
-  session.notify(`1. ${known ? 'Going on with' : 'Registered'} “${next.label}”, kid ${kid}.`)
+  session.notify(`1. ${registered ? 'Resuming with' : 'Registered'} “${next.label}”, kid ${kid}.`)
   if (next.createTime < old.createTime) {
     session.notify(
-      `   It is older than “${old.label}”, which it replaces: Ctrl-C if that is not meant.`,
+      `   It is older than “${old.label}”, which it replaces: press Ctrl-C if that is a mistake.`,
     )
   }
   return { next, old }
 }
 
 function registration({ name, algorithm }: KeyRotateFlags) {
-  if (name === undefined) throw usageError('The new key is not registered yet: give it a --name.')
-  return { name, algorithm: readAlgorithm(algorithm) }
+  if (name === undefined) throw usageError('The new key is not registered yet: add --name.')
+  return { name, algorithm: parseAlgorithm(algorithm) }
 }
 
-function oldKey(
-  session: Session,
-  keys: readonly JwtKey[],
-  next: JwtKey | undefined,
-  given: string | undefined,
-): JwtKey {
-  const others = keys.filter(({ id }) => id !== next?.id)
-  if (given !== undefined) return keyNamed(others, given, session)
-  const [first, ...more] = others.filter(({ active }) => active)
-  if (first !== undefined && more.length === 0) return first
+function onlyActive(keys: readonly JwtKey[]): JwtKey {
+  const active = keys.filter((key) => key.active)
+  const [first] = active
   if (first === undefined) {
     throw usageError(
       'No other key is active.',
-      'Name the one to replace with --old, or register a first one with pubring key add.',
+      'Choose the key to replace with --old, or register a first key with pubring key add.',
     )
   }
-  const hints = [first, ...more].map(({ id, label }) => `--old ${id}  (${label})`)
-  throw usageError('Several keys are active: name the one to replace.', ...hints)
+  if (active.length === 1) return first
+  const hints = active.map(({ id, label }) => `--old ${id}  (${label})`)
+  throw usageError('Several keys are active: choose the one to replace.', ...hints)
 }
 
-async function goOn(rotation: Rotation): Promise<Outcome> {
-  const { session, next, signal, flags } = rotation
-  const { client, project, terminal } = session
-  const known = Date.parse(next.details.convergedTime)
-  await waitUntil(session, known, '2. Until every verifier knows it', signal)
-  session.notify('2. Every verifier that honours the cache headers knows the new key.')
-  if (!(await isSwitched(rotation))) return 'switch_signer'
-  await switchOff(rotation)
-  const { details } = await client.keys.get(project, rotation.old.id)
-  const forgotten = Date.parse(details.convergedTime)
-  await waitUntil(session, forgotten, '5. Until every verifier has forgotten it', signal)
-  session.notify('5. No verifier that honours the cache headers trusts the old key.')
-  const asked = isInteractive(terminal) && flags.yes !== true && flags.keep !== true
-  const goes = asked ? await ask(terminal, '6. Delete the old key?') : flags.keep !== true
-  if (!goes) return 'kept'
-  await client.keys.delete(project, rotation.old.id)
+/** Steps 2 to 6, skipping those that are already done. */
+async function resume(rotation: Rotation): Promise<Outcome> {
+  const { session, next, old, signal } = rotation
+  const { client, project } = session
+  const nextKnown = Date.parse(next.details.convergedTime)
+  await waitUntil(session, nextKnown, '2. Until every verifier knows it', signal)
+  session.notify('2. Every verifier that honors the cache headers knows the new key.')
+  if (!(await isSignerSwitched(rotation))) return 'switch_signer'
+  await retireOldKey(rotation)
+  const { details } = await client.keys.get(project, old.id)
+  const oldForgotten = Date.parse(details.convergedTime)
+  await waitUntil(session, oldForgotten, '5. Until no verifier trusts the old key', signal)
+  session.notify('5. No verifier that honors the cache headers trusts the old key.')
+  if (!(await isDeletionWanted(rotation))) return 'kept'
+  await client.keys.delete(project, old.id)
   return 'deleted'
 }
 
-/** Step 3: the signer signs with the new key, or the old one goes in that time anyway. */
-async function isSwitched({ session, next, old, flags, lifetime }: Rotation): Promise<boolean> {
-  if (!old.active || isOver(old, session.now() + lifetime)) return true
+/** Step 3: the signer uses the new key, or the old one expires within a token's lifetime anyway. */
+async function isSignerSwitched(rotation: Rotation): Promise<boolean> {
+  const { session, next, old, flags, tokenLifetimeMs } = rotation
+  if (!old.active || expiresBy(old, session.now() + tokenLifetimeMs)) return true
   if (flags.switched === true) return true
-  session.notify(
-    `3. Now let the signer sign with the new key: ${next.details.jwsAlgorithm}, kid ${next.id}.`,
-  )
+  const { details, id } = next
+  session.notify(`3. Now switch the signer to the new key: ${details.jwsAlgorithm}, kid ${id}.`)
   if (!isInteractive(session.terminal)) return false
   return ask(session.terminal, 'Does every signer use it?')
 }
 
-function isOver({ expireTime }: JwtKey, moment: number): boolean {
-  return expireTime !== undefined && Date.parse(expireTime) <= moment
+function expiresBy({ expireTime }: JwtKey, time: number): boolean {
+  return expireTime !== undefined && Date.parse(expireTime) <= time
 }
 
-/** Step 4: the old key goes when the last token that it signed has expired. */
-async function switchOff({ session, old, lifetime, signal }: Rotation): Promise<void> {
+/** Step 4: the old key expires once the last token that it signed has expired. */
+async function retireOldKey({ session, old, tokenLifetimeMs, signal }: Rotation): Promise<void> {
   const { client, project } = session
   if (!old.active) return
-  if (lifetime === 0) {
+  if (tokenLifetimeMs === 0) {
     await client.keys.update(project, old.id, { active: false })
-    session.notify(`4. “${old.label}” is switched off.`)
+    session.notify(`4. Deactivated “${old.label}”.`)
     return
   }
-  const end = session.now() + lifetime
-  const { expireTime = new Date(end).toISOString() } = isOver(old, end) ? old : {}
+  const end = session.now() + tokenLifetimeMs
+  const { expireTime = new Date(end).toISOString() } = expiresBy(old, end) ? old : {}
   if (expireTime !== old.expireTime) await client.keys.update(project, old.id, { expireTime })
-  session.notify(`4. “${old.label}” counts until ${expireTime}, for the tokens that it has signed.`)
+  session.notify(`4. “${old.label}” stays valid until ${expireTime}, for the tokens it has signed.`)
   await waitUntil(session, Date.parse(expireTime), '4. Until its tokens have expired', signal)
 }
 
-function report(rotation: Rotation, outcome: Outcome, file: string): void {
+/** Step 6. */
+async function isDeletionWanted({ session: { terminal }, flags }: Rotation): Promise<boolean> {
+  if (flags.keep === true) return false
+  if (flags.yes === true || !isInteractive(terminal)) return true
+  return ask(terminal, '6. Delete the old key?')
+}
+
+function report(rotation: Rotation, outcome: Outcome): void {
   const { session, next, old } = rotation
   const document = { outcome, kid: next.id, algorithm: next.algorithm, old: old.id }
   session.print(document, () => `${next.id}\n`)
-  if (outcome === 'deleted') session.notify(`6. “${old.label}” is deleted. The rotation is done.`)
-  if (outcome === 'kept')
-    session.notify(`6. “${old.label}” stays in the list, switched off. The rotation is done.`)
-  if (outcome === 'switch_signer') {
-    const flags = { ...rotation.flags, switched: true as const }
-    session.notify(`   When it does: ${commandToGoOn({ ...rotation, flags }, file)}`)
+  session.notify(outcomeMessage(rotation, outcome))
+}
+
+function outcomeMessage(rotation: Rotation, outcome: Outcome): string {
+  const { old, flags } = rotation
+  switch (outcome) {
+    case 'deleted':
+      return `6. Deleted “${old.label}”. The rotation is complete.`
+    case 'kept':
+      return `6. “${old.label}” stays in the list, inactive. The rotation is complete.`
+    case 'switch_signer':
+      return `   Once they do, run: ${resumeCommand({ ...rotation, flags: { ...flags, switched: true } })}`
   }
 }
 
-/** The same command, with what it found out by itself the first time. */
-function commandToGoOn({ session, old, flags }: Rotation, file: string): string {
+/** The same command, with the old key that it determined the first time. */
+function resumeCommand({ session, old, flags, file }: Rotation): string {
   const { url, apiKeyFile, profile, tokenLifetime } = flags
   const options = { url, apiKeyFile, profile, project: session.project, tokenLifetime }
   const words = Object.entries(options).flatMap(([name, value]) => {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
     return value === undefined ? [] : [option, quoteForShell(value)]
   })
-  const all = ['pubring key rotate', quoteForShell(file), '--old', old.id, ...words]
-  const switched = flags.switched === true ? ['--switched'] : []
-  return [...all, ...switched, ...(flags.keep === true ? ['--keep'] : [])].join(' ')
+  const switches = [flags.switched && '--switched', flags.keep && '--keep'].filter(Boolean)
+  const command = ['pubring key rotate', quoteForShell(file), '--old', old.id]
+  return [...command, ...words, ...switches].join(' ')
 }
 
 function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
 }
 
-function left(rotation: Rotation, file: string): CommandError {
-  return new CommandError(
-    'interrupted',
-    'Left. What is done stays done, and a key that is to expire does.',
-    {
-      hints: [`To go on: ${commandToGoOn(rotation, file)}`],
-    },
-  )
+function interruptedError(rotation: Rotation): CommandError {
+  const message = 'Stopped. Completed steps stay; a scheduled expiry still applies.'
+  const hints = [`Resume with: ${resumeCommand(rotation)}`]
+  return new CommandError('interrupted', message, { hints })
 }

@@ -1,25 +1,23 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { pickOne } from '../connection/pick.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import { withSession } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatRelative, formatTime } from '../terminal/times.ts'
+import { resolveKid } from './find.ts'
+import { describeKind } from './kinds.ts'
 
-/** Lists the keys of the project: on a terminal as a table, in a pipe as values with tabs. */
+/** Lists the keys of the project: as a table on a terminal, as tab-separated values in a pipe. */
 export async function listKeys(
   terminal: Terminal,
   flags: ConnectionFlags & { active?: true },
 ): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const { client, project } = session
+  await withSession(terminal, flags, async ({ client, project, print, notify }) => {
     const keys = await client.keys.list(project, flags.active === true ? { active: true } : {})
-    session.print(keys, () => formatTable(terminal, columns, keys))
-    if (keys.length === 0) {
-      const which = flags.active === true ? 'active keys' : 'keys'
-      session.notify(`Project ${project} has no ${which}. pubring key add registers one.`)
-    }
+    print(keys, () => formatTable(terminal, columns, keys))
+    if (keys.length > 0) return
+    const kind = flags.active === true ? 'active keys' : 'keys'
+    notify(`Project ${project} has no ${kind}. To register one, use pubring key add.`)
   })
 }
 
@@ -45,58 +43,50 @@ function stateOf({ active, expireTime }: JwtKey): string {
   return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'inactive'
 }
 
+/** Shows one key with its details, or with `--pem` the key alone. */
 export async function showKey(
   terminal: Terminal,
-  given: string,
+  kidOrName: string,
   flags: ConnectionFlags & { pem?: true },
 ): Promise<void> {
   await withSession(terminal, flags, async (session) => {
-    const { client, project } = session
-    const key = await client.keys.get(project, await kidOf(session, given))
-    if (flags.pem === true)
-      session.print({ publicKeyPem: key.publicKeyPem }, () => key.publicKeyPem)
-    else session.print(key, () => detailsOf(terminal, key))
+    const { client, project, print } = session
+    const key = await client.keys.get(project, await resolveKid(session, kidOrName))
+    const { publicKeyPem } = key
+    if (flags.pem === true) print({ publicKeyPem }, () => publicKeyPem)
+    else print(key, () => detailsOf(terminal, key))
   })
 }
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
   const { details, expireTime } = key
-  const size = details.crv ?? (details.bits === undefined ? '' : `${details.bits} bits`)
-  const members: [string, string | undefined][] = [
+  return formatMembers(terminal, [
     ['kid', key.id],
     ['name', key.label],
     ['project', key.projectId],
     ['state', stateOf(key)],
     ['algorithm', key.algorithm],
-    ['key', `${details.kty} ${size}`.trim()],
+    ['key', describeKind(details)],
     ['thumbprint', details.thumbprint],
     ['SPKI SHA-256', details.spkiSha256],
     ['created', formatTime(key.createTime, terminal)],
     ['updated', formatTime(key.updateTime, terminal)],
     ['expires', expireTime === undefined ? undefined : formatTime(expireTime, terminal)],
     ['known to all from', formatTime(details.convergedTime, terminal)],
-  ]
-  return formatMembers(terminal, members)
+  ])
 }
 
-/** The kid of the key with that kid, or of the only one with that name. */
-export async function kidOf(session: Session, ref: string): Promise<string> {
-  return parseId(ref) ?? keyNamed(await session.client.keys.list(session.project), ref, session).id
-}
-
-/** The key with the kid or the name. Throws if there is none, or several. */
-export function keyNamed<Key extends { id: string; label: string }>(
-  keys: readonly Key[],
-  ref: string,
-  { project }: Session,
-): Key {
-  return pickOne(keys, ref, {
-    plural: 'keys',
-    idName: 'kid',
-    nameOf: ({ label }) => label,
-    describe: ({ id }) => id,
-    missing: `Project ${project} has no key`,
-    code: 'key_not_found',
-    listHint: 'pubring key list shows the keys of the project.',
-  })
+/** Prints the project's key set: JSON with `--json` and without. */
+export async function showJwks(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
+  await withSession(
+    terminal,
+    flags,
+    async ({ client, project, print, notify }) => {
+      const jwks = await client.jwks.get(project)
+      print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
+      if (jwks.keys.length === 0)
+        notify(`Project ${project} has no active keys: no token verifies.`)
+    },
+    { access: 'public' },
+  )
 }

@@ -2,7 +2,7 @@ import { CsvError, parse } from 'csv-parse/sync'
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { didYouMean } from '../../../nearest.ts'
 import { usageError } from '../../terminal/failures.ts'
-import { privateEntry, refusedEntry, type SourceEntry, type SourceProject } from './entry.ts'
+import { recordEntry, type SourceEntry, type SourceProject } from './entry.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
 const columns = [
@@ -18,62 +18,62 @@ const columns = [
 ] as const
 type Column = (typeof columns)[number]
 
+const requiredColumns: readonly Column[] = ['label', 'active', 'publicKey']
+
 /**
- * What spreadsheets take for a formula, and the apostrophe that keeps them from it: with it in the
- * list, taking one apostrophe away restores every text.
+ * What spreadsheets take for a formula, and the apostrophe that escapes it: since that is escaped
+ * too, removing one apostrophe restores every text.
  */
 const formula = /^['=+\-@\t\r\n＝＋－＠]/u
 
-/** A cell (RFC 4180): always quoted; one that would be a formula begins with an apostrophe. */
-function cell(text: string): string {
+/** A cell (RFC 4180), always quoted, with formulas escaped. */
+function quoteCell(text: string): string {
   const safe = formula.test(text) ? `'${text}` : text
   return `"${safe.replaceAll('"', '""')}"`
 }
 
-function restored(text: string): string {
+function unescapeFormula(text: string): string {
   return text.startsWith("'") ? text.slice(1) : text
 }
 
-/** The keys of projects, by name, as CSV with a line of headings; line ends are CRLF. */
+/** The keys of projects, by name, as CSV with a line of headings; lines end with CRLF. */
 export function writeCsv(projects: readonly { name: string; keys: readonly JwtKey[] }[]): string {
-  const rows = projects.flatMap(({ name, keys }) => keys.map((key) => rowOf(name, key)))
-  const lines = [columns, ...rows.map((row) => columns.map((column) => row[column]))]
-  return lines.map((line) => `${line.map(cell).join(',')}\r\n`).join('')
+  const records = projects.flatMap(({ name, keys }) => keys.map((key) => recordOf(name, key)))
+  const lines = [columns, ...records.map((record) => columns.map((column) => record[column]))]
+  return lines.map((line) => `${line.map(quoteCell).join(',')}\r\n`).join('')
 }
 
-function rowOf(project: string, key: JwtKey): Record<Column, string> {
+function recordOf(project: string, key: JwtKey): Record<Column, string> {
   const publicKey = key.publicKeyPem.replace(/-----[^-]+-----|\s/g, '')
   const { id: kid, label, algorithm, createTime, updateTime, expireTime = '' } = key
   const active = String(key.active)
   return { project, kid, label, algorithm, active, createTime, updateTime, expireTime, publicKey }
 }
 
-/** Columns that a table needs to be read. */
-const needed = ['label', 'active', 'publicKey'] as const satisfies readonly Column[]
-
-/** Whether the text is such a table: its headings tell. */
+/** Whether the first line has the headings of such a table. */
 export function isCsv(text: string): boolean {
   const [first = ''] = text.replace(/^\uFEFF/, '').split(/\r?\n/, 1)
   return /(?:^|[,;])"?publicKey"?(?:[,;]|$)/.test(first)
 }
 
 /**
- * The keys of a CSV export, project by project. Spreadsheets may have written it with semicolons.
- * Throws a usage error where it is no table, or its headings are not known.
+ * The keys of a CSV export, by project; a spreadsheet may have saved it with semicolons. Throws a
+ * usage error where it is not a table or has unknown headings.
  */
 export function readCsv(text: string, name: string): SourceProject[] {
-  const [headings = [], ...lines] = rowsOf(text, name)
+  const [headings = [], ...lines] = parseRows(text, name)
   requireHeadings(headings, name)
   let project: string | undefined
   const rows = lines.map((line, index) => {
     const place = `${name}, row ${index + 2}`
-    const cells = Object.fromEntries(line.map((value, at) => [headings[at] ?? '', restored(value)]))
-    if (line.length === headings.length) project = cells.project
-    return { project, entry: entryOf(cells, place, line.length - headings.length) }
+    const cells = line.map((value, at) => [headings[at] ?? '', unescapeFormula(value)])
+    const record: Record<string, string> = Object.fromEntries(cells)
+    if (line.length === headings.length) project = record.project
+    return { project, entry: entryOf(record, place, line.length - headings.length) }
   })
   const groups = Map.groupBy(rows, (row) => row.project)
-  return [...groups].map(([named, group]) => ({
-    ...(named === undefined ? {} : { name: named }),
+  return [...groups].map(([projectName, group]) => ({
+    ...(projectName === undefined ? {} : { name: projectName }),
     entries: group.map(({ entry }) => entry),
   }))
 }
@@ -81,36 +81,29 @@ export function readCsv(text: string, name: string): SourceProject[] {
 function requireHeadings(headings: readonly string[], name: string): void {
   const unknown = headings.find((heading) => !columns.some((column) => column === heading))
   if (unknown !== undefined) {
-    const near = didYouMean(unknown, columns, `; known are ${columns.join(', ')}.`)
-    throw usageError(`${name} has a column that is not known: ${unknown}${near}`)
+    const suggestion = didYouMean(unknown, columns, `; known columns: ${columns.join(', ')}.`)
+    throw usageError(`${name} has an unknown column: ${unknown}${suggestion}`)
   }
-  const missing = needed.filter((column) => !headings.includes(column))
+  const missing = requiredColumns.filter((column) => !headings.includes(column))
   if (missing.length > 0) throw usageError(`${name} lacks the columns ${missing.join(', ')}.`)
 }
 
-/** `surplus`: how many cells more than headings the row has. */
-function entryOf(cells: Record<string, string>, place: string, surplus: number): SourceEntry {
-  const { label = '', active = '', publicKey = '' } = cells
+/** `surplus`: how many more cells than headings the row has. */
+function entryOf(record: Record<string, string>, place: string, surplus: number): SourceEntry {
+  const { label = '', active = '', publicKey = '' } = record
+  const invalid = (detail: string) => ({ place, label, rejection: { code: 'invalid_row', detail } })
   if (surplus !== 0) {
-    const detail = `The row has ${Math.abs(surplus)} cells ${surplus > 0 ? 'more' : 'fewer'} than there are headings.`
-    return refusedEntry(place, label, { code: 'invalid_row', detail })
+    const difference = `${Math.abs(surplus)} cells ${surplus > 0 ? 'more' : 'fewer'}`
+    return invalid(`The row has ${difference} than there are headings.`)
   }
-  if (!/^(true|false)$/i.test(active)) {
-    const detail = 'The cell active must be true or false.'
-    return refusedEntry(place, label, { code: 'invalid_row', detail })
-  }
+  if (!/^(true|false)$/i.test(active)) return invalid('The cell active must be true or false.')
   const body = publicKey.match(/.{1,64}/g)?.join('\n') ?? ''
   const publicKeyPem = `-----BEGIN PUBLIC KEY-----\n${body}\n-----END PUBLIC KEY-----\n`
-  const secret = privateEntry(`${label}\n${publicKeyPem}`, place, '')
-  if (secret !== undefined) return secret
-  const names = ['kid', 'algorithm', 'createTime', 'updateTime', 'expireTime'] as const
-  const given = names.filter((column) => (cells[column] ?? '') !== '')
-  const others = Object.fromEntries(given.map((column) => [column, cells[column] ?? '']))
-  return { place, label, key: { publicKeyPem, active: /true/i.test(active), ...others } }
+  return recordEntry({ ...record, label, publicKeyPem, active: /true/i.test(active) }, place)
 }
 
-/** RFC 4180, whose commas may be semicolons: rows of cells, empty rows left out. */
-function rowsOf(text: string, name: string): string[][] {
+/** Rows of cells (RFC 4180, with commas or semicolons), without empty rows. */
+function parseRows(text: string, name: string): string[][] {
   const delimiter = /^[^\r\n]*?[,;]/.exec(text)?.[0].at(-1) ?? ','
   try {
     return parse(text, {
@@ -121,6 +114,6 @@ function rowsOf(text: string, name: string): string[][] {
     })
   } catch (error) {
     const line = error instanceof CsvError ? ` (line ${error.lines})` : ''
-    throw usageError(`${name} is not valid CSV${line}: a quotation mark is open, or stands alone.`)
+    throw usageError(`${name} is not valid CSV${line}: a quotation mark is unbalanced.`)
   }
 }

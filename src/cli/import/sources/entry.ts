@@ -1,25 +1,31 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { findSecret, hasSecretMarker } from '../../../intake/secrets/detector.ts'
+import { convertToPem } from '../../keys/conversion.ts'
+import { CommandError, usageError } from '../../terminal/failures.ts'
 
-/** Why a key is refused. */
-export interface Refusal {
+/** Why a key is rejected. */
+export interface Rejection {
   code: string
   detail: string
 }
 
-/** What a source says of a key: what it leaves out is decided by the import. */
+/** What a source says about a key; the import decides the rest. */
 export type SourceKey = Pick<KeyImportItem, 'publicKeyPem'> &
   Partial<Omit<KeyImportItem, 'publicKeyPem' | 'name' | 'algorithm'>> & { algorithm?: string }
 
-/** One key of a source, or what stands in the place of one. */
-export interface SourceEntry {
-  /** Where it stands, for a person: `keys.pem, block 6`. */
+/** A key, or why there is none. */
+export interface EntryContent {
+  key?: SourceKey
+  rejection?: Rejection
+  /** What was repaired without loss on reading. */
+  note?: string
+}
+
+/** One entry of a source. */
+export interface SourceEntry extends EntryContent {
+  /** For a person: `keys.pem, block 6`. */
   place: string
   label: string
-  key?: SourceKey
-  refusal?: Refusal
-  /** What was repaired on reading, without loss. */
-  note?: string
 }
 
 /** The keys of a source that belong to one project; most sources name none. */
@@ -30,30 +36,66 @@ export interface SourceProject {
 
 export const privateKeyCode = 'private_key_submitted'
 
-const privateKey: Refusal = {
+const privateKey: Rejection = {
   code: privateKeyCode,
   detail:
-    'This is a private key. Nothing was sent. If others could read it where it was, make a new pair; a registry needs the public half alone: openssl pkey -in key.pem -pubout',
+    'This is a private key. Nothing was sent. If others could read it, generate a new pair. Import only the public half: openssl pkey -in key.pem -pubout',
 }
 
-/** The longest text that is searched in every wrapping; of a longer one its plain marks are. */
-const mostSearched = 16_384
+/** Longer texts are searched for plain markers only, not in every encoding. */
+const maxSearchedLength = 16_384
 
-/** The entry of a text that holds a private key; undefined where it holds none. */
+/** The rejected entry for a text that holds a private key; undefined for any other text. */
 export function privateEntry(text: string, place: string, label: string): SourceEntry | undefined {
-  const found = text.length > mostSearched ? hasSecretMarker(text) : findSecret(text) !== undefined
-  return found ? { place, label, refusal: privateKey } : undefined
+  const isPrivate =
+    text.length > maxSearchedLength ? hasSecretMarker(text) : findSecret(text) !== undefined
+  return isPrivate ? { place, label, rejection: privateKey } : undefined
 }
 
-export function refusedEntry(place: string, label: string, refusal: Refusal): SourceEntry {
-  return { place, label, refusal }
+/** The key in a certificate, an SSH key or DER, or why there is none; undefined for other content. */
+export function convert(content: Buffer, place: string): EntryContent | undefined {
+  try {
+    const converted = convertToPem(content, place)
+    return converted && { key: { publicKeyPem: converted.publicKeyPem } }
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    return { rejection: { code: error.code, detail: error.message } }
+  }
 }
 
-/** What is looked at in a folder. */
-export const endings = /\.(?:pem|pub|crt|cer|der|jwk|jwks|json|csv)$/i
+const textMembers = ['kid', 'algorithm', 'createTime', 'updateTime', 'expireTime'] as const
 
-/** The name of a file without its folders and its ending. */
+/** The entry for a key with the members that an export has. */
+export function recordEntry(
+  record: { label: string; publicKeyPem: string; active: boolean; [member: string]: unknown },
+  place: string,
+): SourceEntry {
+  const { label, publicKeyPem, active } = record
+  const secret = privateEntry(`${label}\n${publicKeyPem}`, place, '')
+  if (secret !== undefined) return secret
+  const texts = textMembers.flatMap((member) => {
+    const value = record[member]
+    return typeof value === 'string' && value !== '' ? [[member, value]] : []
+  })
+  return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
+}
+
+/** The JSON object or array in the text. Throws a usage error where there is none. */
+export function parseJson(text: string, name: string, ...hints: string[]): object {
+  try {
+    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
+    if (typeof value === 'object' && value !== null) return value
+  } catch {
+    // Reported below.
+  }
+  throw usageError(`${name} is not valid JSON.`, ...hints)
+}
+
+/** The files of a folder that are read. */
+export const extensions = /\.(?:pem|pub|crt|cer|der|jwk|jwks|json|csv)$/i
+
+/** The name of a file without folder and extension. */
 export function stem(name: string): string {
   const base = name.split(/[\\/]/).at(-1) ?? name
-  return base.replace(endings, '') || base
+  return base.replace(extensions, '') || base
 }

@@ -1,21 +1,14 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { usageError } from '../../terminal/failures.ts'
-import { privateEntry, refusedEntry, type SourceEntry, type SourceProject } from './entry.ts'
-
-/** What `pubring export` writes, and `pubring import` takes back. */
-export interface ExportDocument {
-  format: typeof format
-  version: 1
-  exportTime: string
-  projects: { id: string; name: string; keys: JwtKey[] }[]
-}
+import { recordEntry, type SourceEntry, type SourceProject } from './entry.ts'
 
 const format = 'pubring-export'
 
+/** The document that `pubring export` writes and `pubring import` reads. */
 export function exportDocument(
-  projects: ExportDocument['projects'],
+  projects: { id: string; name: string; keys: JwtKey[] }[],
   exportTime: string,
-): ExportDocument {
+) {
   return { format, version: 1, exportTime, projects }
 }
 
@@ -23,11 +16,11 @@ export function isExport(document: object): boolean {
   return Reflect.get(document, 'format') === format
 }
 
-/** The keys of an export, project by project. Throws where it is of another version. */
+/** The keys of an export, by project. Throws for another version. */
 export function readExport(document: object, name: string): SourceProject[] {
   const { version, projects } = Object(document)
   if (version !== 1 || !Array.isArray(projects)) {
-    throw usageError(`${name} is an export that this release cannot read: take a newer pubring.`)
+    throw usageError(`${name} is an export that this release cannot read: use a newer pubring.`)
   }
   return projects.map((project) => {
     const { name: projectName, keys } = Object(project)
@@ -35,29 +28,15 @@ export function readExport(document: object, name: string): SourceProject[] {
   })
 }
 
-const members = ['kid', 'algorithm', 'createTime', 'updateTime', 'expireTime'] as const
-
 /** Keys as the API lists them. */
 export function readKeys(keys: readonly unknown[], name: string): SourceEntry[] {
   return keys.map((value, index) => {
     const { id, label, publicKeyPem, active, ...others } = Object(value)
     const place = `${name}, key ${index + 1}`
     if (typeof publicKeyPem !== 'string' || typeof label !== 'string') {
-      const detail = 'This is no key of an export: publicKeyPem or label is missing.'
-      return refusedEntry(place, String(label ?? ''), { code: 'invalid_entry', detail })
+      const detail = 'This is not a key of an export: publicKeyPem or label is missing.'
+      return { place, label: String(label ?? ''), rejection: { code: 'invalid_entry', detail } }
     }
-    const secret = privateEntry(`${label}\n${publicKeyPem}`, place, '')
-    if (secret !== undefined) return secret
-    const given: Record<string, unknown> = { ...others, kid: id }
-    const kept = members.filter((member) => typeof given[member] === 'string')
-    return {
-      place,
-      label,
-      key: {
-        publicKeyPem,
-        active: active !== false,
-        ...Object.fromEntries(kept.map((member) => [member, String(given[member])])),
-      },
-    }
+    return recordEntry({ ...others, kid: id, label, publicKeyPem, active: active !== false }, place)
   })
 }

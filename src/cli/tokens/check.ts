@@ -1,18 +1,20 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { withSession } from '../connection/session.ts'
+import { readText } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
-import { readBytes, sourceName } from '../terminal/files.ts'
+import { sourceName } from '../terminal/files.ts'
 import { escapeControls } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
+/** Flags of `token check`. */
 export interface TokenCheckFlags extends ConnectionFlags {
   audience?: string
   issuer?: string
 }
 
-/** Says step by step why a token verifies or not; exit code 1 where it does not. */
+/** Explains step by step why a token verifies or does not; exit code 1 where it does not. */
 export async function checkToken(
   terminal: Terminal,
   file: string,
@@ -20,11 +22,12 @@ export async function checkToken(
 ): Promise<void> {
   if (/^ey[\w-]+\.[\w-]+\./.test(file)) {
     throw usageError(
-      'A token is a secret, and a command line can be read by others.',
-      'Give it on standard input: pubring token check < token.txt',
+      'A token is a secret, and others can read a command line.',
+      'Pass it on standard input: pubring token check < token.txt',
     )
   }
-  const token = tokenIn((await readBytes(file, terminal)).toString('utf8'), sourceName(file))
+  const token = extractToken(await readText(file, terminal))
+  if (token === '') throw usageError(`${sourceName(file)} holds no token.`)
   const { audience, issuer } = flags
   await withSession(terminal, flags, async ({ client, project, print }) => {
     const report = await client.tokens.check(project, {
@@ -32,22 +35,17 @@ export async function checkToken(
       ...(audience === undefined ? {} : { audience }),
       ...(issuer === undefined ? {} : { issuer }),
     })
-    print(report, () => textOf(report, terminal))
+    print(report, () => reportText(report, terminal))
     if (!report.valid) terminal.exitCode = exitCodes.failed.code
   })
 }
 
-/** As people copy it: with white space around it, or as a header's value. */
-function tokenIn(text: string, name: string): string {
-  const token = text
-    .replace(/^\uFEFF/, '')
-    .trim()
-    .replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
-  if (token === '') throw usageError(`${name} holds no token.`)
-  return token
+/** The token may have white space around it, or be copied as the value of a header. */
+function extractToken(text: string): string {
+  return text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
 }
 
-function textOf(report: TokenCheck, { stdout, env }: Terminal): string {
+function reportText(report: TokenCheck, { stdout, env }: Terminal): string {
   const { green, red } = colorsFor(stdout, env)
   const verdict = report.valid ? green('valid') : `${red('not valid')}: ${report.reason}`
   const steps = report.steps.map(({ step, ok, detail }) => {

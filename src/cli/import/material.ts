@@ -1,0 +1,30 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
+import type { Algorithm } from '../../contract/algorithms.ts'
+import { algorithmsOf } from '../keys/kinds.ts'
+
+/** What this machine can tell about a public key; the server decides whether to accept it. */
+export interface KeyMaterial {
+  /** Equal for equal keys in any encoding. */
+  spkiSha256: string
+  /** The algorithms that fit, the usual one first. */
+  algorithms: readonly Algorithm[]
+  /** Approximate time that the server needs to examine it. */
+  costMs: number
+}
+
+/** Undefined where the platform reads no public key in the text. */
+export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
+  try {
+    const key = createPublicKey(publicKeyPem)
+    const spki = key.export({ type: 'spki', format: 'der' })
+    const spkiSha256 = createHash('sha256').update(spki).digest('hex')
+    return { spkiSha256, algorithms: algorithmsOf(key), costMs: costOf(key) }
+  } catch {
+    return undefined
+  }
+}
+
+function costOf({ asymmetricKeyDetails }: KeyObject): number {
+  const bits = asymmetricKeyDetails?.modulusLength ?? 0
+  return bits === 0 ? 2 : bits <= 2048 ? 15 : bits <= 3072 ? 40 : 80
+}

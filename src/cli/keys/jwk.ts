@@ -1,0 +1,48 @@
+import { createPublicKey, type KeyObject } from 'node:crypto'
+
+export type Jwk = Record<string, unknown>
+
+/** Bytes of a coordinate, which has its full length (RFC 7518 section 6.2.1.2). */
+export const coordinateBytes: Readonly<Record<string, number>> = {
+  'P-256': 32,
+  'P-384': 48,
+  'P-521': 66,
+}
+
+/** The public key of a JWK, from its normalized members. Throws where they make no key. */
+export function publicKeyOf(jwk: Jwk): KeyObject {
+  return createPublicKey({ key: normalizedMembers(jwk), format: 'jwk' })
+}
+
+/** The members that make the key, in the one form that RFC 7518 section 6 has for each. */
+export function normalizedMembers(jwk: Jwk): Record<string, string> {
+  const text = (name: string) => String(jwk[name] ?? '')
+  const crv = text('crv')
+  switch (jwk.kty) {
+    case 'RSA':
+      return { kty: 'RSA', n: normalizedNumber(text('n')), e: normalizedNumber(text('e')) }
+    case 'EC': {
+      const coordinate = (name: string) => normalizedNumber(text(name), coordinateBytes[crv])
+      return { kty: 'EC', crv, x: coordinate('x'), y: coordinate('y') }
+    }
+    case 'OKP':
+      return { kty: 'OKP', crv, x: unpadded(text('x')) }
+    default:
+      return { kty: 'AKP', alg: text('alg'), pub: unpadded(text('pub')) }
+  }
+}
+
+function unpadded(text: string): string {
+  return text.replace(/=+$/, '').replaceAll('+', '-').replaceAll('/', '_')
+}
+
+/** A number without leading zeros, or with as many as make `length` bytes; other text is kept. */
+function normalizedNumber(text: string, length = 0): string {
+  const plain = unpadded(text)
+  if (!/^[\w-]+$/.test(plain)) return text
+  const bytes = Buffer.from(plain, 'base64url')
+  const first = bytes.findIndex((byte) => byte !== 0)
+  const digits = bytes.subarray(first < 0 ? bytes.length : first)
+  const zeros = Buffer.alloc(Math.max(0, length - digits.length))
+  return Buffer.concat([zeros, digits]).toString('base64url')
+}

@@ -1,0 +1,50 @@
+import type { KeyObject } from 'node:crypto'
+import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
+import { fittingAlgorithms } from '../../intake/algorithms.ts'
+import { didYouMean } from '../../nearest.ts'
+import { usageError } from '../terminal/failures.ts'
+
+/** The named algorithm. Throws a usage error that suggests the nearest name. */
+export function parseAlgorithm(name: string, subject?: string): Algorithm
+export function parseAlgorithm(name: string | undefined, subject?: string): Algorithm | undefined
+export function parseAlgorithm(name: string | undefined, subject = '--algorithm') {
+  if (name === undefined || isAlgorithm(name)) return name
+  const suggestion = didYouMean(name, algorithmNames)
+  throw usageError(`${subject} must be one of ${algorithmNames.join(', ')}${suggestion}`)
+}
+
+export function isAlgorithm(name: unknown): name is Algorithm {
+  return algorithmNames.some((algorithm) => algorithm === name)
+}
+
+const byCurve: Readonly<Record<string, readonly Algorithm[]>> = {
+  prime256v1: fittingAlgorithms['P-256'],
+  secp384r1: fittingAlgorithms['P-384'],
+  secp521r1: fittingAlgorithms['P-521'],
+}
+
+/** The algorithms that fit the key, the usual one first; none where it cannot sign tokens. */
+export function algorithmsOf(key: KeyObject): readonly Algorithm[] {
+  const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key
+  switch (type) {
+    case 'rsa':
+      return fittingAlgorithms.rsaEncryption
+    case 'rsa-pss': {
+      // A key without parameters fits every hash.
+      const size = details.hashAlgorithm?.replace('sha', '') ?? ''
+      return fittingAlgorithms.rsaPss.filter((name) => name.endsWith(size))
+    }
+    case 'ec':
+      return byCurve[details.namedCurve ?? ''] ?? []
+    case 'ed25519':
+      return fittingAlgorithms.Ed25519
+    default:
+      return algorithmNames.filter((name) => name === type.toUpperCase())
+  }
+}
+
+/** For a person: `RSA 2048 bits`, `EC P-256`. */
+export function describeKind(key: { kty: string; crv?: string; bits?: number }): string {
+  const size = key.crv ?? (key.bits === undefined ? '' : `${key.bits} bits`)
+  return `${key.kty} ${size}`.trim()
+}

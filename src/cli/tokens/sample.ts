@@ -1,0 +1,129 @@
+import {
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKeyInput,
+  type KeyObject,
+} from 'node:crypto'
+import { SignJWT } from 'jose'
+import type { Jwk } from '../../../client/src/index.ts'
+import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
+import { type Session, withSession } from '../connection/session.ts'
+import { readText } from '../keys/files.ts'
+import { publicKeyOf } from '../keys/jwk.ts'
+import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
+import { sourceName } from '../terminal/files.ts'
+import { printResult } from '../terminal/output.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import { parseDurationOption } from '../terminal/times.ts'
+
+/** Flags of `token sample`. */
+export interface TokenSampleFlags extends ConnectionFlags {
+  kid?: string
+  algorithm?: string
+  issuer?: string
+  audience?: string
+  subject: string
+  lifetime: string
+}
+
+/** Signs a token and prints it. The private key does not leave the machine. */
+export async function sampleToken(
+  terminal: Terminal,
+  file: string,
+  flags: TokenSampleFlags,
+): Promise<void> {
+  const lifetimeSeconds = parseDurationOption(flags.lifetime, '--lifetime')
+  const algorithm = parseAlgorithm(flags.algorithm)
+  const chosen = algorithm && jwsAlgorithmOf(algorithm)
+  const key = parsePrivateKey(await readText(file, terminal), sourceName(file))
+  const printToken = async (kid: string, alg: string) => {
+    const token = await sign(key, { alg, kid, lifetimeSeconds }, flags)
+    printResult(terminal, flags.json, { token }, () => `${token}\n`)
+  }
+  if (flags.kid !== undefined) {
+    await printToken(flags.kid, chosen ?? usualAlgorithm(key))
+    return
+  }
+  const signWithPublished = async (session: Session) => {
+    const { kid, alg } = await findPublished(session, key)
+    await printToken(kid, chosen ?? alg)
+  }
+  await withSession(terminal, flags, signWithPublished, { access: 'public' })
+}
+
+async function sign(
+  key: KeyObject,
+  { alg, kid, lifetimeSeconds }: { alg: string; kid: string; lifetimeSeconds: number },
+  { issuer, audience, subject }: TokenSampleFlags,
+): Promise<string> {
+  const now = Math.floor(Date.now() / 1_000)
+  const token = new SignJWT()
+    .setProtectedHeader({ alg, typ: 'JWT', kid })
+    .setSubject(subject)
+    .setIssuedAt(now)
+    .setExpirationTime(now + lifetimeSeconds)
+  if (issuer !== undefined) token.setIssuer(issuer)
+  if (audience !== undefined) token.setAudience(audience)
+  try {
+    return await token.sign(key)
+  } catch {
+    throw usageError(`This key cannot sign with ${alg}.`, 'Choose another one with --algorithm.')
+  }
+}
+
+function parsePrivateKey(text: string, name: string): KeyObject {
+  try {
+    const trimmed = text.trim()
+    if (!trimmed.startsWith('{')) return createPrivateKey(trimmed)
+    const jwk: JsonWebKeyInput['key'] = JSON.parse(trimmed)
+    return createPrivateKey({ key: jwk, format: 'jwk' })
+  } catch {
+    throw unreadable(text, name)
+  }
+}
+
+function unreadable(text: string, name: string): CommandError {
+  if (/ENCRYPTED/.test(text)) {
+    return usageError(
+      `${name} is encrypted.`,
+      'Decrypt it on the fly: openssl pkey -in private.pem | pubring token sample -',
+    )
+  }
+  return usageError(
+    `${name} is not a private key in a supported format.`,
+    'Supported are PEM (PKCS#8, PKCS#1, SEC 1) and JWK. To write PEM: openssl pkey -in key',
+  )
+}
+
+/** The entry of the project's key set that is the public half of the key. */
+async function findPublished({ client, project }: Session, key: KeyObject): Promise<Jwk> {
+  const publicKey = createPublicKey(key)
+  const { keys } = await client.jwks.get(project)
+  const found = keys.find((jwk) => isKey(jwk, publicKey))
+  if (found !== undefined) return found
+  const message = `The public half of this key is not in the key set of project ${project}.`
+  throw new CommandError('not_found', message, {
+    code: 'key_not_found',
+    hints: ['Register it with pubring key add, or set the kid of the header with --kid.'],
+  })
+}
+
+/** False also for a key set entry that this platform cannot read. */
+function isKey(jwk: Jwk, publicKey: KeyObject): boolean {
+  try {
+    return publicKeyOf(jwk).equals(publicKey)
+  } catch {
+    return false
+  }
+}
+
+/** EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know. */
+function usualAlgorithm(key: KeyObject): string {
+  const usual = algorithmsOf(key).find((name) => name !== 'Ed25519')
+  if (usual === undefined) {
+    throw usageError(`Keys of type ${key.asymmetricKeyType} cannot sign tokens.`)
+  }
+  return jwsAlgorithmOf(usual)
+}
