@@ -60,7 +60,7 @@ describe('a declaration', () => {
   test('leaves what it does not have, and takes it away with --prune and --yes', async () => {
     await apply(declare(spring, summer))
     const kept = await apply(declare(summer))
-    expect(kept.stderr).toContain('Keys that the file does not have: 1. They stay')
+    expect(kept.stderr).toContain('Keys that are not in the file: 1. They stay')
     expect(await keys()).toHaveLength(2)
     const asked = await apply(declare(summer), '--prune')
     expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
@@ -114,7 +114,7 @@ describe('nothing is changed by a declaration', () => {
       'with an unknown algorithm',
       { ...spring, algorithm: 'ES255' },
       2,
-      /key 2 must be one of .*did you mean RS256/,
+      /key 2 must be one of .*did you mean ES256/,
     ],
     ['with no key', { name: 'x', publicKeyPem: 'hello' }, 2, /no public key/],
     ['with a weak key', { name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],

@@ -42,7 +42,7 @@ describe('a table that a person wrote', () => {
       expect(projects.map(({ name }) => name)).toEqual(['p'])
       expect(projects[0]?.entries[1]).toMatchObject({
         place: 'keys.csv, row 3',
-        refusal: { code: 'invalid_row', detail: expect.stringMatching(said) },
+        rejection: { code: 'invalid_row', detail: expect.stringMatching(said) },
       })
     },
   )

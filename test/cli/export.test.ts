@@ -67,7 +67,7 @@ test('all projects: each goes to that of its name, which is made', async () => {
   expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') })
   const dry = await to.pubring(['import', file, '--all', '--dry-run', '--json'])
   expect(documentOf(dry)).toMatchObject({ created: labels.length, notSent: 2 })
-  expect(dry.stdout).toContain('Its project would be made')
+  expect(dry.stdout).toContain('Its project would be created')
   expect((await to.test.send('GET', '/v1/projects/orders')).statusCode).toBe(404)
   const ran = await to.pubring(['import', file, '--all', '--json'])
   expect(documentOf(ran)).toMatchObject({ created: labels.length + 2, refused: 0 })

@@ -151,13 +151,13 @@ describe('other places', () => {
     const folder = join(shell.folder, 'keys')
     const ran = await shell.pubring(['import', folder, '--project', project])
     expect(await labels()).toEqual(['a', 'b'])
-    expect(ran.stderr).toContain('left out by their endings: 1.')
+    expect(ran.stderr).toContain('with other extensions: 1.')
   })
 
   test('standard input', async () => {
     const call = ['import', '-', '--project', project]
     const ran = await shell.pubring(call, { input: ecPem() })
-    expect(ran).toMatchObject({ code: 0, stderr: '1 registered, 0 already there, 0 refused.\n' })
+    expect(ran).toMatchObject({ code: 0, stderr: '1 registered, 0 already registered, 0 rejected.\n' })
     expect(ran.stdout).toMatch(/^1\tcreated\t[0-9a-f-]{36}\tStandard input\tStandard input\t\n$/)
   })
 

@@ -68,10 +68,10 @@ describe('a key by its name', () => {
     const kid = await added('by name')
     await shell.pubring(['key', 'rename', 'by name', 'renamed'])
     expect((await shell.pubring(['key', 'deactivate', 'renamed'])).stderr).toMatch(
-      /is switched off/,
+      /^Deactivated “renamed”/,
     )
     expect((await shell.pubring(['key', 'show', 'renamed'])).stdout).toContain('state\tinactive\n')
-    expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(/is switched on/)
+    expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(/^Activated “renamed”/)
     const ending = await shell.pubring(['key', 'expire', 'renamed', '2h', '--json'])
     expect(documentOf(ending)).toHaveProperty('expireTime')
     const endless = await shell.pubring(['key', 'expire', 'renamed', 'never', '--json'])
@@ -136,7 +136,7 @@ describe('on a terminal', () => {
     await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
     const answer = (text: string) =>
       shell.pubring(['key', 'deactivate', 'only', ...there], {
-        answers: { 'Switch it off?': text },
+        answers: { 'Deactivate it?': text },
       })
     const no = await answer('n\r')
     expect(no).toMatchObject({ code: 1, stdout: '' })

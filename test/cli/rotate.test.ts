@@ -35,7 +35,7 @@ test('where nobody can be asked it waits for the signer, and goes on with --swit
   const first = await rotate('--name', 'new', '--token-lifetime', '1s')
   expect(first.code).toBe(0)
   expect(first.stderr).toMatch(
-    /1\. Registered[\s\S]*2\. Every verifier[\s\S]*3\. Now let the signer/,
+    /1\. Registered[\s\S]*2\. Every verifier[\s\S]*3\. Now switch the signer/,
   )
   expect(first.stderr).toContain(`--old ${old}`)
   expect(await states()).toEqual({ old: 'active', new: 'active' })
@@ -49,12 +49,12 @@ test('where nobody can be asked it waits for the signer, and goes on with --swit
 
   const second = await rotate('--switched', '--token-lifetime', '1s')
   expect(second).toMatchObject({ code: 0, stdout: `${kid}\n` })
-  expect(second.stderr).toMatch(/4\. “old” counts until[\s\S]*5\. No verifier[\s\S]*is deleted/)
+  expect(second.stderr).toMatch(/4\. “old” stays valid until[\s\S]*5\. No verifier[\s\S]*6\. Deleted “old”/)
   expect(await states()).toEqual({ new: 'active' })
 
   const third = await rotate('--switched', '--old', old)
   expect(third).toMatchObject({ code: 0, stdout: `${kid}\n` })
-  expect(third.stderr).toMatch(/the rotation is done/)
+  expect(third.stderr).toMatch(/the rotation is complete/)
 })
 
 test('--keep leaves the old key switched off, a lifetime of 0 switches it off at once', async () => {
@@ -89,7 +89,7 @@ test('left while tokens of the old key still count, it says how to go on, and do
   controller.abort()
   const ran = await rotating
   expect(ran).toMatchObject({ code: 130, stdout: '' })
-  const [, command = ''] = /hint: To go on: pubring (.*)/.exec(ran.stderr) ?? []
+  const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
   const again = `key rotate ${file} --old ${old} --project left --token-lifetime 6s --switched`
   expect(command).toBe(again)
   expect(await states()).toEqual({ old: 'active', new: 'active' })

@@ -42,7 +42,7 @@ test('a key from standard input, as JSON', () => {
 test('a weak key is refused with its code and exit code 1', () => {
   const { status, stdout } = check(join(material, 'rsa1024.pem'))
   expect(status).toBe(1)
-  expect(stdout).toMatch(/^refused\n {2}rsa_modulus_too_small: .*1024.*2048/)
+  expect(stdout).toMatch(/^rejected\n {2}rsa_modulus_too_small: .*1024.*2048/)
 })
 
 test('a private key is refused, and nothing of it is printed', () => {

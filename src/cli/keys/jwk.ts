@@ -11,7 +11,10 @@ export const coordinateBytes: Readonly<Record<string, number>> = {
 
 /** The public key of a JWK, from its normalized members. Throws where they make no key. */
 export function publicKeyOf(jwk: Jwk): KeyObject {
-  return createPublicKey({ key: normalizedMembers(jwk), format: 'jwk' })
+  const members = normalizedMembers(jwk)
+  // Node reads an empty number as zero.
+  if (Object.values(members).includes('')) throw new Error('a member is missing')
+  return createPublicKey({ key: members, format: 'jwk' })
 }
 
 /** The members that make the key, in the one form that RFC 7518 section 6 has for each. */
