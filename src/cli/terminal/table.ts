@@ -46,11 +46,11 @@ export function formatTable<Row>(
 }
 
 /** The widths of the columns; of those that may be cut the widest gives way first. */
-function widthsOf(columns: readonly { texts: string[]; cut?: true }[], width: number): number[] {
+function widthsOf(columns: readonly { texts: string[]; truncate?: true }[], width: number): number[] {
   const widths = columns.map(({ texts }) => Math.max(...texts.map(widthOfText)))
   const total = widths.reduce((sum, each) => sum + each, gap.length * (widths.length - 1))
   for (let excess = total - width; excess > 0; excess -= 1) {
-    const cuttable = widths.map((each, at) => (columns[at]?.cut === true ? each : 0))
+    const cuttable = widths.map((each, at) => (columns[at]?.truncate === true ? each : 0))
     const widest = Math.max(...cuttable)
     if (widest <= leastWidth) break
     widths[cuttable.indexOf(widest)] = widest - 1
