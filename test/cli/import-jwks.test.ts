@@ -113,7 +113,8 @@ describe('a mixed set', () => {
     expect(verdicts(ran)).toEqual(
       ['padded', 'zero', 'classic', 'short'].map((kid) => `${kid} created`),
     )
-    for (const { note } of Object(documentOf(ran)).items) expect(note).toContain('numbers were normalized')
+    for (const { note } of Object(documentOf(ran)).items)
+      expect(note).toContain('numbers were normalized')
     expect(await published()).toMatchObject(plain)
   })
 

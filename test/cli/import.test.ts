@@ -157,7 +157,10 @@ describe('other places', () => {
   test('standard input', async () => {
     const call = ['import', '-', '--project', project]
     const ran = await shell.pubring(call, { input: ecPem() })
-    expect(ran).toMatchObject({ code: 0, stderr: '1 registered, 0 already registered, 0 rejected.\n' })
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: '1 registered, 0 already registered, 0 rejected.\n',
+    })
     expect(ran.stdout).toMatch(/^1\tcreated\t[0-9a-f-]{36}\tStandard input\tStandard input\t\n$/)
   })
 

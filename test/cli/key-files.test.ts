@@ -200,9 +200,7 @@ describe('a private key never leaves the machine', () => {
     ]) {
       const ran = await shell.pubring(args, { env })
       expect(ran).toMatchObject({ code: 3, stdout: '' })
-      expect(ran.stderr).toMatch(
-        /holds a private key\. It was not sent[\s\S]*hint: Use its public/,
-      )
+      expect(ran.stderr).toMatch(/holds a private key\. It was not sent[\s\S]*hint: Use its public/)
       expect(ran.stderr).toContain(`'${file}'`)
       const body = content.toString('latin1').replace(/\s|-----.*?-----/g, '')
       expect(ran.stderr).not.toContain(body.slice(100, 124))

@@ -71,7 +71,9 @@ describe('a key by its name', () => {
       /^Deactivated “renamed”/,
     )
     expect((await shell.pubring(['key', 'show', 'renamed'])).stdout).toContain('state\tinactive\n')
-    expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(/^Activated “renamed”/)
+    expect((await shell.pubring(['key', 'activate', 'renamed'])).stderr).toMatch(
+      /^Activated “renamed”/,
+    )
     const ending = await shell.pubring(['key', 'expire', 'renamed', '2h', '--json'])
     expect(documentOf(ending)).toHaveProperty('expireTime')
     const endless = await shell.pubring(['key', 'expire', 'renamed', 'never', '--json'])

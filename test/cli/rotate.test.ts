@@ -49,7 +49,9 @@ test('where nobody can be asked it waits for the signer, and goes on with --swit
 
   const second = await rotate('--switched', '--token-lifetime', '1s')
   expect(second).toMatchObject({ code: 0, stdout: `${kid}\n` })
-  expect(second.stderr).toMatch(/4\. “old” stays valid until[\s\S]*5\. No verifier[\s\S]*6\. Deleted “old”/)
+  expect(second.stderr).toMatch(
+    /4\. “old” stays valid until[\s\S]*5\. No verifier[\s\S]*6\. Deleted “old”/,
+  )
   expect(await states()).toEqual({ new: 'active' })
 
   const third = await rotate('--switched', '--old', old)

@@ -70,7 +70,7 @@ function registerExport(program: Command, terminal: Terminal): void {
 function registerApply(program: Command, terminal: Terminal): void {
   addApiCommand(program, {
     usage: 'apply',
-    description: 'make the keys of a project those that a file declares',
+    description: "make a project's keys match a file",
     project: true,
     notes:
       'The plan is shown first. Keys that the file does not have stay, unless --prune is given. The last active\nkey is never taken away without --yes.',

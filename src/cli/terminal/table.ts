@@ -46,7 +46,10 @@ export function formatTable<Row>(
 }
 
 /** The widths of the columns; of those that may be cut the widest gives way first. */
-function widthsOf(columns: readonly { texts: string[]; truncate?: true }[], width: number): number[] {
+function widthsOf(
+  columns: readonly { texts: string[]; truncate?: true }[],
+  width: number,
+): number[] {
   const widths = columns.map(({ texts }) => Math.max(...texts.map(widthOfText)))
   const total = widths.reduce((sum, each) => sum + each, gap.length * (widths.length - 1))
   for (let excess = total - width; excess > 0; excess -= 1) {
