@@ -3,23 +3,23 @@ import { Route, Router, Switch } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { EmptyState } from './components/states.tsx'
 import { Frame } from './frame.tsx'
-import { SessionGate, useSession } from './session/session.tsx'
+import { SessionGate, useSession } from './session/context.tsx'
 import { SignIn, Waiting } from './session/sign-in.tsx'
 
 const ProjectsPage = lazy(async () => ({
-  default: (await import('./pages/projects/projects.tsx')).ProjectsPage,
+  default: (await import('./pages/projects/page.tsx')).ProjectsPage,
 }))
 const ProjectPage = lazy(async () => ({
-  default: (await import('./pages/project/project.tsx')).ProjectPage,
+  default: (await import('./pages/project/page.tsx')).ProjectPage,
 }))
 const RotatePage = lazy(async () => ({
-  default: (await import('./pages/rotate/rotate.tsx')).RotatePage,
+  default: (await import('./pages/rotate/page.tsx')).RotatePage,
 }))
 const ApiKeysPage = lazy(async () => ({
-  default: (await import('./pages/api-keys/api-keys.tsx')).ApiKeysPage,
+  default: (await import('./pages/api-keys/page.tsx')).ApiKeysPage,
 }))
 const LedgerPage = lazy(async () => ({
-  default: (await import('./pages/ledger/ledger.tsx')).LedgerPage,
+  default: (await import('./pages/ledger.tsx')).LedgerPage,
 }))
 
 /** The console: pages by the fragment of the address, which no server ever sees. */

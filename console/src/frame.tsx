@@ -26,7 +26,7 @@ import {
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Logo } from './components/logo.tsx'
-import { useRights, useSession } from './session/session.tsx'
+import { useRights, useSession } from './session/context.tsx'
 
 /** What stands around every page: where one is, who one is, light or dark. */
 export function Frame({ children }: { children: ReactNode }) {

@@ -4,7 +4,7 @@ import { clouds } from '../../console/src/pages/connect/snippets/clouds.ts'
 import { gateways } from '../../console/src/pages/connect/snippets/gateways.ts'
 import { languages } from '../../console/src/pages/connect/snippets/languages.ts'
 import { node } from '../../console/src/pages/connect/snippets/node.ts'
-import type { Addresses } from '../../console/src/pages/connect/snippets/snippet.ts'
+import type { Addresses } from '../../console/src/pages/connect/snippets/types.ts'
 import { openConsole, phone, type TestConsole } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
 

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { textOfFile } from '../../console/src/keys/key-file.ts'
+import { textOfFile } from '../../console/src/keys/file.ts'
 import { holdsSecret } from '../../console/src/keys/secrets.ts'
 import { freshPair, kindNames } from '../support/keys/key-pairs.ts'
 

@@ -1,7 +1,7 @@
 import { Collapse, Text, UnstyledButton } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useId } from 'react'
-import { useSession } from '../session/session.tsx'
+import { useSession } from '../session/context.tsx'
 import { CopyBlock } from './copy.tsx'
 
 /** A request of the API: `path` from `/v1` on. */

@@ -2,7 +2,7 @@ import { useDocumentVisibility } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { PubringError } from '../../../client/src/index.ts'
-import { useSession } from '../session/session.tsx'
+import { useSession } from '../session/context.tsx'
 
 /** A project by its id or name. */
 export function useProject(project: string) {

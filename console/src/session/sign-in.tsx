@@ -14,7 +14,7 @@ import { IconInfoCircle } from '@tabler/icons-react'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
-import { keptApiKey } from './session.tsx'
+import { keptApiKey } from './context.tsx'
 
 /** The way in: an API key, which stays in this tab. */
 export function SignIn(props: {

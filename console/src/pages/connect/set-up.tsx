@@ -1,7 +1,7 @@
 import { Group, Stack, Text } from '@mantine/core'
 import { IconShieldCheck } from '@tabler/icons-react'
 import { CopyBlock } from '../../components/copy.tsx'
-import type { Addresses, Snippet } from './snippets/snippet.ts'
+import type { Addresses, Snippet } from './snippets/types.ts'
 
 /** One verifier's set-up, and for how long it trusts a key that was switched off. */
 export function SetUp(props: { snippet: Snippet; addresses: Addresses; audience: string }) {

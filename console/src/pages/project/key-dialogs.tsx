@@ -5,7 +5,7 @@ import type { JwtKey, JwtKeyUpdate } from '../../../../client/src/index.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSession } from '../../session/session.tsx'
+import { useSession } from '../../session/context.tsx'
 import { KeyDetails } from './key-details.tsx'
 import { isLastActive, LastActive } from './last-active.tsx'
 

@@ -1,7 +1,7 @@
 import { Button, FileButton, Group, Text, Textarea } from '@mantine/core'
 import { IconFile } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
-import { textOfFile } from '../../keys/key-file.ts'
+import { textOfFile } from '../../keys/file.ts'
 
 /** No key that is taken comes near this size, in bytes. */
 const largestFile = 64 * 1024

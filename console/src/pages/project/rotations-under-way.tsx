@@ -2,7 +2,7 @@ import { Alert, Anchor } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { readRotation } from '../rotate/progress.ts'
+import { readRotation } from '../../session/rotations.ts'
 
 /** The rotations that this tab has begun and not finished. */
 export function RotationsUnderWay({ keys }: { keys: JwtKey[] }) {

@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import type { KeyCheck } from '../../../../client/src/index.ts'
 import { type Conversion, convert } from '../../keys/conversion.ts'
 import { holdsSecret } from '../../keys/secrets.ts'
-import { useSession } from '../../session/session.tsx'
+import { useSession } from '../../session/context.tsx'
 
 /** What is known of the text of a key. */
 export type KeyVerdict = {

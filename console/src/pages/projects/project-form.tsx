@@ -5,7 +5,7 @@ import { useLocation } from 'wouter'
 import type { Project } from '../../../../client/src/index.ts'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSession } from '../../session/session.tsx'
+import { useSession } from '../../session/context.tsx'
 
 /** Makes a project, or gives `project` another name. What was typed stays where saving fails. */
 export function ProjectForm({ project, onClose }: { project?: Project; onClose(): void }) {

@@ -1,6 +1,6 @@
 import { Card, Stack, Table, Text } from '@mantine/core'
 import { localTime, relativeTime, useNow } from '../../components/times.tsx'
-import { JsonText } from './json-text.tsx'
+import { JsonText } from './json-view.tsx'
 
 /** The time claims (RFC 7519 section 4.1), in seconds since the epoch. */
 const timeClaims = [

@@ -1,4 +1,4 @@
-import { quotedList, type Snippet } from './snippet.ts'
+import { quotedList, type Snippet } from './types.ts'
 
 /** Verifiers that a cloud or a cluster runs. They must be able to reach the addresses. */
 export const clouds: Snippet[] = [

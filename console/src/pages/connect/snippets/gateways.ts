@@ -1,4 +1,4 @@
-import type { Addresses, Snippet } from './snippet.ts'
+import type { Addresses, Snippet } from './types.ts'
 
 const partsOf = ({ jwksUri }: Addresses) => {
   const url = new URL(jwksUri)

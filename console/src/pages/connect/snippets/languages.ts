@@ -1,4 +1,4 @@
-import { quotedList, type Snippet } from './snippet.ts'
+import { quotedList, type Snippet } from './types.ts'
 
 /** Verifiers for Python, Go and Java. */
 export const languages: Snippet[] = [

@@ -5,8 +5,8 @@ import { type FormEvent, useState } from 'react'
 import { CopyField } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSession } from '../../session/session.tsx'
-import { ApiKeyFields, expireTimeOf, newValues } from './api-key-fields.tsx'
+import { useSession } from '../../session/context.tsx'
+import { ApiKeyFields, expireTimeOf, newValues } from './fields.tsx'
 
 /** Makes an API key and shows its secret, this once. */
 export function NewApiKey({ onClose }: { onClose(): void }) {

@@ -5,8 +5,8 @@ import type { ApiKey, ApiKeyUpdate } from '../../../../client/src/index.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSession } from '../../session/session.tsx'
-import { ApiKeyFields, type ApiKeyValues, expireTimeOf, valuesOf } from './api-key-fields.tsx'
+import { useSession } from '../../session/context.tsx'
+import { ApiKeyFields, type ApiKeyValues, expireTimeOf, valuesOf } from './fields.tsx'
 
 export type ApiKeyAction = 'edit' | 'revoke' | 'restore' | 'delete'
 

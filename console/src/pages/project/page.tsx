@@ -7,16 +7,16 @@ import { Confirm } from '../../components/confirm.tsx'
 import { CopyField } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
-import { Timeline } from '../../components/timeline.tsx'
+import { Timeline } from '../../events/timeline.tsx'
 import { useAddresses, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/session.tsx'
+import { useRights, useSession } from '../../session/context.tsx'
 import { Waiting } from '../../session/sign-in.tsx'
 import { ProjectForm } from '../projects/project-form.tsx'
-import { KeysPanel } from './keys.tsx'
-import { Register } from './register.tsx'
+import { KeysPanel } from './keys-panel.tsx'
+import { Register } from './register-dialog.tsx'
 
-const Verify = lazy(async () => ({ default: (await import('../verify/verify.tsx')).Verify }))
-const Connect = lazy(async () => ({ default: (await import('../connect/connect.tsx')).Connect }))
+const Verify = lazy(async () => ({ default: (await import('../verify/panel.tsx')).Verify }))
+const Connect = lazy(async () => ({ default: (await import('../connect/panel.tsx')).Connect }))
 
 const tabs = [
   { value: 'keys', label: 'Keys' },

@@ -1,6 +1,6 @@
-import { EmptyState, PageHead } from '../../components/states.tsx'
-import { Timeline } from '../../components/timeline.tsx'
-import { useRights } from '../../session/session.tsx'
+import { EmptyState, PageHead } from '../components/states.tsx'
+import { Timeline } from '../events/timeline.tsx'
+import { useRights } from '../session/context.tsx'
 
 /** The system's ledger: projects and API keys, and who changed them. */
 export function LedgerPage() {

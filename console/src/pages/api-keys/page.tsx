@@ -10,9 +10,9 @@ import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { useProject } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/session.tsx'
-import { type ApiKeyAction, ApiKeyDialog } from './api-key-dialogs.tsx'
-import { NewApiKey } from './new-api-key.tsx'
+import { useRights, useSession } from '../../session/context.tsx'
+import { NewApiKey } from './create-dialog.tsx'
+import { type ApiKeyAction, ApiKeyDialog } from './dialogs.tsx'
 
 /** Who may call the service, with which rights. */
 export function ApiKeysPage() {

@@ -7,9 +7,9 @@ import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { LoadingRows } from '../../components/states.tsx'
 import { useKey } from '../../keys/queries.ts'
-import { useSession } from '../../session/session.tsx'
+import { useSession } from '../../session/context.tsx'
+import { lastTokenTime, type Rotation } from '../../session/rotations.ts'
 import { isLastActive, LastActive } from '../project/last-active.tsx'
-import { lastTokenTime, type Rotation } from './progress.ts'
 
 const pathOf = ({ projectId, id }: JwtKey) => `/projects/${projectId}/jwt-keys/${id}`
 

@@ -9,9 +9,9 @@ import {
 } from '@tabler/icons-react'
 import { useId } from 'react'
 import type { Event } from '../../../client/src/index.ts'
-import { clausesOf, sentenceOf, toneOf } from '../events/sentences.ts'
-import { CopyField } from './copy.tsx'
-import { RelativeTime } from './times.tsx'
+import { CopyField } from '../components/copy.tsx'
+import { RelativeTime } from '../components/times.tsx'
+import { clausesOf, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
   good: { color: 'teal', icon: IconPlus },

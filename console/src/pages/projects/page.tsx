@@ -9,7 +9,7 @@ import { Copy } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
-import { useRights, useSession } from '../../session/session.tsx'
+import { useRights, useSession } from '../../session/context.tsx'
 import { ProjectForm } from './project-form.tsx'
 
 const pageSize = 100

@@ -5,12 +5,12 @@ import type { JwtKey, JwtKeyWithDetails, Project } from '../../../../client/src/
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
 import { useKey, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
-import { useRights } from '../../session/session.tsx'
+import { useRights } from '../../session/context.tsx'
+import { type Rotation, readRotation, writeRotation } from '../../session/rotations.ts'
 import { KeyForm } from '../project/key-form.tsx'
-import { Registered } from '../project/registered.tsx'
-import { type Rotation, readRotation, writeRotation } from './progress.ts'
-import { Progression, steps } from './progression.tsx'
-import { Deletion, SwitchOff, SwitchOn } from './retire.tsx'
+import { Registered } from '../project/new-key.tsx'
+import { Deletion, SwitchOff, SwitchOn } from './key-steps.tsx'
+import { Progression, steps } from './stepper.tsx'
 import { SwitchSigner } from './switch-signer.tsx'
 
 /** Replaces a key by another, step by step; can be left at any step and taken up again. */

@@ -20,7 +20,7 @@ import { EmptyState, LoadingRows } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
 import { materialOf } from '../../keys/material.ts'
 import { useKeys } from '../../keys/queries.ts'
-import { useRights } from '../../session/session.tsx'
+import { useRights } from '../../session/context.tsx'
 import { type KeyAction, KeyDialog } from './key-dialogs.tsx'
 import { RotationsUnderWay } from './rotations-under-way.tsx'
 

@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Project } from '../../../../client/src/index.ts'
 import { KeyForm } from './key-form.tsx'
-import { Registered } from './registered.tsx'
+import { Registered } from './new-key.tsx'
 
 /** Registers a key: paste or drop it, see the verdict, then learn where its kid goes. */
 export function Register({ project, onClose }: { project: Project; onClose(): void }) {

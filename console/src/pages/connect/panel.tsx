@@ -10,7 +10,7 @@ import { clouds } from './snippets/clouds.ts'
 import { gateways } from './snippets/gateways.ts'
 import { languages } from './snippets/languages.ts'
 import { node } from './snippets/node.ts'
-import type { Addresses } from './snippets/snippet.ts'
+import type { Addresses } from './snippets/types.ts'
 
 const groups = [
   { group: 'In your service', snippets: [...node, ...languages] },

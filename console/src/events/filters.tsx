@@ -1,6 +1,6 @@
 import { Select, SimpleGrid, TextInput } from '@mantine/core'
 import type { Event } from '../../../client/src/index.ts'
-import { typeWords } from '../events/sentences.ts'
+import { typeWords } from './sentences.ts'
 
 /** What is shown; empty and null let everything pass. The times are local, as they are typed. */
 export type Filter = {

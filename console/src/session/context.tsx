@@ -9,7 +9,7 @@ import {
   useState,
 } from 'react'
 import { type ApiKey, type Client, createClient, PubringError } from '../../../client/src/index.ts'
-import { forgetRotations } from '../pages/rotate/progress.ts'
+import { forgetRotations } from './rotations.ts'
 
 const storageKey = 'pubring.apiKey'
 
