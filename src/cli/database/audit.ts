@@ -2,7 +2,7 @@ import { loadConfig } from '../../config/server-settings.ts'
 import { parseProjectRef } from '../../core/access.ts'
 import { createAuditPool } from '../../core/audit/pool.ts'
 import type { AuditOptions, AuditStore } from '../../core/audit/records.ts'
-import { audit as auditKeys } from '../../core/audit/run.ts'
+import { runAudit } from '../../core/audit/run.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { lowerProcessPriority } from '../../runtime/priority.ts'
 import { openAuditStore } from '../../storage/open.ts'
@@ -30,17 +30,17 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   lowerProcessPriority()
   const signal = terminal.interruptSignal()
   const store = await openAuditStore(config.databaseUrl)
-  const work = createAuditPool(signal)
+  const pool = createAuditPool(signal)
   const report = createAuditReport(terminal, { json: flags.json === true })
   try {
     const clock = { now: Date.now, monotonic: () => performance.now() }
-    const setup = { store, clock, work, blocklist, listener: report.listener }
-    const found = report.end(await auditKeys(setup, { ...(await options(store, flags)), signal }))
+    const setup = { store, clock, pool, blocklist, listener: report.listener }
+    const found = report.end(await runAudit(setup, { ...(await options(store, flags)), signal }))
     // A signal that ended it has set the code.
     if (found && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code
   } finally {
     report.stop()
-    await work.close()
+    await pool.close()
     await store.close()
   }
 }

@@ -3,7 +3,7 @@ import type { SharedPrime } from '../../intake/rsa/index.ts'
 import type { Fault } from '../../intake/types.ts'
 import type { AuditSubject } from './records.ts'
 
-/** An RSA key, as far as it is compared with all the others of the registry. */
+/** What an audit compares of an RSA key. */
 export interface StoredModulus {
   subject: AuditSubject
   n: bigint
@@ -11,7 +11,6 @@ export interface StoredModulus {
   materialSha256: string
 }
 
-/** What a comparison found wrong with one key. */
 export interface ModulusFinding {
   subject: AuditSubject
   fault: Fault
@@ -20,41 +19,41 @@ export interface ModulusFinding {
 export type SharedPrimesSearch = (moduli: readonly bigint[]) => Promise<SharedPrime[]>
 
 /**
- * Bits of all moduli that are multiplied at once: 131,072 keys of 2048 bits, whose product tree
- * takes about 0.6 GB and some minutes. Of more, every half of that size meets every other one.
+ * Bits of all moduli that one search multiplies: 131,072 keys of 2048 bits, whose product tree takes
+ * about 0.6 GB and some minutes. More moduli are searched in pairs of batches of half that size.
  */
-const maxBitsAtOnce = 2 ** 28
+const maxBitsPerSearch = 2 ** 28
 
 /**
- * Keys that have their modulus in common and are not the same key: another exponent, or PSS beside
- * plain RSA. Whoever holds one private key holds the others. The same key in two projects is no
- * finding: it may well be meant.
+ * Finds keys that share a modulus but differ in exponent or form (PSS beside plain RSA), so that the
+ * private key of one is that of the others. The same key in two projects may be intended, and is no
+ * finding.
  */
-export function findReused(stored: readonly StoredModulus[]): ModulusFinding[] {
+export function findReusedModuli(stored: readonly StoredModulus[]): ModulusFinding[] {
   const groups = Map.groupBy(stored, ({ materialSha256 }) => materialSha256)
   return [...groups.values()].flatMap((group) =>
     group.flatMap(({ subject, spkiSha256 }) => {
       const other = group.find((candidate) => candidate.spkiSha256 !== spkiSha256)
       if (other === undefined) return []
-      const detail = `The key has the same modulus as ${named(other.subject)}, with another exponent or form: whoever holds one private key holds both. Make a new pair for one of them.`
+      const detail = `The key has the same modulus as ${named(other.subject)}, with another exponent or form: the private key of one is that of the other. Generate a new pair for one of them.`
       return [{ subject, fault: { code: 'rsa_modulus_reused', detail } }]
     }),
   )
 }
 
 /**
- * Keys one prime of which is in another key as well, so that both are broken. A modulus that merely
- * divides a longer one is not: anybody can multiply a public number by a prime of his own, and must
- * not get the key of somebody else switched off by it.
+ * Finds keys that share one prime with another key, which breaks both. A modulus that divides a
+ * longer one is no finding: anyone can multiply a public modulus by a prime, and must not get the
+ * key of another project deactivated that way.
  */
-export async function findShared(
+export async function findWeakModuli(
   stored: readonly StoredModulus[],
   search: SharedPrimesSearch,
-  bitsAtOnce = maxBitsAtOnce,
+  bitsPerSearch = maxBitsPerSearch,
 ): Promise<ModulusFinding[]> {
   const factors = new Map<bigint, bigint>()
   const distinct = [...new Set(stored.map(({ n }) => n))]
-  for (const moduli of batches(distinct, bitsAtOnce)) {
+  for (const moduli of batches(distinct, bitsPerSearch)) {
     for (const { index, factor } of await search(moduli)) {
       const n = moduli[index]
       if (n !== undefined && (factors.get(n) ?? n) === n) factors.set(n, factor)
@@ -64,9 +63,9 @@ export async function findShared(
   return related.flatMap(({ subject, n }) => {
     const factor = factors.get(n) ?? n
     if (factor === n) return []
-    const other = related.find((candidate) => candidate.n !== n && candidate.n % factor === 0n)
-    const whom = other === undefined ? 'another key' : named(other.subject)
-    const detail = `The key shares a prime with ${whom}: both can be broken. Make new pairs for both, on a machine with a working random generator.`
+    const sharer = related.find((candidate) => candidate.n !== n && candidate.n % factor === 0n)
+    const name = sharer === undefined ? 'another key' : named(sharer.subject)
+    const detail = `The key shares a prime with ${name}, so both can be broken. Generate new pairs for both on a machine with a sound random number generator.`
     return [{ subject, fault: { code: 'rsa_shared_prime', detail } }]
   })
 }
@@ -75,19 +74,19 @@ function named({ kid, projectName }: AuditSubject): string {
   return `the key ${kid} of the project ${projectName}`
 }
 
-/** Lists in which every two moduli are together at least once, none of them too long. */
-function* batches(moduli: readonly bigint[], bitsAtOnce: number): Generator<bigint[]> {
-  const halves = cut(moduli, bitsAtOnce / 2)
+/** Batches of bounded size that hold every two moduli together at least once. */
+function* batches(moduli: readonly bigint[], maxBits: number): Generator<bigint[]> {
+  const halves = split(moduli, maxBits / 2)
   if (halves.length < 3) {
     yield halves.flat()
     return
   }
-  for (const [position, first] of halves.entries()) {
-    for (const second of halves.slice(position + 1)) yield [...first, ...second]
+  for (const [index, first] of halves.entries()) {
+    for (const second of halves.slice(index + 1)) yield [...first, ...second]
   }
 }
 
-function cut(moduli: readonly bigint[], maxBits: number): bigint[][] {
+function split(moduli: readonly bigint[], maxBits: number): bigint[][] {
   const parts: bigint[][] = []
   let bits = Number.POSITIVE_INFINITY
   for (const n of moduli) {

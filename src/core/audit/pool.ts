@@ -5,35 +5,35 @@ import type { Fault } from '../../intake/types.ts'
 import { siblingModule } from '../../runtime/modules.ts'
 import type { KeyToExamine } from './worker.ts'
 
-/** The audit's computing, off the event loop. */
-export interface AuditWork {
-  /** Keys that are worth handing out at the same time. */
-  lanes: number
-  /** `examineSlowly` in a thread. Rejects where the examination itself failed or was aborted. */
+/** Worker threads for the computations of an audit. */
+export interface AuditPool {
+  /** Keys that can be examined at the same time. */
+  threads: number
+  /** `examineSlowly` in a thread. Rejects where the examination failed or was aborted. */
   examine(key: KeyToExamine): Promise<Fault[]>
   /** `sharedPrimes` in a thread. */
   sharedPrimes(moduli: readonly bigint[]): Promise<SharedPrime[]>
   close(): Promise<void>
 }
 
-/** Leaves one processor to whatever else runs on the machine. An abort stops work that has begun. */
-export function createAuditPool(signal?: AbortSignal): AuditWork {
-  const lanes = Math.max(1, availableParallelism() - 1)
+/** Leaves one processor to other programs. `signal` aborts computations that are under way. */
+export function createAuditPool(signal?: AbortSignal): AuditPool {
+  const threads = Math.max(1, availableParallelism() - 1)
   const source = siblingModule(import.meta.url, 'worker')
   const options = { filename: source.href, minThreads: 0 }
   const examiners = new Piscina<KeyToExamine, Fault[]>({
     ...options,
     name: 'examineSlowly',
-    maxThreads: lanes,
+    maxThreads: threads,
   })
   const comparer = new Piscina<readonly bigint[], SharedPrime[]>({
     ...options,
-    name: 'findSharedPrimes',
+    name: 'sharedPrimes',
     maxThreads: 1,
   })
   const abortable = signal === undefined ? {} : { signal }
   return {
-    lanes,
+    threads,
     examine: (key) => examiners.run(key, abortable),
     sharedPrimes: (moduli) => comparer.run(moduli, abortable),
     async close() {

@@ -2,7 +2,7 @@ import type { Fault } from '../../intake/types.ts'
 import type { Store } from '../context.ts'
 import type { KeyRecord } from '../records.ts'
 
-/** Which key a finding is about, for the operator: a project's own ledger never hears of others. */
+/** The key of a finding, as the operator sees it. Ledgers of projects never name other projects. */
 export interface AuditSubject {
   projectId: string
   projectName: string
@@ -12,24 +12,24 @@ export interface AuditSubject {
 export interface AuditedKey {
   key: KeyRecord
   projectName: string
-  /** Whether its private half was once submitted here. */
+  /** Whether its private key was ever submitted here. */
   wasExposed: boolean
 }
 
-/** Which keys a read is about: of one project or of all, all or those that have not passed. */
 export interface AuditScope {
+  /** Absent: all projects. */
   projectId?: string
-  /** Leaves out the keys that have passed these rules. */
+  /** Leaves out keys that passed these rules. */
   withoutPassOf?: string
 }
 
 export interface AuditPage {
-  /** The last key of the page before. */
+  /** The last key of the previous page. */
   after?: { projectId: string; kid: string }
   limit: number
 }
 
-/** All that an audit reads; each method is one statement. */
+/** What an audit reads of a database; each method is one statement. */
 export interface AuditReads {
   /** A page in order of project and key. */
   auditedKeys(scope: AuditScope, page: AuditPage): Promise<AuditedKey[]>
@@ -39,22 +39,21 @@ export interface AuditReads {
 export type AuditStore = AuditReads & Pick<Store, 'commit' | 'findProject' | 'close'>
 
 export interface AuditFinding extends AuditSubject, Fault {
-  /** Told to the project's ledger by this audit; an earlier one told of the rest. */
+  /** Whether this audit wrote it to the project's ledger; otherwise an earlier one did. */
   isNew: boolean
   /** Whether the key is active after the audit. */
   active: boolean
-  /** Whether this audit switched it off. */
+  /** Whether this audit deactivated it. */
   deactivated: boolean
 }
 
-/** A key that could not be examined, through no fault of its own that is known. */
+/** A key whose examination failed. */
 export interface AuditFailure extends AuditSubject {
   reason: string
 }
 
 export type AuditStage = 'reading' | 'comparing' | 'examining'
 
-/** Who hears of what happens while it happens. */
 export interface AuditListener {
   progress(stage: AuditStage, done: number, total: number): void
   finding(finding: AuditFinding): void
@@ -62,20 +61,20 @@ export interface AuditListener {
 }
 
 export interface AuditOptions {
-  /** Findings and slow checks of this project alone; it is compared with all the others. */
+  /** Audits only this project. Its keys are still compared with those of all projects. */
   projectId?: string
   deactivate: boolean
-  /** Examines the keys that have passed already, too. */
+  /** Also examines the keys that passed before. */
   again: boolean
   signal?: AbortSignal
 }
 
 export interface AuditSummary {
   rules: string
-  /** Keys in the audit's scope. */
+  /** Keys of the audited projects. */
   keys: number
-  /** Keys that went through the slow checks this time; the others had passed them. */
+  /** Keys examined by this audit; the others had passed before. */
   examined: number
-  /** False where the audit was interrupted: the next one goes on from there. */
+  /** False where the audit was interrupted; the next one continues from there. */
   complete: boolean
 }

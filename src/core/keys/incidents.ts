@@ -2,80 +2,76 @@ import { PubringError } from '../../errors.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Store } from '../context.ts'
-import type { Origin } from '../ledger/changes.ts'
+import type { ChangeOf, Origin, WeaknessReport } from '../ledger/changes.ts'
 
-/** A private key that was submitted: who did it, and the ledger that it is told to. */
+/** The submission of a private key. */
 export interface Incident {
-  /** The project that the request is about, or that the API key is bound to; else the system's. */
+  /** The project of the request, or that the API key is bound to; absent: the system. */
   projectId?: string
   origin: Origin
 }
 
-/** Of a request that is about no project, or about one that is not there yet. */
+/** The incident of a request whose path names no project. */
 export function incidentOf({ projectId }: Principal, origin: Origin): Incident {
   return projectId === undefined ? { origin } : { origin, projectId }
 }
 
-/**
- * Who is named to the owner of a key whose private half turned up elsewhere: nobody, since that
- * may be somebody of another project.
- */
+/** The actor that other projects see: the caller may belong to a project that they must not know of. */
 const anonymous: Origin['actor'] = { name: 'pubring' }
 
 /**
- * Blocks the public half of a private key that was submitted, tells the ledger, and then the ledger
- * of every project that has registered this key: it is theirs to replace, and is left as it is. Can
- * be repeated; what is told already is not told again. Answers the keys of the incident's project.
+ * Blocks the public half of a submitted private key, and reports it to the ledger of the incident and
+ * to that of every project that has registered the key. Registered keys stay active: their owners
+ * replace them. Idempotent. Returns the kids of the key in the incident's project.
  */
 export async function recordExposure(
   store: Store,
-  incident: Incident,
+  { origin, projectId }: Incident,
   exposed: ExposedKey,
 ): Promise<string[]> {
-  await store.commit({ type: 'private_key.refuse', ...incident, exposed })
-  // Asked after the commit: a key that is not here by now is refused by what has been blocked.
+  const scope = projectId === undefined ? {} : { projectId }
+  await store.commit({ type: 'private_key.refuse', origin, ...scope, exposed })
+  // Read after the commit: any key registered later is rejected as blocked.
   const keys = await store.findKeysByMaterial(exposed.materialSha256)
-  for (const key of keys) await reportKey(store, incident, key)
-  return keys.filter(({ projectId }) => projectId === incident.projectId).map(({ kid }) => kid)
-}
-
-async function reportKey(
-  store: Store,
-  { origin, ...incident }: Incident,
-  { projectId, kid }: { projectId: string; kid: string },
-): Promise<void> {
-  const actor = projectId === incident.projectId ? origin.actor : anonymous
-  await store
-    .commit({
-      type: 'key.report_weakness',
+  for (const key of keys) {
+    const actor = key.projectId === projectId ? origin.actor : anonymous
+    await reportWeaknesses(store, {
+      ...key,
       origin: { ...origin, actor },
-      projectId,
-      kid,
       weaknesses: ['key_known_compromised'],
       deactivate: false,
     })
-    .catch(unlessGone)
+  }
+  return keys.filter((key) => key.projectId === projectId).map(({ kid }) => kid)
 }
 
-function unlessGone(error: unknown): undefined {
-  const gone = ['key_not_found', 'project_not_found']
-  if (error instanceof PubringError && gone.includes(error.code)) return undefined
-  throw error
+/** Writes weaknesses of a key to its project's ledger; undefined where the key was deleted. */
+export async function reportWeaknesses(
+  store: Pick<Store, 'commit'>,
+  report: Omit<ChangeOf<'key.report_weakness'>, 'type'>,
+): Promise<WeaknessReport | undefined> {
+  try {
+    return await store.commit({ type: 'key.report_weakness', ...report })
+  } catch (error) {
+    const gone = ['key_not_found', 'project_not_found']
+    if (error instanceof PubringError && gone.includes(error.code)) return undefined
+    throw error
+  }
 }
 
-/** Refusals that one API key may add to a ledger within the time; what is beyond is only blocked. */
-const maxNoted = 10
-const notedWithin = 60_000
+/** Incidents of one API key that a ledger records within the time; further ones only block the key. */
+const maxIncidents = 10
+const incidentWindowMs = 60_000
 
-/** Events at a ledger's end that are looked through for refusals. */
+/** Events at the end of a ledger that are searched for earlier incidents. */
 export const incidentLookbackEvents = 100
 
 /**
- * Whether a refusal becomes an event, by the times of the earlier ones by the same API key near the
- * end of the ledger: who makes up private keys must not fill the ledger, nor raise its revision at
- * every request. Their public halves are blocked all the same.
+ * Whether an incident becomes an event, by the times of earlier ones of the same API key near the end
+ * of the ledger. Without this limit, made-up private keys could fill the ledger and raise its
+ * revision with every request.
  */
 export function isWithinIncidentLimit(earlier: readonly string[], time: string): boolean {
-  const since = Date.parse(time) - notedWithin
-  return earlier.filter((each) => Date.parse(each) > since).length < maxNoted
+  const since = Date.parse(time) - incidentWindowMs
+  return earlier.filter((each) => Date.parse(each) > since).length < maxIncidents
 }

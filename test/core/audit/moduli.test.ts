@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { findReused, findShared, type StoredModulus } from '../../../src/core/audit/moduli.ts'
+import {
+  findReusedModuli,
+  findWeakModuli,
+  type StoredModulus,
+} from '../../../src/core/audit/moduli.ts'
 import { sharedPrimes } from '../../../src/intake/rsa/index.ts'
 import { seeded } from '../../intake/rsa/seeded.ts'
 
@@ -12,13 +16,13 @@ function stored(n: bigint, kid: string, spkiSha256 = `spki ${n}`): StoredModulus
 }
 
 /** Which keys were found, and the longest list that was compared at once. */
-async function shared(moduli: readonly StoredModulus[], bitsAtOnce?: number) {
+async function shared(moduli: readonly StoredModulus[], bitsPerSearch?: number) {
   let longest = 0
   const search = async (batch: readonly bigint[]) => {
     longest = Math.max(longest, batch.length)
     return sharedPrimes(batch)
   }
-  const findings = await findShared(moduli, search, bitsAtOnce)
+  const findings = await findWeakModuli(moduli, search, bitsPerSearch)
   return { kids: findings.map(({ subject }) => subject.kid), findings, longest }
 }
 
@@ -78,13 +82,13 @@ describe('moduli in common', () => {
 
   test('another exponent or form is found, at every key of the modulus', () => {
     const keys = [stored(n, 'rsa'), stored(n, 'pss', 'other spki'), stored(prime(), 'stranger')]
-    expect(findReused(keys).map(({ subject, fault }) => [subject.kid, fault.code])).toEqual([
+    expect(findReusedModuli(keys).map(({ subject, fault }) => [subject.kid, fault.code])).toEqual([
       ['rsa', 'rsa_modulus_reused'],
       ['pss', 'rsa_modulus_reused'],
     ])
   })
 
   test('the very same key in two projects is none', () => {
-    expect(findReused([stored(n, 'here'), stored(n, 'there')])).toEqual([])
+    expect(findReusedModuli([stored(n, 'here'), stored(n, 'there')])).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import type { AuditFinding, AuditOptions, AuditStore } from '../../../src/core/audit/records.ts'
-import { audit } from '../../../src/core/audit/run.ts'
+import { runAudit } from '../../../src/core/audit/run.ts'
 import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
@@ -10,8 +10,8 @@ import { closeModulus, prime, rsaRecord } from '../../support/keys/weak-keys.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
 
-const work = createAuditPool()
-afterAll(() => work.close())
+const pool = createAuditPool()
+afterAll(() => pool.close())
 
 let opened: TestStore
 let auditStore: AuditStore
@@ -44,7 +44,7 @@ async function run({ blocklist, stopAfter, ...options }: Trial = {}) {
   const setup = {
     store: auditStore,
     clock,
-    work,
+    pool,
     blocklist: createBlocklist(blocklist),
     listener: {
       progress(stage: string, done: number) {
@@ -55,7 +55,7 @@ async function run({ blocklist, stopAfter, ...options }: Trial = {}) {
     },
   }
   const { signal } = controller
-  const summary = await audit(setup, { deactivate: false, again: false, signal, ...options })
+  const summary = await runAudit(setup, { deactivate: false, again: false, signal, ...options })
   expect(failures).toEqual([])
   return { summary, findings, found: findings.map(({ kid, code }) => [kid, code]) }
 }

@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
-import { audit } from '../../../src/core/audit/run.ts'
+import { runAudit } from '../../../src/core/audit/run.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAuditStore } from '../../../src/storage/open.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
@@ -28,7 +28,7 @@ async function found(): Promise<[code: string, kid: string][]> {
   const findings: [string, string][] = []
   const controller = new AbortController()
   const { signal } = controller
-  const work = createAuditPool(signal)
+  const pool = createAuditPool(signal)
   const store = await openAuditStore(app.database.url)
   const listener = {
     progress: (stage: string) => stage === 'examining' && controller.abort(),
@@ -37,9 +37,9 @@ async function found(): Promise<[code: string, kid: string][]> {
   }
   const { clock } = app.context
   const blocklist = createBlocklist()
-  const setup = { store, clock, work, blocklist, listener }
-  await audit(setup, { deactivate: false, again: false, signal })
-  await work.close()
+  const setup = { store, clock, pool, blocklist, listener }
+  await runAudit(setup, { deactivate: false, again: false, signal })
+  await pool.close()
   await store.close()
   return findings
 }
