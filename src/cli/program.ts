@@ -12,7 +12,7 @@ import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
-import { version } from './terminal/version.ts'
+import { readVersion } from './terminal/version.ts'
 
 /** The whole tree of commands: nothing of what they do is loaded before one of them runs. */
 export function createProgram(terminal: Terminal): Command {
@@ -26,7 +26,7 @@ function createTree(terminal: Terminal): Command {
   const { bold } = colorsFor(stdout, env)
   const program = new Command('pubring')
     .description('A registry of JWT public keys: strict intake, live key sets, quick revocation.')
-    .version(version(), '-V, --version', 'print the version')
+    .version(readVersion(), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'show this help')
     .helpCommand(false)
     .exitOverride()

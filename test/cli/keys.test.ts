@@ -122,7 +122,7 @@ test('the last active key of a project wants --yes where nobody can be asked', a
   const refused = await shell.pubring(['key', 'deactivate', stdout.trim(), ...there])
   expect(refused).toMatchObject({ code: 2, stdout: '' })
   expect(refused.stderr).toMatch(
-    /last active key of project alone[\s\S]*hint: Repeat it with --yes/,
+    /last active key of project alone[\s\S]*hint: To confirm, repeat with --yes/,
   )
   expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toContain('only')
   const done = await shell.pubring(['key', 'deactivate', stdout.trim(), '--yes', ...there])

@@ -33,7 +33,7 @@ test.each([
 
 test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])('%j is too far away', (text) => {
   expect(() => parseTimeOption(text, '--expires')).toThrow(
-    /^--expires must lie before the year 10000/,
+    /^--expires must be before the year 10000/,
   )
 })
 

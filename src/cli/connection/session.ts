@@ -6,7 +6,7 @@ import type { Environment } from '../../config/setting.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { version } from '../terminal/version.ts'
+import { readVersion } from '../terminal/version.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
 import { explain } from './faults.ts'
 
@@ -70,7 +70,7 @@ function openSession(terminal: Terminal, connection: Connection, json: boolean):
     // Whoever waits at a prompt would rather be told.
     retries: 1,
     fetch: clock.fetch,
-    userAgent: `pubring/${version()}`,
+    userAgent: `pubring/${readVersion()}`,
     ...(apiKey === undefined ? {} : { apiKey }),
   })
   return {

@@ -1,18 +1,18 @@
 import { CommandError, usageError } from './failures.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
-/** What a person is asked before something that is hard to take back. */
+/** A confirmation before an action that is hard to undo. */
 export interface Question {
-  /** What is so, or what will be. */
+  /** What is the case, or what will happen. */
   statement: string
   question: string
-  /** `--yes` was given. */
+  /** Whether `--yes` was passed. */
   yes: boolean | undefined
-  /** Where nobody can be asked: whether it wants `--yes` then, or goes on. */
+  /** What happens without a person to ask: demand `--yes`, or proceed. */
   unattended: 'refuse' | 'proceed'
 }
 
-/** Throws where the answer is no, and where there can be none but must be one. */
+/** Throws if the user declines, or if `--yes` is required and missing. */
 export async function confirm(
   terminal: Terminal,
   { statement, question, yes, unattended }: Question,
@@ -20,14 +20,14 @@ export async function confirm(
   if (yes === true) return
   if (!isInteractive(terminal)) {
     if (unattended === 'proceed') return
-    throw usageError(statement, 'Repeat it with --yes if that is meant. Nothing was changed.')
+    throw usageError(statement, 'To confirm, repeat with --yes. Nothing was changed.')
   }
   if (!(await ask(terminal, `${statement} ${question}`))) {
     throw new CommandError('failed', 'Nothing was changed.', { code: 'declined' })
   }
 }
 
-/** Yes or no; no is what Enter says. */
+/** Asks a yes-or-no question; Enter means no. */
 export async function ask(terminal: Terminal, question: string): Promise<boolean> {
   const { default: confirmPrompt } = await import('@inquirer/confirm')
   const { stdin: input, stderr: output } = terminal

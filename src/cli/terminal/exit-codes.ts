@@ -1,37 +1,38 @@
-/** Every way in which a command ends: its exit code, and what the documentation says of it. */
+/** Every way a command can end, with its exit code and the meaning that the documentation prints. */
 export const exitCodes = {
-  done: { code: 0, meaning: 'done; of a check: good' },
+  done: { code: 0, meaning: 'success; for a check: passed' },
   failed: {
     code: 1,
     meaning:
-      'of a check: not good (a key that would be refused, a token that would not verify, a broken ledger, a weak key found); of another command: it failed for a reason that has no code of its own',
+      'for a check: failed (a key that would be rejected, a token that does not verify, a broken ledger, a weak key); for other commands: a failure without a code of its own',
   },
   usage: {
     code: 2,
     meaning:
-      'the call is wrong: a command, an option, a variable, a file or the configuration; or a question that nobody could answer wants `--yes`. Nothing was done',
+      'invalid usage: a command, option, variable, file or configuration; or `--yes` is required because no terminal is attached. Nothing was done',
   },
   refused: {
     code: 3,
-    meaning: 'what was given is refused: a weak or a private key, a name that cannot be',
+    meaning: 'the input was rejected: a weak or private key, an invalid name',
   },
-  unauthorized: { code: 4, meaning: 'no API key, or one that does not count' },
-  forbidden: { code: 5, meaning: 'the role of the API key is too low' },
-  not_found: { code: 6, meaning: 'no such project, key, API key or address' },
+  unauthorized: { code: 4, meaning: 'no API key, or an invalid one' },
+  forbidden: { code: 5, meaning: 'the API key’s role does not allow it' },
+  not_found: { code: 6, meaning: 'no such project, key, API key or route' },
   conflict: {
     code: 7,
     meaning:
-      'it cannot be done as things are: a duplicate, an active key, a project with keys, a limit',
+      'the current state does not allow it: a duplicate, an active key, a project with keys, a limit',
   },
   unavailable: {
     code: 8,
-    meaning: 'not now: no connection, no answer in time, storage away, overloaded, rate limit',
+    meaning: 'try again later: no connection, timeout, storage unavailable, overload, rate limit',
   },
   untrusted: {
     code: 9,
-    meaning: 'the server is not the right one: its certificate, or an answer that is not Pubring’s',
+    meaning:
+      'the server cannot be trusted: its certificate is invalid, or its responses are not Pubring’s',
   },
-  interrupted: { code: 130, meaning: 'ended by Ctrl-C (143: by SIGTERM)' },
+  interrupted: { code: 130, meaning: 'interrupted by Ctrl-C (143: by SIGTERM)' },
 } as const satisfies Record<string, { code: number; meaning: string }>
 
 export type ExitKind = keyof typeof exitCodes
@@ -47,7 +48,7 @@ const kindsByStatus: Readonly<Record<number, ExitKind>> = {
   500: 'failed',
 }
 
-/** How a command ends that the server answered with this status. */
+/** The kind of failure that an HTTP status means. */
 export function kindOfStatus(status: number): ExitKind {
   const other = status > 500 ? 'unavailable' : status >= 400 ? 'refused' : 'failed'
   return kindsByStatus[status] ?? other

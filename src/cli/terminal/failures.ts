@@ -4,17 +4,17 @@ import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
 import { escapeControls, writeError } from './output.ts'
 import { colorsFor, type Terminal } from './terminal.ts'
 
-/** What a failure says beyond its sentence. */
+/** What a failure reports besides its message. */
 export interface FailureDetails {
   /** Stable, for programs. */
   code?: string
-  /** What to do about it, one line each. */
+  /** How to fix it, one line each. */
   hints?: readonly string[]
   /** Members of the server's problem document, for `--json`. */
   problem?: object
 }
 
-/** A command that failed: `message` is for a person, in one line, without a secret. */
+/** A failed command. `message` is one line for the user, without secrets. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly kind: ExitKind
@@ -31,18 +31,21 @@ export class CommandError extends Error {
   }
 }
 
-/** The call is wrong, and nothing was done. */
+/** The error of an invalid call, before anything was done. */
 export function usageError(message: string, ...hints: string[]): CommandError {
   return new CommandError('usage', message, { hints })
 }
 
-/** Says on stderr what went wrong, as JSON where that was asked for; answers the exit code. */
+/** Reports the error on stderr, as JSON with `--json`. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal): number {
   const failure = failureOf(error)
   const { code: exitCode } = exitCodes[failure.kind]
-  // A signal that has ended the command says with which code.
+  // The signal that interrupted the command has set its exit code.
   const code = failure.kind === 'interrupted' ? terminal.exitCode || exitCode : exitCode
-  writeError(terminal.quiet ? asJson(failure, code) : asText(failure, terminal), terminal.stderr)
+  writeError(
+    terminal.quiet ? formatJson(failure, code) : formatText(failure, terminal),
+    terminal.stderr,
+  )
   return code
 }
 
@@ -52,7 +55,7 @@ function failureOf(error: unknown): CommandError {
   if (error instanceof PubringError) {
     const { code, message } = error
     const { status } = errorTable[code]
-    // A database that this process has open itself is not away for now, as a server's may be.
+    // Unlike a server's, this process's own database does not come back by waiting.
     return new CommandError(status < 500 ? kindOfStatus(status) : 'failed', message, { code })
   }
   if (error instanceof Error && error.name === 'ExitPromptError') {
@@ -61,14 +64,14 @@ function failureOf(error: unknown): CommandError {
   return new CommandError('failed', error instanceof Error ? error.message : String(error))
 }
 
-function asText({ message, hints }: CommandError, { stderr, env }: Terminal): string {
-  const colours = colorsFor(stderr, env)
-  const lines = [`${colours.red('pubring:')} ${escapeControls(message)}`]
-  for (const hint of hints) lines.push(`${colours.cyan('hint:')} ${escapeControls(hint)}`)
+function formatText({ message, hints }: CommandError, { stderr, env }: Terminal): string {
+  const colors = colorsFor(stderr, env)
+  const lines = [`${colors.red('pubring:')} ${escapeControls(message)}`]
+  for (const hint of hints) lines.push(`${colors.cyan('hint:')} ${escapeControls(hint)}`)
   return `${lines.join('\n')}\n`
 }
 
-function asJson({ code, message, hints, problem }: CommandError, exitCode: number): string {
+function formatJson({ code, message, hints, problem }: CommandError, exitCode: number): string {
   const document = { code, detail: message, ...problem, hints, exitCode }
   return `${JSON.stringify(document, null, 2)}\n`
 }

@@ -6,22 +6,22 @@ import { type CommandError, usageError } from './failures.ts'
 import { notify } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
-/** Octets that are read of a file or of standard input at most. */
-const mostOctets = 8 * 1024 * 1024
+const defaultMaxBytes = 8 * 1024 * 1024
 
-/** The octets of the file; `-` is standard input. Throws a usage error where it cannot be read. */
+/** The bytes of the file, or of standard input for `-`. Throws a usage error if it cannot be read. */
 export async function readBytes(
   file: string,
   terminal: Terminal,
-  most = mostOctets,
+  maxBytes = defaultMaxBytes,
 ): Promise<Buffer> {
-  const octets = file === '-' ? await readInput(terminal, most) : readFile(file)
-  if (octets.length > most)
-    throw usageError(`${sourceName(file)} is too large to be what is wanted.`)
-  return octets
+  const bytes = file === '-' ? await readInput(terminal, maxBytes) : readFile(file)
+  if (bytes.length > maxBytes) {
+    throw usageError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
+  }
+  return bytes
 }
 
-/** For messages. */
+/** The file as messages name it. */
 export function sourceName(file: string): string {
   return file === '-' ? 'Standard input' : file
 }
@@ -36,14 +36,13 @@ function readFile(file: string): Buffer {
 
 function unreadable(file: string, error: unknown): CommandError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'ENOENT') return usageError(`There is no file ${file}${near(file)}`)
+  if (code === 'ENOENT') return usageError(`There is no file ${file}${suggestSibling(file)}`)
   if (code === 'EISDIR') return usageError(`${file} is a folder: name the file of one key.`)
   if (code === 'EACCES') return usageError(`${file} cannot be read by this user.`)
   return usageError(`${file} cannot be read.`)
 }
 
-/** The file beside it that was perhaps meant. */
-function near(file: string): string {
+function suggestSibling(file: string): string {
   try {
     return didYouMean(basename(file), readdirSync(dirname(file)))
   } catch {
@@ -51,14 +50,14 @@ function near(file: string): string {
   }
 }
 
-async function readInput(terminal: Terminal, most: number): Promise<Buffer> {
-  if (terminal.stdin.isTTY === true) notify(terminal, 'Reading standard input; Ctrl-D ends it.')
+async function readInput(terminal: Terminal, maxBytes: number): Promise<Buffer> {
+  if (terminal.stdin.isTTY === true) notify(terminal, 'Reading standard input; end with Ctrl-D.')
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of terminal.stdin as Readable) {
     chunks.push(Buffer.from(chunk))
     length += Buffer.byteLength(chunk)
-    if (length > most) break
+    if (length > maxBytes) break
   }
   return Buffer.concat(chunks)
 }

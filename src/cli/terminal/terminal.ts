@@ -5,29 +5,29 @@ import type { Environment } from '../../config/setting.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
-/** What a command reads and writes: results on stdout, everything that is said besides on stderr. */
+/** What a command reads and writes: results go to stdout, all other messages to stderr. */
 export interface Terminal {
   env: Environment
   readonly stdin: Stream<Readable>
   stdout: Stream<Writable>
   stderr: Stream<Writable>
-  /** The exit code of a command that ends without an error; 0 unless it sets another. */
+  /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** With `--json`: nothing is said on stderr but what went wrong, which is a document then. */
+  /** With `--json`: stderr carries nothing but an error, as a JSON document. */
   quiet: boolean
-  /** From the first call on Ctrl-C and SIGTERM end no process: they abort this signal. */
+  /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
 }
 
-/** What a shell answers for a process that the signal ended. */
-const signalCodes = { SIGINT: 130, SIGTERM: 143 } as const
+/** The exit codes that a shell reports for a process ended by the signal. */
+const signalExitCodes = { SIGINT: 130, SIGTERM: 143 } as const
 
 /** The terminal of this process. */
 export function processTerminal(): Terminal {
   let controller: AbortController | undefined
   const terminal: Terminal = {
     env: process.env,
-    // Looking at it opens it, so not before somebody wants to read.
+    // Reading the property opens the stream: only do so for a command that reads.
     get stdin() {
       return process.stdin
     },
@@ -36,7 +36,7 @@ export function processTerminal(): Terminal {
     exitCode: 0,
     quiet: false,
     interruptSignal() {
-      controller ??= abortedBySignals((code) => {
+      controller ??= abortOnSignal((code) => {
         terminal.exitCode = code
       })
       return controller.signal
@@ -46,29 +46,29 @@ export function processTerminal(): Terminal {
 }
 
 /** The first signal aborts; a second one ends the process. */
-function abortedBySignals(told: (code: number) => void): AbortController {
+function abortOnSignal(onSignal: (exitCode: number) => void): AbortController {
   const controller = new AbortController()
-  for (const [name, code] of Object.entries(signalCodes)) {
+  for (const [name, code] of Object.entries(signalExitCodes)) {
     process.once(name, () => {
-      told(code)
+      onSignal(code)
       controller.abort()
     })
   }
   return controller
 }
 
-/** Colours where the stream is a terminal that shows them and NO_COLOR is not set (no-color.org). */
+/** Colors if the stream is a terminal that shows them and NO_COLOR is not set (no-color.org). */
 export function colorsFor(stream: { isTTY?: boolean }, env: Environment) {
-  const wanted = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
-  return picocolors.createColors(wanted)
+  const isColored = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
+  return picocolors.createColors(isColored)
 }
 
-/** Columns of the terminal; undefined where the stream is none. */
+/** The width of the terminal; undefined if the stream is not a terminal. */
 export function columnsOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }) {
   return isTTY === true ? (columns ?? 80) : undefined
 }
 
-/** Whether a person can be asked: there must be someone to read the question, and to answer. */
+/** Whether a person can read a question and answer it. */
 export function isInteractive({ stdin, stderr }: Terminal): boolean {
   return stdin.isTTY === true && stderr.isTTY === true
 }

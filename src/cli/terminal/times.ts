@@ -11,61 +11,61 @@ const millisecondsPerUnit: Readonly<Record<string, number>> = {
 }
 
 /** Milliseconds, from `90s`, `5m`, `1h`, `30d` or `2w`; undefined for anything else. */
-function readDuration(text: string): number | undefined {
+function parseDuration(text: string): number | undefined {
   const [, digits, unit = ''] = /^(\d+) ?([smhdw])$/.exec(text.trim()) ?? []
   return digits === undefined ? undefined : Number(digits) * (millisecondsPerUnit[unit] ?? 0)
 }
 
 /** Seconds, from `0`, `90s`, `5m` or `1h`. Throws a usage error that names the option. */
 export function parseDurationOption(text: string, option: string): number {
-  const time = text.trim() === '0' ? 0 : readDuration(text)
-  if (time === undefined) {
-    throw usageError(`${option} must be a time such as 90s, 5m, 1h or 30d.`)
+  const milliseconds = text.trim() === '0' ? 0 : parseDuration(text)
+  if (milliseconds === undefined) {
+    throw usageError(`${option} must be a duration such as 90s, 5m, 1h or 30d.`)
   }
-  return time / 1_000
+  return milliseconds / 1_000
 }
 
 /**
- * A moment, from a time from now on (`90d`), a day (`2027-01-31`: its beginning, in UTC) or RFC 3339.
+ * A time, from a duration from now (`90d`), a date (`2027-01-31`: its start in UTC) or RFC 3339.
  * Throws a usage error that names the option.
  */
 export function parseTimeOption(text: string, option: string): string {
-  const given = text.trim()
-  const duration = readDuration(given)
-  const time = duration === undefined ? readMoment(given) : Date.now() + duration
+  const trimmed = text.trim()
+  const duration = parseDuration(trimmed)
+  const time = duration === undefined ? parseTime(trimmed) : Date.now() + duration
   if (time === undefined) {
     throw usageError(
-      `${option} must be a time from now on in whole numbers, such as 90d or 12h, a day of the calendar, such as 2027-01-31, or a moment, such as 2027-01-31T12:00:00Z.`,
+      `${option} must be a time: a duration from now in whole numbers (90d, 12h), a date (2027-01-31) or RFC 3339 (2027-01-31T12:00:00Z).`,
     )
   }
-  if (time >= year10000) throw usageError(`${option} must lie before the year 10000.`)
+  if (time >= year10000) throw usageError(`${option} must be before the year 10000.`)
   return isoTime(time)
 }
 
-/** A day is its beginning; seconds may be left out. */
-function readMoment(text: string): number | undefined {
+/** Milliseconds, from a date or from RFC 3339, in which seconds may be missing. */
+function parseTime(text: string): number | undefined {
   if (/^[\d-]+$/.test(text)) return parseTimeMs(`${text}T00:00:00Z`)
   return parseTimeMs(text.replace(/^(.{11}\d\d:\d\d)(?=[Zz+-])/, '$1:00'))
 }
 
-/** Each unit, and from how many milliseconds on a time is told in it. */
-const steps: readonly [string, number, number][] = [
+/** Units, each with its size and the shortest duration expressed in it, in milliseconds. */
+const units: readonly [string, number, number][] = [
   ['y', 31_557_600_000, 315_576_000_000],
   ['d', 86_400_000, 172_800_000],
   ['h', 3_600_000, 7_200_000],
   ['min', 60_000, 120_000],
 ]
 
-/** How long a time is, in a unit of which there are at least two, years at least ten: `3 d`. */
+/** A duration in a unit of which there are at least two, or ten years: `3 d`. */
 export function formatDuration(
   milliseconds: number,
   round: (value: number) => number = Math.ceil,
 ): string {
-  const [unit, size] = steps.find(([, , least]) => milliseconds >= least) ?? ['s', 1_000]
+  const [unit, size] = units.find(([, , shortest]) => milliseconds >= shortest) ?? ['s', 1_000]
   return `${round(milliseconds / size)} ${unit}`
 }
 
-/** A moment as a person reads it in a list: `3 d ago`, `in 2 h`. */
+/** A time relative to now: `3 d ago`, `in 2 h`. */
 export function formatRelative(time: string, now = Date.now()): string {
   const distance = Date.parse(time) - now
   if (Math.abs(distance) < 1_000) return 'now'
@@ -74,7 +74,7 @@ export function formatRelative(time: string, now = Date.now()): string {
     : `in ${formatDuration(distance)}`
 }
 
-/** A moment in full, with how far it is away where a person reads it. */
+/** The time, on a terminal with its distance from now. */
 export function formatTime(time: string, { stdout }: Terminal): string {
   return stdout.isTTY === true ? `${time} (${formatRelative(time)})` : time
 }

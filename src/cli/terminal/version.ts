@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of the package that this file belongs to, in a checkout and as published. */
-export function version(): string {
+/** The version of this package, in a checkout and as published. */
+export function readVersion(): string {
   const manifest: unknown = JSON.parse(
     readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'),
   )
