@@ -5,9 +5,9 @@ import { type EventContent, eventHash, genesisHash } from '../../src/core/ledger
 import type { Origin } from '../../src/core/ledger/changes.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
-import type { Row, TableName } from '../../src/storage/copy/tables.ts'
+import type { Row } from '../../src/storage/copy/tables.ts'
 import { eventToRow, keyToRow } from '../../src/storage/row-mapping.ts'
-import type { Tables } from '../../src/storage/schema.ts'
+import type { TableName, Tables } from '../../src/storage/schema.ts'
 
 /** The last event of a ledger, to which the next one is chained. */
 export interface LedgerHead {

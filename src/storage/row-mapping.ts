@@ -2,59 +2,24 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
-import type { ApiKeyRecord, KeyCount, KeyRecord, RsaKey } from '../core/records.ts'
+import type { ApiKeyRecord, KeyCount, KeyRecord, ProjectRecord, RsaKey } from '../core/records.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
-import type { Tables } from './schema.ts'
+import { columnsOf, type Tables } from './schema.ts'
 
-/** Names of the columns, since no query here says `*`. */
-export const keyColumns = [
-  'jwt_key.id',
-  'jwt_key.project_id',
-  'jwt_key.label',
-  'jwt_key.algorithm',
-  'jwt_key.public_key_pem',
-  'jwt_key.enabled',
-  'jwt_key.expire_time',
-  'jwt_key.create_time',
-  'jwt_key.update_time',
-  'jwt_key.publish_time',
-  'jwt_key.jws_algorithm',
-  'jwt_key.jwk',
-  'jwt_key.bits',
-  'jwt_key.thumbprint',
-  'jwt_key.spki_sha256',
-  'jwt_key.material_sha256',
-  'jwt_key.normalised',
-] as const
+/** Qualified, for queries that join tables. */
+export const keyColumns = columnsOf('jwt_key').map((name) => `jwt_key.${name}` as const)
+export const apiKeyColumns = columnsOf('api_key')
 
-export const apiKeyColumns = [
-  'id',
-  'name',
-  'role',
-  'project_id',
-  'prefix',
-  'digest',
-  'enabled',
-  'create_time',
-  'expire_time',
-  'last_use_time',
-] as const
+type KeyColumn = keyof Tables['jwt_key']
 
-export const eventColumns = [
-  'project_id',
-  'revision',
-  'type',
-  'time',
-  'actor_id',
-  'actor_name',
-  'subject_type',
-  'subject_id',
-  'changes',
-  'request_id',
-  'hash',
-] as const
+/** Whether a left join has found a key. A project without keys yields one row of nulls. */
+export function hasKey<Row extends { id: string | null }>(
+  row: Row,
+): row is Row & Pick<Tables['jwt_key'], Extract<keyof Row, KeyColumn>> {
+  return row.id !== null
+}
 
-/** Text columns that hold one of our own unions or JSON: written by us, so taken at their word. */
+/** JSON and union types in text columns are not validated: only this code writes them. */
 export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
   return {
     id: row.id,
@@ -181,5 +146,17 @@ export function eventFromRow(row: Selectable<Tables['event']>): LedgerEvent {
     ...(row.changes === null ? {} : { changes: JSON.parse(row.changes) as EventChanges }),
     requestId: row.request_id,
     hash: row.hash,
+  }
+}
+
+export function projectFromRow(
+  row: Selectable<Tables['project']> & { revision: number },
+): ProjectRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    revision: row.revision,
+    createTime: row.create_time,
+    updateTime: row.update_time,
   }
 }

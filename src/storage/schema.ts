@@ -1,7 +1,9 @@
+import type { Kysely } from 'kysely'
+
 /**
- * The tables as Kysely sees them, the same on every engine. Text is compared byte by byte, times
- * are ISO 8601 UTC with milliseconds (they sort as text), booleans are 0 or 1, JSON is text that
- * no query looks into. Every table but the last two leads with `project_id`.
+ * The tables, the same on every engine. Text compares byte by byte; times are ISO 8601 UTC with
+ * milliseconds, so they sort as text; booleans are 0 or 1; JSON is text that no query looks into.
+ * Every table but the last two leads with the id of its project.
  */
 export interface Tables {
   project: {
@@ -10,7 +12,7 @@ export interface Tables {
     create_time: string
     update_time: string
   }
-  /** The head of each ledger; its row is the lock under which everything of a project changes. */
+  /** The head of each ledger. Every change of a project locks its row first. */
   ledger: {
     project_id: string
     revision: number
@@ -48,14 +50,14 @@ export interface Tables {
     material_sha256: string
     normalised: string
   }
-  /** Of the keys that an audit has looked at: the rules that each passed, and what was told of it. */
+  /** Audited keys: the rules that each has passed, and the weaknesses reported in its ledger. */
   key_audit: {
     project_id: string
     key_id: string
-    /** Absent for a key that has passed none. */
+    /** Null until the key passes an audit. */
     passed_rules: string | null
     passed_time: string | null
-    /** The codes of the weaknesses that stand in the ledger, with blanks between them. */
+    /** Intake codes, separated by spaces. */
     weaknesses: string
   }
   api_key: {
@@ -71,8 +73,8 @@ export interface Tables {
     last_use_time: string | null
   }
   /**
-   * RFC 7638 thumbprints and material hashes of public keys whose private halves were submitted. Within
-   * a transaction also what nobody else may take meanwhile: the same of new keys, and `kid KID`.
+   * RFC 7638 thumbprints and material hashes of public keys whose private halves were submitted. A
+   * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
    */
   blocked_fingerprint: {
     fingerprint: string
@@ -80,12 +82,74 @@ export interface Tables {
   }
 }
 
-export const tableNames = [
-  'project',
-  'ledger',
-  'event',
-  'jwt_key',
-  'key_audit',
-  'api_key',
-  'blocked_fingerprint',
-] as const satisfies readonly (keyof Tables)[]
+export type Db = Kysely<Tables>
+
+export type TableName = keyof Tables
+
+/** All columns: the compiler reports a missing one. `true` marks the primary key, in its order. */
+const columns: { [Name in TableName]: Record<keyof Tables[Name], boolean> } = {
+  project: { id: true, name: false, create_time: false, update_time: false },
+  ledger: { project_id: true, revision: false, hash: false },
+  event: {
+    project_id: true,
+    revision: true,
+    type: false,
+    time: false,
+    actor_id: false,
+    actor_name: false,
+    subject_type: false,
+    subject_id: false,
+    changes: false,
+    request_id: false,
+    hash: false,
+  },
+  jwt_key: {
+    project_id: true,
+    id: true,
+    label: false,
+    algorithm: false,
+    public_key_pem: false,
+    enabled: false,
+    expire_time: false,
+    create_time: false,
+    update_time: false,
+    publish_time: false,
+    jws_algorithm: false,
+    jwk: false,
+    bits: false,
+    thumbprint: false,
+    spki_sha256: false,
+    material_sha256: false,
+    normalised: false,
+  },
+  key_audit: {
+    project_id: true,
+    key_id: true,
+    passed_rules: false,
+    passed_time: false,
+    weaknesses: false,
+  },
+  api_key: {
+    id: true,
+    name: false,
+    role: false,
+    project_id: false,
+    prefix: false,
+    digest: false,
+    enabled: false,
+    create_time: false,
+    expire_time: false,
+    last_use_time: false,
+  },
+  blocked_fingerprint: { fingerprint: true, create_time: false },
+}
+
+export const tableNames = Object.keys(columns) as TableName[]
+
+export function columnsOf<Name extends TableName>(table: Name): (keyof Tables[Name] & string)[] {
+  return Object.keys(columns[table]) as (keyof Tables[Name] & string)[]
+}
+
+export function primaryKeyOf(table: TableName): string[] {
+  return Object.entries(columns[table]).flatMap(([name, isKey]) => (isKey ? [name] : []))
+}

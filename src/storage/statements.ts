@@ -1,38 +1,52 @@
-import type { Compilable, CompiledQuery, DialectAdapter, InsertObject, Kysely } from 'kysely'
-import { chunked } from './chunks.ts'
-import type { Tables } from './schema.ts'
+import type { Compilable, CompiledQuery, DialectAdapter, InsertObject } from 'kysely'
+import type { Db, TableName, Tables } from './schema.ts'
 
-type Db = Kysely<Tables>
+/** Rows or values in one statement: each engine limits the number of parameters. */
+const maxChunk = 500
+
+/** Longest list for which `statement` keeps the compiled query. */
+const maxCachedLength = 4
+
+export function chunked<Item>(items: readonly Item[]): Item[][] {
+  const chunks: Item[][] = []
+  for (let start = 0; start < items.length; start += maxChunk) {
+    chunks.push(items.slice(start, start + maxChunk))
+  }
+  return chunks
+}
 
 /**
- * A statement that is built once for each engine and run with other values each time: building it
- * costs several times what SQLite takes to run it. Resolves with the rows. The values have the same
- * members at every call; `build` hands them on and looks at none of them.
+ * Compiles a statement once per engine and runs it with the values of each call: compiling costs
+ * several times what SQLite takes to run it. The values have the same members in every call, at
+ * most one of which is a list; a list compiles once per length. `build` must pass the values on
+ * without inspecting them. Resolves with the rows.
  */
 export function statement<Values extends object, Row>(
   build: (db: Db, values: Values) => Compilable<Row>,
 ): (db: Db, values: Values) => Promise<Row[]> {
-  const built = new WeakMap<DialectAdapter, CompiledQuery<Row>>()
+  const cache = new WeakMap<DialectAdapter, Map<number, CompiledQuery<Row>>>()
 
-  function builtFor(db: Db, values: Values): CompiledQuery<Row> {
+  function compile(db: Db, values: Values): CompiledQuery<Row> {
     const { adapter } = db.getExecutor()
-    const known = built.get(adapter)
-    if (known !== undefined) return known
-    const compiled = build(db, placeholdersOf(values)).compile()
-    built.set(adapter, compiled)
+    const byLength = cache.get(adapter) ?? new Map<number, CompiledQuery<Row>>()
+    const length = Object.values(values).find(Array.isArray)?.length ?? 0
+    const cached = byLength.get(length)
+    if (cached !== undefined) return cached
+    const compiled = build(db, placeholdersFor(values)).compile()
+    if (length <= maxCachedLength) cache.set(adapter, byLength.set(length, compiled))
     return compiled
   }
   return async (db, values) => {
-    const compiled = builtFor(db, values)
+    const compiled = compile(db, values)
     const parameters = compiled.parameters.map((parameter) =>
-      parameter instanceof Placeholder ? Reflect.get(values, parameter.name) : parameter,
+      parameter instanceof Placeholder ? parameter.valueIn(values) : parameter,
     )
     return (await db.executeQuery<Row>({ ...compiled, parameters })).rows
   }
 }
 
-/** Inserts rows that have the same columns; of one row at a time, the statement is built once. */
-export function insertion<Table extends keyof Tables>(
+/** Inserts rows that have the same columns. The statement for a single row is compiled once. */
+export function insertion<Table extends TableName>(
   table: Table,
 ): (db: Db, rows: readonly InsertObject<Tables, Table>[]) => Promise<void> {
   const insertOne = statement((db, row: InsertObject<Tables, Table>) =>
@@ -41,15 +55,15 @@ export function insertion<Table extends keyof Tables>(
   return async (db, rows) => {
     const [row, ...others] = rows
     if (row !== undefined && others.length === 0) await insertOne(db, row)
-    else for (const some of chunked(rows)) await db.insertInto(table).values(some).execute()
+    else for (const chunk of chunked(rows)) await db.insertInto(table).values(chunk).execute()
   }
 }
 
 /**
- * Takes steps in their order within a transaction. PostgreSQL is sent each without waiting for the
- * answers to those before: where one fails there, all after it fail. On SQLite, which may end the
- * transaction itself where one fails, none after it is begun. Rejects as the first one that fails,
- * and not before all that were begun have ended.
+ * Runs steps of a transaction in order. PostgreSQL gets each statement without waiting for the
+ * responses to the earlier ones; after a failure it rejects all later ones. On SQLite a step starts
+ * once the one before it has succeeded, since SQLite may end the transaction on a failure. Rejects
+ * with the error of the first failed step, once every started step has settled.
  */
 export async function pipeline<Results extends unknown[]>(
   db: Db,
@@ -61,26 +75,37 @@ export async function pipeline<Results extends unknown[]>(
   return results as Results
 }
 
-/** The results of all; rejects as the first in their order that fails, once none goes on any more. */
+/** Starts all steps. Rejects with the error of the first failed one, once all have settled. */
 export async function allSettledInOrder<Result>(
   steps: (() => Promise<Result>)[],
 ): Promise<Result[]> {
   const settled = await Promise.allSettled(steps.map((step) => step()))
-  return settled.map((each) => {
-    if (each.status === 'rejected') throw each.reason
-    return each.value
+  return settled.map((one) => {
+    if (one.status === 'rejected') throw one.reason
+    return one.value
   })
 }
 
-/** Stands for a value while a statement is built. */
+/** Stands for a value, or an element of a list, while a statement is compiled. */
 class Placeholder {
   readonly name: string
-  constructor(name: string) {
+  readonly index: number | undefined
+  constructor(name: string, index?: number) {
     this.name = name
+    this.index = index
+  }
+  valueIn(values: object): unknown {
+    const value = Reflect.get(values, this.name)
+    return this.index === undefined ? value : value[this.index]
   }
 }
 
-function placeholdersOf<Values extends object>(values: Values): Values {
-  const names = Object.keys(values)
-  return Object.fromEntries(names.map((name) => [name, new Placeholder(name)])) as Values
+function placeholdersFor<Values extends object>(values: Values): Values {
+  const entries = Object.entries(values).map(([name, value]) => [
+    name,
+    Array.isArray(value)
+      ? value.map((_, index) => new Placeholder(name, index))
+      : new Placeholder(name),
+  ])
+  return Object.fromEntries(entries) as Values
 }

@@ -1,7 +1,7 @@
-import type { Kysely } from 'kysely'
 import type { JwsAlgorithm } from '../../contract/algorithms.ts'
 import type { AdmissionKey } from '../../core/keys/admission.ts'
-import type { Tables } from '../schema.ts'
+import { hasKey } from '../row-mapping.ts'
+import type { Db } from '../schema.ts'
 import { statement } from '../statements.ts'
 
 const selectKeysForAdmission = statement((db, { projectId }: { projectId: string }) =>
@@ -23,30 +23,16 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
 )
 
 /**
- * The keys of a project, oldest first, as far as a new one is compared with them; undefined where
- * there is no such project.
+ * The keys that a new key is checked against, oldest first; only the columns which that needs.
+ * Undefined if there is no such project.
  */
 export async function readKeysForAdmission(
-  db: Kysely<Tables>,
+  db: Db,
   projectId: string,
 ): Promise<AdmissionKey[] | undefined> {
   const rows = await selectKeysForAdmission(db, { projectId })
   if (rows.length === 0) return undefined
-  return rows.flatMap((row) => (isKey(row) ? [admissionKey(row)] : []))
-}
-
-type Row = Pick<
-  Tables['jwt_key'],
-  'id' | 'jwk' | 'jws_algorithm' | 'enabled' | 'expire_time' | 'thumbprint' | 'material_sha256'
->
-
-/** A left join yields one row of nulls for a project without keys. */
-function isKey<Joined extends { id: string | null }>(row: Joined): row is Joined & Row {
-  return row.id !== null
-}
-
-function admissionKey(row: Row): AdmissionKey {
-  return {
+  return rows.filter(hasKey).map((row) => ({
     id: row.id,
     jwkText: row.jwk,
     jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
@@ -54,5 +40,5 @@ function admissionKey(row: Row): AdmissionKey {
     ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
     thumbprint: row.thumbprint,
     materialSha256: row.material_sha256,
-  }
+  }))
 }

@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
 import {
   apiKeyChanges,
@@ -9,25 +8,23 @@ import {
 } from '../../core/api-keys/operations.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
-import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
-import type { Tables } from '../schema.ts'
-import type { Outcome } from './apply.ts'
-import { appendEvent, type LockedLedger, lockLedger } from './ledger.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from '../schema.ts'
+import { appendEvents, type LockedLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
+import type { Outcome } from './outcome.ts'
 
 /**
- * Idempotent by secret: one that is registered already is answered as it stands. Whether its project
- * is there is asked under the lock that deleting a project takes before it looks for API keys.
+ * Idempotent by secret: returns the API key that has it already. The lock also keeps the project
+ * from being deleted, since deleting a project takes it before it deletes the project's API keys.
  */
 export async function createApiKey(
   db: Db,
   { apiKey, origin, first }: ChangeOf<'api_key.create'>,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const head = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db)
   const oldest = first ? await readOldest(db) : undefined
   if (oldest !== undefined) return { result: oldest, changed: false }
   const twin = await db
@@ -38,7 +35,9 @@ export async function createApiKey(
   if (twin !== undefined) return { result: apiKeyFromRow(twin), changed: false }
   if (apiKey.projectId !== undefined) await requireProject(db, apiKey.projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
-  await append(db, head, origin, 'api_key.created', apiKey.id, apiKeyChanges(undefined, apiKey))
+  await appendEvents(db, ledger, origin, [
+    apiKeyEvent('api_key.created', apiKey.id, apiKeyChanges(undefined, apiKey)),
+  ])
   return { result: apiKey, changed: true }
 }
 
@@ -46,7 +45,7 @@ export async function updateApiKey(
   db: Db,
   { id, boundTo, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const head = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const before = find(all, id, boundTo)
   requireMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
@@ -61,7 +60,7 @@ export async function updateApiKey(
     .set({ name, role, enabled, expire_time })
     .where('id', '=', id)
     .execute()
-  await append(db, head, origin, 'api_key.updated', id, changes)
+  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -69,16 +68,16 @@ export async function deleteApiKey(
   db: Db,
   { id, boundTo, ifMatch, origin }: ChangeOf<'api_key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const head = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const apiKey = find(all, id, boundTo)
   requireMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
-  await remove(db, head, origin, apiKey)
+  await remove(db, ledger, origin, apiKey)
   return { result: undefined, changed: true }
 }
 
-/** API keys go with the project that they are bound to: they could never open anything again. */
+/** Deletes the API keys bound to a deleted project, since they no longer give any access. */
 export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
   const bound = (await readApiKeys(db)).filter((apiKey) => apiKey.projectId === projectId)
   for (const apiKey of bound) await remove(db, await lockSystemLedger(db), origin, apiKey)
@@ -86,20 +85,18 @@ export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Orig
 
 async function remove(
   db: Db,
-  head: LockedLedger,
+  ledger: LockedLedger,
   origin: Origin,
   apiKey: ApiKeyRecord,
 ): Promise<void> {
   await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
-  await append(db, head, origin, 'api_key.deleted', apiKey.id, {
-    name: { from: apiKey.name },
-    role: { from: apiKey.role },
-  })
+  const changes = { name: { from: apiKey.name }, role: { from: apiKey.role } }
+  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.deleted', apiKey.id, changes)])
 }
 
 /**
- * Notes when API keys were last used: no event, and nothing earlier than what another replica noted.
- * Also of those that were revoked since: whoever looks into a leak wants to know.
+ * Records the last uses of API keys, without an event. A later time, which another replica has
+ * recorded, stays. Includes revoked API keys, since an investigation of a leak needs their uses.
  */
 export async function touchApiKeys(
   db: Db,
@@ -116,12 +113,6 @@ export async function touchApiKeys(
       .execute()
   }
   return { result: undefined, changed: true }
-}
-
-async function lockSystemLedger(db: Db): Promise<LockedLedger> {
-  const head = await lockLedger(db, systemLedgerId)
-  if (head === undefined) throw new Error('the system ledger is missing')
-  return head
 }
 
 async function requireProject(db: Db, id: string): Promise<void> {
@@ -148,7 +139,7 @@ async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
   return rows.map(apiKeyFromRow)
 }
 
-/** An admin bound to a project sees its project's API keys alone; others are not there for it. */
+/** To an admin bound to a project, API keys of other projects do not exist. */
 function find(all: readonly ApiKeyRecord[], id: string, boundTo: string | undefined): ApiKeyRecord {
   const found = all.find((apiKey) => apiKey.id === id)
   if (found === undefined || (boundTo ?? found.projectId) !== found.projectId) {
@@ -157,15 +148,6 @@ function find(all: readonly ApiKeyRecord[], id: string, boundTo: string | undefi
   return found
 }
 
-async function append(
-  db: Db,
-  head: LockedLedger,
-  origin: Origin,
-  type: EventType,
-  id: string,
-  changes: EventChanges,
-): Promise<void> {
-  const { time, actor, requestId } = origin
-  const subject = { type: 'api_key', id } as const
-  await appendEvent(db, head, { type, time, actor, subject, changes, requestId })
+function apiKeyEvent(type: EventType, id: string, changes: EventChanges): NewEvent {
+  return { type, subject: { type: 'api_key', id }, changes }
 }

@@ -1,22 +1,15 @@
-import type { Kysely } from 'kysely'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
-import type { Tables } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './api-keys.ts'
-import { passAudit } from './audits.ts'
+import { passAudit, reportWeakness } from './audits.ts'
 import { importKeys } from './key-imports.ts'
 import { createKey, deleteKey, updateKey } from './keys.ts'
-import { refusePrivateKey } from './private-keys.ts'
+import type { Outcome } from './outcome.ts'
+import { rejectPrivateKey } from './private-keys.ts'
 import { createProject, deleteProject, renameProject } from './projects.ts'
-import { reportWeakness } from './weaknesses.ts'
-
-/** What came of a change; where nothing `changed`, its transaction must be rolled back. */
-export interface Outcome<Result> {
-  result: Result
-  changed: boolean
-}
 
 type Appliers = {
-  [T in ChangeType]: (db: Kysely<Tables>, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
+  [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
 }
 
 const appliers: Appliers = {
@@ -29,7 +22,7 @@ const appliers: Appliers = {
   'key.delete': deleteKey,
   'key.report_weakness': reportWeakness,
   'key.pass_audit': passAudit,
-  'private_key.refuse': refusePrivateKey,
+  'private_key.refuse': rejectPrivateKey,
   'api_key.create': createApiKey,
   'api_key.update': updateApiKey,
   'api_key.delete': deleteApiKey,
@@ -37,12 +30,11 @@ const appliers: Appliers = {
 }
 
 /**
- * Carries out one change, on any engine, within a transaction (or savepoint) that the caller opened
- * and will commit. Throws a PubringError where the change is refused; then, as where nothing
- * changed, the caller rolls back.
+ * Applies one change, on any engine, in a transaction or savepoint that the caller has opened. The
+ * caller rolls back if this throws (a PubringError if the change is rejected) or nothing changed.
  */
 export function applyChange<T extends ChangeType>(
-  db: Kysely<Tables>,
+  db: Db,
   change: ChangeOf<T> & Change,
 ): Promise<Outcome<ChangeResults[T]>> {
   const apply: Appliers[T] = appliers[change.type as T]

@@ -1,22 +1,24 @@
-import type { Kysely } from 'kysely'
-import type { ChangeOf } from '../../core/ledger/changes.ts'
+import { keyChanges } from '../../core/keys/events.ts'
+import { isActive } from '../../core/keys/jwks.ts'
+import { patchKey } from '../../core/keys/patches.ts'
+import type { EventChanges } from '../../core/ledger/chain.ts'
+import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
-import type { Tables } from '../schema.ts'
-import type { Outcome } from './apply.ts'
-import { lockLedger, restoreRevision } from './ledger.ts'
-
-type Db = Kysely<Tables>
+import type { Db } from '../schema.ts'
+import { findKey, keyEvent, lockKeySet, updateKeyRow } from './keys.ts'
+import { appendEvents, lockLedger, restoreRevision } from './ledger.ts'
+import type { Outcome } from './outcome.ts'
 
 /**
- * Remembers which rules keys have passed. One that was deleted meanwhile leaves no trace: the
- * project's lock, under which keys are deleted, keeps those that are found from going.
+ * Records which rules keys have passed. Keys deleted in the meantime are skipped; the ledger's lock
+ * keeps the others from being deleted before the commit.
  */
 export async function passAudit(
   db: Db,
   { projectId, kids, rules, time }: ChangeOf<'key.pass_audit'>,
 ): Promise<Outcome<undefined>> {
-  const head = await lockLedger(db, projectId)
-  if (head === undefined) return { result: undefined, changed: false }
+  const ledger = await lockLedger(db, projectId)
+  if (ledger === undefined) return { result: undefined, changed: false }
   const passed = { passed_rules: rules, passed_time: time }
   await db
     .insertInto('key_audit')
@@ -36,14 +38,46 @@ export async function passAudit(
     )
     .onConflict((conflict) => conflict.columns(['project_id', 'key_id']).doUpdateSet(passed))
     .execute()
-  await restoreRevision(db, head)
+  await restoreRevision(db, ledger)
   return { result: undefined, changed: true }
 }
 
-/** The weaknesses of the key that its project's ledger tells of. */
-export async function readReportedWeaknesses(
+/**
+ * Records a key's weaknesses in its project's ledger, each of them once, and deactivates the key
+ * with the same event if `deactivate` is set. The event names no other project.
+ */
+export async function reportWeakness(
   db: Db,
-  { projectId, kid }: { projectId: string; kid: string },
+  change: ChangeOf<'key.report_weakness'>,
+): Promise<Outcome<WeaknessReport>> {
+  const { origin, projectId, kid, weaknesses, deactivate } = change
+  const { ledger, keySet } = await lockKeySet(db, projectId)
+  const key = findKey(keySet, kid)
+  const known = await readReportedWeaknesses(db, { projectId, kid })
+  const reported = weaknesses.filter((code) => !known.includes(code))
+  const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
+  const active = isActive(after, origin.time)
+  const result = { reported, active, deactivated: after !== key }
+  if (after === key && reported.length === 0) return { result, changed: false }
+  if (after !== key) await updateKeyRow(db, after)
+  await writeReportedWeaknesses(db, { projectId, kid }, [...known, ...reported])
+  const changes: EventChanges = {
+    ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
+    ...keyChanges(key, after),
+  }
+  const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
+  await appendEvents(db, ledger, origin, [keyEvent(type, key, changes)])
+  return { result, changed: true }
+}
+
+interface KeyReference {
+  projectId: string
+  kid: string
+}
+
+async function readReportedWeaknesses(
+  db: Db,
+  { projectId, kid }: KeyReference,
 ): Promise<IntakeCode[]> {
   const row = await db
     .selectFrom('key_audit')
@@ -55,10 +89,9 @@ export async function readReportedWeaknesses(
   return codes as IntakeCode[]
 }
 
-/** Writes down all the weaknesses that the ledger tells of from now on. */
-export async function writeReportedWeaknesses(
+async function writeReportedWeaknesses(
   db: Db,
-  { projectId, kid }: { projectId: string; kid: string },
+  { projectId, kid }: KeyReference,
   codes: readonly IntakeCode[],
 ): Promise<void> {
   const weaknesses = codes.join(' ')
@@ -68,14 +101,5 @@ export async function writeReportedWeaknesses(
     .onConflict((conflict) =>
       conflict.columns(['project_id', 'key_id']).doUpdateSet({ weaknesses }),
     )
-    .execute()
-}
-
-/** Of a deleted key nothing is kept but its ledger. */
-export async function forgetAudit(db: Db, projectId: string, kid: string): Promise<void> {
-  await db
-    .deleteFrom('key_audit')
-    .where('project_id', '=', projectId)
-    .where('key_id', '=', kid)
     .execute()
 }

@@ -1,34 +1,31 @@
-import type { Kysely } from 'kysely'
 import type { ExposedKey } from '../../intake/types.ts'
-import { chunked } from '../chunks.ts'
-import type { Tables } from '../schema.ts'
-import { statement } from '../statements.ts'
+import type { Db } from '../schema.ts'
+import { chunked, statement } from '../statements.ts'
 
-type Db = Kysely<Tables>
-
-/** Blocks the key for good; whether it was not blocked before. */
+/** Blocks the key permanently. Returns whether it was not blocked before. */
 export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
-  return (await insert(db, fingerprintsOf(key), time)).length > 0
+  const inserted = await insertFingerprints(db, { fingerprints: fingerprintsOf(key), time })
+  return inserted.length > 0
 }
 
-/** Fingerprints that nobody else can block before this transaction ends. */
+/** Locked fingerprints: other transactions cannot block them before this one ends. */
 export interface FingerprintLock {
-  /** Those that were blocked already, and so are not held. */
+  /** Fingerprints that were blocked already, and therefore are not locked. */
   blocked: ReadonlySet<string>
-  /** Takes the rows away that hold the others; to be done before the transaction is committed. */
+  /** Deletes the rows that hold the lock. Call it before the commit. */
   unlock(): Promise<void>
 }
 
 /**
- * Holds the key: whoever wants to block it waits until this transaction ends. The rows are the lock:
- * an insert waits for another one of the same fingerprint, and takes place when that has left none. A
- * transaction does this after it has locked the ledger, not before.
+ * Locks the key's fingerprints until the transaction ends. The inserted rows are the lock: an insert
+ * of the same fingerprint waits for this transaction, and succeeds once it has deleted its rows.
+ * Lock the ledger first, so that transactions take their locks in one order.
  */
 export function lockFingerprints(db: Db, key: ExposedKey, time: string): Promise<FingerprintLock> {
   return lock(db, fingerprintsOf(key), time)
 }
 
-/** The same, done with; whether the key is blocked. */
+/** Whether the key is blocked; it cannot become blocked before this transaction ends. */
 export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string): Promise<boolean> {
   const { blocked, unlock } = await lockFingerprints(db, key, time)
   await unlock()
@@ -36,8 +33,8 @@ export async function isBlockedUnderLock(db: Db, key: ExposedKey, time: string):
 }
 
 /**
- * The same for many keys: which fingerprints of theirs are blocked. With kids that a caller chose,
- * whoever wants to give one of them to another key waits likewise.
+ * The blocked fingerprints among those of the keys. Also locks the kids, so that no concurrent
+ * transaction can register one of them for another key.
  */
 export async function findBlockedUnderLock(
   db: Db,
@@ -55,60 +52,34 @@ async function lock(
   fingerprints: readonly string[],
   time: string,
 ): Promise<FingerprintLock> {
-  const free: string[] = []
-  for (const some of chunked(fingerprints)) free.push(...(await insert(db, some, time)))
+  const locked: string[] = []
+  for (const chunk of chunked(fingerprints)) {
+    const rows = await insertFingerprints(db, { fingerprints: chunk, time })
+    locked.push(...rows.map(({ fingerprint }) => fingerprint))
+  }
   return {
-    blocked: new Set(fingerprints).difference(new Set(free)),
+    blocked: new Set(fingerprints).difference(new Set(locked)),
     async unlock() {
-      for (const some of chunked(free)) await remove(db, some)
+      for (const chunk of chunked(locked)) await deleteFingerprints(db, { fingerprints: chunk })
     },
   }
 }
 
-/** Always in the same order, so that two transactions do not wait for each other. */
+/** Sorted: two transactions that lock in the same order cannot deadlock. */
 function fingerprintsOf({ thumbprint, materialSha256 }: ExposedKey): string[] {
   return [...new Set([thumbprint, materialSha256])].sort()
 }
 
-interface Two {
-  first: string
-  second: string
-}
-
-const insertTwo = statement((db, { first, second, time }: Two & { time: string }) =>
-  insertion(db, [first, second], time),
+/** Returns the fingerprints that were not in the table. */
+const insertFingerprints = statement(
+  (db, { fingerprints, time }: { fingerprints: readonly string[]; time: string }) =>
+    db
+      .insertInto('blocked_fingerprint')
+      .values(fingerprints.map((fingerprint) => ({ fingerprint, create_time: time })))
+      .onConflict((conflict) => conflict.column('fingerprint').doNothing())
+      .returning('fingerprint'),
 )
 
-const removeTwo = statement((db, { first, second }: Two) => removal(db, [first, second]))
-
-/** Those that were not there; nearly always the two of one key. */
-async function insert(db: Db, fingerprints: readonly string[], time: string): Promise<string[]> {
-  const two = twoOf(fingerprints)
-  const rows = two
-    ? await insertTwo(db, { ...two, time })
-    : await insertion(db, fingerprints, time).execute()
-  return rows.map(({ fingerprint }) => fingerprint)
-}
-
-async function remove(db: Db, fingerprints: readonly string[]): Promise<void> {
-  const two = twoOf(fingerprints)
-  if (two) await removeTwo(db, two)
-  else await removal(db, fingerprints).execute()
-}
-
-function twoOf([first, second, ...others]: readonly string[]): Two | undefined {
-  if (first === undefined || second === undefined || others.length > 0) return undefined
-  return { first, second }
-}
-
-function insertion(db: Db, fingerprints: readonly string[], time: string) {
-  return db
-    .insertInto('blocked_fingerprint')
-    .values(fingerprints.map((fingerprint) => ({ fingerprint, create_time: time })))
-    .onConflict((conflict) => conflict.column('fingerprint').doNothing())
-    .returning('fingerprint')
-}
-
-function removal(db: Db, fingerprints: readonly string[]) {
-  return db.deleteFrom('blocked_fingerprint').where('fingerprint', 'in', fingerprints)
-}
+const deleteFingerprints = statement((db, { fingerprints }: { fingerprints: readonly string[] }) =>
+  db.deleteFrom('blocked_fingerprint').where('fingerprint', 'in', fingerprints),
+)

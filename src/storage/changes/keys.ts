@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
@@ -8,20 +7,17 @@ import { keyNotFound } from '../../core/keys/operations.ts'
 import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
 import { keyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
-import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
+import type { ChangeOf, KeyPrecondition } from '../../core/ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { readKeySet } from '../reads/store.ts'
 import { keyToRow } from '../row-mapping.ts'
-import type { Tables } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import { insertion, pipeline } from '../statements.ts'
 import { readKeysForAdmission } from './admission-keys.ts'
-import type { Outcome } from './apply.ts'
-import { forgetAudit } from './audits.ts'
 import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
-import { appendEvent, type LockedLedger, lockLedger } from './ledger.ts'
-
-type Db = Kysely<Tables>
+import { appendEvents, type LockedLedger, lockProjectLedger, type NewEvent } from './ledger.ts'
+import type { Outcome } from './outcome.ts'
 
 export const insertKeys = insertion('jwt_key')
 
@@ -29,8 +25,7 @@ export async function createKey(
   db: Db,
   { key, limits, origin }: ChangeOf<'key.create'>,
 ): Promise<Outcome<KeyRecord>> {
-  const head = await lockLedger(db, key.projectId)
-  if (head === undefined) throw projectNotFound()
+  const ledger = await lockProjectLedger(db, key.projectId)
   const [existing, lock] = await pipeline(
     db,
     () => readKeysForAdmission(db, key.projectId),
@@ -42,7 +37,7 @@ export async function createKey(
     db,
     () => lock.unlock(),
     () => insertKeys(db, [keyToRow(key)]),
-    () => appendKeyEvent(db, head, origin, 'key.created', key, keyChanges(undefined, key)),
+    () => appendEvents(db, ledger, origin, [keyCreated(key)]),
   )
   return { result: key, changed: true }
 }
@@ -52,7 +47,7 @@ export async function updateKey(
   { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
 ): Promise<Outcome<KeyRecord>> {
   const { time } = origin
-  const { head, keySet } = await lockKeySet(db, projectId)
+  const { ledger, keySet } = await lockKeySet(db, projectId)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, time)
   requireValidExpiry(key, patch, time)
@@ -62,19 +57,9 @@ export async function updateKey(
     requirePatchCapacity(keySet.keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
-  await db
-    .updateTable('jwt_key')
-    .set({
-      label: patched.label,
-      enabled: patched.enabled ? 1 : 0,
-      expire_time: patched.expireTime ?? null,
-      update_time: patched.updateTime,
-      publish_time: patched.publishTime,
-    })
-    .where('project_id', '=', projectId)
-    .where('id', '=', kid)
-    .execute()
-  await appendKeyEvent(db, head, origin, 'key.updated', key, keyChanges(key, patched))
+  await updateKeyRow(db, patched)
+  const event = keyEvent('key.updated', key, keyChanges(key, patched))
+  await appendEvents(db, ledger, origin, [event])
   return { result: patched, changed: true }
 }
 
@@ -82,7 +67,7 @@ export async function deleteKey(
   db: Db,
   { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const { head, keySet } = await lockKeySet(db, projectId)
+  const { ledger, keySet } = await lockKeySet(db, projectId)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, origin.time)
   if (isActive(key, origin.time)) {
@@ -92,8 +77,13 @@ export async function deleteKey(
     )
   }
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', kid).execute()
-  await forgetAudit(db, projectId, kid)
-  await appendKeyEvent(db, head, origin, 'key.deleted', key, deletedKeyChanges(key))
+  await db
+    .deleteFrom('key_audit')
+    .where('project_id', '=', projectId)
+    .where('key_id', '=', kid)
+    .execute()
+  const event = keyEvent('key.deleted', key, deletedKeyChanges(key))
+  await appendEvents(db, ledger, origin, [event])
   return { result: undefined, changed: true }
 }
 
@@ -107,15 +97,15 @@ function requirePrecondition(
   requireMatch(ifMatch, keyEntityTag(key, time, jwksMaxAge), 'key')
 }
 
-/** The project's keys under its lock: nothing of them changes before this change is through. */
+/** Locks the project, so that its keys do not change before the transaction ends. */
 export async function lockKeySet(
   db: Db,
   projectId: string,
-): Promise<{ head: LockedLedger; keySet: KeySet }> {
-  const head = await lockLedger(db, projectId)
+): Promise<{ ledger: LockedLedger; keySet: KeySet }> {
+  const ledger = await lockProjectLedger(db, projectId)
   const keySet = await readKeySet(db, projectId)
-  if (head === undefined || keySet === undefined) throw projectNotFound()
-  return { head, keySet }
+  if (keySet === undefined) throw projectNotFound()
+  return { ledger, keySet }
 }
 
 export function findKey(keySet: KeySet, kid: string): KeyRecord {
@@ -124,15 +114,21 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
   return key
 }
 
-export async function appendKeyEvent(
-  db: Db,
-  head: LockedLedger,
-  origin: Origin,
-  type: EventType,
-  key: KeyRecord,
-  changes: EventChanges,
-): Promise<void> {
-  const { time, actor, requestId } = origin
-  const subject = { type: 'key', id: key.id } as const
-  await appendEvent(db, head, { type, time, actor, subject, changes, requestId })
+/** Writes the members of a key that can change. */
+export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
+  const { label, enabled, expire_time, update_time, publish_time } = keyToRow(key)
+  await db
+    .updateTable('jwt_key')
+    .set({ label, enabled, expire_time, update_time, publish_time })
+    .where('project_id', '=', key.projectId)
+    .where('id', '=', key.id)
+    .execute()
+}
+
+export function keyCreated(key: KeyRecord): NewEvent {
+  return keyEvent('key.created', key, keyChanges(undefined, key))
+}
+
+export function keyEvent(type: EventType, key: KeyRecord, changes: EventChanges): NewEvent {
+  return { type, subject: { type: 'key', id: key.id }, changes }
 }

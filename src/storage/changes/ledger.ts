@@ -1,18 +1,27 @@
-import type { Kysely } from 'kysely'
-import { type EventContent, eventHash, genesisHash } from '../../core/ledger/chain.ts'
+import { projectNotFound } from '../../core/access.ts'
+import {
+  type EventContent,
+  eventHash,
+  genesisHash,
+  systemLedgerId,
+} from '../../core/ledger/chain.ts'
+import type { Origin } from '../../core/ledger/changes.ts'
 import { eventToRow } from '../row-mapping.ts'
-import type { Tables } from '../schema.ts'
+import type { Db, Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'
 
-/** A ledger locked for one change: its new revision, and the hash that the event is chained to. */
+/** A ledger locked for one change: its new revision, and the hash that the next event extends. */
 export interface LockedLedger {
   ledgerId: string
   revision: number
   previousHash: string
 }
 
-/** Starts the ledger of a new project. */
-export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<LockedLedger> {
+/** What a change adds to its origin to make an event. */
+export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
+
+/** Creates the ledger of a new project, locked at revision 1. */
+export async function openLedger(db: Db, ledgerId: string): Promise<LockedLedger> {
   await db
     .insertInto('ledger')
     .values({ project_id: ledgerId, revision: 1, hash: genesisHash })
@@ -20,7 +29,7 @@ export async function openLedger(db: Kysely<Tables>, ledgerId: string): Promise<
   return { ledgerId, revision: 1, previousHash: genesisHash }
 }
 
-const raiseRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
+const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
   db
     .updateTable('ledger')
     .set((update) => ({ revision: update('revision', '+', 1) }))
@@ -28,7 +37,7 @@ const raiseRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
     .returning(['revision', 'hash']),
 )
 
-const moveHead = statement(
+const updateHead = statement(
   (db, { ledgerId, ...head }: Pick<Tables['ledger'], 'revision' | 'hash'> & { ledgerId: string }) =>
     db.updateTable('ledger').set(head).where('project_id', '=', ledgerId),
 )
@@ -36,54 +45,55 @@ const moveHead = statement(
 const insertEvents = insertion('event')
 
 /**
- * Raises the revision, which locks the row until the transaction ends: changes of one project
- * happen one after the other, and their events have no gap. Undefined for an unknown ledger.
+ * Increments the revision, which locks the row until the transaction ends: changes of one project
+ * run one after another, and its revisions have no gap. Undefined if there is no such ledger.
  */
-export async function lockLedger(
-  db: Kysely<Tables>,
-  ledgerId: string,
-): Promise<LockedLedger | undefined> {
-  const [row] = await raiseRevision(db, { ledgerId })
+export async function lockLedger(db: Db, ledgerId: string): Promise<LockedLedger | undefined> {
+  const [row] = await incrementRevision(db, { ledgerId })
   return row && { ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
-/** Gives the revision back, which nobody has seen: for a change that is no event after all. */
-export async function restoreRevision(db: Kysely<Tables>, head: LockedLedger): Promise<void> {
+/** Throws `project_not_found` if there is no such ledger. That of a deleted project remains. */
+export async function lockProjectLedger(db: Db, projectId: string): Promise<LockedLedger> {
+  const ledger = await lockLedger(db, projectId)
+  if (ledger === undefined) throw projectNotFound()
+  return ledger
+}
+
+export async function lockSystemLedger(db: Db): Promise<LockedLedger> {
+  const ledger = await lockLedger(db, systemLedgerId)
+  if (ledger === undefined) throw new Error('the system ledger is missing')
+  return ledger
+}
+
+/** Undoes the increment, which is not committed yet, for a change that appends no event. */
+export async function restoreRevision(db: Db, ledger: LockedLedger): Promise<void> {
   await db
     .updateTable('ledger')
-    .set({ revision: head.revision - 1 })
-    .where('project_id', '=', head.ledgerId)
+    .set({ revision: ledger.revision - 1 })
+    .where('project_id', '=', ledger.ledgerId)
     .execute()
 }
 
-type Content = Omit<EventContent, 'ledgerId' | 'revision'>
-
-/** Writes the event of the change that holds the head, and moves the head to it. */
-export function appendEvent(
-  db: Kysely<Tables>,
-  head: LockedLedger,
-  content: Content,
-): Promise<void> {
-  return appendEvents(db, head, [content])
-}
-
-/** Writes the events of a change that has several: the first one has the revision of the head. */
+/** Appends events, the first of which gets the ledger's revision, and updates the head. */
 export async function appendEvents(
-  db: Kysely<Tables>,
-  head: LockedLedger,
-  contents: readonly Content[],
+  db: Db,
+  ledger: LockedLedger,
+  { time, actor, requestId }: Origin,
+  events: readonly NewEvent[],
 ): Promise<void> {
-  const { ledgerId } = head
-  let hash = head.previousHash
-  const rows = contents.map((content, index) => {
-    const event = { ledgerId, revision: head.revision + index, ...content }
-    hash = eventHash(hash, event)
-    return eventToRow({ ...event, hash })
+  const { ledgerId } = ledger
+  let hash = ledger.previousHash
+  const rows = events.map((event, index) => {
+    const revision = ledger.revision + index
+    const content = { ledgerId, revision, time, actor, requestId, ...event }
+    hash = eventHash(hash, content)
+    return eventToRow({ ...content, hash })
   })
-  const revision = head.revision + contents.length - 1
+  const revision = ledger.revision + events.length - 1
   await pipeline(
     db,
     () => insertEvents(db, rows),
-    () => moveHead(db, { ledgerId, revision, hash }),
+    () => updateHead(db, { ledgerId, revision, hash }),
   )
 }

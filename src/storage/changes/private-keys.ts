@@ -1,45 +1,45 @@
-import type { Kysely } from 'kysely'
-import { projectNotFound } from '../../core/access.ts'
 import { incidentLookbackEvents, isWithinIncidentLimit } from '../../core/keys/incidents.ts'
-import { systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
-import type { Tables } from '../schema.ts'
-import type { Outcome } from './apply.ts'
+import type { Db } from '../schema.ts'
 import { blockFingerprints } from './fingerprints.ts'
-import { appendEvent, type LockedLedger, lockLedger, restoreRevision } from './ledger.ts'
-
-type Db = Kysely<Tables>
+import {
+  appendEvents,
+  type LockedLedger,
+  lockProjectLedger,
+  lockSystemLedger,
+  type NewEvent,
+  restoreRevision,
+} from './ledger.ts'
+import type { Outcome } from './outcome.ts'
 
 /**
- * Blocks the public half of a private key that somebody submitted, and says so in the ledger, the
- * first time and within bounds. All that is known and kept of the key are hashes of its public half.
+ * Blocks the public key of a submitted private key. The first submission is recorded in the ledger,
+ * up to a rate limit per API key. Only hashes of the public key are stored.
  */
-export async function refusePrivateKey(
+export async function rejectPrivateKey(
   db: Db,
   { projectId, exposed, origin }: ChangeOf<'private_key.refuse'>,
 ): Promise<Outcome<undefined>> {
-  const { time, actor, requestId } = origin
-  const ledgerId = projectId ?? systemLedgerId
-  const head = await lockLedger(db, ledgerId)
-  if (head === undefined) throw projectNotFound()
+  const { time, actor } = origin
+  const ledger = await (projectId === undefined
+    ? lockSystemLedger(db)
+    : lockProjectLedger(db, projectId))
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
-  if (!isWithinIncidentLimit(await earlierRefusals(db, head, actor), time)) {
-    await restoreRevision(db, head)
+  if (!isWithinIncidentLimit(await readEarlierTimes(db, ledger, actor), time)) {
+    await restoreRevision(db, ledger)
     return { result: undefined, changed: true }
   }
-  await appendEvent(db, head, {
+  const event: NewEvent = {
     type: 'private_key.refused',
-    time,
-    actor,
-    subject: { type: projectId === undefined ? 'registry' : 'project', id: ledgerId },
+    subject: { type: projectId === undefined ? 'registry' : 'project', id: ledger.ledgerId },
     changes: { thumbprint: { to: exposed.thumbprint } },
-    requestId,
-  })
+  }
+  await appendEvents(db, ledger, origin, [event])
   return { result: undefined, changed: true }
 }
 
-/** When the same API key was refused before, near the end of the ledger. */
-async function earlierRefusals(
+/** Times of such events by the same API key, near the end of the ledger. */
+async function readEarlierTimes(
   db: Db,
   { ledgerId, revision }: LockedLedger,
   { apiKeyId }: Origin['actor'],

@@ -1,17 +1,21 @@
-import type { Kysely } from 'kysely'
 import { projectNotFound } from '../../core/access.ts'
 import { projectEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
-import { type EventChanges, type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
-import type { Tables } from '../schema.ts'
+import { projectFromRow } from '../row-mapping.ts'
+import type { Db } from '../schema.ts'
 import { deleteBoundApiKeys } from './api-keys.ts'
-import type { Outcome } from './apply.ts'
-import { appendEvent, type LockedLedger, lockLedger, openLedger } from './ledger.ts'
-
-type Db = Kysely<Tables>
+import {
+  appendEvents,
+  type LockedLedger,
+  lockProjectLedger,
+  lockSystemLedger,
+  openLedger,
+} from './ledger.ts'
+import type { Outcome } from './outcome.ts'
 
 export async function createProject(
   db: Db,
@@ -25,10 +29,10 @@ export async function createProject(
     .returning('id')
     .executeTakeFirst()
   if (inserted === undefined) throw nameTaken()
-  const head = await openLedger(db, id)
-  await appendToBoth(db, head, origin, 'project.created', { name: { to: name } })
+  const ledger = await openLedger(db, id)
+  await appendToBoth(db, ledger, origin, 'project.created', { name: { to: name } })
   return {
-    result: { id, name, revision: head.revision, createTime: time, updateTime: time },
+    result: { id, name, revision: ledger.revision, createTime: time, updateTime: time },
     changed: true,
   }
 }
@@ -37,7 +41,7 @@ export async function renameProject(
   db: Db,
   { projectId, name, ifMatch, origin }: ChangeOf<'project.rename'>,
 ): Promise<Outcome<ProjectRecord>> {
-  const { head, project } = await lockProject(db, projectId)
+  const { ledger, project } = await lockProject(db, projectId)
   requireMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
   if (await isNameTaken(db, name)) throw nameTaken()
@@ -47,17 +51,17 @@ export async function renameProject(
     .set({ name, update_time: updateTime })
     .where('id', '=', projectId)
     .execute()
-  await appendToBoth(db, head, origin, 'project.renamed', {
+  await appendToBoth(db, ledger, origin, 'project.renamed', {
     name: { from: project.name, to: name },
   })
-  return { result: { ...project, name, updateTime, revision: head.revision }, changed: true }
+  return { result: { ...project, name, updateTime, revision: ledger.revision }, changed: true }
 }
 
 export async function deleteProject(
   db: Db,
   { projectId, ifMatch, origin }: ChangeOf<'project.delete'>,
 ): Promise<Outcome<undefined>> {
-  const { head, project } = await lockProject(db, projectId)
+  const { ledger, project } = await lockProject(db, projectId)
   requireMatch(ifMatch, projectEntityTag(project), 'project')
   const key = await db
     .selectFrom('jwt_key')
@@ -71,54 +75,37 @@ export async function deleteProject(
     )
   }
   await db.deleteFrom('project').where('id', '=', projectId).execute()
-  await appendToBoth(db, head, origin, 'project.deleted', { name: { from: project.name } })
+  await appendToBoth(db, ledger, origin, 'project.deleted', { name: { from: project.name } })
   await deleteBoundApiKeys(db, projectId, origin)
   return { result: undefined, changed: true }
 }
 
-/** The project as it was before the change, under its lock; throws `project_not_found`. */
+/** The project before the change, locked. Throws `project_not_found`. */
 async function lockProject(
   db: Db,
   projectId: string,
-): Promise<{ head: LockedLedger; project: ProjectRecord }> {
-  const head = await lockLedger(db, projectId)
+): Promise<{ ledger: LockedLedger; project: ProjectRecord }> {
+  const ledger = await lockProjectLedger(db, projectId)
   const row = await db
     .selectFrom('project')
     .select(['id', 'name', 'create_time', 'update_time'])
     .where('id', '=', projectId)
     .executeTakeFirst()
-  if (head === undefined || row === undefined) throw projectNotFound()
-  const project = {
-    id: row.id,
-    name: row.name,
-    revision: head.revision - 1,
-    createTime: row.create_time,
-    updateTime: row.update_time,
-  }
-  return { head, project }
+  if (row === undefined) throw projectNotFound()
+  return { ledger, project: projectFromRow({ ...row, revision: ledger.revision - 1 }) }
 }
 
-/** Projects come and go in the system's ledger as well as in their own. */
+/** Appends the event to the project's ledger and to the system's. */
 async function appendToBoth(
   db: Db,
-  head: LockedLedger,
+  ledger: LockedLedger,
   origin: Origin,
   type: EventType,
   changes: EventChanges,
 ): Promise<void> {
-  const { time, actor, requestId } = origin
-  const content = {
-    type,
-    time,
-    actor,
-    subject: { type: 'project', id: head.ledgerId },
-    changes,
-    requestId,
-  } as const
-  await appendEvent(db, head, content)
-  const system = await lockLedger(db, systemLedgerId)
-  if (system === undefined) throw new Error('the system ledger is missing')
-  await appendEvent(db, system, content)
+  const event = { type, subject: { type: 'project', id: ledger.ledgerId }, changes } as const
+  await appendEvents(db, ledger, origin, [event])
+  await appendEvents(db, await lockSystemLedger(db), origin, [event])
 }
 
 async function isNameTaken(db: Db, name: string): Promise<boolean> {

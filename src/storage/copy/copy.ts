@@ -1,4 +1,3 @@
-import type { Kysely } from 'kysely'
 import { jwksText } from '../../core/keys/jwks.ts'
 import { entityTag } from '../../core/keys/preconditions.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
@@ -6,11 +5,9 @@ import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { readKeySet } from '../reads/store.ts'
-import { type Tables, tableNames } from '../schema.ts'
+import { type Db, type TableName, tableNames } from '../schema.ts'
 import { openCopyEndpoint } from './endpoints.ts'
-import { countRows, insertRows, pages, type Row, rowText, type TableName } from './tables.ts'
-
-type Db = Kysely<Tables>
+import { countRows, insertRows, pages, type Row, rowText } from './tables.ts'
 
 /** Told of every page: what is done, with which table, and how many of its rows. */
 export type CopyListener = (

@@ -1,33 +1,49 @@
-import type { Kysely, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
-import type { KeySet, ProjectRecord } from '../../core/records.ts'
+import type { KeySet } from '../../core/records.ts'
 import {
   apiKeyColumns,
   apiKeyFromRow,
-  eventColumns,
   eventFromRow,
+  hasKey,
   keyColumns,
   keyCountFromRow,
   keyFromRow,
+  projectFromRow,
   rsaKeyFromRow,
 } from '../row-mapping.ts'
-import { type Tables, tableNames } from '../schema.ts'
+import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { statement } from '../statements.ts'
 
-/** Every query that changes nothing, on any engine; each is one statement, hence one snapshot. */
+/** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
   Store,
   'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'published' | 'close'
 >
 
-export function createStoreReads(db: Kysely<Tables>): StoreReads {
+export function createStoreReads(db: Db): StoreReads {
+  return {
+    ...createProjectReads(db),
+    ...createApiKeyReads(db),
+    ...createKeyReads(db),
+    async ping() {
+      await db
+        .selectNoFrom(({ exists, lit, selectFrom }) =>
+          tableNames.map((table) => exists(selectFrom(table).select(lit(1).as('one'))).as(table)),
+        )
+        .execute()
+    },
+  }
+}
+
+function createProjectReads(db: Db) {
   return {
     async findProject(ref) {
       const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
       return row && { ...projectFromRow(row), head: row.hash }
     },
     async listProjects({ after, limit }) {
-      const rows = await projects(db)
+      const rows = await projectsWithHeads(db)
         .where('project.id', '>', after ?? '')
         .orderBy('project.id')
         .limit(limit)
@@ -37,7 +53,11 @@ export function createStoreReads(db: Kysely<Tables>): StoreReads {
     async events(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(eventFromRow)
     },
-    keySet: (projectId) => readKeySet(db, projectId),
+  } satisfies Partial<StoreReads>
+}
+
+function createApiKeyReads(db: Db) {
+  return {
     async findApiKeyByDigest(digest) {
       const [row] = await apiKeyByDigest(db, { digest })
       return row && apiKeyFromRow(row)
@@ -58,6 +78,12 @@ export function createStoreReads(db: Kysely<Tables>): StoreReads {
         .executeTakeFirstOrThrow()
       return Number(row.count)
     },
+  } satisfies Partial<StoreReads>
+}
+
+function createKeyReads(db: Db) {
+  return {
+    keySet: (projectId) => readKeySet(db, projectId),
     async isBlocked({ thumbprint, materialSha256 }) {
       const row = await db
         .selectFrom('blocked_fingerprint')
@@ -71,7 +97,7 @@ export function createStoreReads(db: Kysely<Tables>): StoreReads {
         .selectFrom('jwt_key')
         .select(['id', 'thumbprint', 'jwk'])
         .where('project_id', '=', projectId)
-        // RSA keys alone have a length.
+        // Only RSA keys have a length in bits.
         .where('bits', 'is not', null)
         .execute()
       return rows.map(rsaKeyFromRow)
@@ -98,18 +124,10 @@ export function createStoreReads(db: Kysely<Tables>): StoreReads {
         .execute()
       return rows.map(keyCountFromRow)
     },
-    async ping() {
-      await db
-        .selectNoFrom(({ exists, lit, selectFrom }) =>
-          tableNames.map((table) => exists(selectFrom(table).select(lit(1).as('one'))).as(table)),
-        )
-        .execute()
-    },
-  }
+  } satisfies Partial<StoreReads>
 }
 
-/** Projects with the heads of their ledgers. */
-export function projects(db: Kysely<Tables>) {
+function projectsWithHeads(db: Db) {
   return db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
@@ -123,27 +141,11 @@ export function projects(db: Kysely<Tables>) {
     ])
 }
 
-export function projectFromRow(row: {
-  id: string
-  name: string
-  revision: number
-  create_time: string
-  update_time: string
-}): ProjectRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    revision: row.revision,
-    createTime: row.create_time,
-    updateTime: row.update_time,
-  }
-}
-
 const projectById = statement((db, { id }: { id: string }) =>
-  projects(db).where('project.id', '=', id),
+  projectsWithHeads(db).where('project.id', '=', id),
 )
 const projectByName = statement((db, { name }: { name: string }) =>
-  projects(db).where('project.name', '=', name),
+  projectsWithHeads(db).where('project.name', '=', name),
 )
 const apiKeyById = statement((db, { id }: { id: string }) =>
   db.selectFrom('api_key').select(apiKeyColumns).where('id', '=', id),
@@ -163,35 +165,23 @@ const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
     .orderBy('jwt_key.id'),
 )
 
-/** Keys and revision together; also what a change reads once it holds the project's lock. */
-export async function readKeySet(
-  db: Kysely<Tables>,
-  projectId: string,
-): Promise<KeySet | undefined> {
+/** Keys and revision in one snapshot. Also used by changes, once they hold the project's lock. */
+export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
-  return {
-    revision: first.revision,
-    head: first.hash,
-    keys: rows.flatMap((row) => (hasKey(row) ? [keyFromRow(row)] : [])),
-  }
+  return { revision: first.revision, head: first.hash, keys: rows.filter(hasKey).map(keyFromRow) }
 }
 
-/** A left join yields one row of nulls for a project without keys. */
-function hasKey<Row extends { id: string | null }>(row: Row): row is Row & Tables['jwt_key'] {
-  return row.id !== null
-}
-
-/** A page of a ledger as it is stored, in order. */
+/** A page of a ledger's events in order. */
 export function readEventRows(
-  db: Kysely<Tables>,
+  db: Db,
   ledgerId: string,
   { after, limit }: { after: number; limit: number },
 ): Promise<Selectable<Tables['event']>[]> {
   return db
     .selectFrom('event')
-    .select(eventColumns)
+    .select(columnsOf('event'))
     .where('project_id', '=', ledgerId)
     .where('revision', '>', after)
     .orderBy('revision')
