@@ -72,7 +72,7 @@ describe('pubring api-key create --admin', () => {
     server = await spawnServer(folder)
     await whenReady(server)
     const made = await self(secret)
-    expect(made).toMatchObject({ status: 200, name: 'made at the database', role: 'admin' })
+    expect(made).toMatchObject({ status: 200, name: 'created at the database', role: 'admin' })
     const events = await fetch(`${server.url}/v1/events`, { headers: { 'X-Api-Key': secret } })
     const last = Object([...Object(await events.json())].at(-1))
     expect(last).toMatchObject({

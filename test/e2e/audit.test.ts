@@ -86,9 +86,9 @@ describe('pubring audit, beside a server', () => {
         `^rsa_shared_prime  two  ${shared[1]?.id}  new, active: .*${shared[0]?.id}`,
       ),
       expect.stringMatching(`^rsa_primes_too_close  one  ${weak.id}  new, active: .*50000 steps`),
-      '4 keys, 3 examined now, audited: 3 findings (3 new), 0 switched off.',
+      '4 keys, 3 examined now, audited: 3 findings (3 new), 0 deactivated.',
     ])
-    expect(stderr).toBe('Weak keys are active. Switch them off with --deactivate, or one by one.\n')
+    expect(stderr).toBe('Weak keys are active. Deactivate them with --deactivate, or one by one.\n')
   })
 
   test('--json is one document; --project narrows it', async () => {
@@ -121,7 +121,7 @@ describe('pubring audit, beside a server', () => {
     expect(await published()).toBe(true)
     const { code, stdout } = await audit('--deactivate')
     expect(code).toBe(1)
-    expect(stdout.match(/known, switched off/g)).toHaveLength(3)
+    expect(stdout.match(/known, deactivated/g)).toHaveLength(3)
     await vi.waitUntil(async () => !(await published()), { timeout: 1_000 })
     const list = await fetch(`${server.url}/v1/projects/one/jwt-keys`, {
       headers: { 'X-Api-Key': server.apiKey },
@@ -174,8 +174,8 @@ describe('an audit that ends early', () => {
     const { code, stdout, stderr } = await ended
     expect(code).toBe(expected)
     if (signal !== 'SIGTERM') return
-    expect(stdout).toMatch(/, audited in part: .*\n$/)
-    expect(stderr).toMatch(/^Interrupted: run it again to go on where it was\.$/m)
+    expect(stdout).toMatch(/, partially audited: .*\n$/)
+    expect(stderr).toMatch(/^Interrupted: run it again to resume\.$/m)
     expect(passed()).toBeLessThan(projectCount * keysEach)
   })
 

@@ -29,7 +29,7 @@ test('every shell block of docs/operating.md works in one shell, as it stands', 
   expect(stdout).toMatch(/pubring_storage_readable 1\npubring_storage_writable 1\n/)
   expect(stdout).toMatch(/whole {2}backup\.db\n/)
   expect(stdout).toMatch(/whole {2}\.\/data\/pubring\.db\n/)
-  expect(stderr).toMatch(/backup\.db holds all that was acknowledged before, and is whole/)
+  expect(stderr).toMatch(/backup\.db contains every change acknowledged so far, and is whole/)
   expect(stderr).toMatch(/is restored from backup\.db/)
 })
 

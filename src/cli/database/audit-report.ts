@@ -7,12 +7,13 @@ import type {
 } from '../../core/audit/records.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { formatCount } from './flags.ts'
 
 export interface AuditReport {
   listener: AuditListener
-  /** Writes the summary, or the whole as JSON; answers whether anything was found. */
-  end(summary: AuditSummary): boolean
-  /** Takes the progress bar away; it may be called twice. */
+  /** Writes the summary, or the whole report as JSON; true if anything was found. */
+  finish(summary: AuditSummary): boolean
+  /** Removes the progress bar; may be called twice. */
   stop(): void
 }
 
@@ -22,7 +23,7 @@ const stageNames: Record<AuditStage, string> = {
   examining: 'Examining keys ',
 }
 
-/** Results on stdout as they come (as JSON: at the end), progress on stderr if that is a terminal. */
+/** Writes findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
 export function createAuditReport(terminal: Terminal, { json }: { json: boolean }): AuditReport {
   const { stdout, stderr } = terminal
   const findings: AuditFinding[] = []
@@ -40,14 +41,14 @@ export function createAuditReport(terminal: Terminal, { json }: { json: boolean 
         if (!json) bar.interrupt(() => stderr.write(failureLine(failure)))
       },
     },
-    end(summary) {
+    finish(summary) {
       bar.stop()
       stdout.write(
         json
           ? `${JSON.stringify({ ...summary, findings, failures }, null, 2)}\n`
-          : summaryText(summary, findings, failures),
+          : summaryLine(summary, findings, failures),
       )
-      if (!json) stderr.write(hints(summary, findings))
+      if (!json) stderr.write(advice(summary, findings))
       return findings.length + failures.length > 0
     },
     stop: bar.stop,
@@ -55,51 +56,46 @@ export function createAuditReport(terminal: Terminal, { json }: { json: boolean 
 }
 
 function findingLine(
-  { code, projectName, kid, detail, ...state }: AuditFinding,
+  { code, projectName, kid, detail, isNew, active, deactivated }: AuditFinding,
   terminal: Terminal,
 ): string {
   const { red } = colorsFor(terminal.stdout, terminal.env)
-  const news = state.isNew ? 'new' : 'known'
-  const key = state.active ? 'active' : state.deactivated ? 'switched off' : 'inactive'
-  return `${red(code)}  ${projectName}  ${kid}  ${news}, ${key}: ${detail}\n`
+  const state = active ? 'active' : deactivated ? 'deactivated' : 'inactive'
+  return `${red(code)}  ${projectName}  ${kid}  ${isNew ? 'new' : 'known'}, ${state}: ${detail}\n`
 }
 
 function failureLine({ projectName, kid, reason }: AuditFailure): string {
-  return `The key ${kid} of the project ${projectName} could not be examined: ${reason}\n`
+  return `Key ${kid} of project ${projectName} could not be examined: ${reason}\n`
 }
 
-function summaryText(
+function summaryLine(
   { keys, examined, complete }: AuditSummary,
   findings: readonly AuditFinding[],
   failures: readonly AuditFailure[],
 ): string {
-  const scope = `${count(keys, 'key')}, ${examined} examined now`
-  const state = complete ? 'audited' : 'audited in part'
-  const news = findings.filter(({ isNew }) => isNew).length
-  const off = new Set(findings.filter((one) => one.deactivated).map(({ kid }) => kid)).size
-  const found =
+  const scope = `${formatCount(keys, 'key')}, ${examined} examined now`
+  const state = complete ? 'audited' : 'partially audited'
+  const fresh = findings.filter(({ isNew }) => isNew).length
+  const deactivated = new Set(findings.filter((each) => each.deactivated).map(({ kid }) => kid))
+  const result =
     findings.length === 0
       ? 'nothing found'
-      : `${count(findings.length, 'finding')} (${news} new), ${off} switched off`
+      : `${formatCount(findings.length, 'finding')} (${fresh} new), ${deactivated.size} deactivated`
   const failed = failures.length === 0 ? '' : `, ${failures.length} could not be examined`
-  return `${scope}, ${state}: ${found}${failed}.\n`
+  return `${scope}, ${state}: ${result}${failed}.\n`
 }
 
-/** What to do next, where there is something to do. */
-function hints({ complete }: AuditSummary, findings: readonly AuditFinding[]): string {
+/** What to do next, one line each. */
+function advice({ complete }: AuditSummary, findings: readonly AuditFinding[]): string {
   const active = findings.filter((finding) => finding.active)
-  const lines = [
-    complete ? '' : 'Interrupted: run it again to go on where it was.\n',
-    active.some(({ code }) => code !== 'rsa_modulus_reused')
-      ? 'Weak keys are active. Switch them off with --deactivate, or one by one.\n'
-      : '',
-    active.some(({ code }) => code === 'rsa_modulus_reused')
-      ? 'Keys with one modulus are active. Ask their owners which one is to stay: anybody can\nregister the modulus of somebody else, so none of them is switched off by itself.\n'
-      : '',
-  ]
-  return lines.join('')
-}
-
-function count(number: number, noun: string): string {
-  return `${number} ${noun}${number === 1 ? '' : 's'}`
+  const isReused = ({ code }: AuditFinding) => code === 'rsa_modulus_reused'
+  let text = complete ? '' : 'Interrupted: run it again to resume.\n'
+  if (!active.every(isReused)) {
+    text += 'Weak keys are active. Deactivate them with --deactivate, or one by one.\n'
+  }
+  if (active.some(isReused)) {
+    text +=
+      'Keys with the same modulus are active. Ask their owners which one is to stay: anyone can\nregister the modulus of another key, so none of them is deactivated automatically.\n'
+  }
+  return text
 }

@@ -21,8 +21,8 @@ export interface AuditFlags extends DatabaseFlags {
 }
 
 /**
- * Audits the registry in the configured database, beside a server that may be running on it. Exit
- * code 1 where something was found, 0 where nothing was, 130 or 143 where a signal ended it.
+ * Audits the keys in the database, with or without a running server. Exit code 0 where nothing was
+ * found, 1 where something was, 130 or 143 after a signal.
  */
 export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
   const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
@@ -35,9 +35,10 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   try {
     const clock = { now: Date.now, monotonic: () => performance.now() }
     const setup = { store, clock, pool, blocklist, listener: report.listener }
-    const found = report.end(await runAudit(setup, { ...(await options(store, flags)), signal }))
-    // A signal that ended it has set the code.
-    if (found && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code
+    const summary = await runAudit(setup, { ...(await auditOptions(store, flags)), signal })
+    const hasFindings = report.finish(summary)
+    // A signal has already set its own exit code.
+    if (hasFindings && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code
   } finally {
     report.stop()
     await pool.close()
@@ -45,7 +46,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   }
 }
 
-async function options(store: AuditStore, flags: AuditFlags): Promise<AuditOptions> {
+async function auditOptions(store: AuditStore, flags: AuditFlags): Promise<AuditOptions> {
   const { project, deactivate = false, again = false } = flags
   if (project === undefined) return { deactivate, again }
   const found = await store.findProject(parseProjectRef(project))

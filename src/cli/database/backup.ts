@@ -1,41 +1,40 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { loadConfig } from '../../config/server-settings.ts'
 import { sqliteFileOf } from '../../storage/open.ts'
 import { copyDatabase, integrityErrors, moveIntoPlace } from '../../storage/sqlite/backup.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { DatabaseFlags } from './flags.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
 /**
- * Copies the configured database to a file, whether a server runs or not. The file is there only
- * once the copy is whole, checked and on the disk.
+ * Copies the database to a file, with or without a running server. The file appears only once the
+ * copy is complete, checked and on disk.
  */
 export async function backUp(
   terminal: Terminal,
   target: string,
   flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
-  const { databaseUrl, force = false } = flags
-  const source = sqliteFileOf(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
-  if (existsSync(target) && !force) throw taken(target)
+  const { force = false } = flags
+  const source = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
+  if (existsSync(target) && !force) throw alreadyExists(target)
   if (!existsSync(dirname(target))) throw new Error(`There is no folder ${dirname(target)}.`)
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
   try {
     await copyDatabase(source, partial)
-    const faults = integrityErrors(partial)
-    if (faults.length > 0) throw new Error(`The database is damaged: ${faults.join('; ')}`)
+    const errors = integrityErrors(partial)
+    if (errors.length > 0) throw new Error(`The database is damaged: ${errors.join('; ')}`)
     moveIntoPlace(partial, target, force)
   } catch (error) {
     rmSync(partial, { force: true })
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    throw code === 'EEXIST' ? taken(target) : error
+    throw code === 'EEXIST' ? alreadyExists(target) : error
   }
   printResult(terminal, flags.json, { file: target }, () => '')
-  notify(terminal, `${target} holds all that was acknowledged before, and is whole.`)
+  notify(terminal, `${target} contains every change acknowledged so far, and is whole.`)
 }
 
-function taken(target: string): Error {
-  return new Error(`${target} exists. Name another file, or repeat this with --force.`)
+function alreadyExists(target: string): Error {
+  return new Error(`${target} exists. Choose another file, or overwrite it with --force.`)
 }

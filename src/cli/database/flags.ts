@@ -1,5 +1,18 @@
+import { loadConfig } from '../../config/server-settings.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+
 /** Flags of the commands that open the database directly. */
 export interface DatabaseFlags {
   databaseUrl?: string
   json?: true
+}
+
+/** The configured database, with the password from the environment. */
+export function resolveDatabaseUrl({ env }: Terminal, { databaseUrl }: DatabaseFlags): string {
+  return loadConfig(env, { databaseUrl }).databaseUrl
+}
+
+/** `1 key`, `2 keys`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
 }

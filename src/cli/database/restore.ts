@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { loadConfig } from '../../config/server-settings.ts'
-import { openLedgerReader, sqliteFileOf } from '../../storage/open.ts'
+import { sqliteFileOf } from '../../storage/open.ts'
 import {
   copyDatabase,
   integrityErrors,
@@ -12,55 +11,51 @@ import { makePrivateFolder } from '../../storage/sqlite/folders.ts'
 import { openMigrated } from '../../storage/sqlite/migrate.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { DatabaseFlags } from './flags.ts'
-import { brokenLedgers } from './ledgers.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
+import { findBrokenLedgers } from './ledger.ts'
 
 /**
- * Puts a backup in the place of the configured database, after it has been found whole. What was
- * there stays beside it. Refuses while a server uses the database.
+ * Replaces the database by a backup that passes all checks, and keeps the replaced one beside it.
+ * Throws while a server uses the database.
  */
 export async function restore(
   terminal: Terminal,
   source: string,
   flags: DatabaseFlags & { force?: true },
 ): Promise<void> {
-  const { databaseUrl, force = false } = flags
-  const file = sqliteFileOf(loadConfig(terminal.env, { databaseUrl }).databaseUrl)
+  const { force = false } = flags
+  const file = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
   const staged = `${file}.restoring`
-  const aside = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
-  const replaced = existsSync(file)
+  const replaced = `${file}.replaced-${new Date().toISOString().replace(/[-:]|\.\d+/g, '')}`
+  const replaces = existsSync(file)
   makePrivateFolder(dirname(file))
   removeStaged(staged)
   try {
     await stage(source, staged)
-    replaceDatabase(file, staged, aside, force)
+    replaceDatabase(file, staged, replaced, force)
   } finally {
     removeStaged(staged)
   }
-  const document = { file, source, ...(replaced ? { before: aside } : {}) }
+  const document = { file, source, ...(replaces ? { before: replaced } : {}) }
   printResult(terminal, flags.json, document, () => '')
+  notify(terminal, `${file} is restored from ${source}.`)
+  if (replaces) notify(terminal, `The previous database is ${replaced}.`)
   notify(
     terminal,
-    `${file} is restored from ${source}.
-${replaced ? `What was there before is ${aside}.\n` : ''}All that was changed after the backup is undone: keys that were switched off since then are
-published again, and API keys that were revoked since then work again.`,
+    `Changes made after the backup are undone:
+keys deactivated since then are published again, and API keys revoked since then are valid again.`,
   )
 }
 
-/** The backup beside the database, in the schema of this release. */
+/** Copies the backup beside the database, checks it and migrates it to the current schema. */
 async function stage(source: string, staged: string): Promise<void> {
   await copyDatabase(source, staged)
-  const faults = integrityErrors(staged)
-  if (faults.length > 0) throw new Error(`${source} is damaged: ${faults.join('; ')}`)
+  const errors = integrityErrors(staged)
+  if (errors.length > 0) throw new Error(`${source} is damaged: ${errors.join('; ')}`)
   const connection = await openMigrated({ file: staged })
   connection.close()
-  const ledgers = await openLedgerReader(`sqlite:${staged}`)
-  try {
-    const broken = await brokenLedgers(ledgers)
-    if (broken.length > 0) throw new Error(`${source} was altered: ${broken.join('; ')}`)
-  } finally {
-    await ledgers.close()
-  }
+  const broken = await findBrokenLedgers(`sqlite:${staged}`)
+  if (broken.length > 0) throw new Error(`${source} was altered: ${broken.join('; ')}`)
   makeSingleFile(staged)
 }
 
