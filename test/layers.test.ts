@@ -67,3 +67,24 @@ test.each(files)('%s imports from its own layer and those below alone', (file) =
   const readsEnvironment = /process\.env/.test(source) && !/^(cli|config|main\.ts)$/.test(layer)
   expect(readsEnvironment, 'reads the environment').toBe(false)
 })
+
+const importsOf = (file: string) =>
+  [...readFileSync(file, 'utf8').matchAll(/(?:from|import\() ?'([^']+)'/g)].map(
+    ([, name = '']) => name,
+  )
+
+test.each(globSync('console/src/**/*.{ts,tsx}'))(
+  '%s imports of src only the detector of private keys',
+  (file) => {
+    for (const name of importsOf(file).filter((path) => path.startsWith('.'))) {
+      expect(normalize(join(dirname(file), name))).toMatch(
+        /^(console\/|client\/src\/|src\/intake\/secrets\/)/,
+      )
+    }
+  },
+)
+
+test.each(globSync('src/intake/secrets/*.ts'))('%s runs in browsers', (file) => {
+  for (const name of importsOf(file)) expect(name).toMatch(/^\.\/[^/]+$/)
+  expect(readFileSync(file, 'utf8').replace(comments, '')).not.toMatch(/\b(Buffer|process)\b/)
+})

@@ -11,7 +11,7 @@ import { deriveExposedKey } from './exposed/derive.ts'
 import { fault } from './fault.ts'
 import { examineDer } from './kinds/spki.ts'
 import type { Examination, ParsedKey } from './parsed-key.ts'
-import { findSecret, hasSecretMarker, type SecretFinding } from './secrets/detector.ts'
+import { containsSecret, findSecret, type SecretFinding } from './secrets/detector.ts'
 import type { Fault, KeyDescription, Rejected, Repair, Verdict } from './types.ts'
 import { detectWrongKind } from './wrong-kind.ts'
 
@@ -92,7 +92,7 @@ function refusal(faults: Fault[], normalised: Repair[], key?: KeyDescription): R
 }
 
 function refuseLargeText(text: string, maxLength: number): Rejected {
-  if (hasSecretMarker(text)) return refusePrivateKey(undefined)
+  if (containsSecret(text, maxLength)) return refusePrivateKey(undefined)
   const detail = `The key text has ${text.length} characters; at most ${maxLength} are read. A public key is at most 4 KB: send the key alone.`
   return refusal([fault('key_too_large', detail)], [])
 }

@@ -3,8 +3,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { textOfFile } from '../../console/src/keys/file.ts'
-import { holdsSecret } from '../../console/src/keys/secrets.ts'
-import { freshPair, kindNames } from '../support/keys/key-pairs.ts'
+import { isSecretText } from '../../console/src/keys/secret-text.ts'
+import { encodings } from '../support/keys/encodings.ts'
+import { pem } from '../support/keys/intake.ts'
+import { freshPair, kindNames, privateKeyForms, publicPemOf } from '../support/keys/key-pairs.ts'
 
 const texts = (pattern: string) =>
   globSync(`test/fixtures/${pattern}`).map((path) => [basename(path), readFileSync(path, 'utf8')])
@@ -16,61 +18,88 @@ const pkcs8 = () =>
     format: 'der',
   })
 
-describe('a private key is told apart', () => {
+describe('the console detects a private key', () => {
   test.each(texts('{keys/private/*,material/private_*,material/*.key}'))('in %s', (_name, text) => {
-    expect(holdsSecret(text)).toBe(true)
+    expect(isSecretText(text)).toBe(true)
+  })
+
+  describe.each(kindNames)('of the kind %s', (kind) => {
+    test.each(privateKeyForms(kind))('in $form, in every encoding', ({ der, label }) => {
+      const missed = Object.keys(encodings).filter((name) => {
+        return !isSecretText(encodings[name]?.(pem(der, label)) ?? '')
+      })
+      expect(missed).toEqual([])
+    })
   })
 
   test.each([
     ['bare base64', (base64: string) => base64],
     ['base64url', (base64: string) => base64.replaceAll('+', '-').replaceAll('/', '_')],
-    ['a setting', (base64: string) => `SIGNING_KEY=${base64}`],
+    ['a variable', (base64: string) => `SIGNING_KEY=${base64}`],
     ['a sentence', (base64: string) => `here is the key:\n${base64}\nplease register it`],
     ['wrapped lines', (base64: string) => base64.replace(/.{64}/g, '$&\r\n')],
-    ['half of it', (base64: string) => base64.slice(0, base64.length / 2)],
-    ['a label of a public key', (base64: string) => `-----BEGIN PUBLIC KEY-----\n${base64}`],
+    ['its first half', (base64: string) => base64.slice(0, base64.length / 2)],
+    ['a PUBLIC KEY block', (base64: string) => `-----BEGIN PUBLIC KEY-----\n${base64}`],
     ['hex', (base64: string) => Buffer.from(base64, 'base64').toString('hex')],
     ['base64 of base64', (base64: string) => btoa(base64)],
     ['part of a URL', (base64: string) => encodeURIComponent(base64)],
-    ['base64 twice', (base64: string) => btoa(`-----BEGIN PRIVATE KEY-----\n${base64}`)],
-  ])('as %s', (_form, made) => {
-    expect(holdsSecret(made(pkcs8().toString('base64')))).toBe(true)
+    ['base64 of PEM', (base64: string) => btoa(`-----BEGIN PRIVATE KEY-----\n${base64}`)],
+  ])('written as %s', (_form, write) => {
+    expect(isSecretText(write(pkcs8().toString('base64')))).toBe(true)
   })
 
   test.each(kindNames)('of the kind %s, in PKCS #8 and as a JWK', (kind) => {
     const { privateKey } = freshPair(kind)
     const der = privateKey.export({ type: 'pkcs8', format: 'der' })
-    expect(holdsSecret(der.toString('base64'))).toBe(true)
+    expect(isSecretText(der.toString('base64'))).toBe(true)
     if (kind === 'RSA-PSS') return
-    expect(holdsSecret(JSON.stringify(privateKey.export({ format: 'jwk' })))).toBe(true)
+    expect(isSecretText(JSON.stringify(privateKey.export({ format: 'jwk' })))).toBe(true)
   })
 })
 
 test.each([
   ['with an escaped member', String.raw`{"kty":"OKP","crv":"Ed25519","x":"AAAA","\u0064":"AAAA"}`],
   ['in single quotes', "{'kty':'OKP','crv':'Ed25519','x':'AAAA','d':'AAAA'}"],
-])('a private JWK %s is told apart', (_form, text) => {
-  expect(holdsSecret(text)).toBe(true)
+  ['without its braces', `"crv": "Ed25519", "d": "${'A'.repeat(43)}"`],
+])('the console detects a private JWK %s', (_form, text) => {
+  expect(isSecretText(text)).toBe(true)
 })
 
-test('PKCS #12, which has a private key as a rule, is told apart by its version', () => {
+test('the console detects PKCS #12, which usually contains a private key, by its version', () => {
   const start = Buffer.from('308209c60201033082098c06092a864886f70d010701a082', 'hex')
-  expect(holdsSecret(start.toString('base64'))).toBe(true)
+  expect(isSecretText(start.toString('base64'))).toBe(true)
 })
 
-describe('a public key is not taken for a private one', () => {
+test('the console detects a private key in a text longer than a request may be', () => {
+  const [form] = privateKeyForms('P-256')
+  const text = pem(form?.der ?? Buffer.of(0), 'PRIVATE KEY')
+  expect(isSecretText(`${'#'.repeat(70_000)}\n${text}`)).toBe(true)
+})
+
+test('the console detects an API key', () => {
+  expect(isSecretText(`pubring_${'a'.repeat(49)}`)).toBe(true)
+})
+
+describe('the console does not take a public key for a private one', () => {
   test.each(
     texts('material/{*.pem,*.pub,t_*,jwk_instead.json}').filter(([name]) => {
       return !name?.startsWith('private_')
     }),
   )('in %s', (_name, text) => {
-    expect(holdsSecret(text)).toBe(false)
+    expect(isSecretText(text)).toBe(false)
+  })
+
+  test.each(kindNames)('of the kind %s, in every encoding', (kind) => {
+    const taken = Object.keys(encodings).filter((name) => {
+      return isSecretText(encodings[name]?.(publicPemOf(kind)) ?? '')
+    })
+    expect(taken).toEqual([])
   })
 })
 
 describe('a file', () => {
   test('of private DER is read as a private key', () => {
-    expect(holdsSecret(textOfFile(pkcs8()))).toBe(true)
+    expect(isSecretText(textOfFile(pkcs8()))).toBe(true)
   })
 
   test('of public DER becomes the PEM of the same key', () => {
@@ -88,7 +117,7 @@ describe('a file', () => {
     ['PKCS #12', Buffer.from('3008020103300330010030', 'hex')],
     ['a Java key store', Buffer.from('feedfeed0000000200000001', 'hex')],
     ['UTF-16 without a mark', Buffer.from('-----BEGIN', 'utf16le')],
-  ])('of %s is not taken', (_name, bytes) => {
+  ])('of %s is rejected', (_name, bytes) => {
     expect(() => textOfFile(bytes)).toThrow('Nothing was sent')
   })
 })

@@ -1,5 +1,5 @@
+import { secretShapeAt } from '../../../src/intake/secrets/shapes.ts'
 import { childrenOf, elementAt, pemOf } from './der.ts'
-import { isPrivateDer } from './secrets.ts'
 
 /**
  * The text of a key file, with DER made into PEM. Throws a sentence where it is neither: bytes that
@@ -13,7 +13,7 @@ export function textOfFile(bytes: Uint8Array): string {
 
 /** What PEM calls this DER, told by the tags inside it. */
 function labelOf(bytes: Uint8Array): string | undefined {
-  if (isPrivateDer(bytes)) return 'PRIVATE KEY'
+  if (secretShapeAt(bytes, 0) !== undefined) return 'PRIVATE KEY'
   const outer = elementAt(bytes, 0)
   const tags = (outer && childrenOf(bytes, outer))?.map(({ tag }) => tag).join(' ')
   return { '48 3': 'PUBLIC KEY', '2 2': 'RSA PUBLIC KEY', '48 48 3': 'CERTIFICATE' }[tags ?? '']

@@ -1,15 +1,15 @@
 import { invalidField, PubringError } from '../../errors.ts'
-import { findSecret, hasSecretMarker } from '../../intake/secrets/detector.ts'
+import { containsSecret } from '../../intake/secrets/detector.ts'
 import { containsApiKey, containsToken } from '../redaction.ts'
 
 const maxCodePoints = 255
 
-/** Characters that are searched in every wrapping (1 ms); of a longer text its plain marks are. */
-const maxSearched = 4_096
+/** Longest text that is searched for private keys in every encoding (1 ms), in characters. */
+const maxSearchedLength = 4_096
 
-/** Whether a text that is to be stored as it is holds a private key. */
+/** Whether a text that is to be stored unchanged contains a private key. */
 export function containsPrivateKey(text: string): boolean {
-  return text.length > maxSearched ? hasSecretMarker(text) : findSecret(text) !== undefined
+  return containsSecret(text, maxSearchedLength)
 }
 
 /**

@@ -1,148 +1,151 @@
-/** One way to read the submitted text: as characters, or as the bytes that it encodes. */
-export type View = { text: string } | { bytes: Uint8Array }
+import { decodeBase64, decodeHex, decodeLatin1, encodeLatin1, encodeUtf16 } from './bytes.ts'
 
-const MAX_VIEWS = 32
-const MAX_SEGMENTS = 64
-const boundary = /-----[^-]{0,64}-----|-{2,}/g
+/** One decoding of the submitted text: characters, or bytes with the text that they were read from. */
+export type Decoding = { text: string } | { bytes: Uint8Array; source: string }
+
+const maxDecodings = 32
+const maxBase64Runs = 64
+const minBase64Length = 16
+/** A character that no PEM text contains. */
+const unusual = /[^\t\n\r\x20-\x7e]/
+const unusualAll = new RegExp(unusual, 'g')
 /** base64 of `-----BEGIN` at its three alignments, and of `{"`, `{ ` and `{` with a line break. */
-const encodedText = /LS0tLS1|0tLS0t|tLS0tL|eyJ|eyA|ewo|ew0K/g
+const encodedStart = /LS0tLS1|0tLS0t|tLS0tL|eyJ|eyA|ewo|ew0K/g
+const maxEncodedStarts = 8
 
 /**
- * Every reading of a text that a careless paste or a clever one may need: escapes undone, URL and
- * HTML encoding, UTF-16, quoted-printable, base64 and hexadecimal, one within the other. Bounded in
- * number; a text of ordinary PEM has two or three.
+ * Every decoding of a text that a paste through another tool, or an attempt to hide a key, may need:
+ * string escapes, URL and HTML encoding, UTF-16, quoted-printable, base64 and hexadecimal, nested in
+ * each other. At most 32; ordinary PEM has two or three.
  */
-export function viewsOf(text: string): View[] {
-  const views: View[] = [{ text }]
-  const seen = new Set([markOf({ text })])
-  for (let index = 0; index < views.length && views.length < MAX_VIEWS; index += 1) {
-    const view = views[index]
-    if (view === undefined) break
-    for (const next of 'text' in view ? readingsOf(view.text) : textsIn(view.bytes)) {
-      const mark = markOf(next)
-      if (seen.has(mark) || views.length >= MAX_VIEWS) continue
-      seen.add(mark)
-      views.push(next)
+export function decodingsOf(text: string): Decoding[] {
+  const decodings: Decoding[] = [{ text }]
+  const seen = new Set([keyOf({ text })])
+  for (const decoding of decodings) {
+    const nested = 'text' in decoding ? decodeText(decoding.text) : decodeBytes(decoding.bytes)
+    for (const next of nested) {
+      const key = keyOf(next)
+      if (seen.has(key)) continue
+      if (decodings.length >= maxDecodings) return decodings
+      seen.add(key)
+      decodings.push(next)
     }
   }
-  return views
+  return decodings
 }
 
-function markOf(view: View): string {
-  if ('text' in view) return `text ${view.text}`
-  return `bytes ${Buffer.from(view.bytes).toString('latin1')}`
+function keyOf(decoding: Decoding): string {
+  return 'text' in decoding ? `text ${decoding.text}` : decoding.source
 }
 
-function textsIn(bytes: Uint8Array): View[] {
+/** Bytes as text, if most of the first 512 are printable ASCII or NUL. */
+function decodeBytes(bytes: Uint8Array): Decoding[] {
   const sample = bytes.subarray(0, 512)
-  const readable = sample.filter(
-    (byte) => byte === 0 || byte === 9 || byte === 10 || byte === 13 || (byte >= 32 && byte < 127),
-  )
-  if (readable.length * 10 < sample.length * 9) return []
-  return [{ text: Buffer.from(bytes).toString('latin1') }]
+  let printable = 0
+  for (const byte of sample) {
+    if ((byte >= 32 && byte < 127) || byte === 0 || byte === 9 || byte === 10 || byte === 13) {
+      printable += 1
+    }
+  }
+  return printable * 10 < sample.length * 9 ? [] : [{ text: decodeLatin1(bytes) }]
 }
 
-function* readingsOf(text: string): Generator<View> {
-  if (/[^\t\n\r\x20-\x7e]/.test(text)) yield* readUnusual(text)
-  if (text.includes('\\')) yield { text: undoEscapes(text) }
-  if (/%[0-9A-Fa-f]{2}/.test(text)) yield { text: decodePercent(text) }
+function* decodeText(text: string): Generator<Decoding> {
+  if (unusual.test(text)) yield* decodeUnusual(text)
+  if (text.includes('\\')) yield { text: decodeEscapes(text) }
+  if (/%[0-9A-Fa-f]{2}/.test(text)) yield { text: decodeHexEscapes(text, /%([0-9A-Fa-f]{2})/g) }
   if (/&#?\w+;|<\w/.test(text)) yield { text: decodeHtml(text) }
-  if (/=\r?\n|=3D/.test(text)) yield { text: decodeQuotedPrintable(text) }
-  yield* readHex(text)
-  yield* readBase64(text)
+  if (/=\r?\n|=3D/.test(text)) {
+    yield { text: decodeHexEscapes(text.replace(/=\r?\n/g, ''), /=([0-9A-F]{2})/g) }
+  }
+  yield* decodeHexDigits(text)
+  yield* decodeBase64Runs(text)
 }
 
-/** Characters that are none of PEM: UTF-16 read as something else, full width, raw bytes. */
-function* readUnusual(text: string): Generator<View> {
-  const plain = text.normalize('NFKC').replace(/[^\t\n\r\x20-\x7e]/g, '')
-  yield { text: plain }
-  if (/^[\0-\xff]*$/.test(text)) yield { bytes: Buffer.from(text, 'latin1') }
-  if (!/[\u0100-\uffff]/.test(text)) return
-  const pairs = Buffer.from(text, 'utf16le')
-  yield { text: pairs.toString('latin1').replace(/[^\t\n\r\x20-\x7e]/g, '') }
-  yield {
-    text: pairs
-      .swap16()
-      .toString('latin1')
-      .replace(/[^\t\n\r\x20-\x7e]/g, ''),
+/** Text with other characters than PEM has: full width, raw bytes, or UTF-16 read as something else. */
+function* decodeUnusual(text: string): Generator<Decoding> {
+  yield { text: text.normalize('NFKC').replace(unusualAll, '') }
+  if (/^[\0-\xff]*$/.test(text)) yield { bytes: encodeLatin1(text), source: `Latin-1 ${text}` }
+  else {
+    for (const order of ['little', 'big'] as const) {
+      yield { text: decodeLatin1(encodeUtf16(text, order)).replace(unusualAll, '') }
+    }
   }
 }
 
 const escapes: Readonly<Record<string, string>> = { n: '\n', r: '\r', t: '\t', b: '', f: '' }
 
-function undoEscapes(text: string): string {
-  return text.replace(/\\+(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)/g, (_whole, what: string) => {
-    if (what.length > 2) return String.fromCharCode(Number.parseInt(what.slice(1), 16))
-    return escapes[what] ?? what
+function decodeEscapes(text: string): string {
+  return text.replace(/\\+(u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|\r?\n|.)/g, (_all, code: string) => {
+    if (code.length > 2) return String.fromCharCode(Number.parseInt(code.slice(1), 16))
+    return escapes[code] ?? code
   })
 }
 
-function decodePercent(text: string): string {
-  return text.replace(/%([0-9A-Fa-f]{2})/g, (_whole, hex: string) =>
-    String.fromCharCode(Number.parseInt(hex, 16)),
+/** Replaces escapes whose first group is a hexadecimal code. */
+function decodeHexEscapes(text: string, pattern: RegExp): string {
+  return text.replace(pattern, (_all, digits: string) =>
+    String.fromCharCode(Number.parseInt(digits, 16)),
   )
 }
 
 function decodeHtml(text: string): string {
-  return text
+  const decoded = text
     .replace(/<[^<>]{1,64}>/g, '\n')
     .replace(/&quot;/g, '"')
     .replace(/&nbsp;/g, ' ')
-    .replace(/&#(\d{1,5});/g, (_whole, code: string) => String.fromCharCode(Number(code)))
-    .replace(/&#x([0-9A-Fa-f]{1,4});/g, (_whole, code: string) =>
-      String.fromCharCode(Number.parseInt(code, 16)),
-    )
+    .replace(/&#(\d{1,5});/g, (_all, digits: string) => String.fromCharCode(Number(digits)))
+  return decodeHexEscapes(decoded, /&#x([0-9A-Fa-f]{1,4});/g)
 }
 
-function decodeQuotedPrintable(text: string): string {
-  return text
-    .replace(/=\r?\n/g, '')
-    .replace(/=([0-9A-F]{2})/g, (_whole, hex: string) =>
-      String.fromCharCode(Number.parseInt(hex, 16)),
-    )
-}
-
-function* readHex(text: string): Generator<View> {
+/** Runs of hexadecimal digits, in the text itself and without the offsets and text of a hex dump. */
+function* decodeHexDigits(text: string): Generator<Decoding> {
   const dump = text.replace(/^[0-9A-Fa-f]{4,8}:?[ \t]+/gm, '').replace(/ {2}\S.{0,18}$/gm, '')
   for (const source of new Set([text, dump])) {
     const digits = source.replace(/0x|\\x|[\s:,]/gi, '')
     for (const [run] of digits.matchAll(/[0-9A-Fa-f]{32,}/g)) {
-      const bytes = Buffer.from(run.slice(0, run.length - (run.length % 2)), 'hex')
-      if (bytes.length === run.length >> 1) yield { bytes }
+      yield { bytes: decodeHex(run), source: `hex ${run}` }
     }
   }
 }
 
-/** Bytes of the base64 texts, either alphabet; white space and boundaries do not count. */
-function* readBase64(text: string): Generator<View> {
-  const segments = text.replace(boundary, '|').split(/[^A-Za-z0-9+/_\s-]+/)
+function* decodeBase64Runs(text: string): Generator<Decoding> {
   let count = 0
-  for (const raw of segments) {
-    const segment = raw.replace(/\s+/g, '')
-    if (segment.length < 16 || count >= MAX_SEGMENTS) continue
+  for (const run of base64RunsIn(text)) {
+    if (run.length < minBase64Length || count >= maxBase64Runs) continue
     count += 1
-    yield { bytes: Buffer.from(segment, 'base64') }
-    for (const start of startsOf(segment)) {
-      yield { bytes: Buffer.from(segment.slice(start), 'base64') }
+    for (const start of [0, ...encodedStartsIn(run)]) {
+      const source = run.slice(start)
+      yield { bytes: decodeBase64(source), source: `base64 ${source}` }
     }
   }
 }
 
-/** Where a text or a SEQUENCE with a private shape may begin within glued base64. */
-function startsOf(segment: string): number[] {
-  const starts: number[] = []
-  for (const { index } of segment.matchAll(encodedText)) if (index > 0) starts.push(index)
-  return starts.slice(0, 8)
+/** Offsets in a base64 run where an encoded text may begin behind something glued to it. */
+function encodedStartsIn(run: string): number[] {
+  const starts = Array.from(run.matchAll(encodedStart), ({ index }) => index)
+  return starts.filter((start) => start > 0).slice(0, maxEncodedStarts)
 }
 
-/** Offsets of base64 that begins with a SEQUENCE, in each run of base64 characters. */
+/**
+ * base64 of a SEQUENCE (0x30) that may hold a private key: with a length of up to 127, which an
+ * INTEGER or a SEQUENCE follows (`Cw`), or with a length of several bytes (`I`).
+ */
+const sequenceStart = /M(?=[A-H].[Cw]|I)/g
+
+/** The first 48 bytes of everything in the text that may be base64 of a private key structure. */
 export function* sequencesIn(text: string): Generator<Uint8Array> {
-  for (const raw of text.replace(boundary, '|').split(/[^A-Za-z0-9+/_\s-]+/)) {
-    const segment = raw.replace(/\s+/g, '')
-    for (let at = segment.indexOf('M'); at >= 0; at = segment.indexOf('M', at + 1)) {
-      const next = segment.charCodeAt(at + 1)
-      const isSequence = next >= 65 && next <= 80
-      if (isSequence) yield Buffer.from(segment.slice(at, at + 64), 'base64')
+  for (const run of base64RunsIn(text)) {
+    for (const { index } of run.matchAll(sequenceStart)) {
+      yield decodeBase64(run.slice(index, index + 64))
     }
+  }
+}
+
+/** Runs of characters of either base64 alphabet, without white space; PEM boundaries end a run. */
+function* base64RunsIn(text: string): Generator<string> {
+  const boundary = /-----[^-]{0,64}-----|-{2,}/g
+  for (const run of text.replace(boundary, '|').split(/[^A-Za-z0-9+/_\s-]+/)) {
+    yield run.replace(/\s+/g, '')
   }
 }

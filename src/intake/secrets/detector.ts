@@ -1,43 +1,45 @@
-import { sequencesIn, viewsOf } from './decodings.ts'
-import { hasObviousSecret, hasSecretMark, readJson } from './markers.ts'
-import { isComplete, secretShapeAt } from './shapes.ts'
+import { decodingsOf, sequencesIn } from './decodings.ts'
+import { hasMarker, hasPlainMarker, readJson } from './markers.ts'
+import { isComplete, secretShapeAt, startsWith } from './shapes.ts'
 
-/** A private key that was found, as far as its public half might be derived from it. */
+/** A private or symmetric key that was found, in the form from which its public key is derived. */
 export type Secret =
   | { kind: 'asn1'; bytes: Uint8Array }
   | { kind: 'jwk'; members: Record<string, unknown> }
   | { kind: 'openssh'; bytes: Uint8Array }
 
-/** What was found: no secrets where a text only says that it is a private key. */
+/** The secrets of a text; none if it is only marked as private, such as an encrypted key. */
 export interface SecretFinding {
   secrets: Secret[]
 }
 
-const OPENSSH_MAGIC = 'openssh-key-v1\0'
-/** Microsoft's private blobs, PVK, Java key stores: magic bytes at the start. */
-const magics = [
-  '0702000000',
-  '1ef1b5b0',
-  'feedfeed',
-  '52534132',
-  '52534133',
-  '45435332',
-  '45435334',
+/** `openssh-key-v1` and NUL (OpenSSH PROTOCOL.key). */
+const opensshMagic = [...'openssh-key-v1\0'].map((character) => character.charCodeAt(0))
+/** First bytes of PRIVATEKEYBLOB, PVK, a Java key store, and of RSA and ECDSA CNG blobs. */
+const magics: readonly (readonly number[])[] = [
+  [0x07, 0x02, 0, 0, 0],
+  [0x1e, 0xf1, 0xb5, 0xb0],
+  [0xfe, 0xed, 0xfe, 0xed],
+  [0x52, 0x53, 0x41, 0x32],
+  [0x52, 0x53, 0x41, 0x33],
+  [0x45, 0x43, 0x53, 0x32],
+  [0x45, 0x43, 0x53, 0x34],
 ]
-/** The structures of a hidden key are at least this long, so that chance does not make one. */
-const LEAST_HIDDEN_BYTES = 32
-const MAX_MARKED_LENGTH = 131_072
-const MAX_JSON_TEXTS = 16
+/** Bytes that a structure inside other data must have: shorter ones occur by chance. */
+const minHiddenLength = 32
+const maxMarkedLength = 131_072
+const maxJsonTexts = 16
 
 /**
- * Looks for a private key in any wrapping. Never logs, keeps or throws any of the text; what it
- * returns is for `deriveExposed` alone.
+ * Finds private keys in a text, in any encoding. Never logs, stores or throws any of the text; the
+ * secrets it returns are for `deriveExposedKey` only.
  */
 export function findSecret(text: string): SecretFinding | undefined {
   const secrets: Secret[] = []
   let found = false
-  for (const view of withJsonTexts(text)) {
-    const hits = 'text' in view ? inText(view.text) : inBytes(view.bytes)
+  const texts = readJson(text)?.texts.slice(0, maxJsonTexts) ?? []
+  for (const decoding of [text, ...texts].flatMap(decodingsOf)) {
+    const hits = 'text' in decoding ? findInText(decoding.text) : findInBytes(decoding.bytes)
     if (hits === undefined) continue
     found = true
     secrets.push(...hits)
@@ -45,48 +47,46 @@ export function findSecret(text: string): SecretFinding | undefined {
   return found ? { secrets } : undefined
 }
 
-/** The same for a text over the limit of length: the plain marks in its first 131,072 characters. */
-export function hasSecretMarker(text: string): boolean {
-  return hasObviousSecret(text.slice(0, MAX_MARKED_LENGTH))
+/**
+ * Whether a text contains a private key. A text of more than `maxLength` characters is not decoded:
+ * only plain markers in its first 131,072 characters count.
+ */
+export function containsSecret(text: string, maxLength: number): boolean {
+  if (text.length > maxLength) return hasPlainMarker(text.slice(0, maxMarkedLength))
+  return findSecret(text) !== undefined
 }
 
-function withJsonTexts(text: string) {
-  const inner = readJson(text)?.texts.slice(0, MAX_JSON_TEXTS) ?? []
-  return [text, ...inner].flatMap(viewsOf)
-}
-
-function inText(text: string): Secret[] | undefined {
+function findInText(text: string): Secret[] | undefined {
   const members = readJson(text)?.secrets ?? []
-  const secrets: Secret[] = members.map((jwk) => ({ kind: 'jwk', members: jwk }))
-  if (secrets.length > 0) return secrets
-  if (hasSecretMark(text) || isDamagedBinary(text)) return []
-  for (const start of sequencesIn(text)) {
-    if (secretShapeAt(start, 0) !== undefined) return []
+  if (members.length > 0) return members.map((jwk) => ({ kind: 'jwk', members: jwk }))
+  if (hasMarker(text) || isDamagedDer(text)) return []
+  for (const sequence of sequencesIn(text)) {
+    if (secretShapeAt(sequence, 0) !== undefined) return []
   }
   return undefined
 }
 
-/** Raw DER that went through a text decoder: the version bytes of a private key survive it. */
-function isDamagedBinary(text: string): boolean {
+/** Private DER that was decoded as text: its version bytes survive. */
+function isDamagedDer(text: string): boolean {
   if (!text.startsWith('0') || !/[^\t\n\r\x20-\x7e]/.test(text)) return false
-  const at = text.slice(0, 10).indexOf('\x02\x01')
-  const version = text[at + 2]
-  const next = text[at + 3]
-  if (at < 0 || next === undefined || (version !== '\0' && version !== '\x01')) return false
-  return next === '0' || next === '\x04' || next === '\x02'
+  const version = text.slice(0, 10).indexOf('\x02\x01')
+  if (version < 0) return false
+  return (
+    '\0\x01'.includes(text[version + 2] ?? ' ') && '0\x04\x02'.includes(text[version + 3] ?? ' ')
+  )
 }
 
-function inBytes(bytes: Uint8Array): Secret[] | undefined {
-  const buffer = Buffer.from(bytes)
-  const openssh = buffer.indexOf(OPENSSH_MAGIC)
-  if (openssh >= 0) return [{ kind: 'openssh', bytes: bytes.subarray(openssh) }]
-  const head = buffer.subarray(0, 16).toString('hex')
-  if (magics.some((magic) => head.startsWith(magic))) return []
+function findInBytes(bytes: Uint8Array): Secret[] | undefined {
+  for (let at = bytes.indexOf(0x6f); at >= 0; at = bytes.indexOf(0x6f, at + 1)) {
+    if (startsWith(bytes, at, opensshMagic)) return [{ kind: 'openssh', bytes: bytes.subarray(at) }]
+  }
+  if (magics.some((magic) => startsWith(bytes, 0, magic))) return []
   if (secretShapeAt(bytes, 0) !== undefined) return [{ kind: 'asn1', bytes }]
   for (let at = bytes.indexOf(0x30, 1); at >= 0; at = bytes.indexOf(0x30, at + 1)) {
-    if (secretShapeAt(bytes, at) === undefined || !isComplete(bytes, at)) continue
-    if (bytes.length - at < LEAST_HIDDEN_BYTES) continue
-    return [{ kind: 'asn1', bytes: bytes.subarray(at) }]
+    if (bytes.length - at < minHiddenLength) return undefined
+    if (secretShapeAt(bytes, at) !== undefined && isComplete(bytes, at)) {
+      return [{ kind: 'asn1', bytes: bytes.subarray(at) }]
+    }
   }
   return undefined
 }

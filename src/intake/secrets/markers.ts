@@ -1,5 +1,5 @@
-/** Words that stand only in private keys, whatever wraps them. */
-const marks: readonly RegExp[] = [
+/** Texts that occur only in private keys. */
+const markers: readonly RegExp[] = [
   /(?:BEGIN|END)(?:[\w\s+]|-(?!-)){0,40}PRIVATE[\s_+-]*KEY/i,
   /PuTTY-User-Key-File-/i,
   /b3BlbnNzaC1rZXktdjE/,
@@ -11,13 +11,14 @@ const marks: readonly RegExp[] = [
   /Private-Key:\s*\(\d+ bit/i,
   /privateExponent:/i,
   /<(?:D|P|Q|DP|DQ|InverseQ)>\s*[A-Za-z0-9+/]{16}/,
+  /["'](?:d|p|q|dp|dq|qi|k|priv)["']\s*:\s*["'][A-Za-z0-9_-]{22}/,
 ]
 
 const jwkMember = /(?:^|[\s{,;"'])kty["']?\s*[:=]/m
 const secretMember =
-  /(?:^|[\s{,;"'])(?:d|p|q|dp|dq|qi|k|oth|priv)["']?\s*[:=]\s*["'[]?[A-Za-z0-9_+/{-]{6}/m
+  /(?:^|[\s{,;"'])(?:d|p|q|dp|dq|qi|k|oth|priv)["']?\s*[:=]\s*["'[]?[A-Za-z0-9_+/{-]{4}/m
 
-/** Members of a JWK that only its holder may have (RFC 7518 section 6, RFC 8037, RFC 9964). */
+/** Members that only private and symmetric JWKs have (RFC 7518 section 6, RFC 8037, RFC 9964). */
 const secretMembers: ReadonlySet<string> = new Set([
   'd',
   'k',
@@ -30,35 +31,33 @@ const secretMembers: ReadonlySet<string> = new Set([
   'priv',
 ])
 
-const MAX_NODES = 4096
+const maxNodes = 4096
 
-/** Whether a text says of itself that it holds a private key, JWK that does not parse included. */
-export function hasSecretMark(text: string): boolean {
-  if (marks.some((mark) => mark.test(text))) return true
+/** Whether the text is marked as a private key, or holds parts of a JWK that does not parse. */
+export function hasMarker(text: string): boolean {
+  if (markers.some((marker) => marker.test(text))) return true
   return jwkMember.test(text) && secretMember.test(text)
 }
 
-/** Quick look at a text that is too long for the whole examination. */
-export function hasObviousSecret(text: string): boolean {
-  return marks.slice(0, 3).some((mark) => mark.test(text))
+/** Whether the text has one of the three usual markers: for texts too long to be decoded. */
+export function hasPlainMarker(text: string): boolean {
+  return markers.slice(0, 3).some((marker) => marker.test(text))
 }
 
 export interface JsonContent {
   /** Objects with a secret member. */
   secrets: Record<string, unknown>[]
-  /** Texts inside, which may be keys themselves. */
+  /** All strings, which may contain keys themselves. */
   texts: string[]
 }
 
-/** Looks into a JSON text, at every depth; undefined where the text is no JSON. */
+/** Reads JSON at every depth, also between other text. Undefined if the text contains none. */
 export function readJson(text: string): JsonContent | undefined {
   const trimmed = text.replace(/^\uFEFF/, '').trim()
-  const start = trimmed.search(/[{["]/)
-  if (start < 0) return undefined
-  const whole = parse(trimmed)
-  const inner = whole ?? parse(trimmed.slice(trimmed.indexOf('{'), trimmed.lastIndexOf('}') + 1))
-  if (inner === undefined) return undefined
-  return collect(inner.value)
+  if (!/[{["]/.test(trimmed)) return undefined
+  const json =
+    parse(trimmed) ?? parse(trimmed.slice(trimmed.indexOf('{'), trimmed.lastIndexOf('}') + 1))
+  return json && collect(json.value)
 }
 
 function parse(text: string): { value: unknown } | undefined {
@@ -70,10 +69,11 @@ function parse(text: string): { value: unknown } | undefined {
   }
 }
 
+/** Walks breadth-first over at most 4096 values. */
 function collect(root: unknown): JsonContent {
   const content: JsonContent = { secrets: [], texts: [] }
   const queue: unknown[] = [root]
-  for (let index = 0; index < queue.length && index < MAX_NODES; index += 1) {
+  for (let index = 0; index < queue.length && index < maxNodes; index += 1) {
     const value = queue[index]
     if (typeof value === 'string') content.texts.push(value)
     if (typeof value !== 'object' || value === null) continue

@@ -3,7 +3,7 @@ import { fixture, pem } from './intake.ts'
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16()
 export const base64 = (text: string | Buffer) => Buffer.from(text as string).toString('base64')
 
-/** Ways in which a PEM text may come. */
+/** Encodings in which a PEM text may be submitted. */
 export const encodings: Record<string, (text: string) => string> = {
   'as it is': (text) => text,
   CRLF: (text) => text.replaceAll('\n', '\r\n'),
@@ -48,10 +48,12 @@ export const encodings: Record<string, (text: string) => string> = {
   'base64 twice': (text) => base64(base64(text)),
   'base64 of UTF-16': (text) => base64(Buffer.from(text, 'utf16le')),
   'base64 with a name before': (text) => `key: ${base64(text)}`,
+  'base64 with its name before': (text) => `base64 ${base64(text)}`,
   'base64 glued to a word': (text) => `key${base64(text)}`,
   'base64 as a variable': (text) => `KEY=${base64(text)}`,
   'base64 under PUBLIC KEY': (text) => pem(Buffer.from(text)),
   hex: (text) => Buffer.from(text).toString('hex'),
+  'hex with its name before': (text) => `hex ${Buffer.from(text).toString('hex')}`,
   'hex with colons': (text) => (Buffer.from(text).toString('hex').match(/../g) ?? []).join(':'),
   'cut in the middle': (text) => text.slice(0, text.length >> 1),
   'cut at the front': (text) => text.slice(40),

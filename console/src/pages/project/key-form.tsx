@@ -4,7 +4,7 @@ import { type FormEvent, useState } from 'react'
 import { type Algorithm, algorithms } from '../../../../client/src/index.ts'
 import { CurlHint } from '../../components/curl.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { holdsSecret } from '../../keys/secrets.ts'
+import { isSecretText } from '../../keys/secret-text.ts'
 import { useSession } from '../../session/context.tsx'
 import { KeyField } from './key-field.tsx'
 import { useVerdict } from './verdict.ts'
@@ -48,7 +48,7 @@ export function KeyForm(props: {
     mutationFn: () => client.keys.create(projectId, body),
     onSuccess: ({ kid }) => onRegistered(kid),
   })
-  const secretName = holdsSecret(name)
+  const secretName = isSecretText(name)
   const ready =
     verdict.check?.accepted === true && name.trim() !== '' && !secretName && algorithm !== undefined
   function submit(event: FormEvent) {

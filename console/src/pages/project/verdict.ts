@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { KeyCheck } from '../../../../client/src/index.ts'
 import { type Conversion, convert } from '../../keys/conversion.ts'
-import { holdsSecret } from '../../keys/secrets.ts'
+import { isSecretText } from '../../keys/secret-text.ts'
 import { useSession } from '../../session/context.tsx'
 
 /** What is known of the text of a key. */
@@ -23,7 +23,7 @@ export type KeyVerdict = {
  */
 export function useVerdict(text: string): KeyVerdict {
   const { client } = useSession()
-  const secret = useMemo(() => holdsSecret(text), [text])
+  const secret = useMemo(() => isSecretText(text), [text])
   const [settled] = useDebouncedValue(text.trim(), 300)
   const judged = settled === text.trim() ? settled : ''
   const query = useQuery({

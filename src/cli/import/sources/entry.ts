@@ -1,5 +1,5 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
-import { findSecret, hasSecretMarker } from '../../../intake/secrets/detector.ts'
+import { containsSecret } from '../../../intake/secrets/detector.ts'
 import { convertToPem } from '../../keys/conversion.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 
@@ -47,9 +47,8 @@ const maxSearchedLength = 16_384
 
 /** The rejected entry for a text that holds a private key; undefined for any other text. */
 export function privateEntry(text: string, place: string, label: string): SourceEntry | undefined {
-  const isPrivate =
-    text.length > maxSearchedLength ? hasSecretMarker(text) : findSecret(text) !== undefined
-  return isPrivate ? { place, label, rejection: privateKey } : undefined
+  if (!containsSecret(text, maxSearchedLength)) return undefined
+  return { place, label, rejection: privateKey }
 }
 
 /** The key in a certificate, an SSH key or DER, or why there is none; undefined for other content. */
