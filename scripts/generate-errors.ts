@@ -51,7 +51,7 @@ const memberCodes: Record<string, string> = {
   text_invalid: 'the text has control characters, or is no valid Unicode',
   name_invalid: 'a project name has characters that it may not have',
   out_of_range: 'the number is smaller or larger than it may be',
-  time_invalid: 'it is no RFC 3339 time with its zone',
+  time_invalid: 'it is no RFC 3339 time with a time zone',
   time_past: 'the time must lie in the future',
   kid_taken: 'an import names a `kid` that other key material has, or once had',
 }

@@ -14,97 +14,89 @@ import type {
   RsaKey,
 } from './records.ts'
 
-/** How a caller names a project. */
 export type ProjectRef = { id: string } | { name: string }
 
 /**
- * All that the core asks of a database. Reads see every change whose `commit` has resolved, on any
- * process. Each method rejects with `storage_unavailable` when the database cannot answer.
+ * What the core needs of a database. Reads see every change whose `commit` has resolved, in any
+ * process. Every method rejects with `storage_unavailable` while the database is unavailable.
  */
 export interface Store {
   /**
-   * The one way to change anything. Resolves when the change is durable (it survives `kill -9` and
-   * loss of power); rejects with a PubringError, and then nothing of it was kept.
+   * Makes a change. Resolves once it is durable (it survives `kill -9` and power loss). Where the
+   * change is rejected, the error is a PubringError and nothing was changed.
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
   findProject(ref: ProjectRef): Promise<ProjectSnapshot | undefined>
-  /** A page in order of id (which is order of creation); `after` is the last id of the page before. */
+  /** A page by id, which is by creation; `after` is the last id of the previous page. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
   /**
-   * Where ledgers end at present (a project's, or the system's): what copies of a project's data must
-   * be compared with. A ledger that is not known has no entry; a deleted project's stays. There may be
-   * entries that were not asked for.
+   * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
+   * projects keep theirs. The result may hold further entries.
    */
   heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
-  /**
-   * Whether none of the ledgers has gone on, so that what was read of them still is so. Looks no
-   * earlier than it is called.
-   */
+  /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
-  /** Events after the given revision, in order. */
+  /** Events after a revision, in order. */
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
-  /** Keys and revision in one snapshot; undefined where there is no such project. */
+  /** Keys and revision from one snapshot; undefined where the project does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
   findApiKey(id: string): Promise<ApiKeyRecord | undefined>
-  /** All of them in order of creation, or those bound to one project. */
+  /** All API keys by creation, or those bound to one project. */
   listApiKeys(boundTo: string | undefined): Promise<ApiKeyRecord[]>
   countApiKeys(): Promise<number>
-  /**
-   * Whether a private half was ever submitted: then `key.create`, which asks for itself, takes the
-   * public one into no project. Keys that were there before stay; they are reported as compromised.
-   */
-  isBlocked(material: ExposedKey): Promise<boolean>
-  /** What is needed to compare the project's RSA keys with others. */
+  /** Whether the private half was ever submitted; such keys can no longer be registered. */
+  isBlocked(key: ExposedKey): Promise<boolean>
+  /** The RSA keys of the project, for comparison with others. */
   rsaKeys(projectId: string): Promise<RsaKey[]>
-  /** Where the keys with this material are, in all projects, whatever their state. */
+  /** Keys with this material in all projects, active or not. */
   findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
   /**
-   * Where what is published is read: by whoever keeps it, and so nothing of it is kept here. It is as
-   * fresh as the servers there are, and never older than what this process has seen.
+   * Uncached reads for published documents, which the publisher caches. They may use a standby, but
+   * are never older than what this process has read or written.
    */
   published: Pick<Store, 'heads' | 'keySet'>
-  /** How many keys there are of each kind, at the time given (ISO 8601). */
+  /** Numbers of keys by kind and state at the time (ISO 8601). */
   countKeys(time: string): Promise<KeyCount[]>
-  /** Resolves when all that is stored can be read: what serving depends on. */
+  /** Resolves if all tables can be read. */
   ping(): Promise<void>
-  /** Whether the last change that was tried could be written, as far as the database goes. */
+  /** Whether the database accepted the last attempt to write. */
   isWritable(): boolean
   close(): Promise<void>
 }
 
 export interface Clock {
-  /** Milliseconds since the epoch: for what is stored or told. It may be set back. */
+  /** Milliseconds since the epoch. The clock may be set back. */
   now(): number
-  /** Milliseconds since some moment: for measuring. It never goes back. */
+  /** Milliseconds since an arbitrary start, for measuring durations. It never goes back. */
   monotonic(): number
 }
 
-/** The settings that the domain needs, a part of the whole configuration. */
+/** The settings that the core needs. */
 export interface CoreConfig {
   maxKeysPerProject: number
   maxJwksBytes: number
   /** Seconds. */
   jwksMaxAge: number
-  /** Seconds for which the last good key sets are served while the database is away. */
+  /** Seconds for which the last key sets are served while the database is unavailable. */
   jwksStaleLimit: number
-  /** Requests for a JWKS that wait for news (`Prefer: wait`) at the same time. */
+  /** JWKS requests held at the same time (`Prefer: wait`). */
   maxHeldRequests: number
-  /** Event streams that are open at the same time. */
+  /** Event streams open at the same time. */
   maxEventStreams: number
-  /** Keys that one import may bring. */
+  /** Keys in one import. */
   maxImportKeys: number
-  /** Begins every issuer, without a final slash. */
+  /** Every issuer begins with it; no final slash. */
   publicUrl: string
 }
 
-/** Everything that the core works with; made once at start. */
+/** The dependencies of the core; created once at startup. */
 export interface Context {
   store: Store
   clock: Clock
   config: CoreConfig
-  /** The intake's verdict, worked out off the event loop. */
+  /** Examines a submitted key outside the event loop. */
   examine(text: string, algorithm: Algorithm | undefined): Promise<Verdict>
-  /** The same for imports, behind single keys. */
+  /** The same for imports, with lower priority than single keys. */
   bulk: BulkIntake
 }

@@ -6,17 +6,17 @@ import { newId } from './ids.ts'
 import type { Origin } from './ledger/changes.ts'
 import { now } from './times.ts'
 
-/** The project that a new registry begins with. */
+/** The project of a new registry. */
 export const firstProject = 'default'
 
 /**
- * Makes the registry usable: registers the given admin secret, and on an empty database makes the
- * first project and, unless a secret was given, an admin API key, whose secret it answers: once,
- * however many processes start on the same empty database at once.
+ * Registers the configured admin secret, if any. On an empty database also creates the first project
+ * and, without a configured secret, an admin API key. Only one of several processes that start at
+ * once on an empty database returns its secret.
  */
 export async function prepareRegistry(
   context: Context,
-  givenSecret: string | undefined,
+  adminSecret: string | undefined,
 ): Promise<{ newSecret?: string }> {
   const { store } = context
   const origin: Origin = {
@@ -24,27 +24,27 @@ export async function prepareRegistry(
     requestId: newId(),
     time: now(context.clock),
   }
-  const empty = (await store.countApiKeys()) === 0
-  if (empty) await createFirstProject(context, origin)
-  const secret = givenSecret ?? (empty ? newApiKeySecret() : undefined)
+  const isEmpty = (await store.countApiKeys()) === 0
+  if (isEmpty) await createFirstProject(context, origin)
+  const secret = adminSecret ?? (isEmpty ? newApiKeySecret() : undefined)
   if (secret === undefined) return {}
   const apiKey = apiKeyRecord(secret, origin.time, {
-    name: givenSecret === undefined ? 'first admin' : 'PUBRING_ADMIN_API_KEY',
+    name: adminSecret === undefined ? 'first admin' : 'PUBRING_ADMIN_API_KEY',
     role: 'admin',
   })
-  if (givenSecret !== undefined) {
+  if (adminSecret !== undefined) {
     await store.commit({ type: 'api_key.create', origin, apiKey })
     return {}
   }
-  const made = await store.commit({ type: 'api_key.create', origin, apiKey, first: true })
-  return made.id === apiKey.id ? { newSecret: secret } : {}
+  const first = await store.commit({ type: 'api_key.create', origin, apiKey, first: true })
+  return first.id === apiKey.id ? { newSecret: secret } : {}
 }
 
 async function createFirstProject({ store }: Context, origin: Origin): Promise<void> {
   try {
     await store.commit({ type: 'project.create', origin, id: newId(), name: firstProject })
   } catch (error) {
-    // Another replica that started on the same empty database was faster.
+    // Another process created it first.
     if (!(error instanceof PubringError && error.code === 'project_name_taken')) throw error
   }
 }

@@ -3,20 +3,20 @@ import { uuidPattern } from '../contract/names.ts'
 
 const uuid = new RegExp(uuidPattern, 'i')
 
-/** A new UUID of version 7 (RFC 9562): rising within a process, even when the clock is set back. */
+/** A new version 7 UUID (RFC 9562). Ids rise within a process, even when the clock is set back. */
 export function newId(): string {
   return v7()
 }
 
-/** Octets of randomness that are taken from the system at once: it costs far more than they do. */
-const poolOctets = 4_096
+/** Random bytes fetched with one call of the system, whose cost hardly depends on the number. */
+const poolBytes = 4_096
 
-/** Makes ids for requests: UUIDs of version 7, which need not rise within a millisecond. */
+/** Generates request ids: version 7 UUIDs in no particular order within a millisecond. */
 export function createRequestIds(): () => string {
-  const pool = new Uint8Array(poolOctets)
-  let used = poolOctets
+  const pool = new Uint8Array(poolBytes)
+  let used = poolBytes
   return () => {
-    if (used === poolOctets) {
+    if (used === poolBytes) {
       crypto.getRandomValues(pool)
       used = 0
     }
@@ -25,7 +25,7 @@ export function createRequestIds(): () => string {
   }
 }
 
-/** Whether a caller may choose the text as a kid: a lower-case UUID of a version that RFC 9562 has. */
+/** Whether a caller may choose the text as a kid: a lower-case UUID of a version in RFC 9562. */
 export function isKid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
 }

@@ -7,27 +7,26 @@ import { rejectPrivateKeys } from './keys/intake.ts'
 import type { Origin } from './ledger/changes.ts'
 import type { ProjectRecord } from './records.ts'
 
-/** The name in its one spelling; throws `invalid_request`. */
+/** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {
   const name = foldName(text)
   if (!projectNamePattern.test(name)) {
     throw invalidField(
       '/name',
       'name_invalid',
-      'A project name has 1 to 128 of the characters a-z, 0-9 and hyphen, and starts and ends with a letter or digit.',
+      'A project name must have 1 to 128 characters of a-z, 0-9 and hyphen, and start and end with a letter or digit.',
     )
   }
   if (parseId(name) !== undefined) {
     throw invalidField(
       '/name',
       'name_invalid',
-      'A project name may not have the shape of a UUID: it would be taken for an id.',
+      'A project name must not have the form of a UUID, because it would be read as an id.',
     )
   }
   return name
 }
 
-/** A private key can be spelt in the characters of a name, too. */
 export async function createProject(
   context: Context,
   origin: Origin,
@@ -38,7 +37,7 @@ export async function createProject(
   return context.store.commit({ type: 'project.create', origin, id: newId(), name })
 }
 
-/** A page of the projects that the caller may see, in order of creation. */
+/** A page of the projects that the caller may see, by creation. */
 export async function listProjects(
   context: Context,
   principal: Principal,
@@ -46,8 +45,7 @@ export async function listProjects(
 ): Promise<ProjectRecord[]> {
   if (principal.projectId === undefined) return context.store.listProjects(page)
   const own = await context.store.findProject({ id: principal.projectId })
-  const visible = own !== undefined && own.id > (page.after ?? '')
-  return visible ? [own] : []
+  return own !== undefined && own.id > (page.after ?? '') ? [own] : []
 }
 
 export async function renameProject(
@@ -68,7 +66,7 @@ export async function renameProject(
   })
 }
 
-/** Refused with `project_not_empty` while the project has keys, active or not. */
+/** Throws `project_not_empty` while the project has keys, active or not. */
 export async function deleteProject(
   context: Context,
   project: ProjectRecord,

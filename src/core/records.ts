@@ -2,7 +2,7 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 
-/** A project as the store keeps it. Times are ISO 8601 UTC with milliseconds, here and below. */
+/** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
 export interface ProjectRecord {
   id: string
   name: string
@@ -11,26 +11,25 @@ export interface ProjectRecord {
   updateTime: string
 }
 
-/** A project as it was read. */
+/** A project and its state in the ledger. */
 export interface ProjectSnapshot extends ProjectRecord {
-  /** Hash of its ledger's last event at that time. */
+  /** Hash of the last event of its ledger when it was read. */
   head: string
 }
 
-/** Where a ledger ends. */
+/** The last event of a ledger. */
 export interface LedgerHead {
   revision: number
-  /** Hash of the last event. */
   hash: string
 }
 
-/** A ledger as it ended when something was read of what it tells. */
+/** The head of a ledger at the time of a read. */
 export interface ObservedHead {
   ledgerId: string
   hash: string
 }
 
-/** A JWT key as the store keeps it. Whether it is *active* is for `isActive` to say. */
+/** A stored JWT key. `isActive` decides whether it is active. */
 export interface KeyRecord {
   id: string
   projectId: string
@@ -41,7 +40,7 @@ export interface KeyRecord {
   expireTime?: string
   createTime: string
   updateTime: string
-  /** Of the last change to what is published: the creation, `active` or `expireTime`. */
+  /** Time of the last change to its publication: creation, `active` or `expireTime`. */
   publishTime: string
   jwsAlgorithm: JwsAlgorithm
   jwk: PublicJwk
@@ -52,7 +51,7 @@ export interface KeyRecord {
   normalised: Repair[]
 }
 
-/** An API key as the store keeps it: the digest, never the secret. */
+/** A stored API key: its digest, never the secret. */
 export interface ApiKeyRecord {
   id: string
   name: string
@@ -67,34 +66,33 @@ export interface ApiKeyRecord {
   lastUseTime?: string
 }
 
-/** All keys of a project and the revision at which they were so, from one snapshot. */
+/** All keys of a project and its revision, from one snapshot. */
 export interface KeySet {
   revision: number
-  /** Hash of the ledger's last event at that time. */
+  /** Hash of the last event of its ledger. */
   head: string
   /** Oldest first: createTime, then id. */
   keys: KeyRecord[]
 }
 
-/** Octets that the records of a key set take in memory, roughly: the PEM, a JWK of its size, the rest. */
+/** Estimated memory of a key set: per key the PEM, a JWK of its size, and the rest. */
 export function keySetBytes({ keys }: KeySet): number {
   return keys.reduce((sum, key) => sum + 1_500 + 2 * key.publicKeyPem.length, 500)
 }
 
-/** An RSA key as far as its numbers go. */
 export interface RsaKey {
   kid: string
   thumbprint: string
-  /** The modulus, in base64url. */
+  /** The modulus in base64url. */
   n: string
 }
 
-/** Keys that have these in common. */
+/** The number of keys of one algorithm and state. */
 export interface KeyCount {
   algorithm: Algorithm
   enabled: boolean
   expired: boolean
   count: number
-  /** The first of their times of expiry, where any has one. */
+  /** The earliest `expireTime` among them. */
   firstExpiry?: string
 }

@@ -2,37 +2,40 @@ import { isApiKeySecret } from './api-keys/secrets.ts'
 
 const redacted = '[redacted]'
 
-// From the start of a run that a dot ends, so that it is read once and not for each `ey` in it.
+// Anchored to the start of a base64url run, so that a long run is scanned once, not for each `ey`.
 const token =
   /(?<![\w-])(?=[\w-]{10,}\.[\w-]{8})([\w-]*?)\bey[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}/g
 
 /**
- * What a secret looks like in a text, wherever it came from: an API key, whole or the better part
- * of one; a PEM block, to its end or to that of the (JSON) string it is in; DER in base64 without
- * its PEM lines (a SEQUENCE, so it begins with M); a JWT, for what is signed begins with `{"`.
+ * Patterns of secrets: an API key or most of one; a PEM block, up to its end or the end of the JSON
+ * string around it; base64 DER without PEM lines (a SEQUENCE begins with M); a JWT (`{"` begins with
+ * `ey` in base64url).
  */
-const shapes: readonly { shape: RegExp; by: string }[] = [
-  { shape: /(?<=pubring_)[0-9A-Za-z]{16,}/g, by: redacted },
-  { shape: /-----BEGIN [\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g, by: redacted },
-  { shape: /\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, by: redacted },
-  { shape: token, by: `$1${redacted}` },
+const patterns: readonly { pattern: RegExp; replacement: string }[] = [
+  { pattern: /(?<=pubring_)[0-9A-Za-z]{16,}/g, replacement: redacted },
+  { pattern: /-----BEGIN [\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g, replacement: redacted },
+  { pattern: /\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, replacement: redacted },
+  { pattern: token, replacement: `$1${redacted}` },
 ]
 
 /**
- * The text without anything that has the shape of a secret. It is the second net: nothing that a
- * caller sent is to be in such a text in the first place.
+ * Redacts everything in the text that looks like a secret. This is a second line of defense: such
+ * texts are built without submitted data in the first place.
  */
 export function redact(text: string): string {
-  return shapes.reduce((rest, { shape, by }) => rest.replace(shape, by), text)
+  return patterns.reduce(
+    (rest, { pattern, replacement }) => rest.replace(pattern, replacement),
+    text,
+  )
 }
 
-/** Whether the text has an API key in it, by its form and checksum alone: nothing is looked up. */
+/** Whether the text contains an API key, by form and checksum. */
 export function containsApiKey(text: string): boolean {
   const candidates = text.match(/pubring_[0-9A-Za-z]{49}/g) ?? []
   return candidates.some(isApiKeySecret)
 }
 
-/** Whether the text has a JWT in it: what is signed begins with `{"`, so the token with `eyJ`. */
+/** Whether the text contains a JWT. */
 export function containsToken(text: string): boolean {
   return text.includes('eyJ') && text.search(token) >= 0
 }

@@ -1,18 +1,18 @@
 import { withTimeout } from '../async/with-timeout.ts'
 import { PubringError } from '../errors.ts'
 
-/** Whether the error says that the database cannot answer, and nothing about the request. */
+/** Whether the database was unavailable, and the request itself may be fine. */
 export function isStorageUnavailable(error: unknown): boolean {
   return error instanceof PubringError && error.code === 'storage_unavailable'
 }
 
-/** Rejects with `storage_unavailable` unless the store answers within that many milliseconds. */
+/** Rejects with `storage_unavailable` after the timeout. */
 export function withStorageTimeout<Result>(
-  answer: Promise<Result>,
+  operation: Promise<Result>,
   timeoutMs: number,
 ): Promise<Result> {
-  return withTimeout(answer, timeoutMs, () => {
-    const detail = 'The database does not answer in time. Try again in a few seconds.'
+  return withTimeout(operation, timeoutMs, () => {
+    const detail = 'The database did not respond in time. Try again in a few seconds.'
     return new PubringError('storage_unavailable', detail, { retryAfter: 5 })
   })
 }

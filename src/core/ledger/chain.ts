@@ -1,13 +1,10 @@
 import { hash } from 'node:crypto'
 import type { Origin } from './changes.ts'
 
-/**
- * The ledger of what belongs to no project: projects coming and going, and API keys. It is kept
- * like a project's, under the nil UUID (RFC 9562 section 5.9), which no project can have.
- */
+/** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
-/** What the first event of every ledger is chained to. */
+/** The previous hash of the first event of every ledger. */
 export const genesisHash = '0'.repeat(64)
 
 const eventTypes = [
@@ -27,13 +24,13 @@ export type EventType = (typeof eventTypes)[number]
 
 export type EventValue = string | number | boolean
 
-/** What changed, member by member; `from` is absent where there was none, `to` where there is none. */
+/** By member: old and new value; `from` or `to` is absent where the member was or is. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>
 
 export interface EventContent {
-  /** The project's id, or `systemLedgerId`. */
+  /** A project's id, or `systemLedgerId`. */
   ledgerId: string
-  /** The event's number: the revision that the change gave the project. */
+  /** Number of the event in its ledger: the revision of the project after the change. */
   revision: number
   type: EventType
   time: string
@@ -48,8 +45,8 @@ export interface LedgerEvent extends EventContent {
 }
 
 /**
- * SHA-256, lower-case hex, over the previous event's hash, a line feed and the canonical JSON of
- * the content: whoever edits, drops or reorders an event breaks every hash after it.
+ * SHA-256, lower-case hex, over the hash of the previous event, a line feed and the canonical JSON of
+ * the content. Editing, dropping or reordering an event breaks every later hash.
  */
 export function eventHash(previousHash: string, event: EventContent): string {
   const { ledgerId, revision, type, time, actor, subject, changes, requestId } = event
@@ -57,10 +54,10 @@ export function eventHash(previousHash: string, event: EventContent): string {
   return hash('sha256', `${previousHash}\n${canonicalJson(content)}`, 'hex')
 }
 
-type Recorded = Record<string, EventValue | undefined>
+type Members = Record<string, EventValue | undefined>
 
-/** The members that differ, with both values; without a `before`, all that there are. */
-export function eventChanges(before: Recorded | undefined, after: Recorded): EventChanges {
+/** The members that differ, with both values; all members where there is no `before`. */
+export function eventChanges(before: Members | undefined, after: Members): EventChanges {
   const changes: EventChanges = {}
   for (const [member, to] of Object.entries(after)) {
     const from = before?.[member]
@@ -73,7 +70,7 @@ export function eventChanges(before: Recorded | undefined, after: Recorded): Eve
   return changes
 }
 
-/** JSON with sorted members and no white space (RFC 8785, for strings, integers and booleans). */
+/** RFC 8785 for strings, integers and booleans: sorted members, no white space. */
 function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) {
     return `[${value.map(canonicalJson).join(',')}]`

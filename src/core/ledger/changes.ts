@@ -4,21 +4,21 @@ import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 
-/** Who asked for a change, when, and in which request: what its ledger event will say. */
+/** Who requested a change, when, and in which request; its ledger event repeats this. */
 export interface Origin {
   actor: { apiKeyId?: string; name: string }
   requestId: string
-  /** The request's time; a later change never gets an earlier `updateTime` than the one before. */
+  /** ISO 8601. An `updateTime` never goes back, even if this does. */
   time: string
 }
 
-/** Limits that are checked in the change's own transaction. */
+/** Limits that the transaction of a change enforces. */
 export interface KeyLimits {
   maxKeys: number
   maxJwksBytes: number
 }
 
-/** `If-Match`, and the setting that the tag of a key depends on besides the key itself. */
+/** `If-Match`, and the setting that the entity tag of a key depends on. */
 export interface KeyPrecondition {
   ifMatch: string
   /** Seconds. */
@@ -40,47 +40,47 @@ export interface ApiKeyPatch {
   expireTime?: string | null
 }
 
-/** What came of a report: which weaknesses were new to the ledger, and what became of the key. */
 export interface WeaknessReport {
+  /** Weaknesses that the ledger did not have yet. */
   reported: IntakeCode[]
-  /** Whether the key is active now, and whether the report switched it off. */
+  /** Whether the key is active after the report. */
   active: boolean
+  /** Whether the report deactivated it. */
   deactivated: boolean
 }
 
-/** One key of an import; the kid is made before it is sent, as that of every key. */
 export interface KeyToImport {
-  /** Its place in the request. */
+  /** Index in the request. */
   index: number
   key: KeyRecord
   /** Whether the caller chose the kid. */
   kidProvided: boolean
 }
 
-/** How full something is before and after an import. */
+/** Usage before and after an import. */
 interface Capacity {
   before: number
   after: number
   limit: number
 }
 
-/** What came of an import; where anything is `refused`, nothing was stored. */
+/** Nothing was stored if anything was `rejected`. */
 export interface ImportResult {
-  /** Of the keys that are not refused, in the order given. */
+  /** The admitted keys, in order. */
   items: { outcome: 'created' | 'present'; kid: string }[]
   rejected: FieldError[]
   room: { keys: Capacity; jwksBytes: Capacity }
 }
 
-/** The last use of an API key that is not yet written down. */
-export interface ApiKeyUse {
+/** The last use of an API key. */
+interface ApiKeyUse {
   id: string
   time: string
 }
 
 /**
- * Every change there is, as plain data: it can be queued, sent to the thread that writes, committed
- * together with others and repeated after an unclear commit (ids are made before it is sent).
+ * Every change, as plain data. It can be queued, sent to the writer thread, committed together with
+ * others, and repeated after an unclear commit: it holds the ids that it creates.
  */
 export type Change =
   | { type: 'project.create'; origin: Origin; id: string; name: string }
@@ -93,9 +93,9 @@ export type Change =
       projectId: string
       keys: KeyToImport[]
       limits: KeyLimits
-      /** Kids of the RSA keys that those of the import were compared with: they share no prime. */
+      /** Kids of registered RSA keys that share no prime with those of the import. */
       compared: string[]
-      /** Only say what would come of it. */
+      /** Return the result without storing anything. */
       dryRun: boolean
     }
   | {
@@ -120,14 +120,13 @@ export type Change =
       projectId: string
       kid: string
       weaknesses: IntakeCode[]
-      /** Whether the key is switched off with it. */
       deactivate: boolean
     }
   | { type: 'key.pass_audit'; projectId: string; kids: string[]; rules: string; time: string }
   | {
       type: 'private_key.refuse'
       origin: Origin
-      /** Absent: the event goes to the system's ledger. */
+      /** Absent: the event goes to the system ledger. */
       projectId?: string
       exposed: ExposedKey
     }
@@ -135,7 +134,7 @@ export type Change =
       type: 'api_key.create'
       origin: Origin
       apiKey: ApiKeyRecord
-      /** Only where there is none yet; otherwise the oldest one is the answer. */
+      /** Creates it only if there is no API key yet; otherwise returns the oldest one. */
       first?: true
     }
   | {
@@ -152,7 +151,7 @@ export type Change =
 export type ChangeType = Change['type']
 export type ChangeOf<T extends ChangeType> = Extract<Change, { type: T }>
 
-/** What each change answers once it is durable. */
+/** The result of each change, once it is durable. */
 export interface ChangeResults {
   'project.create': ProjectRecord
   'project.rename': ProjectRecord

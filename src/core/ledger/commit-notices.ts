@@ -3,24 +3,24 @@ import { systemLedgerId } from './chain.ts'
 import type { Change, ChangeOf, ChangeType } from './changes.ts'
 
 /**
- * The same store, which tells of every change made through it before the one who made it hears that
- * it is done: so a process never serves a copy from before a change that it has acknowledged. A
- * change that failed is told too, since it may have taken place all the same.
+ * The store, with a notice of every commit before its caller learns the result: so the process never
+ * serves a copy that is older than a change it acknowledged. A failed commit is notified too, because
+ * it may have taken place.
  */
-export function announceCommits(store: Store, announce: (ledgerId: string) => void): Store {
+export function withCommitNotices(store: Store, notify: (ledgerId: string) => void): Store {
   return {
     ...store,
     async commit<T extends ChangeType>(change: ChangeOf<T>) {
       try {
         return await store.commit<T>(change)
       } finally {
-        for (const ledgerId of ledgersOf(change)) announce(ledgerId)
+        for (const ledgerId of ledgersOf(change)) notify(ledgerId)
       }
     },
   }
 }
 
-/** The ledgers that the change writes to, its own first. */
+/** The ledgers that the change writes to; that of the project first. */
 export function ledgersOf(change: Change): string[] {
   switch (change.type) {
     case 'project.create':

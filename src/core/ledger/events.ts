@@ -13,7 +13,7 @@ import { now } from '../times.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import type { Permission } from './stream.ts'
 
-/** A page of a ledger's events after a revision, in order. */
+/** Events of a ledger after a revision, in order. */
 export async function listEvents(
   context: Context,
   ledgerId: string,
@@ -37,8 +37,8 @@ export function toEvent(event: LedgerEvent): Event {
 }
 
 /**
- * The ledger of the project that the path names. That of a deleted project stays readable by id to
- * an admin of all projects; for everybody else the project is not there.
+ * The ledger of the project in the path. An admin of all projects can still read that of a deleted
+ * project, by its id; to other callers the project does not exist.
  */
 export async function findLedger(
   context: Context,
@@ -50,15 +50,14 @@ export async function findLedger(
   } catch (error) {
     const id = parseId(idOrName)
     const isAbsent = error instanceof PubringError && error.code === 'project_not_found'
-    const mayLookBack = principal.role === 'admin' && principal.projectId === undefined
-    if (!isAbsent || !mayLookBack || id === undefined || id === systemLedgerId) throw error
-    const known = await context.store.heads([id])
-    if (!known.has(id)) throw error
+    const isAdminOfAll = principal.role === 'admin' && principal.projectId === undefined
+    if (!isAbsent || !isAdminOfAll || id === undefined || id === systemLedgerId) throw error
+    if (!(await context.store.heads([id])).has(id)) throw error
     return id
   }
 }
 
-/** Whether the API key behind a request would still be let in, and until when. */
+/** Reads whether the API key of a request still permits it, and until when. */
 export async function readPermission(
   context: Context,
   principal: Principal,

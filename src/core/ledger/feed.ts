@@ -1,27 +1,24 @@
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
 import type { Observation, RevisionWatch } from '../publishing/revision-watch.ts'
-import { systemLedgerId } from './chain.ts'
-import { createEventStream, type EventSink, type EventStream } from './stream.ts'
-
-/** Events that one read of a backlog fetches, and that a slow reader has waiting at most. */
-const pageSize = 100
+import { type LedgerEvent, systemLedgerId } from './chain.ts'
+import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
 export interface EventFeed {
   /**
-   * Streams the ledger's events after a revision, in order and without a gap, to the sink.
+   * Streams the events of a ledger after a revision to the sink, in order and without a gap.
    * Undefined where too many streams are open, and after `close`.
    */
   open(ledgerId: string, after: number, sink: EventSink): EventStream | undefined
-  /** How many streams are open. */
+  /** Open streams. */
   count(): number
   /** Ends all streams. */
   close(): void
 }
 
 /**
- * Ledger events as they happen, for any number of readers by one look at the store. Whether the
- * readers may go on is asked whenever the system's ledger says that API keys have changed.
+ * Streams ledger events to any number of readers, which share their reads of the store. Their
+ * permissions are checked again whenever API keys change, as the system ledger shows.
  */
 export function createEventFeed(
   store: Store,
@@ -30,21 +27,17 @@ export function createEventFeed(
   maxStreams: number,
 ): EventFeed {
   const streams = new Set<EventStream>()
+  const reads = createSingleFlight<LedgerEvent[]>()
   let closed = false
   let systemRevision: Observation = 'unknown'
   let unwatchSystem: (() => void) | undefined
 
-  const reads = createSingleFlight<Awaited<ReturnType<Store['events']>>>()
-  /** Readers who have seen the same share one read. */
-  const readAfter = (ledgerId: string, after: number) =>
-    reads.run(`${ledgerId} ${after}`, () => store.events(ledgerId, { after, limit: pageSize }))
-
-  function lookAtApiKeys(observation: Observation): void {
+  function observeSystem(observation: Observation): void {
     if (observation === 'unknown' || observation === systemRevision) return
     systemRevision = observation
-    for (const stream of streams) stream.accessChanged()
+    for (const stream of streams) stream.recheckAccess()
   }
-  function forget(stream: EventStream): void {
+  function remove(stream: EventStream): void {
     streams.delete(stream)
     if (streams.size > 0) return
     unwatchSystem?.()
@@ -59,16 +52,16 @@ export function createEventFeed(
         sink,
         after,
         endsWithProject: ledgerId !== systemLedgerId,
-        isOver: async () => (await store.findProject({ id: ledgerId })) === undefined,
-        read: async (last) => {
-          const events = await readAfter(ledgerId, last)
-          return { events, more: events.length === pageSize }
-        },
+        isProjectDeleted: async () => (await store.findProject({ id: ledgerId })) === undefined,
+        read: (last) =>
+          reads.run(`${ledgerId} ${last}`, () =>
+            store.events(ledgerId, { after: last, limit: eventsPerPage }),
+          ),
         watch: (watcher) => watch.watch(ledgerId, watcher),
-        closed: () => forget(stream),
+        onEnd: () => remove(stream),
       })
       streams.add(stream)
-      unwatchSystem ??= watch.watch(systemLedgerId, lookAtApiKeys)
+      unwatchSystem ??= watch.watch(systemLedgerId, observeSystem)
       stream.start()
       return stream
     },

@@ -3,155 +3,196 @@ import type { Observation } from '../publishing/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './chain.ts'
 
-/** Milliseconds between signs of life. */
-const heartbeatInterval = 15_000
+const heartbeatMs = 15_000
 
-/** Milliseconds that a reader may take over what it was sent last. */
-const slowLimit = 10_000
+/** How long a reader may take for the page that it was sent. */
+const maxBlockedMs = 10_000
 
-/** Whether a reader may go on, and until when (ISO 8601) if nothing changes. */
+/** Events of one page: what a read returns, and what a slow reader has buffered at most. */
+export const eventsPerPage = 100
+
+/** Whether a reader may continue, and until when (ISO 8601) unless its API key changes. */
 export type Permission = { until?: string } | 'refused'
 
 /** Where a stream's events go. */
 export interface EventSink {
-  /** Answers whether there is room for more; if not, the stream's `drained` is called when so. */
+  /** Returns false once the sink is full; the stream then waits for `resume`. */
   send(events: readonly LedgerEvent[]): boolean
   heartbeat(): void
-  /** Whether the API key that opened the stream would still be let in. */
+  /** Reads whether the API key that opened the stream still permits it. */
   permission(): Promise<Permission>
   /**
-   * Called once, however the stream ends: `complete` after its last event and at shutdown, `cut`
-   * where the reader is too slow, may not go on, or something of ours failed (`error`).
+   * Called once: with `complete` after the last event and at shutdown, with `cut` where the reader is
+   * too slow or no longer permitted, or where the stream failed (`error`).
    */
   end(how: 'complete' | 'cut', error?: unknown): void
 }
 
 export interface EventStream {
-  /** Sends what there is already; from then on whatever comes. */
+  /** Sends the existing events, and then new ones as they come. */
   start(): void
-  /** The reader has taken what it was sent. */
-  drained(): void
-  /** Some API key has changed, perhaps the reader's. */
-  accessChanged(): void
+  /** The sink has room again. */
+  resume(): void
+  /** Checks the permission again, because an API key has changed. */
+  recheckAccess(): void
   close(): void
 }
 
-interface Source {
+interface StreamSource {
   clock: Clock
   sink: EventSink
-  /** The revision that the reader has seen last. */
+  /** Revision of the last event that the reader has. */
   after: number
-  /** Whether nothing can come after `project.deleted`. */
+  /** Whether the ledger ends with `project.deleted`. */
   endsWithProject: boolean
-  /** Whether the project is deleted already; asked where the stream ends with it. */
-  isOver(): Promise<boolean>
-  read(after: number): Promise<{ events: LedgerEvent[]; more: boolean }>
+  isProjectDeleted(): Promise<boolean>
+  /** A page of events. */
+  read(after: number): Promise<LedgerEvent[]>
   watch(watcher: (observation: Observation) => void): () => void
-  closed(): void
+  onEnd(): void
+}
+
+/** What the parts of a stream share. */
+interface StreamState {
+  isOpen(): boolean
+  end(how: 'complete' | 'cut', error?: unknown): void
+  /** Ends the stream, but not while the database is unavailable: the next observation retries. */
+  fail(error: unknown): void
 }
 
 /**
- * One reader of a ledger. It is never sent more than a page before it has taken the one before; one
- * that takes none for 10 seconds is cut off, and can resume where it was.
+ * Streams a ledger to one reader. A page is sent once the reader has taken the previous one; a reader
+ * that takes longer than 10 seconds is disconnected, and can resume after its last event.
  */
-export function createEventStream(source: Source): EventStream {
+export function createEventStream(source: StreamSource): EventStream {
   const { clock, sink } = source
-  let open = true
-  let last = source.after
-  let reading = false
-  let lastSign = clock.monotonic()
-  let blockedSince: number | undefined
-  /** Whether the end of the ledger is still to come, and then as an event. */
-  let settled = !source.endsWithProject
-  let checked = false
-  let checking = false
-  let expires = Number.POSITIVE_INFINITY
+  let isOpen = true
   let unwatch: (() => void) | undefined
+  const state: StreamState = {
+    isOpen: () => isOpen,
+    end(how, error) {
+      if (!isOpen) return
+      isOpen = false
+      unwatch?.()
+      source.onEnd()
+      sink.end(how, error)
+    },
+    fail(error) {
+      if (!isStorageUnavailable(error)) state.end('cut', error)
+    },
+  }
+  const access = createAccessCheck(sink, clock, state)
+  const delivery = createDelivery(source, state)
 
-  function close(how: 'complete' | 'cut', error?: unknown): void {
-    if (!open) return
-    open = false
-    unwatch?.()
-    source.closed()
-    sink.end(how, error)
+  function observe(observation: Observation): void {
+    if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
+    if (!isOpen) return
+    access.checkIfNeeded()
+    delivery.heartbeatIfDue()
+    delivery.deliverIfNew(observation)
   }
-  /** The store being away ends nothing: the next look tries again. */
-  function failed(error: unknown): void {
-    if (!isStorageUnavailable(error)) close('cut', error)
-  }
-  function send(events: LedgerEvent[]): void {
-    lastSign = clock.monotonic()
-    last = events.at(-1)?.revision ?? last
-    // Set before, since the sink can have drained before it answers.
-    blockedSince = lastSign
-    if (sink.send(events)) blockedSince = undefined
-    if (source.endsWithProject && events.some(({ type }) => type === 'project.deleted')) {
-      close('complete')
-    }
-  }
-  async function catchUp(): Promise<void> {
-    if (reading) return
-    reading = true
-    try {
-      let more = true
-      while (more && open && blockedSince === undefined) {
-        // Asked before, so that what is read then is all that there will ever be.
-        const over = !settled && (await source.isOver())
-        const page = await source.read(last)
-        if (open && page.events.length > 0) send(page.events)
-        else if (over) close('complete')
-        settled ||= !over
-        more = page.more
-      }
-    } catch (error) {
-      failed(error)
-    } finally {
-      reading = false
-    }
-  }
-  async function check(): Promise<void> {
-    if (checking) return
-    checking = true
-    checked = true
-    try {
-      const permission = await sink.permission()
-      if (permission === 'refused') return close('cut')
-      expires = permission.until === undefined ? Infinity : Date.parse(permission.until)
-    } catch (error) {
-      checked = false
-      failed(error)
-    } finally {
-      checking = false
-    }
-  }
-  function look(observation: Observation): void {
-    const now = clock.monotonic()
-    const tooSlow = blockedSince !== undefined && now - blockedSince >= slowLimit
-    if (tooSlow || clock.now() >= expires) close('cut')
-    if (!open) return
-    if (!checked) void check()
-    if (blockedSince === undefined && now - lastSign >= heartbeatInterval) {
-      lastSign = now
-      sink.heartbeat()
-    }
-    if (observation !== 'unknown' && (observation > last || !settled)) void catchUp()
-  }
-
   return {
     start() {
-      unwatch = source.watch(look)
-      void check()
-      void catchUp()
+      unwatch = source.watch(observe)
+      access.recheck()
+      void delivery.deliver()
     },
-    drained() {
+    resume: delivery.resume,
+    recheckAccess: access.recheck,
+    close: () => state.end(delivery.isBlocked() ? 'cut' : 'complete'),
+  }
+}
+
+/** Checks the reader's permission, one check at a time; a failed one is repeated when needed. */
+function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
+  let isChecked = false
+  let isChecking = false
+  let expiresAt = Number.POSITIVE_INFINITY
+
+  async function check(): Promise<void> {
+    if (isChecking) return
+    isChecking = true
+    isChecked = true
+    try {
+      const permission = await sink.permission()
+      if (permission === 'refused') return state.end('cut')
+      expiresAt = permission.until === undefined ? Infinity : Date.parse(permission.until)
+    } catch (error) {
+      isChecked = false
+      state.fail(error)
+    } finally {
+      isChecking = false
+    }
+  }
+  return {
+    isExpired: () => clock.now() >= expiresAt,
+    checkIfNeeded(): void {
+      if (!isChecked) void check()
+    },
+    recheck(): void {
+      isChecked = false
+      void check()
+    },
+  }
+}
+
+/** Reads events and sends them as fast as the sink takes them. */
+function createDelivery(source: StreamSource, state: StreamState) {
+  const { clock, sink } = source
+  let last = source.after
+  let isReading = false
+  let sentAt = clock.monotonic()
+  let blockedSince: number | undefined
+  /** Once the project was seen to exist, its deletion arrives as an event. */
+  let projectExisted = !source.endsWithProject
+
+  function send(events: LedgerEvent[]): void {
+    sentAt = clock.monotonic()
+    last = events.at(-1)?.revision ?? last
+    // Set first: the sink can call `resume` before `send` returns.
+    blockedSince = sentAt
+    if (sink.send(events)) blockedSince = undefined
+    if (source.endsWithProject && events.some(({ type }) => type === 'project.deleted')) {
+      state.end('complete')
+    }
+  }
+  async function deliver(): Promise<void> {
+    if (isReading) return
+    isReading = true
+    try {
+      let hasMore = true
+      while (hasMore && state.isOpen() && blockedSince === undefined) {
+        // Checked before the read, which then returns all events that there will ever be.
+        const isDeleted = !projectExisted && (await source.isProjectDeleted())
+        const events = await source.read(last)
+        if (state.isOpen() && events.length > 0) send(events)
+        else if (isDeleted) state.end('complete')
+        projectExisted ||= !isDeleted
+        hasMore = events.length === eventsPerPage
+      }
+    } catch (error) {
+      state.fail(error)
+    } finally {
+      isReading = false
+    }
+  }
+  return {
+    deliver,
+    deliverIfNew(observation: Observation): void {
+      if (observation !== 'unknown' && (observation > last || !projectExisted)) void deliver()
+    },
+    isBlocked: () => blockedSince !== undefined,
+    isTooSlow: () => blockedSince !== undefined && clock.monotonic() - blockedSince >= maxBlockedMs,
+    heartbeatIfDue(): void {
+      const now = clock.monotonic()
+      if (blockedSince !== undefined || now - sentAt < heartbeatMs) return
+      sentAt = now
+      sink.heartbeat()
+    },
+    resume(): void {
       if (blockedSince === undefined) return
       blockedSince = undefined
-      void catchUp()
+      void deliver()
     },
-    accessChanged() {
-      checked = false
-      void check()
-    },
-    close: () => close(blockedSince === undefined ? 'complete' : 'cut'),
   }
 }

@@ -1,35 +1,34 @@
 import { type EventContent, eventHash, genesisHash, systemLedgerId } from './chain.ts'
 
-/** Rows that one read fetches. */
 const pageSize = 500
 
-/** An event as it stands in the database, which somebody may have edited. */
+/** A stored event, which may have been altered. */
 export interface LedgerEntry {
   revision: unknown
   hash: string
-  /** Absent where the row is not what an event can look like. */
+  /** Absent where the row is not a valid event. */
   content?: EventContent
 }
 
-/** What the database says a ledger has come to, and how many events it has, from one snapshot. */
-export interface LedgerHead {
+/** The stored head of a ledger and the number of its events, from one snapshot. */
+export interface StoredHead {
   revision: number
   hash: string
   events: number
 }
 
-/** All that the walk asks of a database; every method sees at least what the one before it saw. */
+/** What verification reads. Every read sees at least what earlier ones saw. */
 export interface LedgerReads {
-  /** The ledgers that have a head, in order of id; `after` is the last id of the page before. */
+  /** Ledgers with a head, by id; `after` is the last id of the previous page. */
   ledgerIds(page: { after: string; limit: number }): Promise<string[]>
-  /** The ledgers that have events and no head. */
+  /** Ledgers with events but no head. */
   headlessLedgerIds(): Promise<string[]>
-  ledgerHead(ledgerId: string): Promise<LedgerHead | undefined>
-  /** Entries after the revision, in order of revision. */
+  ledgerHead(ledgerId: string): Promise<StoredHead | undefined>
+  /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
 }
 
-/** The first place at which a ledger is not what was written to it. */
+/** The first revision at which a ledger differs from what was written. */
 export interface LedgerBreak {
   revision: number
   detail: string
@@ -37,27 +36,28 @@ export interface LedgerBreak {
 
 export interface LedgerVerdict {
   ledgerId: string
-  /** Events up to which the chain is whole, and the hash that it has come to. */
+  /** Number of intact events, and the hash of the last of them. */
   events: number
   hash: string
-  /** Absent where the ledger is whole. */
+  /** Absent where the ledger is intact. */
   broken?: LedgerBreak
 }
 
-/** How far the chain has been found whole. */
+/** The last verified event. */
 interface Progress {
   revision: number
   hash: string
 }
 
 /**
- * Walks every ledger, those of deleted projects too: the system's first, then in order of id. A
- * ledger that the system's says was begun and that is not there at all is broken as well.
+ * Verifies every ledger, including those of deleted projects: the system ledger first, then by id. A
+ * ledger is also broken if the system ledger says that it was created and nothing of it exists.
  */
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
-  const gone: string[] = []
+  const missing: string[] = []
   yield await verifyLedger(reads, systemLedgerId, async ({ type, subject }) => {
-    if (type === 'project.created' && !(await hasLedger(reads, subject.id))) gone.push(subject.id)
+    if (type === 'project.created' && !(await hasLedger(reads, subject.id)))
+      missing.push(subject.id)
   })
   let after = ''
   let ids: string[]
@@ -67,69 +67,72 @@ export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerV
     after = ids.at(-1) ?? after
   } while (ids.length === pageSize)
   const headless = await reads.headlessLedgerIds()
-  for (const id of [...headless, ...gone]) {
+  for (const id of [...headless, ...missing]) {
     if (id !== systemLedgerId) yield await verifyLedger(reads, id)
   }
 }
 
-/** Whether the database holds anything of the ledger, its head or an event. */
+/** Whether the ledger has a head or an event. */
 export async function hasLedger(reads: LedgerReads, ledgerId: string): Promise<boolean> {
   const events = await reads.ledgerEntries(ledgerId, { after: Number.MIN_SAFE_INTEGER, limit: 1 })
   return events.length > 0 || (await reads.ledgerHead(ledgerId)) !== undefined
 }
 
 /**
- * Recomputes the chain of one ledger from its first event and compares it with the ledger's head.
- * Holds while the ledger grows: what is appended meanwhile belongs to the walk.
+ * Recomputes the hash chain of a ledger from its first event and compares it with the head. Events
+ * appended meanwhile are verified too.
  */
 export async function verifyLedger(
   reads: LedgerReads,
   ledgerId: string,
   visit: (event: EventContent) => Promise<void> = async () => {},
 ): Promise<LedgerVerdict> {
-  const whole: Progress = { revision: 0, hash: genesisHash }
+  const verified: Progress = { revision: 0, hash: genesisHash }
   const verdict = (broken?: LedgerBreak): LedgerVerdict => ({
     ledgerId,
-    events: whole.revision,
-    hash: whole.hash,
+    events: verified.revision,
+    hash: verified.hash,
     ...(broken === undefined ? {} : { broken }),
   })
   let head = await reads.ledgerHead(ledgerId)
   for (;;) {
-    const entries = await reads.ledgerEntries(ledgerId, { after: whole.revision, limit: pageSize })
+    const entries = await reads.ledgerEntries(ledgerId, {
+      after: verified.revision,
+      limit: pageSize,
+    })
     for (const entry of entries) {
-      const broken = entryBreak(whole, entry)
+      const broken = entryBreak(verified, entry)
       if (broken !== undefined) return verdict(broken)
-      whole.revision += 1
-      whole.hash = entry.hash
+      verified.revision += 1
+      verified.hash = entry.hash
       if (entry.content !== undefined) await visit(entry.content)
     }
     if (entries.length > 0) {
       head = await reads.ledgerHead(ledgerId)
-      if (head === undefined || head.revision > whole.revision) continue
+      if (head === undefined || head.revision > verified.revision) continue
     }
-    return verdict(headBreak(whole, head))
+    return verdict(headBreak(verified, head))
   }
 }
 
-/** What keeps the entry from being the next link of the chain. */
-function entryBreak(whole: Progress, { revision, hash, content }: LedgerEntry) {
-  const next = whole.revision + 1
+/** Why the entry is not the next link of the chain. */
+function entryBreak(verified: Progress, { revision, hash, content }: LedgerEntry) {
+  const next = verified.revision + 1
   const broken = (detail: string): LedgerBreak => ({ revision: next, detail })
   if (revision !== next) {
     return broken(`event ${next} is missing: the one that follows has the revision ${revision}`)
   }
   if (content === undefined) return broken(`event ${next} was altered: it cannot be read`)
-  const found = eventHash(whole.hash, content)
-  if (found === hash) return undefined
+  const computed = eventHash(verified.hash, content)
+  if (computed === hash) return undefined
   return broken(
-    `event ${next} (${content.type}, ${content.time}) was altered or moved: its content and the event before it give the hash ${found}, its row says ${hash}`,
+    `event ${next} (${content.type}, ${content.time}) was altered or moved: its content and the event before it give the hash ${computed}, its row says ${hash}`,
   )
 }
 
-/** What keeps the head from being the end of the chain. */
-function headBreak(whole: Progress, head: LedgerHead | undefined): LedgerBreak | undefined {
-  const last = whole.revision
+/** Why the head is not the end of the chain. */
+function headBreak(verified: Progress, head: StoredHead | undefined): LedgerBreak | undefined {
+  const last = verified.revision
   if (head === undefined) {
     const detail = last === 0 ? 'the whole ledger is missing' : 'the head of the ledger is missing'
     return { revision: last, detail }
@@ -143,8 +146,8 @@ function headBreak(whole: Progress, head: LedgerHead | undefined): LedgerBreak |
     const detail = `the head was altered: it says revision ${head.revision}, the last event is ${last}`
     return { revision: head.revision, detail }
   }
-  if (head.hash !== whole.hash) {
-    const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${whole.hash}`
+  if (head.hash !== verified.hash) {
+    const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${verified.hash}`
     return { revision: last, detail }
   }
   if (head.events === last) return undefined

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
-import { announceCommits } from '../ledger/commit-notices.ts'
+import { withCommitNotices } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
@@ -35,7 +35,7 @@ export function createLiveServices(context: Context): LiveServices {
     watch.checkNow(ledgerId)
   }
   return {
-    context: { ...context, store: announceCommits(store, onCommit) },
+    context: { ...context, store: withCommitNotices(store, onCommit) },
     publisher,
     names,
     keySets,

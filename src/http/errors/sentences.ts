@@ -26,7 +26,7 @@ function codeOf(error: TLocalizedValidationError): string {
 }
 
 const formats: Record<string, string> = {
-  'date-time': 'an RFC 3339 time with its zone, such as 2027-05-01T12:00:00Z',
+  'date-time': 'an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z',
   uuid: 'a UUID',
 }
 

@@ -25,7 +25,7 @@ export function sendEvents(
   about: { ledgerId: string; after: number; access: Access },
 ): void {
   let stream: EventStream | undefined
-  const body = new Readable({ highWaterMark: bufferSize, read: () => stream?.drained() })
+  const body = new Readable({ highWaterMark: bufferSize, read: () => stream?.resume() })
   const principal = principalOf(request)
   const sink: EventSink = {
     send: (events) => body.push(events.map(frame).join('')),

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../../src/core/context.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
-import { announceCommits } from '../../../src/core/ledger/commit-notices.ts'
+import { withCommitNotices } from '../../../src/core/ledger/commit-notices.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,
@@ -21,7 +21,7 @@ afterAll(() => opened.dispose())
 /** The store with its notices, and what happened in which order. */
 function watched(store: Store) {
   const log: string[] = []
-  return { store: announceCommits(store, (ledgerId) => log.push(ledgerId)), log }
+  return { store: withCommitNotices(store, (ledgerId) => log.push(ledgerId)), log }
 }
 
 test('a change is announced before the one who made it hears that it is done', async () => {
