@@ -82,7 +82,7 @@ export const TokenCheck = Type.Object(
       Type.Object({
         step: Type.Enum([...tokenCheckSteps], { examples: ['key_active'] }),
         ok: Type.Boolean({ examples: [false] }),
-        detail: Type.String({ examples: ['The key is switched off.'] }),
+        detail: Type.String({ examples: ['The key is deactivated.'] }),
       }),
       { description: 'The steps in order, up to the first that failed.' },
     ),
@@ -119,7 +119,7 @@ export const TokenCheck = Type.Object(
             ok: true,
             detail: 'The project has this key: “orders service, spring 2026”.',
           },
-          { step: 'key_active', ok: false, detail: 'The key is switched off.' },
+          { step: 'key_active', ok: false, detail: 'The key is deactivated.' },
         ],
         header: { alg: 'RS256', kid: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71' },
         claims: { sub: 'alice' },

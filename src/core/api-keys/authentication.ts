@@ -82,13 +82,13 @@ function toPrincipal(record: ApiKeyRecord, head: string, time: number): Principa
 function missingApiKey(): PubringError {
   return new PubringError(
     'missing_api_key',
-    'Send an API key in the X-Api-Key header (not in the query, not in Authorization).',
+    'Send an API key in the X-Api-Key header, not in the query or in Authorization.',
   )
 }
 
 function invalidApiKey(): PubringError {
   return new PubringError(
     'invalid_api_key',
-    'The API key in the X-Api-Key header is not known, expired or revoked. Check that it was copied whole.',
+    'The API key in the X-Api-Key header is unknown, expired or revoked. Check that it was copied completely.',
   )
 }

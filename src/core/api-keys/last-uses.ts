@@ -1,41 +1,39 @@
 import type { Store } from '../context.ts'
 import { isoTime } from '../times.ts'
 
-/** Milliseconds between two writings. */
-const flushInterval = 10_000
+const flushIntervalMs = 10_000
 
 export interface LastUses {
-  /** `time`: milliseconds since the epoch. */
+  /** `time` is in epoch milliseconds. */
   record(apiKeyId: string, time: number): void
-  /** Resolves once what was noted before is written down, or was found not to be possible now. */
+  /** Resolves once all uses recorded before are written, or failed to be. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * When API keys were last used: noted in memory, one entry for each, and written by one change every
- * 10 seconds. Nobody waits for that, and it is best effort: what cannot be written now is tried
- * again, and is lost with the process.
+ * Records when API keys were last used, and writes that with one change every 10 seconds. Best
+ * effort: a failed write is retried with the next one, and lost if the process ends.
  */
 export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   const uses = new Map<string, number>()
-  const timer = setInterval(() => void flush(), flushInterval)
+  const timer = setInterval(() => void flush(), flushIntervalMs)
   timer.unref()
   let writing: Promise<void> | undefined
 
   async function write(): Promise<void> {
     if (uses.size === 0) return
-    const noted = [...uses]
+    const recorded = [...uses]
     uses.clear()
     try {
-      const written = noted.map(([id, time]) => ({ id, time: isoTime(time) }))
-      await store.commit({ type: 'api_key.touch', uses: written })
+      const lastUses = recorded.map(([id, time]) => ({ id, time: isoTime(time) }))
+      await store.commit({ type: 'api_key.touch', uses: lastUses })
     } catch {
-      for (const [id, time] of noted) if (!uses.has(id)) uses.set(id, time)
+      for (const [id, time] of recorded) if (!uses.has(id)) uses.set(id, time)
     }
   }
   async function flush(): Promise<void> {
-    // What is being written now was noted earlier; what came since is written after it.
+    // A write in progress holds earlier uses only; later ones need another write.
     await writing
     writing ??= write().finally(() => {
       writing = undefined

@@ -19,8 +19,8 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
 }
 
 /**
- * Makes an API key, never a stronger or wider one than the caller's own. The secret is in the
- * answer and nowhere else.
+ * Creates an API key that is no stronger or wider than the caller's. Only the result holds the
+ * secret.
  */
 export async function createApiKey(
   context: Context,
@@ -37,7 +37,7 @@ export async function createApiKey(
   if (principal.projectId !== undefined && projectId === undefined) {
     throw new PubringError(
       'insufficient_role',
-      'This API key is bound to one project and can only make API keys for it: name that project in "project".',
+      'Your API key is bound to one project and can only create API keys for it. Name that project in "project".',
     )
   }
   return registerApiKey(context.store, origin, {
@@ -50,7 +50,7 @@ export async function createApiKey(
   })
 }
 
-/** Makes an admin API key for all projects on behalf of whoever can reach the database itself. */
+/** Creates an admin API key for all projects, for an operator with access to the database. */
 export async function createAdminApiKey(
   { store, clock }: Pick<Context, 'store' | 'clock'>,
   actor: string,
@@ -89,7 +89,6 @@ export function apiKeyRecord(
   }
 }
 
-/** The caller's own API key, as the store has it. */
 export async function getOwnApiKey(context: Context, principal: Principal): Promise<ApiKey> {
   const record = await context.store.findApiKey(principal.apiKeyId)
   if (record === undefined) throw apiKeyNotFound()
@@ -103,8 +102,8 @@ export async function listApiKeys(context: Context, principal: Principal): Promi
 }
 
 /**
- * Throws `api_key_not_found`. A caller that is bound to a project has only that project's looked
- * through, so that one outside it is as absent as one that never was, in the same time.
+ * Throws `api_key_not_found`. For a caller that is bound to a project only that project's API keys
+ * are read, so that others do not exist for it, in the same time.
  */
 export async function getApiKey(
   context: Context,
@@ -121,7 +120,7 @@ export async function getApiKey(
   return toApiKey(record, now(clock))
 }
 
-/** Merge patch (RFC 7396); throws `last_admin_api_key` where nobody could administer any more. */
+/** Applies a merge patch (RFC 7396); throws `last_admin_api_key`. */
 export async function updateApiKey(
   context: Context,
   principal: Principal,
@@ -136,23 +135,23 @@ export async function updateApiKey(
     ...(name === undefined ? {} : { name: parseLabel(name, '/name') }),
     ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),
   }
-  const about = { id: requireId(id), ...boundTo(principal), ...precondition }
-  const record = await context.store.commit({ type: 'api_key.update', origin, ...about, patch })
+  const target = { id: requireId(id), ...boundTo(principal), ...precondition }
+  const record = await context.store.commit({ type: 'api_key.update', origin, ...target, patch })
   return toApiKey(record, now(context.clock))
 }
 
-/** Revokes for good: the secret opens nothing any more, and the API key leaves the list. */
+/** Deletes an API key, which revokes its secret. */
 export async function deleteApiKey(
   context: Context,
   principal: Principal,
   origin: Origin,
   { id, ...precondition }: ApiKeyReference,
 ): Promise<void> {
-  const about = { id: requireId(id), ...boundTo(principal), ...precondition }
-  await context.store.commit({ type: 'api_key.delete', origin, ...about })
+  const target = { id: requireId(id), ...boundTo(principal), ...precondition }
+  await context.store.commit({ type: 'api_key.delete', origin, ...target })
 }
 
-/** An API key as a request names it: by its id, and by the state that it wants to find it in. */
+/** The API key in the path of a request, and the ETag that it must still have. */
 interface ApiKeyReference {
   id: string
   ifMatch?: string
@@ -171,11 +170,10 @@ function boundTo({ projectId }: Principal): { boundTo?: string } {
 export function apiKeyNotFound(): PubringError {
   return new PubringError(
     'api_key_not_found',
-    'There is no API key with this id that yours may see. GET /v1/api-keys lists those it may.',
+    'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
   )
 }
 
-/** The API key after the patch. */
 export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyPatch): ApiKeyRecord {
   const { expireTime: old, ...rest } = before
   const expireTime = patch.expireTime === undefined ? old : (patch.expireTime ?? undefined)
@@ -188,33 +186,33 @@ export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyPatch): ApiKeyRec
   }
 }
 
-/** What a change did to an API key; `before` is absent at its creation. No secret, no digest. */
+/** Changes of an API key for the ledger, without its digest; a new one has no `before`. */
 export function apiKeyChanges(before: ApiKeyRecord | undefined, after: ApiKeyRecord): EventChanges {
-  const recorded = ({ name, role, projectId, enabled, expireTime }: ApiKeyRecord) => ({
+  const members = ({ name, role, projectId, enabled, expireTime }: ApiKeyRecord) => ({
     name,
     role,
     projectId,
     active: enabled,
     expireTime,
   })
-  return eventChanges(before && recorded(before), recorded(after))
+  return eventChanges(before && members(before), members(after))
 }
 
-/** Whether it can administer everything, today and for good. */
-function isLastingAdmin({ role, projectId, enabled, expireTime }: ApiKeyRecord): boolean {
+/** Whether it can administer all projects and never expires. */
+function isPermanentAdmin({ role, projectId, enabled, expireTime }: ApiKeyRecord): boolean {
   return role === 'admin' && projectId === undefined && enabled && expireTime === undefined
 }
 
-/** Throws `last_admin_api_key` where the change would take the last lasting unbound admin away. */
+/** Throws `last_admin_api_key` where a change would remove the last permanent admin. */
 export function requireOtherAdmin(
   all: readonly ApiKeyRecord[],
   before: ApiKeyRecord,
   after: ApiKeyRecord | undefined,
 ): void {
-  if (!isLastingAdmin(before) || (after !== undefined && isLastingAdmin(after))) return
-  if (all.some((other) => other.id !== before.id && isLastingAdmin(other))) return
+  if (!isPermanentAdmin(before) || (after !== undefined && isPermanentAdmin(after))) return
+  if (all.some((other) => other.id !== before.id && isPermanentAdmin(other))) return
   throw new PubringError(
     'last_admin_api_key',
-    'This is the last API key that can administer everything for good. Make another admin API key without a project or expireTime first.',
+    'This is the last admin API key for all projects that never expires. Create another admin API key without project and expireTime first.',
   )
 }

@@ -21,35 +21,34 @@ function checksum(body: string): string {
   return base62(BigInt(crc32(body)), checksumLength)
 }
 
-/** A new secret: `pubring_`, 256 random bits in base62, and a CRC-32 that catches typing errors. */
+/** A new secret: `pubring_`, 256 random bits in base62, and a CRC-32 against typing errors. */
 export function newApiKeySecret(): string {
   const body = base62(BigInt(`0x${randomBytes(32).toString('hex')}`), bodyLength)
   return `${marker}${body}${checksum(body)}`
 }
 
-/** Whether the text has the form of a secret, checksum included: known without any look-up. */
+/** Whether the text has the form of a secret, including the checksum. */
 export function isApiKeySecret(text: string): boolean {
   if (!secretPattern.test(text)) return false
   const body = text.slice(marker.length, marker.length + bodyLength)
   return text.endsWith(checksum(body))
 }
 
-/** The secret in a header's value, which may have blanks around it; undefined where it is none. */
+/** The secret in a header value, which may have blanks around it; undefined if it is none. */
 export function parseApiKeySecret(value: string): string | undefined {
   const [, secret = ''] = /^[ \t]*(\w+)[ \t]*$/.exec(value) ?? []
   return isApiKeySecret(secret) ? secret : undefined
 }
 
 /**
- * SHA-256, lower-case hex: the only form in which a secret is kept and compared. How long a
- * comparison takes can tell something about the digest of a guess, and a guess cannot be steered
- * towards a digest: so nothing is told about any secret.
+ * SHA-256, lower-case hex: the only form in which a secret is stored and compared. The timing of a
+ * comparison reveals nothing of a secret, because a guess cannot be steered towards a digest.
  */
 export function apiKeyDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** The first characters, by which a person tells one secret from another. */
+/** The first characters, by which people recognize a secret. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, marker.length + 4)
 }

@@ -12,16 +12,16 @@ import { isActive } from '../keys/jwks.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { findAudience, findExpiry, findIssuer, findNotBefore } from './claims.ts'
-import { type ReadToken, readToken } from './decode.ts'
-import { type Finding, failed, passed, quoted, span } from './findings.ts'
+import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from './claims.ts'
+import { type DecodedToken, decodeToken } from './decode.ts'
+import { type Finding, failed, formatDuration, passed, quote } from './findings.ts'
 
 type Step = [TokenCheckStep, () => Finding | Promise<Finding>]
 
 /**
- * Says why a JWT would or would not verify with the project's keys at this moment, without any
- * leeway for clocks (RFC 7519 section 7.2), step by step up to the first that fails. Nothing that
- * the header says but `kid` chooses the key, and nothing of the token is kept.
+ * Reports why a JWT would or would not verify with the project's current keys (RFC 7519 section 7.2,
+ * no leeway for clocks), step by step up to the first that fails. Only `kid` selects the key. Nothing
+ * of the token is stored.
  */
 export async function checkToken(
   context: Context,
@@ -30,107 +30,109 @@ export async function checkToken(
 ): Promise<TokenCheck> {
   const { keys } = await requireKeySet(context, projectId)
   const nowMs = context.clock.now()
-  const read = readToken(request.token)
-  if ('fault' in read) return report([['well_formed', () => failed(read.fault)]])
-  const { header, claims } = read
+  const token = decodeToken(request.token)
+  if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
+  const { header, claims } = token
   const { kid } = header
   const key = keys.find(({ id }) => id === kid)
-  const first: Step[] = [
+  const selection: Step[] = [
     ['well_formed', () => passed('A JWT of three parts.')],
-    ['kid_present', () => findKid(kid)],
-    ['kid_known', () => findKey(key, keys, kid)],
+    ['kid_present', () => checkKid(kid)],
+    ['kid_known', () => checkKey(key, keys, kid)],
   ]
-  if (key === undefined) return { ...(await report(first)), header, claims }
+  if (key === undefined) return { ...(await report(selection)), header, claims }
   const active = isActive(key, isoTime(nowMs))
   const steps: Step[] = [
-    ...first,
-    ['key_active', () => findState(key, active, nowMs)],
-    ['algorithm', () => findAlgorithm(header.alg, key.jwsAlgorithm)],
-    ['signature', () => findSignature(read, key)],
-    ['exp', () => findExpiry(claims.exp, nowMs)],
-    ['nbf', () => findNotBefore(claims.nbf, nowMs)],
-    ['iss', () => findIssuer(claims.iss, request.issuer)],
-    ['aud', () => findAudience(claims.aud, request.audience)],
+    ...selection,
+    ['key_active', () => checkActive(key, active, nowMs)],
+    ['algorithm', () => checkAlgorithm(header.alg, key.jwsAlgorithm)],
+    ['signature', () => checkSignature(token, key)],
+    ['exp', () => checkExpiry(claims.exp, nowMs)],
+    ['nbf', () => checkNotBefore(claims.nbf, nowMs)],
+    ['iss', () => checkIssuer(claims.iss, request.issuer)],
+    ['aud', () => checkAudience(claims.aud, request.audience)],
   ]
   const { id, label, jwsAlgorithm } = key
   return { ...(await report(steps)), header, claims, key: { id, label, jwsAlgorithm, active } }
 }
 
-/** Takes the steps in order, up to the first that fails. */
+/** Runs the steps in order, up to the first that fails. */
 async function report(steps: readonly Step[]): Promise<TokenCheck> {
-  const taken: TokenCheck['steps'] = []
-  for (const [step, find] of steps) {
-    const { ok, detail } = await find()
-    taken.push({ step, ok, detail })
-    if (!ok) return { valid: false, reason: tokenCheckReasons[step], steps: taken }
+  const results: TokenCheck['steps'] = []
+  for (const [step, run] of steps) {
+    const { ok, detail } = await run()
+    results.push({ step, ok, detail })
+    if (!ok) return { valid: false, reason: tokenCheckReasons[step], steps: results }
   }
-  return { valid: true, steps: taken }
+  return { valid: true, steps: results }
 }
 
-function findKid(kid: unknown): Finding {
+function checkKid(kid: unknown): Finding {
   if (typeof kid === 'string' && kid !== '') return passed('The header names a key.')
   if (kid === undefined || kid === '') {
     return failed(
-      'The header has no kid. Put the kid that registering the key answered into the JWT header.',
+      'The header has no kid. Set it to the kid that was returned when the key was registered.',
     )
   }
   return failed('The kid in the header is not a string.')
 }
 
-/** A key of another project is as unknown as one that never was. */
-function findKey(key: KeyRecord | undefined, keys: readonly KeyRecord[], kid: unknown): Finding {
-  if (key !== undefined) return passed(`The project has this key: ${quoted(key.label)}.`)
+/** A key of another project is unknown here. */
+function checkKey(key: KeyRecord | undefined, keys: readonly KeyRecord[], kid: unknown): Finding {
+  if (key !== undefined) return passed(`The project has this key: ${quote(key.label)}.`)
   const byThumbprint = keys.find(({ thumbprint }) => thumbprint === kid)
   if (byThumbprint !== undefined) {
-    return failed(`The kid is the thumbprint of a key; the kid to use is ${byThumbprint.id}.`)
+    return failed(`The kid is the thumbprint of a key. Use its kid, ${byThumbprint.id}.`)
   }
   const byCase = keys.find(({ id }) => typeof kid === 'string' && id === parseId(kid))
-  if (byCase !== undefined) return failed(`The kid must be written exactly as ${byCase.id}.`)
-  return failed('The project has no key with this kid: it was never registered here, or deleted.')
+  if (byCase !== undefined) return failed(`The kid must be exactly ${byCase.id}, in lower case.`)
+  return failed('The project has no key with this kid. It was deleted, or never registered here.')
 }
 
-function findState(key: KeyRecord, active: boolean, nowMs: number): Finding {
+function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
   if (active) return passed('The key is active.')
-  if (!key.enabled) return failed('The key is switched off.')
+  if (!key.enabled) return failed('The key is deactivated.')
   const { expireTime = '' } = key
-  return failed(`The key expired at ${expireTime}, ${span(nowMs - Date.parse(expireTime))} ago.`)
+  return failed(
+    `The key expired at ${expireTime}, ${formatDuration(nowMs - Date.parse(expireTime))} ago.`,
+  )
 }
 
-/** RFC 8725 section 3.1: the algorithm is the registered one, whatever the token would like. */
-function findAlgorithm(alg: unknown, pinned: JwsAlgorithm): Finding {
+/** RFC 8725 section 3.1: only the registered algorithm is accepted, whatever the token says. */
+function checkAlgorithm(alg: unknown, pinned: JwsAlgorithm): Finding {
   if (alg === pinned) return passed(`The alg is ${pinned}, as registered.`)
   if (typeof alg !== 'string') {
-    return failed(`The header has no alg that is a string; it must be ${pinned}.`)
+    return failed(`The header has no alg, or it is not a string. It must be ${pinned}.`)
   }
-  const found = `The header says ${quoted(alg)}, but the key is registered for ${pinned} alone.`
-  if (/^none$/i.test(alg)) return failed(`${found} An unsigned token proves nothing.`)
+  const mismatch = `The header says ${quote(alg)}, but the key is registered for ${pinned} only.`
+  if (/^none$/i.test(alg)) return failed(`${mismatch} An unsigned token proves nothing.`)
   if (/^HS\d+$/i.test(alg)) {
-    return failed(`${found} A public key is no secret: whoever has it could have made this token.`)
+    return failed(`${mismatch} A public key is no secret, so anyone could have signed this token.`)
   }
-  return failed(`${found} Sign with ${pinned}, or register a key for the other algorithm.`)
+  return failed(`${mismatch} Sign with ${pinned}, or register a key for the other algorithm.`)
 }
 
-async function findSignature({ text, signature }: ReadToken, key: KeyRecord): Promise<Finding> {
+async function checkSignature({ text, signature }: DecodedToken, key: KeyRecord): Promise<Finding> {
   const { jwk, jwsAlgorithm } = key
   const publicKey = await importJWK({ ...jwk }, jwsAlgorithm)
   try {
     await compactVerify(text, publicKey, { algorithms: [jwsAlgorithm] })
-    return passed('The signature is right.')
+    return passed('The signature is valid.')
   } catch (error) {
     if (!(error instanceof errors.JOSEError)) throw error
     return failed(
       encodingFault(signature, jwsAlgorithm) ??
-        'The signature does not fit header, payload and this key: it was made with another private key, or the token was changed.',
+        'The signature does not match the token and this key. Another private key signed the token, or it was altered.',
     )
   }
 }
 
-/** Octets of an ECDSA signature in a JWS: R and S at the length of the curve (RFC 7518 section 3.4). */
+/** Bytes of an ECDSA signature in a JWS: R and S at the length of the curve (RFC 7518 section 3.4). */
 const ecdsaLengths: Partial<Record<JwsAlgorithm, number>> = { ES256: 64, ES384: 96, ES512: 132 }
 
-/** The usual mistake with ECDSA: cryptographic libraries answer DER, which JWS does not use. */
+/** The usual mistake with ECDSA: cryptographic libraries return DER, which JWS does not use. */
 function encodingFault(signature: Uint8Array, algorithm: JwsAlgorithm): string | undefined {
-  const wanted = ecdsaLengths[algorithm]
-  if (wanted === undefined || signature.length === wanted || signature[0] !== 0x30) return undefined
-  return `The signature is in DER; ${algorithm} needs R and S as ${wanted} octets (RFC 7518 section 3.4; in node:crypto: dsaEncoding 'ieee-p1363').`
+  const length = ecdsaLengths[algorithm]
+  if (length === undefined || signature.length === length || signature[0] !== 0x30) return undefined
+  return `The signature is in DER; ${algorithm} needs R and S as ${length} bytes (RFC 7518 section 3.4; in node:crypto: dsaEncoding 'ieee-p1363').`
 }

@@ -1,11 +1,8 @@
-import { isoTime } from '../times.ts'
-import { type Finding, failed, passed, quoted, span } from './findings.ts'
+import { isoTime, year10000 } from '../times.ts'
+import { type Finding, failed, formatDuration, passed, quote } from './findings.ts'
 
-/** The last moment that a `Date` can name, in milliseconds. */
-const endOfTime = 8.64e15
-
-/** Milliseconds of 1 January 10000: a time after it was most likely not given in seconds. */
-const farFuture = 253_402_300_800_000
+/** The last time of a `Date`, in milliseconds. */
+const maxDateMs = 8.64e15
 
 /** NumericDate (RFC 7519 section 2): seconds since the epoch, fractions allowed. */
 function isNumericDate(value: unknown): value is number {
@@ -13,47 +10,49 @@ function isNumericDate(value: unknown): value is number {
 }
 
 function timeText(seconds: number): string {
-  const ms = Math.max(-endOfTime, Math.min(endOfTime, seconds * 1000))
-  const doubt = ms >= farFuture ? ' (it must be in seconds; is it in milliseconds?)' : ''
-  return `${isoTime(ms)}${doubt}`
+  const ms = Math.max(-maxDateMs, Math.min(maxDateMs, seconds * 1000))
+  const hint = ms >= year10000 ? ' (it must be in seconds; is it in milliseconds?)' : ''
+  return `${isoTime(ms)}${hint}`
 }
 
-/** RFC 7519 section 4.1.4: not to be accepted on or after `exp`. */
-export function findExpiry(exp: unknown, nowMs: number): Finding {
-  if (exp === undefined) return passed('There is no exp: the token never expires.')
+/** RFC 7519 section 4.1.4: a token must not be accepted on or after `exp`. */
+export function checkExpiry(exp: unknown, nowMs: number): Finding {
+  if (exp === undefined) return passed('The token has no exp, so it never expires.')
   if (!isNumericDate(exp)) return failed('exp is not a number of seconds since 1970.')
   const left = exp * 1000 - nowMs
-  if (left > 0) return passed(`It expires at ${timeText(exp)}, in ${span(left)}.`)
-  return failed(`It expired at ${timeText(exp)}, ${span(-left)} ago.`)
+  if (left > 0) return passed(`It expires at ${timeText(exp)}, in ${formatDuration(left)}.`)
+  return failed(`It expired at ${timeText(exp)}, ${formatDuration(-left)} ago.`)
 }
 
-/** RFC 7519 section 4.1.5: not to be accepted before `nbf`. */
-export function findNotBefore(nbf: unknown, nowMs: number): Finding {
-  if (nbf === undefined) return passed('There is no nbf.')
+/** RFC 7519 section 4.1.5: a token must not be accepted before `nbf`. */
+export function checkNotBefore(nbf: unknown, nowMs: number): Finding {
+  if (nbf === undefined) return passed('The token has no nbf.')
   if (!isNumericDate(nbf)) return failed('nbf is not a number of seconds since 1970.')
   const early = nbf * 1000 - nowMs
   if (early <= 0) return passed(`It is valid since ${timeText(nbf)}.`)
   return failed(
-    `It is not valid before ${timeText(nbf)}, in ${span(early)}. Does the signer's clock go right?`,
+    `It is not valid before ${timeText(nbf)}, in ${formatDuration(early)}. Is the signer's clock right?`,
   )
 }
 
 /** RFC 7519 section 4.1.1: compared code point by code point. */
-export function findIssuer(iss: unknown, wanted: string | undefined): Finding {
-  if (wanted === undefined) return passed('Not compared: no issuer was given.')
+export function checkIssuer(iss: unknown, expected: string | undefined): Finding {
+  if (expected === undefined) return passed('Not compared: the request has no issuer.')
   if (iss === undefined) return failed('The token has no iss.')
   if (typeof iss !== 'string') return failed('iss is not a string.')
-  if (iss === wanted) return passed('The issuer is the one wanted.')
-  const slash = iss.replace(/\/$/, '') === wanted.replace(/\/$/, '')
-  const hint = slash ? 'They differ by the final slash.' : 'It must be equal to the letter.'
-  return failed(`iss is ${quoted(iss)}, not the one wanted. ${hint}`)
+  if (iss === expected) return passed('The token has the expected issuer.')
+  const differsBySlash = iss.replace(/\/$/, '') === expected.replace(/\/$/, '')
+  const hint = differsBySlash
+    ? 'They differ in the final slash.'
+    : 'Every character must be the same.'
+  return failed(`iss is ${quote(iss)}, not the expected issuer. ${hint}`)
 }
 
 /** RFC 7519 section 4.1.3: one string or an array of them. */
-export function findAudience(aud: unknown, wanted: string | undefined): Finding {
-  if (wanted === undefined) return passed('Not compared: no audience was given.')
+export function checkAudience(aud: unknown, expected: string | undefined): Finding {
+  if (expected === undefined) return passed('Not compared: the request has no audience.')
   if (aud === undefined) return failed('The token has no aud.')
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
-  if (audiences.includes(wanted)) return passed('The audience is among those of the token.')
-  return failed('The audience that was given is not among those of the token (aud).')
+  if (audiences.includes(expected)) return passed('The token is for the expected audience.')
+  return failed('The token (aud) is not for the expected audience.')
 }

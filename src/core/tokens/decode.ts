@@ -1,34 +1,34 @@
-/** A JWT's parts, decoded and not yet verified. */
-export interface ReadToken {
-  /** The compact serialisation, as it is signed. */
+/** A decoded JWT that is not verified. */
+export interface DecodedToken {
+  /** The compact serialization. */
   text: string
   header: Record<string, unknown>
   claims: Record<string, unknown>
   signature: Uint8Array
 }
 
-/** What keeps a text from being a signed JWT, and what to do. */
-export interface Unreadable {
-  fault: string
-}
-
-/** Reads a JWS in compact serialisation whose payload is a JWT claims set (RFC 7519 section 7.2). */
-export function readToken(token: string): ReadToken | Unreadable {
+/**
+ * Decodes a JWS in compact serialization whose payload is a JWT claims set (RFC 7519 section 7.2).
+ * `fault` says what is wrong and what to do.
+ */
+export function decodeToken(token: string): DecodedToken | { fault: string } {
   const text = token.trim()
   const parts = text.split('.')
   const fault = shapeFault(text, parts)
   if (fault !== undefined) return { fault }
-  const [header, claims] = parts.map(readJsonPart)
+  const [header, claims] = parts.map(decodeJsonPart)
   const [, , signature = ''] = parts
-  if (header === undefined) return { fault: 'The header is not base64url of a JSON object.' }
-  if (claims === undefined) return { fault: 'The payload is not base64url of a JSON object.' }
+  if (header === undefined) return { fault: 'The header is not a JSON object in base64url.' }
+  if (claims === undefined) return { fault: 'The payload is not a JSON object in base64url.' }
   // RFC 7519 section 6: an unsecured JWT is one with `none` and an empty signature.
   if (!isBase64url(signature) && !(signature === '' && header.alg === 'none')) {
-    return { fault: 'The signature is missing or not base64url: was the token cut off?' }
+    return { fault: 'The signature is missing or not base64url. Was the token truncated?' }
   }
-  // RFC 7515 section 4.1.11: what is critical must be understood. RFC 7797 section 7: no b64 here.
+  // RFC 7515 section 4.1.11: critical extensions must be understood. RFC 7797 section 7: no b64 in JWTs.
   if ('crit' in header || header.b64 === false) {
-    return { fault: 'The header demands extensions (crit, b64) that JWT verifiers do not know.' }
+    return {
+      fault: 'The header requires extensions (crit, b64) that JWT verifiers do not support.',
+    }
   }
   return { text, header, claims, signature: Buffer.from(signature, 'base64url') }
 }
@@ -38,12 +38,12 @@ function shapeFault(text: string, parts: readonly string[]): string | undefined 
   if (/^bearer\s/i.test(text)) {
     return 'Remove the word Bearer: it belongs to the Authorization header.'
   }
-  if (/\s/.test(text)) return 'There is white space inside the token: was it wrapped into lines?'
+  if (/\s/.test(text)) return 'The token contains white space. Was it wrapped into lines?'
   if (parts.length === 5) {
-    return 'This is an encrypted token (JWE, five parts); only signed ones can be checked.'
+    return 'This is an encrypted token (JWE, five parts). Only signed tokens can be checked.'
   }
   if (parts.length === 3) return undefined
-  return `A signed JWT has three parts between two dots; this has ${parts.length}.`
+  return `A signed JWT has three parts separated by dots; this has ${parts.length}.`
 }
 
 /** RFC 7515 section 2: the URL-safe alphabet, without padding. */
@@ -51,7 +51,7 @@ function isBase64url(part: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(part) && part.length % 4 !== 1
 }
 
-function readJsonPart(part: string): Record<string, unknown> | undefined {
+function decodeJsonPart(part: string): Record<string, unknown> | undefined {
   if (!isBase64url(part)) return undefined
   try {
     const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,6 +1,7 @@
-/** What a step of a check finds: what is right, or what is wrong and what to do. */
+/** The result of one step of a token check. */
 export interface Finding {
   ok: boolean
+  /** If not ok: what is wrong and what to do. */
   detail: string
 }
 
@@ -12,22 +13,22 @@ export function failed(detail: string): Finding {
   return { ok: false, detail }
 }
 
-/** Code points of foreign text that a sentence repeats. */
+/** Code points of a quotation. */
 const maxQuoted = 40
 
 /**
- * Foreign text as a sentence may hold it: short, and without characters that could disturb a
- * terminal or turn the direction of what follows (Unicode C, line and paragraph separators).
+ * Quotes submitted text: shortened, and without characters that could disturb a terminal or change
+ * the text direction (Unicode C, line and paragraph separators).
  */
-export function quoted(text: string): string {
+export function quote(text: string): string {
   const points = [...text]
   const shown = points.slice(0, maxQuoted).join('')
   const clean = shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}')
   return `“${clean}${points.length > maxQuoted ? '…' : ''}”`
 }
 
-/** A span of time as a person says it, in its largest whole unit. */
-export function span(ms: number): string {
+/** A duration in its largest whole unit, such as `3 days`. */
+export function formatDuration(ms: number): string {
   const units: [string, number][] = [
     ['day', 86_400_000],
     ['hour', 3_600_000],

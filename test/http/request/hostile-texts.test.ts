@@ -5,8 +5,8 @@ import { parseLabel } from '../../../src/core/keys/labels.ts'
 import { matchesTag } from '../../../src/core/keys/preconditions.ts'
 import { containsApiKey, redact } from '../../../src/core/redaction.ts'
 import { parseTime } from '../../../src/core/times.ts'
-import { readToken } from '../../../src/core/tokens/decode.ts'
-import { quoted } from '../../../src/core/tokens/findings.ts'
+import { decodeToken } from '../../../src/core/tokens/decode.ts'
+import { quote } from '../../../src/core/tokens/findings.ts'
 import { prefers } from '../../../src/http/request/accept.ts'
 import { preferredWait } from '../../../src/http/request/prefer.ts'
 import { readPem } from '../../../src/intake/encoding/pem.ts'
@@ -115,8 +115,8 @@ const readers: [string, number, Reader, string?][] = [
   ['a line of the log', headers, redact],
   ['an address', headers, containsApiKey],
   ['a time', headers, parseTime],
-  ['a token', headers, readToken],
-  ['foreign text in a sentence', headers, quoted],
+  ['a token', headers, decodeToken],
+  ['foreign text in a sentence', headers, quote],
   ['a label', 250, (text) => parseLabel(text, '/name')],
   ['a long label', headers, (text) => parseLabel(text, '/name')],
   ['a text over the limit', headers, (text) => containsSecret(text, 16_384)],

@@ -90,7 +90,7 @@ describe('key_inactive', () => {
     const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem, active: false })
     const report = await server.failure({ token: signToken(key.privateKey, { alg: 'ES256', kid }) })
     expect(report).toMatchObject({ reason: 'key_inactive', key: { id: kid, active: false } })
-    expect(report.detail).toContain('switched off')
+    expect(report.detail).toContain('deactivated')
   })
 
   test('a key is trusted until the millisecond before its expireTime', async () => {
