@@ -1,11 +1,11 @@
 import type { Context, CoreConfig } from '../context.ts'
+import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { parseId } from '../ids.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanBetweenExpiries, type Validity } from '../validity.ts'
 import { isActive } from './jwks.ts'
 import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
-import { entityTag, shownKeyEntityTag } from './preconditions.ts'
 
 /** Keys as they are sent. */
 export interface KeyDocument {
@@ -70,8 +70,8 @@ export async function keyDocument(
 
 /** One key as it is at the time (ISO 8601). */
 export function renderKey(key: KeyRecord, time: string, config: CoreConfig): KeyDocument {
-  const shown = toJwtKeyWithDetails(key, time, config)
-  return { body: JSON.stringify(shown), etag: shownKeyEntityTag(shown) }
+  const body = JSON.stringify(toJwtKeyWithDetails(key, time, config))
+  return { body, etag: keyEntityTag(key, time, config.jwksMaxAge) }
 }
 
 function documentsOf(projectId: string, keySet: KeySet, time: number): Documents {

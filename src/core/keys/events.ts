@@ -1,8 +1,8 @@
 import { type EventChanges, eventChanges } from '../ledger/chain.ts'
 import type { KeyRecord } from '../records.ts'
 
-/** The members of a key whose history the ledger keeps: no material, only its hashes. */
-function recorded(key: KeyRecord) {
+/** The members of a key that the ledger records: hashes in place of the material. */
+function ledgerMembers(key: KeyRecord) {
   return {
     label: key.label,
     algorithm: key.algorithm,
@@ -14,13 +14,12 @@ function recorded(key: KeyRecord) {
   }
 }
 
-/** What a change did to a key, member by member; `before` is absent at its creation. */
+/** The changed members of a key; a new one has no `before`. */
 export function keyChanges(before: KeyRecord | undefined, after: KeyRecord): EventChanges {
-  return eventChanges(before && recorded(before), recorded(after))
+  return eventChanges(before && ledgerMembers(before), ledgerMembers(after))
 }
 
-/** What a deleted key was. */
 export function deletedKeyChanges(key: KeyRecord): EventChanges {
-  const { label, thumbprint } = recorded(key)
+  const { label, thumbprint } = ledgerMembers(key)
   return { label: { from: label }, thumbprint: { from: thumbprint } }
 }

@@ -4,10 +4,10 @@ import { intakeCodes } from '../../intake/codes/index.ts'
 import type { Accepted, Verdict } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
+import { containsPrivateKey } from '../labels.ts'
 import type { Origin } from '../ledger/changes.ts'
 import { submittedBefore } from './admission.ts'
 import { type Incident, incidentOf, recordExposure } from './incidents.ts'
-import { containsPrivateKey } from './labels.ts'
 
 /**
  * Records the private key that intake found, if any. The verdict then also names the keys of this

@@ -3,12 +3,12 @@ import { PubringError } from '../../errors.ts'
 import { projectNotFound } from '../access.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { parseId } from '../ids.ts'
+import { parseLabel } from '../labels.ts'
 import type { KeyLimits, KeyPatch, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { parseTime } from '../times.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { convergedTime, isActive } from './jwks.ts'
-import { parseLabel } from './labels.ts'
 import { newKeyRecord, parseFields } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {

@@ -3,9 +3,9 @@ import { invalidField } from '../../errors.ts'
 import type { Accepted, PublicKey } from '../../intake/types.ts'
 import { parseExpireTime } from '../expiry.ts'
 import { isKid, newId } from '../ids.ts'
+import { parseLabel } from '../labels.ts'
 import type { KeyRecord } from '../records.ts'
 import { parseTime } from '../times.ts'
-import { parseLabel } from './labels.ts'
 
 /** The fields of one submitted key besides its PEM; only imports carry `kid`, `createTime`, `updateTime`. */
 type SubmittedFields = Omit<KeyImportItem, 'publicKeyPem'>

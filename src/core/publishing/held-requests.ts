@@ -1,5 +1,5 @@
 import type { Clock } from '../context.ts'
-import { matchesTag } from '../keys/preconditions.ts'
+import { matchesEntityTag } from '../entity-tags.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { PublishedProject, Publisher } from './publisher.ts'
@@ -84,7 +84,7 @@ export function createLiveKeySets(
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
       const { etag } = group.latest.jwks
-      resolveDue(group, ({ ifNoneMatch }) => !matchesTag(ifNoneMatch, etag, 'weak'))
+      resolveDue(group, ({ ifNoneMatch }) => !matchesEntityTag(ifNoneMatch, etag, 'weak'))
     } catch (error) {
       // While the store is unavailable nothing is known to have changed: the requests stay held.
       if (isStorageUnavailable(error)) return

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
+import { entityTag } from '../entity-tags.ts'
 import { discoveryText, issuerOf, jwksText } from '../keys/jwks.ts'
-import { entityTag } from '../keys/preconditions.ts'
 import { type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { always, includes, spanBetweenExpiries, type TimeSpan, type Validity } from '../validity.ts'

@@ -1,4 +1,4 @@
-import { containsPrivateKey } from '../../core/keys/labels.ts'
+import { containsPrivateKey } from '../../core/labels.ts'
 import { PubringError } from '../../errors.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { entityTag, matchesTag } from '../../core/keys/preconditions.ts'
+import { entityTag, matchesEntityTag } from '../../core/entity-tags.ts'
 
 /**
  * Headers of a 304: those that RFC 9110 section 15.4.5 requires, those that allow an origin to read
@@ -19,7 +19,7 @@ export function isNotModified(
   etag: string,
 ): boolean {
   const known = headers['if-none-match']
-  return known !== undefined && matchesTag(known, etag, 'weak')
+  return known !== undefined && matchesEntityTag(known, etag, 'weak')
 }
 
 /**

@@ -5,7 +5,7 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 
 /** Gauges collected at each scrape. Values of several workers are added unless `aggregator` is set. */
 export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
-  addCensus(registry, live)
+  addKeys(registry, live)
   addStorage(registry, live)
   const registers = [registry]
   new Gauge({
@@ -51,9 +51,9 @@ function openConnections(app: FastifyInstance): Promise<number> {
 }
 
 /** All workers count the same keys. Reports nothing while the database is unavailable. */
-function addCensus(registry: Registry, { context }: LiveServices): void {
-  const takeCensus = createKeyStatistics(context)
-  const census = () => takeCensus().catch((): KeyStatistics => ({ keys: [] }))
+function addKeys(registry: Registry, { context }: LiveServices): void {
+  const readStatistics = createKeyStatistics(context)
+  const statistics = () => readStatistics().catch((): KeyStatistics => ({ keys: [] }))
   const registers = [registry]
   new Gauge({
     name: 'pubring_keys',
@@ -62,7 +62,7 @@ function addCensus(registry: Registry, { context }: LiveServices): void {
     aggregator: 'max',
     registers,
     async collect() {
-      const { keys } = await census()
+      const { keys } = await statistics()
       this.reset()
       for (const { algorithm, state, count } of keys) this.inc({ algorithm, state }, count)
     },
@@ -73,7 +73,7 @@ function addCensus(registry: Registry, { context }: LiveServices): void {
     aggregator: 'min',
     registers,
     async collect() {
-      const { nextExpiry } = await census()
+      const { nextExpiry } = await statistics()
       if (nextExpiry === undefined) this.remove()
       else this.set(nextExpiry)
     },

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { entityTag } from '../../core/keys/preconditions.ts'
+import { entityTag } from '../../core/entity-tags.ts'
 import { errorTable } from '../../errors.ts'
 import { referenceRoutes } from './reference.ts'
 

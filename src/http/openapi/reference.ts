@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { entityTag } from '../../core/keys/preconditions.ts'
+import { entityTag } from '../../core/entity-tags.ts'
 
 const prefix = '/docs'
 

@@ -9,7 +9,7 @@ import {
   updateApiKey,
 } from '../../core/api-keys/operations.ts'
 import type { Context } from '../../core/context.ts'
-import { apiKeyEntityTag } from '../../core/keys/preconditions.ts'
+import { apiKeyEntityTag } from '../../core/entity-tags.ts'
 import { originOf, principalOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'

@@ -8,6 +8,7 @@ import {
   JwtKeyWithDetails,
 } from '../../contract/keys.ts'
 import type { Context } from '../../core/context.ts'
+import { keyEntityTag } from '../../core/entity-tags.ts'
 import {
   type KeyDocument,
   keyDocument,
@@ -15,7 +16,6 @@ import {
   renderKey,
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
-import { keyEntityTag } from '../../core/keys/preconditions.ts'
 import { now } from '../../core/times.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { originOf, projectOf } from '../hooks/access.ts'

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
-import { matchesTag } from '../../core/keys/preconditions.ts'
+import { matchesEntityTag } from '../../core/entity-tags.ts'
 import type { Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { PublishedDocument, PublishedProject } from '../../core/publishing/publisher.ts'
@@ -95,7 +95,7 @@ async function awaitNews(
   if (preferred === undefined) return present
   const wait = Math.min(preferred, maxWaitSeconds)
   const applied = () => reply.header('preference-applied', `wait=${wait}`)
-  if (!matchesTag(known, present.jwks.etag, 'weak')) {
+  if (!matchesEntityTag(known, present.jwks.etag, 'weak')) {
     applied()
     return present
   }

@@ -6,8 +6,8 @@ import {
   requireOtherAdmin,
   toApiKey,
 } from '../../core/api-keys/operations.ts'
+import { apiKeyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
-import { apiKeyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
@@ -48,7 +48,7 @@ export async function updateApiKey(
   const ledger = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const before = find(all, id, boundTo)
-  requireMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
+  requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
   const changes = apiKeyChanges(before, after)
@@ -71,7 +71,7 @@ export async function deleteApiKey(
   const ledger = await lockSystemLedger(db)
   const all = await readApiKeys(db)
   const apiKey = find(all, id, boundTo)
-  requireMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
+  requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
   await remove(db, ledger, origin, apiKey)
   return { result: undefined, changed: true }

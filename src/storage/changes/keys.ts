@@ -1,11 +1,11 @@
 import { projectNotFound } from '../../core/access.ts'
+import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
 import { isActive } from '../../core/keys/jwks.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
 import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
-import { keyEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition } from '../../core/ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
@@ -94,7 +94,7 @@ function requirePrecondition(
 ): void {
   if (precondition === undefined) return
   const { ifMatch, jwksMaxAge } = precondition
-  requireMatch(ifMatch, keyEntityTag(key, time, jwksMaxAge), 'key')
+  requireIfMatch(ifMatch, keyEntityTag(key, time, jwksMaxAge), 'key')
 }
 
 /** Locks the project, so that its keys do not change before the transaction ends. */

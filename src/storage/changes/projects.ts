@@ -1,5 +1,5 @@
 import { projectNotFound } from '../../core/access.ts'
-import { projectEntityTag, requireMatch } from '../../core/keys/preconditions.ts'
+import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ProjectRecord } from '../../core/records.ts'
@@ -42,7 +42,7 @@ export async function renameProject(
   { projectId, name, ifMatch, origin }: ChangeOf<'project.rename'>,
 ): Promise<Outcome<ProjectRecord>> {
   const { ledger, project } = await lockProject(db, projectId)
-  requireMatch(ifMatch, projectEntityTag(project), 'project')
+  requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
   if (await isNameTaken(db, name)) throw nameTaken()
   const updateTime = latest(origin.time, project.updateTime)
@@ -62,7 +62,7 @@ export async function deleteProject(
   { projectId, ifMatch, origin }: ChangeOf<'project.delete'>,
 ): Promise<Outcome<undefined>> {
   const { ledger, project } = await lockProject(db, projectId)
-  requireMatch(ifMatch, projectEntityTag(project), 'project')
+  requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   const key = await db
     .selectFrom('jwt_key')
     .select('id')

@@ -1,5 +1,5 @@
+import { entityTag } from '../../core/entity-tags.ts'
 import { jwksText } from '../../core/keys/jwks.ts'
-import { entityTag } from '../../core/keys/preconditions.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
