@@ -25,8 +25,8 @@ const keys = async (): Promise<Record<string, unknown>[]> =>
 const revision = async () =>
   (await shell.test.send('GET', `/v1/projects/${project}`)).json().revision
 
-describe('a declaration', () => {
-  test('is made so, and a second time there is nothing to do', async () => {
+describe('pubring apply', () => {
+  test('applies a declaration, and changes nothing the second time', async () => {
     const file = declare(spring, { ...summer, active: false })
     const first = await apply(file)
     expect(first).toMatchObject({
@@ -44,7 +44,7 @@ describe('a declaration', () => {
     expect(await revision()).toBe(before)
   })
 
-  test('changes what differs, and shows it', async () => {
+  test('changes keys that differ, and prints the plan', async () => {
     await apply(declare(spring, { ...summer, active: false }))
     const expireTime = '2099-01-01T00:00:00.000Z'
     const ran = await apply(declare({ ...spring, name: 'Spring', expireTime }, summer))
@@ -57,7 +57,7 @@ describe('a declaration', () => {
     expect((await keys())[0]).not.toHaveProperty('expireTime')
   })
 
-  test('leaves what it does not have, and takes it away with --prune and --yes', async () => {
+  test('keeps undeclared keys, and deletes them with --prune --yes', async () => {
     await apply(declare(spring, summer))
     const kept = await apply(declare(summer))
     expect(kept.stderr).toContain('Keys that are not in the file: 1. They stay')
@@ -72,7 +72,7 @@ describe('a declaration', () => {
     expect(await keys()).toMatchObject([{ label: 'summer' }])
   })
 
-  test('takes the last active key away with --yes alone', async () => {
+  test('removes the last active key only with --yes', async () => {
     await apply(declare(spring))
     for (const file of [declare({ ...spring, active: false }), declare()]) {
       const ran = await apply(file, '--prune')
@@ -83,7 +83,7 @@ describe('a declaration', () => {
     expect(await keys()).toMatchObject([{ active: false }])
   })
 
-  test('as JSON: the plan', async () => {
+  test('prints the plan with --json', async () => {
     const plan = documentOf(await apply(declare(spring), '--json', '--dry-run'))
     expect(plan).toMatchObject({
       project,
@@ -96,47 +96,47 @@ describe('a declaration', () => {
     expect(await keys()).toEqual([])
   })
 
-  test('names files beside it', async () => {
+  test('reads key files relative to the declaration', async () => {
     shell.file('spring.pem', spring.publicKeyPem)
     expect((await apply(declare({ name: 'by file', file: 'spring.pem' }))).code).toBe(0)
     expect(await keys()).toMatchObject([{ label: 'by file' }])
   })
 })
 
-describe('nothing is changed by a declaration', () => {
+describe('nothing is changed by a declaration with', () => {
   test.each([
-    ['with a member that is not known', { ...spring, activ: true }, 2, /did you mean/],
-    ['without a name', { publicKeyPem: spring.publicKeyPem }, 2, /key 2 must have a name/],
-    ['with neither key nor file', { name: 'x' }, 2, /either publicKeyPem or file/],
-    ['with a file that is not there', { name: 'x', file: 'none.pem' }, 2, /none\.pem/],
-    ['with a time that is none', { ...spring, expireTime: 'soon' }, 2, /expireTime/],
+    ['an unknown member', { ...spring, activ: true }, 2, /did you mean/],
+    ['a key without a name', { publicKeyPem: spring.publicKeyPem }, 2, /key 2 must have a name/],
+    ['neither publicKeyPem nor file', { name: 'x' }, 2, /either publicKeyPem or file/],
+    ['a missing file', { name: 'x', file: 'none.pem' }, 2, /none\.pem/],
+    ['an invalid time', { ...spring, expireTime: 'soon' }, 2, /expireTime/],
     [
-      'with an unknown algorithm',
+      'an unknown algorithm',
       { ...spring, algorithm: 'ES255' },
       2,
       /key 2 must be one of .*did you mean ES256/,
     ],
-    ['with no key', { name: 'x', publicKeyPem: 'hello' }, 2, /no public key/],
-    ['with a weak key', { name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
-    ['with the key twice', summer, 3, /Leave one of them out/],
+    ['text instead of a key', { name: 'x', publicKeyPem: 'hello' }, 2, /no public key/],
+    ['a weak key', { name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
+    ['the same key twice', summer, 3, /Remove one of them/],
   ])('%s', async (_name, key, code, message) => {
     const ran = await apply(declare(summer, key))
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
     expect(await keys()).toEqual([])
   })
 
-  test('with a private key, of which nothing is sent', async () => {
+  test('a private key, which is not sent', async () => {
     const ran = await apply(declare(summer, { name: 'x', publicKeyPem: privatePem(ecKey()) }))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was sent') })
     expect(await revision()).toBe(1)
   })
 
-  test('that is about another project than the command', async () => {
+  test('another project than that of the command', async () => {
     const ran = await apply(declare(spring), '--project', 'payments')
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('payments') })
   })
 
-  test('that pins a registered key to another algorithm', async () => {
+  test('another algorithm for a registered key', async () => {
     await apply(declare(summer))
     const ran = await apply(declare({ ...summer, algorithm: 'RS256' }))
     expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('for PS256') })

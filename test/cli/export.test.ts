@@ -45,8 +45,8 @@ const listed = async ({ test: server }: typeof from, project: string) => {
   return keys.map((key) => ({ ...key, projectId: 'any' }))
 }
 
-describe.each(['json', 'csv'])('what export writes as %s', (format) => {
-  test('is taken back with kids, states, times and names', async () => {
+describe.each(['json', 'csv'])('an export as %s', (format) => {
+  test('is imported with kids, states, times and labels', async () => {
     const project = `back-${format}`
     await to.test.send('POST', '/v1/projects', { body: { name: project } })
     const { stdout } = await from.pubring(['export', '--format', format])
@@ -60,7 +60,7 @@ describe.each(['json', 'csv'])('what export writes as %s', (format) => {
   })
 })
 
-test('all projects: each goes to that of its name, which is made', async () => {
+test('import --all puts each key into the project of its name, creating missing projects', async () => {
   const { stdout } = await from.pubring(['export', '--all'])
   const file = to.file('all.json', stdout)
   const refused = await to.pubring(['import', file])
@@ -74,7 +74,7 @@ test('all projects: each goes to that of its name, which is made', async () => {
   expect(await listed(to, 'orders')).toEqual(await listed(from, 'orders'))
 })
 
-test('a refusal leaves no project behind that was made for it', async () => {
+test('a rejected import deletes the projects it created', async () => {
   const { stdout } = await from.pubring(['export', '--all'])
   const document = JSON.parse(stdout)
   document.projects.at(-1).name = 'ghost'
@@ -86,7 +86,7 @@ test('a refusal leaves no project behind that was made for it', async () => {
   expect((await to.test.send('GET', '/v1/projects/ghost')).statusCode).toBe(404)
 })
 
-test('a writer gets the keys in with new kids, and is told that keeping them takes an admin', async () => {
+test('a writer can import with new kids; keeping kids requires an admin', async () => {
   const file = to.file('export.json', (await from.pubring(['export'])).stdout)
   await to.test.send('POST', '/v1/projects', { body: { name: 'writers' } })
   const env = { PUBRING_API_KEY: await to.test.apiKey('writer') }
@@ -98,7 +98,7 @@ test('a writer gets the keys in with new kids, and is told that keeping them tak
   expect(documentOf(ran)).toMatchObject({ created: labels.length - 1, refused: 1 })
 })
 
-/** The cells of a CSV of which all are quoted, as RFC 4180 has them. */
+/** The cells of a CSV whose cells are all quoted (RFC 4180). */
 function cellsOf(text: string): string[][] {
   const rows: string[][] = [[]]
   for (const [, cell = '', ending] of text.matchAll(/"((?:[^"]|"")*)"(,|\r\n)/g)) {
@@ -108,7 +108,7 @@ function cellsOf(text: string): string[][] {
   return rows.filter((cells) => cells.length > 0)
 }
 
-test('no cell of the CSV can be taken for a formula, and the text comes back', () => {
+test('no CSV cell reads as a formula, and every label is restored', () => {
   const anyLabel = fc.oneof(
     fc.string({ unit: 'grapheme' }),
     fc
@@ -134,7 +134,7 @@ test('no cell of the CSV can be taken for a formula, and the text comes back', (
   )
 })
 
-test('a CSV that a spreadsheet saved with semicolons and a byte order mark', async () => {
+test('a CSV saved by a spreadsheet with semicolons and a byte order mark is read', async () => {
   const { stdout } = await from.pubring(['export', '--format', 'csv'])
   const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
   const lines = cellsOf(stdout).map((cells) => `${cells.map(quoted).join(';')}\n`)
@@ -143,7 +143,7 @@ test('a CSV that a spreadsheet saved with semicolons and a byte order mark', asy
   expect(entries.map(({ label }) => label)).toEqual(labels)
 })
 
-test('pem: what is imported from it has the same names', async () => {
+test('an export as PEM keeps the labels on import', async () => {
   const { stdout } = await from.pubring(['export', '--format', 'pem'])
   await to.test.send('POST', '/v1/projects', { body: { name: 'from-pem' } })
   const file = to.file('keys.pem', stdout)
@@ -152,7 +152,7 @@ test('pem: what is imported from it has the same names', async () => {
   expect(found.map(({ label }: { label: string }) => label)).toEqual(labels)
 })
 
-test('jwks: what verifiers see, of one project', async () => {
+test('an export as JWKS is the published key set of one project', async () => {
   const { stdout } = await from.pubring(['export', '--format', 'jwks'])
   const answer = await from.test.inject('/v1/projects/payments/.well-known/jwks.json')
   expect(JSON.parse(stdout)).toEqual(answer.json())

@@ -82,7 +82,7 @@ describe('a mixed set', () => {
     ])
   })
 
-  test('private members: the warning, and nothing is sent', async () => {
+  test('a private key in the set keeps everything from being sent', async () => {
     const { privateKey } = freshPair('RSA-2048')
     rememberPrivateKey(privateKey)
     const file = setFile(jwk('P-256', { kid: 'a' }), {
@@ -95,10 +95,10 @@ describe('a mixed set', () => {
     expect(await published()).toEqual([])
   })
 
-  test('numbers with padding, leading zeros and missing ones are written as the RFC has them', async () => {
+  test('padded numbers and wrong leading zeros are normalized (RFC 7518)', async () => {
     const octets = (text: unknown) => Buffer.from(String(text), 'base64url')
     const [padded, zero, classic] = [jwk('RSA-2048'), jwk('RSA-2048'), jwk('P-256')]
-    // Every second number of this curve begins with a zero, which some libraries leave out.
+    // Half of the numbers of this curve begin with a zero, which some libraries omit.
     let short = jwk('P-521')
     while (octets(short.x)[0] !== 0) short = jwk('P-521')
     const plain = [padded, zero, classic, short]
@@ -118,7 +118,7 @@ describe('a mixed set', () => {
     expect(await published()).toMatchObject(plain)
   })
 
-  test('a single JWK, and a kid that is kept where that is asked for', async () => {
+  test('--kids keep preserves the kid of a single JWK', async () => {
     const kid = crypto.randomUUID()
     const file = shell.file('one.jwk', JSON.stringify(jwk('Ed25519', { kid })))
     expect((await into(file, '--kids', 'keep')).code).toBe(0)
@@ -126,7 +126,7 @@ describe('a mixed set', () => {
   })
 })
 
-describe('a set on the net', () => {
+describe('a remote key set', () => {
   let server: Server | undefined
   let address: string
   let asked: string[] = []
@@ -157,18 +157,18 @@ describe('a set on the net', () => {
   })
 
   test.each([
-    ['no such address', { status: 404 }, 6, /answered 404/],
-    ['a server in trouble', { status: 503 }, 8, /answered 503/],
+    ['a 404', { status: 404 }, 6, /answered 404/],
+    ['a 503', { status: 503 }, 8, /answered 503/],
     [
       'a redirect',
       { status: 302, headers: { location: 'http://x.example/k' }, body: '' },
       3,
       /x\.example/,
     ],
-    ['too much', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
+    ['an oversized response', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
     ['a web page', { body: '<html>' }, 2, /holds no keys/],
-    ['no answer', {}, 8, /did not answer within 1 s/],
-  ])('%s is refused', async (_name, answer, code, message) => {
+    ['a time-out', {}, 8, /did not answer within 1 s/],
+  ])('%s is rejected', async (_name, answer, code, message) => {
     await serve({ body: 'status' in answer ? '' : undefined, ...answer } as Parameters<
       typeof serve
     >[0])
@@ -176,7 +176,7 @@ describe('a set on the net', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('plain http from another machine is refused, unless it is asked for', async () => {
+  test('plain http from another machine requires --allow-http', async () => {
     const ran = await into('http://keys.example.com/jwks.json')
     expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-http') })
   })

@@ -38,7 +38,7 @@ const causes = (ran: Ran) =>
   itemsOf(ran).flatMap(({ number, errors = [] }) => errors.map(({ code }) => `${number} ${code}`))
 
 describe('all or none', () => {
-  test('ten keys of which the sixth has 1024 bits: none; corrected: all; again: nothing new', async () => {
+  test('one weak key keeps the other nine out; repeating a corrected import adds only new keys', async () => {
     const blocks = pems(10)
     const bad = blocks.with(5, fixture('keys/rsa/bits-1024.pem'))
     const refused = await into(shell.file('ten.pem', bad.join('\n')))
@@ -52,7 +52,7 @@ describe('all or none', () => {
     expect(await keys()).toHaveLength(11)
   })
 
-  test('--skip-refused leaves the refused ones out, and says which', async () => {
+  test('--skip-refused imports the others and reports the rejected ones', async () => {
     const bad = [ecPem(), fixture('keys/rsa/bits-1024.pem'), ecPem(), 'x'].join('\n')
     const ran = await into(shell.file('some.pem', bad), '--skip-refused')
     expect(ran.code).toBe(0)
@@ -61,7 +61,7 @@ describe('all or none', () => {
     expect(await keys()).toHaveLength(2)
   })
 
-  test('a dry run says what would be, and does nothing', async () => {
+  test('a dry run reports the outcome and registers nothing', async () => {
     const file = shell.file('dry.pem', pems(3).join('\n'))
     const ran = await into(file, '--dry-run')
     expect(documentOf(ran)).toMatchObject({ dryRun: true, created: 3 })
@@ -70,7 +70,7 @@ describe('all or none', () => {
     expect(await keys()).toEqual([])
   })
 
-  test('more than one request takes: one weak key in the last keeps all out', async () => {
+  test('a weak key in the last of several requests keeps all keys out', async () => {
     const blocks = pems(1_040)
     const weak = [...blocks, fixture('keys/rsa/bits-1024.pem')]
     const ran = await into(shell.file('large.pem', weak.join('\n')))
@@ -81,13 +81,13 @@ describe('all or none', () => {
     expect(documentOf(done)).toMatchObject({ created: 1_040, refused: 0 })
   })
 
-  test('more than the project may have, though each request would fit: none', async () => {
+  test('keys that fit into each request but not into the project are all rejected', async () => {
     const ran = await into(shell.file('huge.pem', pems(2_501).join('\n')))
     expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining('2501 keys') })
     expect(await keys()).toEqual([])
   })
 
-  test('10,001 blocks are too many, and nothing is sent', async () => {
+  test('10,001 keys are too many, and nothing is sent', async () => {
     const block = ecPem()
     const file = shell.file('over.pem', `${block}\n`.repeat(10_001))
     const ran = await into(file)
@@ -97,7 +97,7 @@ describe('all or none', () => {
 })
 
 describe('PEM blocks', () => {
-  test('300 with comments between them: each is a key, named by the line before it', async () => {
+  test('each of 300 commented blocks is a key named by the line before it', async () => {
     const blocks = pems(300).map((pem, index) => `note\n# signer ${index}, =1+1\n${pem}`)
     const ran = await into(shell.file('many.pem', `a list of keys\n\n${blocks.join('\n')}`))
     expect(documentOf(ran)).toMatchObject({ created: 300 })
@@ -106,7 +106,7 @@ describe('PEM blocks', () => {
     expect(found[299]).toBe('signer 299, =1+1')
   })
 
-  test('one private block in the middle: nothing is sent, whatever was asked for', async () => {
+  test('a private key among the blocks keeps everything from being sent, with any flag', async () => {
     const blocks = pems(20).with(9, privatePem(ecKey()))
     const file = shell.file('private.pem', blocks.join('\n'))
     for (const flags of [[], ['--skip-refused'], ['--dry-run']]) {
@@ -119,7 +119,7 @@ describe('PEM blocks', () => {
     expect(events).toHaveLength(1)
   })
 
-  test('the same key twice, and a block that was cut, are refused by their places', async () => {
+  test('a duplicate key and a truncated block are rejected with their places', async () => {
     const twice = ecPem()
     const cut = ecPem().split('\n').slice(0, 2).join('\n')
     const ran = await into(shell.file('odd.pem', [twice, ecPem(), twice, cut].join('\n')))
@@ -127,7 +127,7 @@ describe('PEM blocks', () => {
     expect(itemsOf(ran)[2]?.place).toMatch(/odd\.pem, block 3$/)
   })
 
-  test('names of files, prefix, algorithms by kind, and one that is wished for', async () => {
+  test('labels come from the file and --name-prefix, algorithms from the key and --algorithm', async () => {
     const file = shell.file('spring.pem', rsaKey().publicKeyPem)
     await into(file, '--name-prefix', 'old ', '--algorithm', 'PS256')
     const mixed = [edKey().publicKeyPem, ecPem(), rsaKey().publicKeyPem].join('\n')
@@ -141,8 +141,8 @@ describe('PEM blocks', () => {
   })
 })
 
-describe('other places', () => {
-  test('a folder: its files in order, others left out and counted', async () => {
+describe('other sources', () => {
+  test('a folder: its key files in order; skipped files are counted', async () => {
     mkdirSync(join(shell.folder, 'keys'), { recursive: true })
     shell.file('keys/b.pem', ecPem())
     shell.file('keys/a.pem', ecPem())
@@ -166,14 +166,14 @@ describe('other places', () => {
 
   test.each([
     ['text without keys', 'hello', /holds no keys/],
-    ['broken JSON', '{"keys": [', /not valid JSON/],
-    ['JSON of something else', '{"a": 1}', /holds no keys/],
-  ])('%s is refused', async (_name, text, message) => {
+    ['invalid JSON', '{"keys": [', /not valid JSON/],
+    ['unrelated JSON', '{"a": 1}', /holds no keys/],
+  ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('a table on a terminal, which shows of many keys the refused ones alone', async () => {
+  test('a terminal shows only the rejected rows of a long list', async () => {
     const file = shell.file(
       'wide.pem',
       [...pems(120), 'x', fixture('keys/rsa/bits-1024.pem')].join('\n'),

@@ -16,16 +16,16 @@ beforeAll(async () => {
 })
 afterAll(() => shell.close())
 
-/** Adds the file, shows the key, and answers what was said meanwhile. */
-async function add(content: string | Buffer): Promise<{ pem: string; said: string }> {
-  const file = shell.file('given', content)
+/** Adds the file; returns the registered key and the notice on stderr. */
+async function add(content: string | Buffer): Promise<{ pem: string; notice: string }> {
+  const file = shell.file('submitted', content)
   const ran = await shell.pubring(['key', 'add', file, '--name', 'converted'])
   expect(ran.code, ran.stderr).toBe(0)
   const kid = ran.stdout.trim()
   const { stdout: pem } = await shell.pubring(['key', 'show', kid, '--pem'])
   await shell.pubring(['key', 'deactivate', kid, '--yes'])
   await shell.pubring(['key', 'delete', kid])
-  return { pem, said: ran.stderr }
+  return { pem, notice: ran.stderr }
 }
 
 const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' })
@@ -55,7 +55,7 @@ function certificateOf(key: TestKey): string {
   return execFileSync('openssl', make.split(' '), { stdio: 'pipe' }).toString()
 }
 
-describe('what is not PEM is converted here, and that is said', () => {
+describe('other formats are converted to PEM, with a notice', () => {
   test.each([
     ['RSA', () => rsaKey()],
     ['P-256', () => ecKey()],
@@ -63,9 +63,9 @@ describe('what is not PEM is converted here, and that is said', () => {
     ['P-521', () => ecKey('P-521')],
   ])('an SSH key: %s', async (_name, make) => {
     const key = make()
-    const { pem, said } = await add(sshOf(key))
+    const { pem, notice } = await add(sshOf(key))
     expect(pem).toBe(key.publicKeyPem)
-    expect(said).toMatch(/is an SSH key; converted to PEM/)
+    expect(notice).toMatch(/is an SSH key; converted to PEM/)
   })
 
   test('an SSH key: Ed25519', async () => {
@@ -84,16 +84,16 @@ describe('what is not PEM is converted here, and that is said', () => {
     ['Ed25519', () => edKey()],
   ])('a certificate: %s', async (_name, make) => {
     const key = make()
-    const { pem, said } = await add(certificateOf(key))
+    const { pem, notice } = await add(certificateOf(key))
     expect(pem).toBe(key.publicKeyPem)
-    expect(said).toMatch(/is a certificate; took its public key/)
+    expect(notice).toMatch(/is a certificate; took its public key/)
   })
 
   test('the first of a chain of certificates', async () => {
     const [first, second] = [ecKey(), ecKey()]
-    const { pem, said } = await add(certificateOf(first) + certificateOf(second))
+    const { pem, notice } = await add(certificateOf(first) + certificateOf(second))
     expect(pem).toBe(first.publicKeyPem)
-    expect(said).toMatch(/chain of 2/)
+    expect(notice).toMatch(/chain of 2/)
   })
 
   test.each([
@@ -105,7 +105,7 @@ describe('what is not PEM is converted here, and that is said', () => {
     expect((await add(JSON.stringify(jwk(publicOf(key))))).pem).toBe(key.publicKeyPem)
   })
 
-  test('the only key of a key set, with the algorithm that it names', async () => {
+  test('the only key of a key set, with its alg', async () => {
     const key = rsaKey()
     const entry = { ...jwk(publicOf(key)), alg: 'PS256', use: 'sig', kid: 'x' }
     const file = shell.file('set.json', JSON.stringify({ keys: [entry] }))
@@ -115,10 +115,7 @@ describe('what is not PEM is converted here, and that is said', () => {
 
   test.each([
     ['a key', (key: TestKey) => der(publicOf(key))],
-    [
-      'an RSA key of PKCS#1',
-      (key: TestKey) => publicOf(key).export({ type: 'pkcs1', format: 'der' }),
-    ],
+    ['a PKCS#1 RSA key', (key: TestKey) => publicOf(key).export({ type: 'pkcs1', format: 'der' })],
     [
       'a certificate',
       (key: TestKey) => Buffer.from(certificateOf(key).replace(/-----.*?-----|\s/g, ''), 'base64'),
@@ -129,19 +126,19 @@ describe('what is not PEM is converted here, and that is said', () => {
   })
 })
 
-describe('what is none', () => {
+describe('rejected as unusable', () => {
   test.each([
     ['a key set with two keys', () => JSON.stringify({ keys: [{}, {}] }), 2, /set of 2 keys/],
     [
-      'a JWK to encrypt with',
+      'a JWK for encryption',
       () => JSON.stringify({ ...jwk(publicOf(ecKey())), use: 'enc' }),
       3,
       /not “sig”/,
     ],
     ['a JWK without its numbers', () => '{"kty": "RSA"}', 3, /looks like a JWK/],
-    ['an SSH key that is cut off', () => sshEdOf(edKey()).slice(0, 60), 3, /looks like an SSH key/],
+    ['a truncated SSH key', () => sshEdOf(edKey()).slice(0, 60), 3, /looks like an SSH key/],
     [
-      'an SSH key of DSA',
+      'a DSA SSH key',
       () => `ssh-dss ${Buffer.from('\0\0\0\x07ssh-dss').toString('base64')}`,
       3,
       /cannot sign/,
@@ -209,7 +206,7 @@ describe('a private key never leaves the machine', () => {
     server.close()
   })
 
-  test('the command that is given writes the public half', async () => {
+  test('the suggested command writes the public half', async () => {
     const key = rsaKey()
     const file = shell.file('my key.pem', privatePem(key))
     const { stderr } = await shell.pubring(['key', 'add', file, '--name', 'x'])

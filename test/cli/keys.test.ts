@@ -16,7 +16,7 @@ async function added(name: string, ...args: string[]): Promise<string> {
 }
 
 describe('pubring key add', () => {
-  test('prints the kid alone, and says on stderr from when on it is safe to sign', async () => {
+  test('prints only the kid, and on stderr when it is safe to sign', async () => {
     const file = shell.file('first.pem', rsaKey().publicKeyPem)
     const { code, stdout, stderr } = await shell.pubring(['key', 'add', file, '--name', 'first'])
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(kidLine) })
@@ -27,14 +27,14 @@ describe('pubring key add', () => {
     expect(list.stdout.split('\t').slice(0, 4)).toEqual([stdout.trim(), 'first', 'RSA', 'active'])
   })
 
-  test('takes the key from standard input, with CRLF and a byte order mark', async () => {
+  test('reads the key from standard input, with CRLF and a byte order mark', async () => {
     const input = `\uFEFF${ecKey().publicKeyPem.replaceAll('\n', '\r\n')}`
     const ran = await shell.pubring(['key', 'add', '-', '--name', 'piped'], { input })
     expect(ran).toMatchObject({ code: 0, stdout: expect.stringMatching(kidLine) })
     expect((await shell.pubring(['key', 'show', 'piped'])).stdout).toContain('algorithm\tES256\n')
   })
 
-  test('pins the algorithm that is named, and registers switched off and with an end', async () => {
+  test('registers an inactive key with the given algorithm and expiry', async () => {
     const file = shell.file('rsa.pem', rsaKey().publicKeyPem)
     const flags = ['--algorithm', 'PS384', '--inactive', '--expires', '90d', '--json']
     const ran = await shell.pubring(['key', 'add', file, '--name', 'later', ...flags])
@@ -47,14 +47,14 @@ describe('pubring key add', () => {
 
   test.each([
     ['a weak key', 'rsa1024', /1024 bits/, 3],
-    ['no key at all', 'hello', /No PEM block/, 3],
-  ])('%s is refused in the words of the server', async (_name, text, message, code) => {
+    ['text without a key', 'hello', /No PEM block/, 3],
+  ])('rejects %s with the message of the server', async (_name, text, message, code) => {
     const content = text === 'rsa1024' ? rsaKey(1024).publicKeyPem : text
     const ran = await shell.pubring(['key', 'add', '-', '--name', 'x'], { input: content })
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('a second time it names the key that is there', async () => {
+  test('rejects a duplicate and names the registered key', async () => {
     const input = ecKey().publicKeyPem
     const { stdout } = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
     const again = await shell.pubring(['key', 'add', '-', '--name', 'twin'], { input })
@@ -64,7 +64,7 @@ describe('pubring key add', () => {
 })
 
 describe('a key by its name', () => {
-  test('is renamed, switched off and on, given an end, and shown', async () => {
+  test('can be renamed, deactivated, activated, given an expiry and shown', async () => {
     const kid = await added('by name')
     await shell.pubring(['key', 'rename', 'by name', 'renamed'])
     expect((await shell.pubring(['key', 'deactivate', 'renamed'])).stderr).toMatch(
@@ -82,14 +82,14 @@ describe('a key by its name', () => {
     expect(pem.stdout).toMatch(/^-----BEGIN PUBLIC KEY-----\n/)
   })
 
-  test('that is misspelt names the one that was meant', async () => {
+  test('gets a suggestion if it is misspelled', async () => {
     await added('orders service')
     const ran = await shell.pubring(['key', 'show', 'orders servise'])
     expect(ran).toMatchObject({ code: 6, stdout: '' })
     expect(ran.stderr).toContain('did you mean orders service?')
   })
 
-  test('that two keys have is refused, with the kids of both', async () => {
+  test('is rejected if two keys have it, with the kids of both', async () => {
     const kids = [await added('double'), await added('double')]
     const ran = await shell.pubring(['key', 'deactivate', 'double'])
     expect(ran.code).toBe(2)
@@ -98,7 +98,7 @@ describe('a key by its name', () => {
 })
 
 describe('pubring key delete', () => {
-  test('an active key stays, with the command that switches it off', async () => {
+  test('rejects an active key and names the command that deactivates it', async () => {
     const kid = await added('active')
     const ran = await shell.pubring(['key', 'delete', kid])
     expect(ran).toMatchObject({ code: 7, stdout: '' })
@@ -106,7 +106,7 @@ describe('pubring key delete', () => {
     expect((await shell.pubring(['key', 'show', kid])).code).toBe(0)
   })
 
-  test('one that is switched off goes for good', async () => {
+  test('deletes an inactive key', async () => {
     const kid = await added('gone', '--inactive')
     const ran = await shell.pubring(['key', 'delete', kid, '--json'])
     expect(documentOf(ran)).toEqual({ deleted: kid })
@@ -114,7 +114,7 @@ describe('pubring key delete', () => {
   })
 })
 
-test('the last active key of a project wants --yes where nobody can be asked', async () => {
+test('without a terminal, deactivating the last active key requires --yes', async () => {
   await shell.pubring(['project', 'create', 'alone'])
   const file = shell.file('only.pem', ecKey().publicKeyPem)
   const there = ['--project', 'alone']
@@ -131,7 +131,7 @@ test('the last active key of a project wants --yes where nobody can be asked', a
 })
 
 describe('on a terminal', () => {
-  test('the last active key is asked about: no leaves it, yes switches it off', async () => {
+  test('deactivating the last active key asks for confirmation', async () => {
     await shell.pubring(['project', 'create', 'asked'])
     const there = ['--project', 'asked']
     const file = shell.file('asked.pem', ecKey().publicKeyPem)
@@ -150,7 +150,7 @@ describe('on a terminal', () => {
     expect((await shell.pubring(['key', 'list', '--active', ...there])).stdout).toBe('')
   })
 
-  test('a list is a table that fits, without columns that are empty', async () => {
+  test('a list is a table that fits the width and omits empty columns', async () => {
     await shell.pubring(['project', 'create', 'wide'])
     const file = shell.file('wide.pem', ecKey().publicKeyPem)
     const name = '鍵'.repeat(60)
@@ -166,7 +166,7 @@ describe('on a terminal', () => {
     expect((await shell.pubring(list)).stdout).toContain(name)
   })
 
-  test('there are colours, but with NO_COLOR there are none', async () => {
+  test('colors are used unless NO_COLOR is set', async () => {
     await added('colourful')
     const esc = String.fromCharCode(27)
     const { stdout } = await shell.pubring(['key', 'list'], { columns: 100 })

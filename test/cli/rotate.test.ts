@@ -4,13 +4,13 @@ import { documentOf, startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
 beforeAll(async () => {
-  // Key sets that nobody keeps, so that a state is known to all after a second.
+  // Without caching, every verifier knows a state after a second.
   shell = await startShell({ config: { jwksMaxAge: 0 } })
 })
 afterAll(() => shell.close())
 
 /** A project with one active key, and the file of a new one. */
-async function place(name: string) {
+async function createProject(name: string) {
   await shell.pubring(['project', 'create', name])
   const there = ['--project', name]
   const first = shell.file(`${name}-old.pem`, ecKey().publicKeyPem)
@@ -30,8 +30,8 @@ async function place(name: string) {
   return { old, file, rotate, states }
 }
 
-test('where nobody can be asked it waits for the signer, and goes on with --switched', async () => {
-  const { old, rotate, states } = await place('in-two-parts')
+test('without a terminal, it stops before the switch and resumes with --switched', async () => {
+  const { old, rotate, states } = await createProject('in-two-parts')
   const first = await rotate('--name', 'new', '--token-lifetime', '1s')
   expect(first.code).toBe(0)
   expect(first.stderr).toMatch(
@@ -59,8 +59,8 @@ test('where nobody can be asked it waits for the signer, and goes on with --swit
   expect(third.stderr).toMatch(/the rotation is complete/)
 })
 
-test('--keep leaves the old key switched off, a lifetime of 0 switches it off at once', async () => {
-  const { rotate, states } = await place('kept')
+test('--keep keeps the old key, which a token lifetime of 0 deactivates immediately', async () => {
+  const { rotate, states } = await createProject('kept')
   const ran = await rotate(
     '--name',
     'new',
@@ -74,8 +74,8 @@ test('--keep leaves the old key switched off, a lifetime of 0 switches it off at
   expect(await states()).toEqual({ old: 'inactive', new: 'active' })
 })
 
-test('left while tokens of the old key still count, it says how to go on, and does', async () => {
-  const { old, rotate, states } = await place('left')
+test('interrupted while old tokens are valid, it prints the command that resumes it', async () => {
+  const { old, rotate, states } = await createProject('left')
   const controller = new AbortController()
   const { signal } = controller
   const args = ['--name', 'new', '--switched', '--token-lifetime', '6s']
@@ -100,8 +100,8 @@ test('left while tokens of the old key still count, it says how to go on, and do
   expect((await rotate()).code).toBe(2)
 })
 
-test('which key is meant must be clear, and the new one needs a name', async () => {
-  const { rotate, states } = await place('unclear')
+test('the old key must be unambiguous, and the new key needs a name', async () => {
+  const { rotate, states } = await createProject('unclear')
   expect(await rotate()).toMatchObject({ code: 2, stderr: expect.stringMatching(/--name/) })
   const other = shell.file('other.pem', ecKey().publicKeyPem)
   await shell.pubring(['key', 'add', other, '--name', 'other', '--project', 'unclear'])
@@ -113,8 +113,8 @@ test('which key is meant must be clear, and the new one needs a name', async () 
   expect(await states()).toEqual({ old: 'active', other: 'active' })
 })
 
-test('on a terminal it asks whether the signer is switched, and whether the old key is to go', async () => {
-  const { file, states } = await place('asked')
+test('on a terminal, it asks whether the signers are switched and whether to delete the old key', async () => {
+  const { file, states } = await createProject('asked')
   const args = [
     'key',
     'rotate',

@@ -60,7 +60,7 @@ describe('pubring audit, beside a server', () => {
   let weak: KeyRecord
   let shared: KeyRecord[]
 
-  test('finds nothing in a new registry, says so and exits with 0', async () => {
+  test('finds nothing in a new registry and exits with 0', async () => {
     const { id } = await createProject(store, 'good')
     await put(rsaRecord(id, prime() * prime()))
     expect(await audit()).toEqual({
@@ -91,7 +91,7 @@ describe('pubring audit, beside a server', () => {
     expect(stderr).toBe('Weak keys are active. Deactivate them with --deactivate, or one by one.\n')
   })
 
-  test('--json is one document; --project narrows it', async () => {
+  test('--json prints one document, and --project limits it', async () => {
     const { code, stdout, stderr } = await audit('--json', '--project', 'TWO')
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' })
     expect(JSON.parse(stdout)).toEqual({
@@ -130,7 +130,7 @@ describe('pubring audit, beside a server', () => {
     expect(keys.map(({ active }) => active)).toEqual([false, false])
   })
 
-  test('the project’s events tell it, over HTTP, without the other project', async () => {
+  test('the finding is among the events of the project, without naming the other project', async () => {
     const response = await fetch(`${server.url}/v1/projects/two/events`, {
       headers: { 'X-Api-Key': server.apiKey },
     })
@@ -145,7 +145,7 @@ describe('pubring audit, beside a server', () => {
   })
 })
 
-describe('an audit that ends early', () => {
+describe('an interrupted audit', () => {
   const [projectCount, keysEach] = [32, 50]
   beforeAll(async () => {
     const records = Array.from({ length: keysEach }, () => keyRecord(''))
@@ -166,7 +166,7 @@ describe('an audit that ends early', () => {
   test.each([
     ['SIGTERM', 143],
     ['SIGKILL', null],
-  ] as const)('%s leaves what it has examined examined', async (signal, expected) => {
+  ] as const)('%s keeps the results so far', async (signal, expected) => {
     const before = passed()
     const { child, ended } = startAudit()
     await vi.waitUntil(() => passed() > before, { timeout: 20_000, interval: 5 })
@@ -179,7 +179,7 @@ describe('an audit that ends early', () => {
     expect(passed()).toBeLessThan(projectCount * keysEach)
   })
 
-  test('the next one examines the rest', async () => {
+  test('the next audit examines the rest', async () => {
     const before = passed()
     const { stdout } = await audit('--json')
     const { keys, examined, complete } = JSON.parse(stdout)
@@ -191,7 +191,7 @@ describe('an audit that ends early', () => {
   })
 })
 
-describe('what cannot be audited', () => {
+describe('an audit that cannot run', () => {
   test.each([
     [['--project', 'nobody'], 6, /^pubring: There is no project nobody\.\n$/],
     [

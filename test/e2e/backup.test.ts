@@ -10,14 +10,14 @@ import { spawnServer, startServer, temporaryFolder, whenReady } from '../support
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-async function place(name: string) {
-  const where = join(folder, name)
-  mkdirSync(where)
-  const server = await startServer(where, highLimits)
-  return { where, server, client: createServerClient(server, server.apiKey) }
+async function startIn(name: string) {
+  const cwd = join(folder, name)
+  mkdirSync(cwd)
+  const server = await startServer(cwd, highLimits)
+  return { cwd, server, client: createServerClient(server, server.apiKey) }
 }
 
-/** Creates keys one after the other until it is told to end; answers all that were acknowledged. */
+/** Creates keys until `end` is called; `acknowledged` lists those that were confirmed. */
 function keepCreating(client: ServerClient): { acknowledged: string[]; end(): Promise<void> } {
   const acknowledged: string[] = []
   let ending = false
@@ -34,15 +34,15 @@ function keepCreating(client: ServerClient): { acknowledged: string[]; end(): Pr
 }
 
 describe('pubring backup', () => {
-  test('under load holds every key that was acknowledged before, in one file that is whole', async () => {
-    const { where, server, client } = await place('load')
+  test('under load contains every key acknowledged before, in one intact file', async () => {
+    const { cwd, server, client } = await startIn('load')
     const load = keepCreating(client)
     while (load.acknowledged.length < 50) await client.create()
     for (const name of ['first.db', 'second.db']) {
       const before = [...load.acknowledged]
-      const { code, stderr } = await pubring(where, 'backup', name)
+      const { code, stderr } = await pubring(cwd, 'backup', name)
       expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('is whole') })
-      const backup = new DatabaseSync(join(where, name), { readOnly: true })
+      const backup = new DatabaseSync(join(cwd, name), { readOnly: true })
       const kids = backup.prepare('SELECT id FROM jwt_key').all()
       const [revisions] = backup
         .prepare(
@@ -57,40 +57,40 @@ describe('pubring backup', () => {
         ),
       ).toBe(0)
       expect(revisions?.revision).toBe(revisions?.last)
-      expect(statSync(join(where, name)).mode & 0o077).toBe(0)
-      expect(await pubring(where, 'check', name)).toMatchObject({
+      expect(statSync(join(cwd, name)).mode & 0o077).toBe(0)
+      expect(await pubring(cwd, 'check', name)).toMatchObject({
         code: 0,
         stdout: `whole  ${name}\n`,
       })
     }
     await load.end()
-    expect(readdirSync(where).filter((name) => /db-|partial/.test(name))).toEqual([])
+    expect(readdirSync(cwd).filter((name) => /db-|partial/.test(name))).toEqual([])
 
-    const again = await pubring(where, 'backup', 'first.db')
+    const again = await pubring(cwd, 'backup', 'first.db')
     expect(again).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/first.db exists.*--force/),
     })
-    expect((await pubring(where, 'backup', '--force', 'first.db')).code).toBe(0)
-    expect((await pubring(where, 'backup', 'no/such/folder.db')).code).toBe(1)
+    expect((await pubring(cwd, 'backup', '--force', 'first.db')).code).toBe(0)
+    expect((await pubring(cwd, 'backup', 'no/such/folder.db')).code).toBe(1)
     await stopServer(server)
   })
 
-  test('of nothing makes nothing', async () => {
-    const where = join(folder, 'nothing')
-    mkdirSync(where)
-    expect(await pubring(where, 'backup', 'b.db')).toMatchObject({ code: 1 })
-    expect(readdirSync(where)).toEqual([])
+  test('without a database creates no file', async () => {
+    const cwd = join(folder, 'nothing')
+    mkdirSync(cwd)
+    expect(await pubring(cwd, 'backup', 'b.db')).toMatchObject({ code: 1 })
+    expect(readdirSync(cwd)).toEqual([])
   })
 })
 
 describe('pubring restore', () => {
-  test('refuses while a server runs, then brings the backup back and keeps what was there', async () => {
-    const { where, server, client } = await place('restore')
+  test('fails while a server runs, then restores the backup and keeps the replaced database', async () => {
+    const { cwd, server, client } = await startIn('restore')
     const kept = String(await client.create())
-    await pubring(where, 'backup', 'b.db')
+    await pubring(cwd, 'backup', 'b.db')
     const late = String(await client.create())
-    const refused = await pubring(where, 'restore', 'b.db')
+    const refused = await pubring(cwd, 'restore', 'b.db')
     expect(refused).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/in use: stop the server/),
@@ -98,19 +98,19 @@ describe('pubring restore', () => {
     expect(await client.kids()).toEqual([kept, late])
     await stopServer(server)
 
-    const { code, stderr } = await pubring(where, 'restore', 'b.db')
+    const { code, stderr } = await pubring(cwd, 'restore', 'b.db')
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringMatching(/is restored from b.db/),
     })
     expect(stderr).toMatch(/published again/)
-    const again = await spawnServer(where, highLimits)
+    const again = await spawnServer(cwd, highLimits)
     await whenReady(again)
     expect(await createServerClient(again, server.apiKey).kids()).toEqual([kept])
     await stopServer(again)
-    const aside = readdirSync(join(where, 'data')).filter((name) => name.includes('replaced'))
+    const aside = readdirSync(join(cwd, 'data')).filter((name) => name.includes('replaced'))
     expect(aside).toHaveLength(1)
-    const old = new DatabaseSync(join(where, 'data', aside[0] ?? ''), { readOnly: true })
+    const old = new DatabaseSync(join(cwd, 'data', aside[0] ?? ''), { readOnly: true })
     expect(old.prepare('SELECT id FROM jwt_key ORDER BY create_time').all()).toMatchObject([
       { id: kept },
       { id: late },

@@ -6,12 +6,12 @@ import { expect, test } from 'vitest'
 const root = join(import.meta.dirname, '../..')
 const material = join(root, 'test/fixtures/material')
 
-function check(...given: string[]) {
-  return run('', ...given)
+function check(...args: string[]) {
+  return run('', ...args)
 }
 
-function run(input: string, ...given: string[]) {
-  const command = [join(root, 'src/main.ts'), 'key', 'check', ...given]
+function run(input: string, ...args: string[]) {
+  const command = [join(root, 'src/main.ts'), 'key', 'check', ...args]
   const { status, stdout, stderr } = spawnSync(process.execPath, command, {
     input,
     encoding: 'utf8',
@@ -20,13 +20,13 @@ function run(input: string, ...given: string[]) {
   return { status, stdout, stderr }
 }
 
-test('a good key is accepted, with what it is', () => {
+test('accepts a good key and describes it', () => {
   const { status, stdout } = check(join(material, 'rsa2048.pem'))
   expect(status).toBe(0)
   expect(stdout).toMatch(/^accepted\n.*RSA 2048 bits\n.*RSA RS256.*thumbprint {2}[\w-]{43}\n/s)
 })
 
-test('a key from standard input, as JSON', () => {
+test('reads a key from standard input and prints JSON', () => {
   const pem = readFileSync(join(material, 't_crlf.pem'), 'utf8')
   const { status, stdout } = run(pem, '-', '--json')
   expect(status).toBe(0)
@@ -39,13 +39,13 @@ test('a key from standard input, as JSON', () => {
   })
 })
 
-test('a weak key is refused with its code and exit code 1', () => {
+test('rejects a weak key with its code and exit code 1', () => {
   const { status, stdout } = check(join(material, 'rsa1024.pem'))
   expect(status).toBe(1)
   expect(stdout).toMatch(/^rejected\n {2}rsa_modulus_too_small: .*1024.*2048/)
 })
 
-test('a private key is refused, and nothing of it is printed', () => {
+test('rejects a private key and prints nothing of it', () => {
   const file = join(material, 'private_pkcs8.pem')
   const { status, stdout, stderr } = check(file)
   expect(status).toBe(1)
@@ -55,11 +55,11 @@ test('a private key is refused, and nothing of it is printed', () => {
 })
 
 test.each([
-  ['a file that is not there', ['none.pem'], /no file none\.pem/],
+  ['a missing file', ['none.pem'], /no file none\.pem/],
   ['a folder', [material], /is a folder/],
-  ['an algorithm that nobody knows', ['-', '--algorithm', 'RS265'], /did you mean RS256\?/],
-])('%s is one line on stderr, without a stack', (_name, given, message) => {
-  const { status, stdout, stderr } = check(...given)
+  ['an unknown algorithm', ['-', '--algorithm', 'RS265'], /did you mean RS256\?/],
+])('reports %s in one line on stderr, without a stack', (_name, args, message) => {
+  const { status, stdout, stderr } = check(...args)
   expect(status).not.toBe(0)
   expect(stdout).toBe('')
   expect(stderr.trim().split('\n')).toHaveLength(1)

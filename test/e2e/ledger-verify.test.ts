@@ -80,13 +80,13 @@ describe('pubring ledger verify', () => {
       /^pubring: There is no database at \.\/none\.db\.\n$/,
     ],
     [['--database-url', './none.db'], 2, /^pubring: --database-url must be sqlite:PATH/],
-  ])('%j cannot be checked: exit code %i', async (args, exitCode, message) => {
+  ])('fails for %j with exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await verify(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)
   })
 
-  test('a row that was edited under the running server is found, and exits with 1', async () => {
+  test('finds a row edited under the running server, and exits with 1', async () => {
     const database = new DatabaseSync(join(folder, 'data/pubring.db'))
     database.exec(
       "update event set actor_name = 'nobody' where type = 'key.created' and revision = 2",

@@ -86,7 +86,7 @@ function rejectionOf(
   if (material === undefined) return undefined
   const first = places.get(material.spkiSha256)
   if (first !== undefined) {
-    const detail = `The source has this key twice, first at ${first}. Leave one of them out.`
+    const detail = `The source has this key twice: here and at ${first}. Remove one of them.`
     return { code: 'duplicate_key', detail }
   }
   places.set(material.spkiSha256, place)

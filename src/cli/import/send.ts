@@ -36,15 +36,6 @@ const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000 }
 /** Keeps the examination of one request well below usual time-outs. */
 const maxBatchCostMs = 4_000
 
-/** The server has narrower limits than the default ones. */
-class NarrowerLimits extends Error {
-  readonly limits: Partial<BatchLimits>
-  constructor(limits: Partial<BatchLimits>) {
-    super('narrower limits')
-    this.limits = limits
-  }
-}
-
 /**
  * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: where
  * it takes several requests, a dry run of all of them comes first. Returns the error for keys that
@@ -59,10 +50,19 @@ export async function sendRows(
     try {
       return await sendBatches(session, rows, toBatches(rows, limits), options)
     } catch (error) {
-      if (!(error instanceof NarrowerLimits)) throw error
-      limits = { ...limits, ...error.limits }
+      limits = narrowerLimits(limits, error)
     }
   }
+}
+
+/** The limits of a server that has narrower ones. Throws any other error. */
+function narrowerLimits({ keys, bytes }: BatchLimits, error: unknown): BatchLimits {
+  const { code, problem: { errors, limit } = {} } = error instanceof PubringError ? error : {}
+  if (limit === undefined) throw error
+  if (errors?.[0]?.code === 'too_many' && limit < keys) return { keys: limit, bytes }
+  const maxBytes = Math.floor(limit * 0.9)
+  if (code === 'body_too_large' && maxBytes < bytes) return { keys, bytes: maxBytes }
+  throw error
 }
 
 /** The rows that can be sent, in requests that are neither too large nor too slow. */
@@ -142,7 +142,7 @@ type Send = (batch: Batch, dryRun: boolean) => Promise<KeyImportReport | undefin
 
 function createSender(
   { client }: Session,
-  { signal, progress = () => {} }: SendOptions,
+  { signal = AbortSignal.any([]), progress = () => {} }: SendOptions,
   total: number,
 ): Send {
   let done = 0
@@ -151,7 +151,7 @@ function createSender(
     const keys = rows.map(({ item }) => item)
     try {
       const report = await retryLost(signal, () =>
-        client.keys.import(project, { keys, dryRun }, signal === undefined ? {} : { signal }),
+        client.keys.import(project, { keys, dryRun }, { signal }),
       )
       for (const [index, { outcome, kid }] of report.items.entries()) {
         const row = rows[index]
@@ -182,7 +182,7 @@ const retryDelaysMs = [1_000, 4_000, 15_000]
 
 /** Repeats a request whose response was lost: keys that it did register are `present` then. */
 async function retryLost<Result>(
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
   request: () => Promise<Result>,
 ): Promise<Result> {
   for (const delayMs of retryDelaysMs) {
@@ -191,8 +191,8 @@ async function retryLost<Result>(
     } catch (error) {
       const isLost =
         error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
-      if (!isLost || signal?.aborted) throw error
-      await delay(delayMs, undefined, signal === undefined ? {} : { signal })
+      if (!isLost || signal.aborted) throw error
+      await delay(delayMs, undefined, { signal })
     }
   }
   return request()
@@ -200,23 +200,15 @@ async function retryLost<Result>(
 
 /** Sets the rejections in their rows. Throws any other error. */
 function setRefused(rows: readonly SendableRow[], error: unknown): void {
-  if (!(error instanceof PubringError)) throw error
-  const { code, problem: { errors = [], limit } = {} } = error
-  if (limit !== undefined && errors[0]?.code === 'too_many') {
-    throw new NarrowerLimits({ keys: limit })
-  }
-  if (limit !== undefined && code === 'body_too_large') {
-    throw new NarrowerLimits({ bytes: Math.floor(limit * 0.9) })
-  }
-  if (code !== 'import_refused') throw error
+  if (!(error instanceof PubringError) || error.code !== 'import_refused') throw error
   const placeAt = (index: string) => rows[Number(index)]?.place ?? `/keys/${index}`
-  for (const { pointer = '', code: cause, detail } of errors) {
+  for (const { pointer = '', code, detail } of error.problem?.errors ?? []) {
     const row = rows[Number(pointer.split('/')[2])]
     if (row === undefined) throw error
     row.outcome = 'refused'
     // The server counts the keys of one request.
     const text = detail.replace(/\/keys\/(\d+)/g, (_pointer, index) => placeAt(index))
-    row.errors.push({ code: cause, detail: text })
+    row.errors.push({ code, detail: text })
   }
 }
 
@@ -228,26 +220,27 @@ interface ProjectReport {
 /** Each request may fit where all of them together do not. */
 function overflowError(reports: readonly ProjectReport[]): CommandError | undefined {
   for (const [project, group] of Map.groupBy(reports, (each) => each.project)) {
-    const rooms = group.flatMap(({ report: { room } }) => room ?? [])
-    const [first] = rooms
-    if (first === undefined) continue
-    const after = (kind: 'keys' | 'jwksBytes') =>
-      rooms.reduce((sum, room) => sum + room[kind].after - room[kind].before, first[kind].before)
-    const fail = (code: string, detail: string) =>
-      new CommandError('conflict', `${detail} Nothing was imported.`, { code })
-    const { keys, jwksBytes } = first
-    if (after('keys') > keys.limit) {
-      return fail(
-        'key_limit_reached',
-        `Project ${project} would have ${after('keys')} keys; its limit is ${keys.limit}.`,
-      )
+    const keys = totalRoom(group, 'keys')
+    if (keys.after > keys.limit) {
+      const detail = `Project ${project} would have ${keys.after} keys; its limit is ${keys.limit}.`
+      return nothingImported('key_limit_reached', detail)
     }
-    if (after('jwksBytes') > jwksBytes.limit) {
-      return fail(
-        'jwks_too_large',
-        `The key set of project ${project} would have ${after('jwksBytes')} bytes; verifiers read at most ${jwksBytes.limit}.`,
-      )
+    const { after, limit } = totalRoom(group, 'jwksBytes')
+    if (after > limit) {
+      const detail = `The key set of project ${project} would have ${after} bytes; verifiers read at most ${limit}.`
+      return nothingImported('jwks_too_large', detail)
     }
   }
   return undefined
+}
+
+/** How far all requests together fill a project. */
+function totalRoom(reports: readonly ProjectReport[], kind: keyof KeyImportReport['room']) {
+  const rooms = reports.map(({ report }) => report.room[kind])
+  const { before = 0, limit = 0 } = rooms[0] ?? {}
+  return { after: rooms.reduce((sum, room) => sum + room.after - room.before, before), limit }
+}
+
+function nothingImported(code: string, detail: string): CommandError {
+  return new CommandError('conflict', `${detail} Nothing was imported.`, { code })
 }

@@ -1,8 +1,13 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { didYouMean } from '../../../nearest.ts'
 import { usageError } from '../../terminal/failures.ts'
-import { recordEntry, type SourceEntry, type SourceProject } from './entry.ts'
+import {
+  mergeProjects,
+  recordEntry,
+  requireKnown,
+  type SourceEntry,
+  type SourceProject,
+} from './entry.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
 const columns = [
@@ -69,21 +74,14 @@ export function readCsv(text: string, name: string): SourceProject[] {
     const cells = line.map((value, at) => [headings[at] ?? '', unescapeFormula(value)])
     const record: Record<string, string> = Object.fromEntries(cells)
     if (line.length === headings.length) project = record.project
-    return { project, entry: entryOf(record, place, line.length - headings.length) }
+    const entries = [entryOf(record, place, line.length - headings.length)]
+    return project === undefined ? { entries } : { name: project, entries }
   })
-  const groups = Map.groupBy(rows, (row) => row.project)
-  return [...groups].map(([projectName, group]) => ({
-    ...(projectName === undefined ? {} : { name: projectName }),
-    entries: group.map(({ entry }) => entry),
-  }))
+  return mergeProjects(rows)
 }
 
 function requireHeadings(headings: readonly string[], name: string): void {
-  const unknown = headings.find((heading) => !columns.some((column) => column === heading))
-  if (unknown !== undefined) {
-    const suggestion = didYouMean(unknown, columns, `; known columns: ${columns.join(', ')}.`)
-    throw usageError(`${name} has an unknown column: ${unknown}${suggestion}`)
-  }
+  requireKnown(headings, columns, `${name} has an unknown column`)
   const missing = requiredColumns.filter((column) => !headings.includes(column))
   if (missing.length > 0) throw usageError(`${name} lacks the columns ${missing.join(', ')}.`)
 }

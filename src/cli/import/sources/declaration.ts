@@ -1,13 +1,12 @@
 import { dirname, resolve } from 'node:path'
 import { isoTime, parseTimeMs } from '../../../core/times.ts'
-import { didYouMean } from '../../../nearest.ts'
 import { readText } from '../../keys/files.ts'
 import { parseAlgorithm } from '../../keys/kinds.ts'
 import { usageError } from '../../terminal/failures.ts'
 import { sourceName } from '../../terminal/files.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { readMaterial } from '../material.ts'
-import { parseJson, recordEntry, type SourceEntry } from './entry.ts'
+import { parseJson, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
 
 /** The keys that a project should have. */
 export interface Declaration {
@@ -22,7 +21,7 @@ const example = '{"project": "payments", "keys": [{"name": "spring", "file": "sp
 export async function readDeclaration(file: string, terminal: Terminal): Promise<Declaration> {
   const source = sourceName(file)
   const document = parseJson(await readText(file, terminal), source, example)
-  requireMembers(document, ['project', 'keys'], source)
+  requireKnown(Object.keys(document), ['project', 'keys'], `${source} has an unknown member`)
   const { project, keys }: { project?: unknown; keys?: unknown } = document
   if (!Array.isArray(keys)) throw usageError(`${source} must have a list named keys.`, example)
   if (project !== undefined && typeof project !== 'string') {
@@ -37,13 +36,6 @@ export async function readDeclaration(file: string, terminal: Terminal): Promise
   return { ...(project === undefined ? {} : { project }), entries }
 }
 
-function requireMembers(value: object, known: readonly string[], place: string): void {
-  const unknown = Object.keys(value).find((name) => !known.includes(name))
-  if (unknown === undefined) return
-  const suggestion = didYouMean(unknown, known, `; known members: ${known.join(', ')}.`)
-  throw usageError(`${place} has an unknown member: ${unknown}${suggestion}`)
-}
-
 const members = ['name', 'algorithm', 'publicKeyPem', 'file', 'active', 'expireTime']
 
 /** `readPem` reads a file that is named relative to the declaration. */
@@ -53,7 +45,7 @@ async function readKey(
   readPem: (file: string) => Promise<string>,
 ): Promise<SourceEntry> {
   if (typeof value !== 'object' || value === null) throw usageError(`${place} must be an object.`)
-  requireMembers(value, members, place)
+  requireKnown(Object.keys(value), members, `${place} has an unknown member`)
   const { name, active = true, expireTime, file, publicKeyPem: inline } = Object(value)
   if (typeof name !== 'string') throw usageError(`${place} must have a name.`)
   if (typeof active !== 'boolean') throw usageError(`active of ${place} must be true or false.`)
@@ -67,7 +59,10 @@ async function readKey(
   }
   const publicKeyPem: string = isInline ? inline : await readPem(file)
   const record = { label: name.trim(), publicKeyPem, active }
-  const entry = recordEntry({ ...record, expireTime: time && isoTime(time) }, place)
+  const entry = recordEntry(
+    { ...record, expireTime: time === undefined ? time : isoTime(time) },
+    place,
+  )
   if (entry.key !== undefined) entry.key.algorithm = algorithmOf(value, publicKeyPem, place)
   return entry
 }
@@ -76,7 +71,6 @@ function algorithmOf(value: { algorithm?: unknown }, publicKeyPem: string, place
   const { algorithm } = value
   if (algorithm !== undefined) return parseAlgorithm(String(algorithm), `algorithm of ${place}`)
   const usual = readMaterial(publicKeyPem)?.algorithms[0]
-  if (usual === undefined)
-    throw usageError(`${place} holds no public key that can be read: use PEM.`)
-  return usual
+  if (usual !== undefined) return usual
+  throw usageError(`${place} holds no public key that can be read: use PEM.`)
 }

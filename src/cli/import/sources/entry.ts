@@ -1,5 +1,6 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
+import { didYouMean } from '../../../nearest.ts'
 import { convertToPem } from '../../keys/conversion.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 
@@ -77,6 +78,26 @@ export function recordEntry(
     return typeof value === 'string' && value !== '' ? [[member, value]] : []
   })
   return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
+}
+
+/** One project per name, in order, with all its entries. */
+export function mergeProjects(projects: readonly SourceProject[]): SourceProject[] {
+  return [...Map.groupBy(projects, ({ name }) => name)].map(([name, group]) => ({
+    ...(name === undefined ? {} : { name }),
+    entries: group.flatMap(({ entries }) => entries),
+  }))
+}
+
+/** Throws a usage error for a name that is not known; `where` opens its message. */
+export function requireKnown(
+  names: readonly string[],
+  known: readonly string[],
+  where: string,
+): void {
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const suggestion = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
+  throw usageError(`${where}: ${unknown}${suggestion}`)
 }
 
 /** The JSON object or array in the text. Throws a usage error where there is none. */

@@ -6,7 +6,15 @@ import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
-import { convert, extensions, parseJson, privateEntry, type SourceProject, stem } from './entry.ts'
+import {
+  convert,
+  extensions,
+  mergeProjects,
+  parseJson,
+  privateEntry,
+  type SourceProject,
+  stem,
+} from './entry.ts'
 import { isExport, readExport, readKeys } from './export-document.ts'
 import { readJwks } from './jwks.ts'
 import { readPemBlocks } from './pem-blocks.ts'
@@ -44,11 +52,7 @@ async function readFolder(folder: string, terminal: Terminal): Promise<SourcePro
   if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
   const projects: SourceProject[] = []
   for (const name of read) projects.push(...(await readFile(join(folder, name), terminal)))
-  const groups = Map.groupBy(projects, ({ name }) => name)
-  return [...groups].map(([name, group]) => ({
-    ...(name === undefined ? {} : { name }),
-    entries: group.flatMap(({ entries }) => entries),
-  }))
+  return mergeProjects(projects)
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<SourceProject[]> {
