@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
 
 /**
- * Readers of settings: each turns what a person wrote into a value, or throws an Error with the end
- * of a sentence that begins with the setting's name and never repeats the value.
+ * Parsers of settings. Each throws an Error whose message continues a sentence that begins with the
+ * name of the setting, and never repeats the value.
  */
 
 export function text(value: string): string {
@@ -38,9 +38,9 @@ export function seconds(min: number, max: number) {
 
 export function choice<Name extends string>(...names: Name[]) {
   return (value: string): Name => {
-    const found = names.find((name) => name === value.trim().toLowerCase())
-    if (found === undefined) throw new Error(`must be one of ${names.join(', ')}`)
-    return found
+    const choice = names.find((name) => name === value.trim().toLowerCase())
+    if (choice === undefined) throw new Error(`must be one of ${names.join(', ')}`)
+    return choice
   }
 }
 
@@ -90,7 +90,7 @@ export function password(value: string): string {
   return value
 }
 
-/** The first line of the file that is named. */
+/** Reads the first line of the file. */
 export function passwordFile(value: string): string {
   let content: string
   try {
@@ -99,7 +99,7 @@ export function passwordFile(value: string): string {
     throw new Error('names a file that cannot be read')
   }
   const [line = ''] = content.split(/\r?\n/)
-  if (line === '') throw new Error('names a file that has no password in its first line')
+  if (line === '') throw new Error('names a file without a password in its first line')
   return line
 }
 
@@ -110,7 +110,7 @@ interface DatabaseValues {
   databasePasswordFile?: string
 }
 
-/** The addresses of the database with the password in them: one carrier for all of it. */
+/** The database URLs with the password in them. */
 export function withPasswords(values: DatabaseValues, fallback: string | undefined) {
   const { databasePassword, databasePasswordFile, databaseReplicaUrl, databaseUrl = '' } = values
   const secret = databasePassword ?? databasePasswordFile ?? fallback
@@ -121,7 +121,7 @@ export function withPasswords(values: DatabaseValues, fallback: string | undefin
   }
 }
 
-/** The address of a PostgreSQL database with the password, unless it has one. */
+/** Adds the password to a PostgreSQL URL that has none. */
 function withPassword(url: string, secret: string | undefined): string {
   const [, scheme, user, rest] = /^(postgres(?:ql)?:\/\/)(?:([^@:/?#]*)@)?(.*)$/.exec(url) ?? []
   if (secret === undefined || scheme === undefined || rest?.includes('@')) return url
@@ -131,36 +131,36 @@ function withPassword(url: string, secret: string | undefined): string {
 export function apiKeySecret(value: string): string {
   if (!isApiKeySecret(value.trim())) {
     throw new Error(
-      'is not an API key: it has the form pubring_ and 49 letters and digits, and was perhaps not copied whole',
+      'is not an API key (pubring_ and 49 letters and digits): it may not have been copied completely',
     )
   }
   return value.trim()
 }
 
-/** So many requests in so many seconds. */
+/** A number of requests per `window` seconds. */
 export interface Rate {
   limit: number
   window: number
 }
 
-/** `600` and `600/m`: so many a minute; `10/s`, `20000/h`; `off`: undefined. */
+/** `600` or `600/m` (per minute), `10/s`, `20000/h`; undefined for `off`. */
 export function rate(value: string): Rate | undefined {
   if (value.trim().toLowerCase() === 'off') return undefined
   const [, digits, unit = 'm'] = /^(\d{1,9})(?: ?\/ ?([smh]))?$/.exec(value.trim()) ?? []
   const limit = Number(digits)
   if (!(limit >= 1)) {
-    throw new Error('must be off, or requests per time, such as 600 (a minute), 10/s or 20000/h')
+    throw new Error('must be off or a rate, such as 600 (per minute), 10/s or 20000/h')
   }
   return { limit, window: secondsPerUnit[unit] ?? 60 }
 }
 
-/** `false`, `true` (whoever connects is a proxy of ours), or the addresses of the proxies. */
+/** `false`, `true` (every client is a trusted proxy), or the addresses of the proxies. */
 export function proxies(value: string): boolean | string[] {
   const listed = value.split(',').map((one) => one.trim().toLowerCase())
   if (listed[0] === 'true' || listed[0] === 'false') return toggle(value)
   if (!listed.every(isNetwork)) {
     throw new Error(
-      'must be true, false, or addresses of proxies with commas between them, such as 10.0.0.0/8,::1',
+      'must be true, false, or comma-separated addresses of proxies, such as 10.0.0.0/8,::1',
     )
   }
   return listed

@@ -87,7 +87,7 @@ test.each([
   [
     'an API key with a typing error',
     { PUBRING_ADMIN_API_KEY: 'pubring_secret' },
-    /not copied whole/,
+    /not have been copied completely/,
   ],
   ['a folder that is a file', { PUBRING_DATABASE_URL: 'sqlite:./file/x.db' }, /file/],
 ])('%s stops the start with one clear line and no secret', async (_name, env, message) => {

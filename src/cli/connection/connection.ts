@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { clientSettings } from '../../config/client-settings.ts'
 import { rejectUnknownServerVariables } from '../../config/server-settings.ts'
-import { type Environment, readSetting, readValue, type Setting } from '../../config/setting.ts'
+import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { type Profile, profileNamed, readConfiguration } from './configuration.ts'
@@ -98,7 +98,7 @@ function settle<Value>(
   const order = chosen ? [flag, ofProfile, variable] : [flag, variable, ofProfile]
   const found = order.find((each) => each !== undefined)
   const { value, source } = found ?? { value: one.default ?? '', source: 'the default' }
-  return { value: readValue(one, value, source), source }
+  return { value: parseSetting(one, value, source), source }
 }
 
 function given(value: string | undefined, source: string): Given | undefined {
@@ -114,7 +114,7 @@ function apiKeyOf(places: Places, url: string): Pick<Connection, 'apiKey' | 'api
   const ofEnvironment = () =>
     given(env[apiKey.env], apiKey.env) ?? fromFile(env[apiKeyFile.env], apiKeyFile.env)
   const ofProfile = () => {
-    if (profile.url !== undefined && readValue(clientSettings.url, profile.url, 'url') !== url) {
+    if (profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url) {
       return undefined
     }
     const source = `profile ${profileName}`
