@@ -2,77 +2,66 @@ import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
 import type { LedgerReader } from './reads/ledger.ts'
 
-/**
- * Opens the store that the address names: `sqlite:PATH` or `postgres://…`. Nothing is loaded of the
- * engine that is not used, here and below. `replicaUrl`: of servers
- * that follow it.
- */
+export interface OpenOptions {
+  /** PostgreSQL standbys, from which published key sets may be read. */
+  replicaUrl?: string | undefined
+}
+
+/** Opens the store at `sqlite:PATH` or `postgres://…`. Loads only the engine that is used. */
 export async function openStore(
   databaseUrl: string,
-  { replicaUrl }: { replicaUrl?: string | undefined } = {},
+  { replicaUrl }: OpenOptions = {},
 ): Promise<Store> {
   if (isPostgres(databaseUrl)) {
     const { openPostgresStore } = await import('./postgres/store.ts')
-    return openPostgresStore({
-      url: databaseUrl,
-      ...(replicaUrl === undefined ? {} : { replicaUrl }),
-    })
+    const replica = replicaUrl === undefined ? {} : { replicaUrl }
+    return openPostgresStore({ url: databaseUrl, ...replica })
   }
   const { openSqliteStore } = await import('./sqlite/store.ts')
-  return openSqliteStore({ file: fileOf(databaseUrl) })
+  return openSqliteStore({ file: sqliteFileOf(databaseUrl) })
 }
 
 /**
- * The same where there is one already, in the schema of this release: a mistyped path must not
- * become a new registry. A server may be running on it.
+ * Opens an existing store whose schema is that of this release, so that a mistyped path does not
+ * create a new registry. Servers may be using it.
  */
 export async function openExistingStore(
   databaseUrl: string,
-  options: { replicaUrl?: string | undefined } = {},
+  options: OpenOptions = {},
 ): Promise<Store> {
   const ledgers = await openLedgerReader(databaseUrl)
   await ledgers.close()
   return openStore(databaseUrl, options)
 }
 
-/** Opens the store to read its ledgers and nothing else, beside a server that may be running. */
+/** Opens an existing store to read its ledgers. Servers may be using it. */
 export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresLedgerReader: openPostgresLedgers } = await import(
-      './postgres/without-migrating.ts'
-    )
-    return openPostgresLedgers({ url: databaseUrl })
+    const { openPostgresLedgerReader } = await import('./postgres/without-migrating.ts')
+    return openPostgresLedgerReader(databaseUrl)
   }
-  const { openSqliteLedgerReader: openSqliteLedgers } = await import(
-    './sqlite/without-migrating.ts'
-  )
-  return openSqliteLedgers({ file: fileOf(databaseUrl) })
+  const { openSqliteLedgerReader } = await import('./sqlite/without-migrating.ts')
+  return openSqliteLedgerReader(sqliteFileOf(databaseUrl))
 }
 
-/** Opens the store to audit its keys, beside a server that may be running. */
+/** Opens an existing store to audit its keys. Servers may be using it. */
 export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
   if (isPostgres(databaseUrl)) {
-    const { openPostgresAuditStore: openPostgresAudit } = await import(
-      './postgres/without-migrating.ts'
-    )
-    return openPostgresAudit({ url: databaseUrl })
+    const { openPostgresAuditStore } = await import('./postgres/without-migrating.ts')
+    return openPostgresAuditStore(databaseUrl)
   }
-  const { openSqliteAuditStore: openSqliteAudit } = await import('./sqlite/audit.ts')
-  return openSqliteAudit({ file: fileOf(databaseUrl) })
+  const { openSqliteAuditStore } = await import('./sqlite/without-migrating.ts')
+  return openSqliteAuditStore(sqliteFileOf(databaseUrl))
 }
 
-/** The path of the SQLite file that the address names, for those who copy or replace it. */
+/** The path of the SQLite file. Throws for a PostgreSQL database. */
 export function sqliteFileOf(databaseUrl: string): string {
   if (isPostgres(databaseUrl)) {
-    throw new Error('This is for SQLite; PostgreSQL is backed up by its own tools, as pg_dump.')
+    throw new Error('This command is for SQLite. Use the tools of PostgreSQL, such as pg_dump.')
   }
-  return fileOf(databaseUrl)
+  return databaseUrl.slice('sqlite:'.length)
 }
 
 function isPostgres(databaseUrl: string): boolean {
   return /^postgres(ql)?:/.test(databaseUrl)
-}
-
-function fileOf(databaseUrl: string): string {
-  return databaseUrl.slice('sqlite:'.length)
 }

@@ -25,8 +25,8 @@ describe('an address', () => {
       database: 'keys',
       poolSize: 4,
       prepared: false,
-      connectTimeout: 2_000,
-      statementTimeout: 2_000,
+      connectTimeoutMs: 2_000,
+      statementTimeoutMs: 2_000,
     })
   })
 
@@ -45,13 +45,13 @@ describe('an address', () => {
     ['require', { rejectUnauthorized: false, servername: 'db' }],
     ['verify-full', { rejectUnauthorized: true, servername: 'db' }],
   ])('with sslmode=%s', (mode, expected) => {
-    const { tls, plainAllowed } = parsePostgresAddress(`postgres://me@db/k?sslmode=${mode}`)
+    const { tls, allowsPlaintext } = parsePostgresAddress(`postgres://me@db/k?sslmode=${mode}`)
     expect(tls('db')).toEqual(expected)
-    expect(plainAllowed).toBe(false)
+    expect(allowsPlaintext).toBe(false)
   })
 
   test('with sslmode=prefer, or none, takes a server without TLS too', () => {
-    expect(parsePostgresAddress('postgres://me@db/k').plainAllowed).toBe(true)
+    expect(parsePostgresAddress('postgres://me@db/k').allowsPlaintext).toBe(true)
   })
 
   test('with verify-ca checks the certificate, not the name', () => {

@@ -32,8 +32,8 @@ async function refusal(url: string): Promise<string> {
 
 describe('a start ends with one clear line and no password where', () => {
   test.each([
-    ['the password is wrong', 'keeper:geheim2@', 'postgres', /does not take this user with this/],
-    ['there is no password', 'keeper@', 'postgres', /does not take this user with this/],
+    ['the password is wrong', 'keeper:geheim2@', 'postgres', /rejected this user or password/],
+    ['there is no password', 'keeper@', 'postgres', /rejected this user or password/],
     ['the database is missing', 'postgres:geheim@', 'nowhere', /no database of this name/],
     ['the encoding cannot hold every name', 'postgres@', 'latin', /must be UTF8, not LATIN1/],
     [
@@ -42,7 +42,7 @@ describe('a start ends with one clear line and no password where', () => {
       'postgres?sslmode=require',
       /no TLS/,
     ],
-    ['the user may make nothing', 'keeper:geheim@', 'postgres', /may not do what is needed/],
+    ['the user may make nothing', 'keeper:geheim@', 'postgres', /lacks a privilege/],
     ['the address has a mistake', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
   ])('%s', async (_name, user, database, message) => {
     const line = await refusal(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)

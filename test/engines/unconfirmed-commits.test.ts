@@ -142,7 +142,7 @@ test('where nobody can tell, the answer says so, and what happened is whole', as
   const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
   await expect(creating).rejects.toMatchObject({
     code: 'storage_unavailable',
-    message: expect.stringContaining('Check whether it took place'),
+    message: expect.stringContaining('Check whether the change was made'),
   })
   proxy.restore()
   const rows = await database.query('select id from jwt_key where project_id = ?', projectId)

@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../../config/setting.ts'
 import { didYouMean } from '../../nearest.ts'
-import { makePrivateFolder } from '../../storage/sqlite/folders.ts'
+import { makePrivateFolder } from '../../storage/sqlite/file.ts'
 import { usageError } from '../terminal/failures.ts'
 
 /** How one server is reached, under a name of the user's own. */

@@ -7,7 +7,7 @@ import {
   makeSingleFile,
   replaceDatabase,
 } from '../../storage/sqlite/backup.ts'
-import { makePrivateFolder } from '../../storage/sqlite/folders.ts'
+import { makePrivateFolder } from '../../storage/sqlite/file.ts'
 import { openMigrated } from '../../storage/sqlite/migrate.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'

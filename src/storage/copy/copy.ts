@@ -7,9 +7,9 @@ import { createLedgerReads } from '../reads/ledger.ts'
 import { readKeySet } from '../reads/store.ts'
 import { type Db, type TableName, tableNames } from '../schema.ts'
 import { openCopyEndpoint } from './endpoints.ts'
-import { countRows, insertRows, pages, type Row, rowText } from './tables.ts'
+import { countRows, insertRows, type Row, readPages, rowText } from './tables.ts'
 
-/** Told of every page: what is done, with which table, and how many of its rows. */
+/** Called after each page of a table. */
 export type CopyListener = (
   stage: 'copying' | 'checking',
   table: TableName,
@@ -18,18 +18,26 @@ export type CopyListener = (
 ) => void
 
 export interface CopySummary {
-  /** The target had all of it already: nothing was written. */
+  /** Whether the target held the same already, so that nothing was written. */
   repeated: boolean
   rows: number
   ledgers: number
   keySets: number
 }
 
+/** A copy in progress. */
+interface Copy {
+  source: Db
+  target: Db
+  repeated: boolean
+  listener: CopyListener
+}
+
 /**
  * Copies everything from one database to another: ids, times, ledgers with their hashes, digests of
- * API keys, blocked fingerprints, marks of audits. The target must be empty, or hold the same. All
- * is written in one transaction, and compared afterwards: row by row, the chains of the ledgers, the
- * octets of the key sets. Rejects with one line for a person.
+ * API keys, blocked fingerprints, audit results. The target must be empty or hold the same. Writes
+ * everything in one transaction, then compares the rows and the published key sets and verifies the
+ * ledgers. Rejects with one line for a person.
  */
 export async function copyRegistry(
   fromUrl: string,
@@ -38,19 +46,17 @@ export async function copyRegistry(
 ): Promise<CopySummary> {
   const source = await openCopyEndpoint(fromUrl, 'source')
   try {
-    // Makes the schema, where there is none yet.
+    // Creates the schema if there is none.
     await (await openStore(toUrl)).close()
     const target = await openCopyEndpoint(toUrl, 'target')
     try {
       const repeated = !(await isEmpty(target.db))
+      const copy = { source: source.db, target: target.db, repeated, listener }
       if (!repeated) {
-        await copyTables(source.db, target.db, listener)
+        await copyTables(copy)
         await target.commit()
       }
-      return {
-        repeated,
-        ...(await check({ source: source.db, target: target.db, repeated, listener })),
-      }
+      return { repeated, ...(await check(copy)) }
     } finally {
       await target.close()
     }
@@ -59,7 +65,7 @@ export async function copyRegistry(
   }
 }
 
-/** A new schema has the head of the system's ledger and nothing else. */
+/** A new schema holds only the head of the system's ledger. */
 async function isEmpty(db: Db): Promise<boolean> {
   for (const table of tableNames) {
     if (table !== 'ledger' && (await countRows(db, table)) > 0) return false
@@ -67,12 +73,12 @@ async function isEmpty(db: Db): Promise<boolean> {
   return (await countRows(db, 'ledger')) <= 1
 }
 
-async function copyTables(source: Db, target: Db, listener: CopyListener): Promise<void> {
+async function copyTables({ source, target, listener }: Copy): Promise<void> {
   await target.deleteFrom('ledger').where('project_id', '=', systemLedgerId).execute()
   for (const table of tableNames) {
     const total = await countRows(source, table)
     let done = 0
-    for await (const rows of pages(source, table)) {
+    for await (const rows of readPages(source, table)) {
       await insertRows(target, table, rows)
       done += rows.length
       listener('copying', table, done, total)
@@ -80,50 +86,37 @@ async function copyTables(source: Db, target: Db, listener: CopyListener): Promi
   }
 }
 
-/** The two sides, whether the target had it all before, and who is told of the progress. */
-interface Comparison {
-  source: Db
-  target: Db
-  repeated: boolean
-  listener: CopyListener
-}
-
-async function check(comparison: Comparison): Promise<Omit<CopySummary, 'repeated'>> {
-  const { source, target } = comparison
+async function check(copy: Copy): Promise<Omit<CopySummary, 'repeated'>> {
   let rows = 0
-  for (const table of tableNames) rows += await compareTable(comparison, table)
-  return {
-    rows,
-    ledgers: await checkLedgers(target),
-    keySets: await compareKeySets(source, target),
-  }
+  for (const table of tableNames) rows += await compareTable(copy, table)
+  return { rows, ledgers: await checkLedgers(copy.target), keySets: await compareKeySets(copy) }
 }
 
-async function compareTable(comparison: Comparison, table: TableName): Promise<number> {
-  const { source, target, repeated, listener } = comparison
+async function compareTable(copy: Copy, table: TableName): Promise<number> {
+  const { source, target, repeated, listener } = copy
   const total = await countRows(source, table)
-  if ((await countRows(target, table)) !== total) throw different(table, repeated)
-  const others = pages(target, table)
+  if ((await countRows(target, table)) !== total) throw tablesDiffer(table, repeated)
+  const targetPages = readPages(target, table)
   let done = 0
-  for await (const page of pages(source, table)) {
-    const other = await others.next()
-    if (other.done || !isSame(table, page, other.value)) throw different(table, repeated)
+  for await (const page of readPages(source, table)) {
+    const copied = await targetPages.next()
+    if (copied.done || !areEqual(table, page, copied.value)) throw tablesDiffer(table, repeated)
     done += page.length
     listener('checking', table, done, total)
   }
   return done
 }
 
-function isSame(table: TableName, page: Row[], other: Row[]): boolean {
+function areEqual(table: TableName, page: Row[], other: Row[]): boolean {
   if (other.length !== page.length) return false
   return page.every((row, index) => rowText(table, row) === rowText(table, other[index] ?? {}))
 }
 
-function different(table: TableName, repeated: boolean): Error {
+function tablesDiffer(table: TableName, repeated: boolean): Error {
   return new Error(
     repeated
-      ? `The target is not empty, and its table ${table} is not that of the source. Nothing was written; use an empty database.`
-      : `The copy of the table ${table} is not that of the source.`,
+      ? `The target is not empty, and its table ${table} differs from the source. Nothing was written; use an empty database.`
+      : `The copy of the table ${table} differs from the source.`,
   )
 }
 
@@ -138,18 +131,18 @@ async function checkLedgers(db: Db): Promise<number> {
   return ledgers
 }
 
-/** What verifiers get, octet by octet, and the tags by which they know it. */
-async function compareKeySets(source: Db, target: Db): Promise<number> {
+/** Compares what verifiers get, byte by byte, with the revision and the entity tag. */
+async function compareKeySets({ source, target }: Copy): Promise<number> {
   const time = new Date().toISOString()
   let compared = 0
-  for await (const projects of pages(source, 'project')) {
+  for await (const projects of readPages(source, 'project')) {
     for (const { id } of projects) {
-      const [left, right] = await Promise.all([
-        published(source, String(id), time),
-        published(target, String(id), time),
+      const [expected, actual] = await Promise.all([
+        publishedText(source, String(id), time),
+        publishedText(target, String(id), time),
       ])
-      if (left === undefined || left !== right) {
-        throw new Error(`The key set of the project ${id} is not that of the source.`)
+      if (expected === undefined || expected !== actual) {
+        throw new Error(`The key set of the project ${id} differs from the source.`)
       }
       compared += 1
     }
@@ -157,7 +150,7 @@ async function compareKeySets(source: Db, target: Db): Promise<number> {
   return compared
 }
 
-async function published(db: Db, projectId: string, time: string): Promise<string | undefined> {
+async function publishedText(db: Db, projectId: string, time: string): Promise<string | undefined> {
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) return undefined
   const text = jwksText(keySet.keys, time)

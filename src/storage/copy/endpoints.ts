@@ -1,30 +1,25 @@
-import { existsSync } from 'node:fs'
-import { type Kysely, sql } from 'kysely'
-import { requireSchema } from '../migrations/index.ts'
-import { parsePostgresAddress } from '../postgres/address.ts'
-import { openDatabase } from '../postgres/database.ts'
+import { sql } from 'kysely'
 import { createKysely } from '../postgres/dialect.ts'
-import { currentSchema } from '../postgres/migrate.ts'
-import { waitUntilUsable } from '../postgres/store.ts'
-import type { Tables } from '../schema.ts'
-import { openSqlite } from '../sqlite/connection.ts'
+import { openWithoutMigrating as openPostgres } from '../postgres/without-migrating.ts'
+import type { Db } from '../schema.ts'
+import { begin, commit, rollback } from '../sqlite/connection.ts'
+import { openWithoutMigrating as openSqlite } from '../sqlite/without-migrating.ts'
 
-/** Milliseconds that a statement, and a pause between two, may take while much is copied. */
-const copyTimeout = 600_000
+/** Limit for each statement of a copy, and for each pause between two. */
+const copyTimeoutMs = 600_000
 
-/** One side of a copy: a database within one transaction. */
+/** A database, in one transaction. */
 export interface CopyEndpoint {
-  db: Kysely<Tables>
-  /** Makes what was written durable. */
+  db: Db
+  /** Commits, and begins the next transaction. */
   commit(): Promise<void>
-  /** Undoes what was not committed. */
+  /** Rolls back and closes the database. */
   close(): Promise<void>
 }
 
 /**
- * Opens a database that is there, in the schema of this release. A `source` is read as it is at one
- * moment, whatever is written to it meanwhile; a `target` is written to and seen by nobody before it
- * is committed.
+ * Opens an existing database whose schema is that of this release. A `source` is read from one
+ * snapshot; what is written to a `target` becomes visible with the commit.
  */
 export function openCopyEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
   return url.startsWith('sqlite:')
@@ -33,12 +28,11 @@ export function openCopyEndpoint(url: string, role: 'source' | 'target'): Promis
 }
 
 async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
-  if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
-  const connection = openSqlite({ file, role: role === 'source' ? 'reader' : 'writer' })
+  const isSource = role === 'source'
+  const connection = await openSqlite({ file, role: isSource ? 'reader' : 'writer' })
   const { db } = connection
   try {
-    await requireSchema(db)
-    await sql.raw(role === 'source' ? 'BEGIN' : 'BEGIN IMMEDIATE').execute(db)
+    await (isSource ? beginSnapshot : begin).execute(db)
   } catch (error) {
     connection.close()
     throw error
@@ -46,39 +40,35 @@ async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Prom
   return {
     db,
     async commit() {
-      await sql`COMMIT`.execute(db)
-      // What follows is read from one moment again.
-      await sql`BEGIN`.execute(db)
+      await commit.execute(db)
+      await beginSnapshot.execute(db)
     },
     async close() {
-      if (connection.inTransaction()) await sql`ROLLBACK`.execute(db)
+      if (connection.inTransaction()) await rollback.execute(db)
       connection.close()
     },
   }
 }
 
+const beginSnapshot = sql`BEGIN`
+
 async function openPostgresEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
-  const sessions = openDatabase(parsePostgresAddress(url), 'primary')
-  const begin = () => sessions.begin({ timeout: copyTimeout, snapshot: true })
-  try {
-    await waitUntilUsable(sessions)
-    const reading = createKysely(sessions.read)
-    await requireSchema(reading, await currentSchema(reading))
-    let transaction = await begin()
-    return {
-      db: createKysely((statement) => transaction.query(statement)),
-      async commit() {
-        if (role === 'source') return
-        await transaction.commit()
-        transaction = await begin()
-      },
-      async close() {
-        await transaction.rollback()
-        await sessions.close()
-      },
-    }
-  } catch (error) {
-    await sessions.close()
+  const { database } = await openPostgres(url)
+  const beginNext = () => database.begin({ timeoutMs: copyTimeoutMs, isSnapshot: true })
+  let transaction = await beginNext().catch(async (error) => {
+    await database.close()
     throw error
+  })
+  return {
+    db: createKysely((statement) => transaction.query(statement)),
+    async commit() {
+      if (role === 'source') return
+      await transaction.commit()
+      transaction = await beginNext()
+    },
+    async close() {
+      await transaction.rollback()
+      await database.close()
+    },
   }
 }

@@ -7,15 +7,15 @@ const pageSize = 500
 export type Row = Record<string, string | number | null>
 
 /** All rows in the order of the primary key, a page at a time. */
-export async function* pages(db: Db, table: TableName): AsyncGenerator<Row[]> {
+export async function* readPages(db: Db, table: TableName): AsyncGenerator<Row[]> {
   const columns = sql.join(columnsOf(table).map((name) => sql.ref(name)))
   const key = primaryKeyOf(table)
   const order = sql.join(key.map((name) => sql.ref(name)))
   let last: Row | undefined
   for (;;) {
     const after: Row | undefined = last
-    const rest = after && sql`where (${order}) > (${sql.join(key.map((name) => after[name]))})`
-    const query = sql<Row>`select ${columns} from ${sql.table(table)} ${rest ?? sql``} order by ${order} limit ${sql.lit(pageSize)}`
+    const condition = after && sql`where (${order}) > (${sql.join(key.map((name) => after[name]))})`
+    const query = sql<Row>`select ${columns} from ${sql.table(table)} ${condition ?? sql``} order by ${order} limit ${sql.lit(pageSize)}`
     const { rows } = await query.execute(db)
     if (rows.length > 0) yield rows
     if (rows.length < pageSize) return

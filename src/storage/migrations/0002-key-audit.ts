@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import type { Tables } from '../schema.ts'
 
-/** What `pubring audit` knows of each key, so that it goes on where it was and tells things once. */
+/** What `pubring audit` has done with each key, so that it resumes and reports a weakness once. */
 export const keyAudit: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import type { Tables } from '../schema.ts'
 
-/** Counting all keys reads this index alone, and none of the rows, which are a hundred times as large. */
+/** Counting the keys reads only this index, which is a hundredth of the size of the rows. */
 export const keyCensus: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema

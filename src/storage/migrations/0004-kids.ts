@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type { Migration } from 'kysely/migration'
 import type { Tables } from '../schema.ts'
 
-/** Which material a kid ever had stands in the ledgers: this index finds it without reading them. */
+/** Finds the events that say which keys have had a kid, without reading the ledgers. */
 export const kids: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema

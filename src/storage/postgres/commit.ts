@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Kysely } from 'kysely'
 import { createKeyedSemaphore, createSemaphore } from '../../async/semaphore.ts'
 import type { Store } from '../../core/context.ts'
 import type {
@@ -13,43 +12,41 @@ import { ledgersOf } from '../../core/ledger/commit-notices.ts'
 import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import { applyChange } from '../changes/apply.ts'
 import { lockLedger } from '../changes/ledger.ts'
-import type { Tables } from '../schema.ts'
+import type { Db } from '../schema.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
 import { UnconfirmedCommit } from './transaction.ts'
 
-/** How often a change is tried, and the milliseconds within which a further try may begin. */
-const maxTries = 5
-const retryWindow = 4_000
+/** A change is retried within a time and a number of attempts. */
+const retryWindowMs = 4_000
+const maxAttempts = 5
 
-/** Milliseconds that a change waits for those before it on its ledger, and then for a connection. */
+/** How long a change waits for its ledger, and then for a connection. */
 const acquireTimeoutMs = 3_000
-
-/** Changes that may wait. */
 const maxWaiting = 4_096
 
-/** A try whose commit was not confirmed: what it answered, and the error that said so. */
+/** An attempt whose commit was not confirmed. */
 interface Unconfirmed<Result> {
   result: Result
   error: UnconfirmedCommit
 }
 
 /**
- * Carries out changes, each in a transaction of its own. One that lost its connection before its
- * commit was sent, or met another one, is carried out again from its beginning. Where the answer to
- * the commit itself was lost, the ledger tells whether it took place. Changes of one ledger come one
- * after the other anyway, so they wait for each other here and not on a connection each; and half of
- * the connections are for reading, however many changes there are.
+ * Commits changes, each in its own transaction. A change that conflicts with another one, or loses
+ * its connection before its commit is sent, is retried from the start. If the response to the commit
+ * is lost, the ledger tells whether the change was made. Changes of one ledger run one after another
+ * in any case, so they queue here instead of each on a connection. Half of the connections remain
+ * for reads.
  */
 export function createCommit(
-  sessions: PostgresDatabase,
+  database: PostgresDatabase,
   poolSize: number,
 ): Pick<Store, 'commit' | 'isWritable'> {
   const queue = { maxWaiting, fullError: queueFull, timeoutError: databaseBusy }
   const connections = createSemaphore({ permits: Math.ceil(poolSize / 2), ...queue })
   const ledgers = createKeyedSemaphore({ permits: 1, ...queue })
-  let writable = true
+  let isWritable = true
 
   async function withConnection<Result>(work: () => Promise<Result>): Promise<Result> {
     const release = await connections.acquire(acquireTimeoutMs)
@@ -64,79 +61,77 @@ export function createCommit(
       const [ledgerId = 'none'] = ledgersOf(change)
       const unlock = await ledgers.acquire(ledgerId, acquireTimeoutMs)
       try {
-        const result = await withConnection(() => carryOut<T>(sessions, change))
-        writable = true
+        const result = await withConnection(() => commitWithRetries<T>(database, change))
+        isWritable = true
         return result
       } catch (error) {
-        writable = !isStorageUnavailable(error)
+        isWritable = !isStorageUnavailable(error)
         throw error
       } finally {
         unlock()
       }
     },
-    isWritable: () => writable,
+    isWritable: () => isWritable,
   }
 }
 
-async function carryOut<T extends ChangeType>(
-  sessions: PostgresDatabase,
+async function commitWithRetries<T extends ChangeType>(
+  database: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<ChangeResults[T]> {
-  const deadline = performance.now() + retryWindow
+  const deadline = performance.now() + retryWindowMs
   let unconfirmed: Unconfirmed<ChangeResults[T]> | undefined
-  for (let tries = 1; ; tries += 1) {
-    const mayGoOn = () => tries < maxTries && performance.now() < deadline
+  for (let count = 1; ; count += 1) {
+    const canRetry = () => count < maxAttempts && performance.now() < deadline
     try {
-      if (unconfirmed !== undefined && (await tookPlace(sessions, change))) {
+      if (unconfirmed !== undefined && (await wasCommitted(database, change))) {
         return unconfirmed.result
       }
-      const attempt = await tryOnce<T>(sessions, change)
-      if (!('error' in attempt)) return attempt.result
-      unconfirmed = attempt
-      if (!mayGoOn()) throw unconfirmedChange(unconfirmed.error)
+      const outcome = await attempt<T>(database, change)
+      if (!('error' in outcome)) return outcome.result
+      unconfirmed = outcome
+      if (!canRetry()) throw unconfirmedChange(unconfirmed.error)
     } catch (error) {
-      if (!(isRepeatable(error) && mayGoOn())) {
+      if (!(isRetryable(error) && canRetry())) {
         if (unconfirmed === undefined) throw toStorageError(error)
-        return settle(sessions, change, unconfirmed, error)
+        return settle(database, change, unconfirmed, error)
       }
-      await delay(20 * 2 ** tries * Math.random())
+      await delay(20 * 2 ** count * Math.random())
     }
   }
 }
 
-function isRepeatable(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return ['lost', 'read-only', 'conflict'].includes(classify(error))
 }
 
-/** What to say at last where one try was not confirmed and a later one failed. */
+/** The outcome when an attempt was not confirmed and a later one failed with the error. */
 async function settle<Result>(
-  sessions: PostgresDatabase,
+  database: PostgresDatabase,
   change: Change,
   unconfirmed: Unconfirmed<Result>,
   error: unknown,
 ): Promise<Result> {
   if (classify(error) !== 'other') throw unconfirmedChange(unconfirmed.error)
-  // A refusal of the repetition: of what the first try did, perhaps (its name is taken: by itself).
-  const written = await tookPlace(sessions, change).catch(() => {
+  // Rejected perhaps because of the first attempt, such as a name that it has taken itself.
+  const isCommitted = await wasCommitted(database, change).catch(() => {
     throw unconfirmedChange(unconfirmed.error)
   })
-  if (written) return unconfirmed.result
+  if (isCommitted) return unconfirmed.result
   throw error
 }
 
-async function tryOnce<T extends ChangeType>(
-  sessions: PostgresDatabase,
+async function attempt<T extends ChangeType>(
+  database: PostgresDatabase,
   change: ChangeOf<T> & Change,
 ): Promise<{ result: ChangeResults[T] } | Unconfirmed<ChangeResults[T]>> {
-  const transaction = await sessions.begin()
-  const outcome = await applyChange<T>(createKysely(transaction.query), change).catch(
-    async (error) => {
-      await transaction.rollback()
-      throw error
-    },
-  )
-  const { result } = outcome
-  if (!outcome.changed) {
+  const transaction = await database.begin()
+  const applied = applyChange<T>(createKysely(transaction.query), change)
+  const { result, changed } = await applied.catch(async (error) => {
+    await transaction.rollback()
+    throw error
+  })
+  if (!changed) {
     await transaction.rollback()
     return { result }
   }
@@ -150,24 +145,24 @@ async function tryOnce<T extends ChangeType>(
 }
 
 /**
- * Whether the change's event stands in its ledger, asked under the ledger's lock: a commit that is
- * still under way is waited for. Changes without an event can be carried out twice.
+ * Whether the ledger has the change's event. Takes the ledger's lock, and so waits for a commit in
+ * progress. Changes without an event can be made twice.
  */
-async function tookPlace(sessions: PostgresDatabase, change: Change): Promise<boolean> {
+async function wasCommitted(database: PostgresDatabase, change: Change): Promise<boolean> {
   const [ledgerId] = ledgersOf(change)
   if (!('origin' in change) || ledgerId === undefined) return false
-  const transaction = await sessions.begin()
+  const transaction = await database.begin()
   try {
     const db = createKysely(transaction.query)
     await lockLedger(db, ledgerId)
-    return await isWritten(db, ledgerId, change)
+    return await hasEvent(db, ledgerId, change)
   } finally {
     await transaction.rollback()
   }
 }
 
-async function isWritten(
-  db: Kysely<Tables>,
+async function hasEvent(
+  db: Db,
   ledgerId: string,
   change: Change & { origin: Origin },
 ): Promise<boolean> {
@@ -176,14 +171,14 @@ async function isWritten(
     .select('revision')
     .where('project_id', '=', ledgerId)
     .where('request_id', '=', change.origin.requestId)
-    .where('subject_id', 'in', subjectsOf(change, ledgerId))
+    .where('subject_id', 'in', subjectIdsOf(change, ledgerId))
     .limit(1)
     .executeTakeFirst()
   return row !== undefined
 }
 
-/** Subjects of the change's events; with the request's id, which is made here, they are unique. */
-function subjectsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
+/** Subjects of the change's events. Together with the request id they identify the change. */
+function subjectIdsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
   if (change.type === 'key.create') return [change.key.id]
   if (change.type === 'key.import') return change.keys.map(({ key }) => key.id)
   if (change.type === 'api_key.create') return [change.apiKey.id]

@@ -1,91 +1,80 @@
 import type { QueryResult } from 'kysely'
 import type { PostgresAddress } from './address.ts'
-import { classify, toStorageError, unavailable } from './errors.ts'
+import { classify, readOnly, toStorageError } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
 import type { ServerInfo } from './pool.ts'
-import type { Wanted } from './primary.ts'
-import { beginStatement, type PostgresTransaction, transactionOn } from './transaction.ts'
+import type { Target } from './primary.ts'
+import { beginStatement, createTransaction, type PostgresTransaction } from './transaction.ts'
 
-/** Milliseconds within which a read that lost its connection is begun again, and how often. */
-const retryWindow = 1_500
-const maxTries = 4
+/** A read that has lost its connection is retried, within a time and a number of attempts. */
+const retryWindowMs = 1_500
+const maxAttempts = 4
 
 export interface BeginOptions {
-  /** Milliseconds that each statement, and a pause between two, may take. */
-  timeout?: number
-  /** All statements see one moment. */
-  snapshot?: boolean
+  /** Limit for each statement, and for each pause between two. */
+  timeoutMs?: number
+  /** Whether all statements read the same snapshot. */
+  isSnapshot?: boolean
 }
 
-/** What is done with a PostgreSQL database, wherever its primary is at the moment. */
+/** A PostgreSQL database, on whichever host its primary is at the moment. */
 export interface PostgresDatabase {
-  /** Runs one statement that changes nothing, on any connection, and again where that was lost. */
+  /** Runs one read-only statement, and retries it if the connection is lost. */
   read<Row>(statement: Statement): Promise<QueryResult<Row>>
   begin(options?: BeginOptions): Promise<PostgresTransaction>
-  /** What the server said of itself at last. */
   serverInfo(): Promise<ServerInfo>
   close(): Promise<void>
 }
 
-export function openDatabase(address: PostgresAddress, wanted: Wanted): PostgresDatabase {
-  const leases = createLeases(address, wanted)
-  const usual = address.statementTimeout
+export function openDatabase(address: PostgresAddress, target: Target): PostgresDatabase {
+  const leases = createLeases(address, target)
+  const { statementTimeoutMs } = address
 
-  /** One statement alone; where the session has no time-out of its own, within a transaction. */
   async function readOnce<Row>(statement: Statement): Promise<QueryResult<Row>> {
     const lease = await leases.acquire()
-    if (!lease.serverInfo.timeoutsHold) return readWithin(lease, statement)
-    let broken = false
+    let isBroken = false
     try {
-      return await lease.run<Row>(statement)
+      if (lease.serverInfo.hasTimeouts) return await lease.run<Row>(statement)
+      // A pooler has dropped the session's timeouts: only a transaction can set its own.
+      isBroken = true
+      const result = await readInTransaction<Row>(lease, statement, statementTimeoutMs)
+      isBroken = false
+      return result
     } catch (error) {
-      broken = breaksConnection(error)
+      isBroken ||= breaksConnection(error)
       throw error
     } finally {
-      lease.release(broken)
-    }
-  }
-  async function readWithin<Row>(lease: Lease, statement: Statement): Promise<QueryResult<Row>> {
-    const mode = 'read committed read only'
-    let broken = true
-    try {
-      await lease.run(beginStatement(lease, { mode, timeout: usual, hasTimeout: false }))
-      const result = await lease.run<Row>(statement)
-      await lease.run({ sql: 'commit', parameters: [] })
-      broken = false
-      return result
-    } finally {
-      lease.release(broken)
+      lease.release(isBroken)
     }
   }
   return {
     async read<Row>(statement: Statement) {
-      const deadline = performance.now() + retryWindow
-      for (let tries = 1; ; tries += 1) {
+      const deadline = performance.now() + retryWindowMs
+      for (let attempt = 1; ; attempt += 1) {
         try {
           return await readOnce<Row>(statement)
         } catch (error) {
-          const again = classify(error) === 'lost' && performance.now() < deadline
-          if (!again || tries >= maxTries) throw toStorageError(error)
+          const canRetry = classify(error) === 'lost' && performance.now() < deadline
+          if (!canRetry || attempt >= maxAttempts) throw toStorageError(error)
         }
       }
     },
-    async begin({ timeout = usual, snapshot = false } = {}) {
+    async begin({ timeoutMs = statementTimeoutMs, isSnapshot = false } = {}) {
       const lease = await leases.acquire()
-      if (lease.serverInfo.readOnly) {
+      if (lease.serverInfo.isReadOnly) {
         lease.release(false)
         lease.reportFailure()
-        throw unavailable('The database is read-only at the moment. Nothing was changed.')
+        throw readOnly()
       }
-      const mode = snapshot ? 'repeatable read' : 'read committed'
-      const hasTimeout = lease.serverInfo.timeoutsHold && timeout === usual
+      const mode = isSnapshot ? 'repeatable read' : 'read committed'
+      const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
       try {
-        await lease.run(beginStatement(lease, { mode, timeout, hasTimeout }))
+        await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout }))
       } catch (error) {
         lease.release(true)
         throw error
       }
-      return transactionOn(lease, timeout)
+      return createTransaction(lease, timeoutMs)
     },
     async serverInfo() {
       const lease = await leases.acquire()
@@ -94,4 +83,16 @@ export function openDatabase(address: PostgresAddress, wanted: Wanted): Postgres
     },
     close: () => leases.close(),
   }
+}
+
+async function readInTransaction<Row>(
+  lease: Lease,
+  statement: Statement,
+  timeoutMs: number,
+): Promise<QueryResult<Row>> {
+  const mode = 'read committed read only'
+  await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout: false }))
+  const result = await lease.run<Row>(statement)
+  await lease.run({ sql: 'commit', parameters: [] })
+  return result
 }

@@ -13,21 +13,21 @@ import {
   RawNode,
   type RootOperationNode,
 } from 'kysely'
-import type { Tables } from '../schema.ts'
+import type { Db, Tables } from '../schema.ts'
 import type { Statement } from './leases.ts'
 
-/** Runs one statement somewhere. */
+/** Runs one statement, on a pool or a connection. */
 export type Run = <Row>(statement: Statement) => Promise<QueryResult<Row>>
 
 /**
- * Kysely over whatever runs statements: the pool for reads, one connection for a transaction. It
- * opens no transactions itself, since only their owner knows when they may be repeated.
+ * Kysely over a function that runs statements. It opens no transactions: only their owner knows
+ * whether they can be retried.
  */
-export function createKysely(run: Run): Kysely<Tables> {
+export function createKysely(run: Run): Db {
   const connection: DatabaseConnection = {
     executeQuery: (query) => run(query),
     streamQuery() {
-      throw notHere()
+      throw unsupported()
     },
   }
   return new Kysely<Tables>({
@@ -38,24 +38,24 @@ export function createKysely(run: Run): Kysely<Tables> {
       createDriver: () => ({
         init: async () => {},
         acquireConnection: async () => connection,
-        beginTransaction: async () => Promise.reject(notHere()),
-        commitTransaction: async () => Promise.reject(notHere()),
-        rollbackTransaction: async () => Promise.reject(notHere()),
+        beginTransaction: async () => Promise.reject(unsupported()),
+        commitTransaction: async () => Promise.reject(unsupported()),
+        rollbackTransaction: async () => Promise.reject(unsupported()),
         releaseConnection: async () => {},
         destroy: async () => {},
       }),
     },
-    plugins: [byteOrder],
+    plugins: [bytewiseCollation],
   })
 }
 
-function notHere(): Error {
+function unsupported(): Error {
   return new Error('this connection neither streams nor opens transactions')
 }
 
 /**
- * Kysely's own adapter locks migrations for the session, which a pooler in transaction mode would
- * leave on a connection of somebody else: `migratePostgres` does it for the transaction.
+ * Without Kysely's migration lock, which it takes for the session: a pooler in transaction mode
+ * would leave it on a shared connection. `migratePostgres` takes one for the transaction.
  */
 const adapter: DialectAdapter = {
   supportsCreateIfNotExists: true,
@@ -68,18 +68,18 @@ const adapter: DialectAdapter = {
 }
 
 /**
- * Text columns are made to compare byte by byte, as everywhere else, whatever the collation of the
- * database is: an index on one survives an upgrade of the system's collations.
+ * Text columns compare byte by byte, whatever the collation of the database, so that their indexes
+ * survive an upgrade of the system's collations.
  */
-const byteOrder: KyselyPlugin = {
+const bytewiseCollation: KyselyPlugin = {
   transformQuery({ node }): RootOperationNode {
-    if (CreateTableNode.is(node)) return { ...node, columns: node.columns.map(collated) }
+    if (CreateTableNode.is(node)) return { ...node, columns: node.columns.map(withCollation) }
     if (!AlterTableNode.is(node) || node.columnAlterations === undefined) return node
     return {
       ...node,
       columnAlterations: node.columnAlterations.map((alteration) =>
         alteration.kind === 'AddColumnNode'
-          ? { ...alteration, column: collated(alteration.column) }
+          ? { ...alteration, column: withCollation(alteration.column) }
           : alteration,
       ),
     }
@@ -87,7 +87,7 @@ const byteOrder: KyselyPlugin = {
   transformResult: async ({ result }) => result,
 }
 
-function collated(column: ColumnDefinitionNode): ColumnDefinitionNode {
+function withCollation(column: ColumnDefinitionNode): ColumnDefinitionNode {
   const { dataType } = column
   const isText = DataTypeNode.is(dataType) && dataType.dataType === 'text'
   return isText ? { ...column, dataType: RawNode.createWithSql('text collate "C"') } : column

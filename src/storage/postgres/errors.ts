@@ -1,27 +1,28 @@
+import { withTimeout } from '../../async/with-timeout.ts'
 import { PubringError } from '../../errors.ts'
 
 /**
- * What an error of the database means for those who asked. SQLSTATEs are those of appendix A of the
- * PostgreSQL manual; an error without one comes from the connection.
+ * What an error of the database means for the caller. SQLSTATEs are those of appendix A of the
+ * PostgreSQL manual; errors without one come from the connection.
  */
 type ErrorClass =
-  /** The session is of no use any more, and perhaps the server: nothing is known of what ran last. */
+  /** The session is unusable, and the outcome of its last statement is unknown. */
   | 'lost'
-  /** The server answers, and changes nothing. */
+  /** The server responds but does not accept writes. */
   | 'read-only'
-  /** Two changes met: the same once more finds a state in which it can be carried out or refused. */
+  /** A concurrent change got in the way; a retry succeeds or is rejected for a lasting reason. */
   | 'conflict'
-  /** The server could not do it now. */
-  | 'refused'
+  /** The server cannot do it at the moment. */
+  | 'unavailable'
   | 'other'
 
-const conflicts = ['40001', '40P01', '23505']
+const conflictStates = ['40001', '40P01', '23505']
 
-/** 08 connection, 57P01 to 57P05 shutdown and the like, 58 system error. */
-const losses = /^(08...|57P0[1-5]|58...|XX00[12])$/
+/** 08 connection, 57P01 to 57P05 shutdown, 58 system error, XX001 and XX002 corruption. */
+const lostStates = /^(08...|57P0[1-5]|58...|XX00[12])$/
 
 /** 28 authentication, 3D database, 42501, 42P01 rights and tables, 53 resources, 55, 57014, 25P03. */
-const refusals = /^(28...|3D...|42501|42P01|53...|55000|55P03|57014|25P0[34])$/
+const unavailableStates = /^(28...|3D...|42501|42P01|53...|55000|55P03|57014|25P0[34])$/
 
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
@@ -30,23 +31,18 @@ export function sqlState(error: unknown): string | undefined {
 
 export function classify(error: unknown): ErrorClass {
   if (error instanceof PubringError) {
-    return error.code === 'storage_unavailable' ? 'refused' : 'other'
+    return error.code === 'storage_unavailable' ? 'unavailable' : 'other'
   }
   const state = sqlState(error)
-  if (state === undefined) return isOfConnection(error) ? 'lost' : 'other'
+  if (state === undefined) return isConnectionError(error) ? 'lost' : 'other'
   if (state === '25006') return 'read-only'
-  if (conflicts.includes(state)) return 'conflict'
-  if (losses.test(state)) return 'lost'
-  return refusals.test(state) ? 'refused' : 'other'
+  if (conflictStates.includes(state)) return 'conflict'
+  if (lostStates.test(state)) return 'lost'
+  return unavailableStates.test(state) ? 'unavailable' : 'other'
 }
 
-/** An answer that did not come in time: the session is given up. */
-export function responseTimeout(): Error {
-  return Object.assign(new Error('the database did not answer in time'), { code: 'ETIMEDOUT' })
-}
-
-/** Errors of the network carry a system's code; those that `pg` makes itself have a text alone. */
-function isOfConnection(error: unknown): boolean {
+/** Network errors carry a system error code; those that `pg` creates have only a message. */
+function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
   return (
@@ -57,18 +53,28 @@ function isOfConnection(error: unknown): boolean {
   )
 }
 
-/** As callers meet it: what says that the database cannot answer is `storage_unavailable`. */
+/** Rejects with an error of the class `lost` unless the promise settles in time. */
+export function withConnectionTimeout<Result>(
+  promise: Promise<Result>,
+  timeoutMs: number,
+): Promise<Result> {
+  return withTimeout(promise, timeoutMs, () =>
+    Object.assign(new Error('the database did not respond in time'), { code: 'ETIMEDOUT' }),
+  )
+}
+
+/** Turns errors of the database into `storage_unavailable`, and leaves others as they are. */
 export function toStorageError(error: unknown): unknown {
   switch (classify(error)) {
     case 'lost':
       return unavailable('The database cannot be reached. Try again in a few seconds.', error)
     case 'read-only':
-      return unavailable('The database is read-only at the moment. Nothing was changed.', error)
+      return readOnly(error)
     case 'conflict':
-      return unavailable('Too many changes met at once. Nothing was changed; try again.', error)
-    case 'refused':
+      return unavailable('Too many concurrent changes. Nothing was changed; try again.', error)
+    case 'unavailable':
       if (error instanceof PubringError) return error
-      return unavailable('The database cannot answer at the moment. Try again shortly.', error)
+      return unavailable('The database is not available at the moment. Try again shortly.', error)
     case 'other':
       return error
   }
@@ -78,10 +84,14 @@ export function unavailable(detail: string, cause?: unknown): PubringError {
   return new PubringError('storage_unavailable', detail, { retryAfter: 5 }, cause)
 }
 
-/** Nobody could find out whether the change took place. */
+export function readOnly(cause?: unknown): PubringError {
+  return unavailable('The database is read-only at the moment. Nothing was changed.', cause)
+}
+
+/** The outcome of a commit could not be determined. */
 export function unconfirmedChange(cause: unknown): PubringError {
   return unavailable(
-    'The connection to the database broke before it could confirm the change. Check whether it took place, then repeat it if not.',
+    'The connection to the database was lost before it confirmed the change. Check whether the change was made; if not, repeat it.',
     cause,
   )
 }
@@ -89,7 +99,7 @@ export function unconfirmedChange(cause: unknown): PubringError {
 export function databaseBusy(): PubringError {
   return new PubringError(
     'storage_unavailable',
-    'The database is busy: no connection to it became free in time. Try again in a few seconds.',
+    'The database is busy: no connection became available in time. Try again in a few seconds.',
     { retryAfter: 2 },
   )
 }

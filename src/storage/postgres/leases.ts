@@ -1,44 +1,50 @@
+import { hash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
 import type { PostgresAddress } from './address.ts'
-import { classify, databaseBusy, queueFull, toStorageError } from './errors.ts'
-import { type HostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
-import { createPrimaryFinder, type Wanted } from './primary.ts'
-import { statementName } from './statements.ts'
+import {
+  classify,
+  databaseBusy,
+  queueFull,
+  toStorageError,
+  withConnectionTimeout,
+} from './errors.ts'
+import type { HostPool, ServerInfo } from './pool.ts'
+import { createPrimaryFinder, type Target } from './primary.ts'
 
-/** What is run: Kysely's compiled query, or a text without parameters. */
+/** A query that Kysely has compiled, or SQL text without parameters. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>
 
-/** A connection that is taken; `release(true)` cuts it. */
+/** A connection that one caller uses until it releases it. */
 export interface Lease {
-  serverInfo: ServerInfo
   client: pg.PoolClient
+  serverInfo: ServerInfo
   /**
-   * Runs a statement for `timeout` milliseconds at most. Where its error tells of a lost or read-only
-   * server, that is looked after, and the lease should be released as broken.
+   * Runs a statement after the earlier ones. It has `timeoutMs` from the time when those are done.
+   * Reports the server's failure if the error is one that `breaksConnection`.
    */
-  run<Row>(statement: Statement, timeout?: number): Promise<QueryResult<Row>>
-  /** The server is not what it was: find out where the primary is now. */
+  run<Row>(statement: Statement, timeoutMs?: number): Promise<QueryResult<Row>>
+  /** Starts a new search for the primary. */
   reportFailure(): void
-  release(broken: boolean): void
+  /** Returns the connection to the pool, or closes it if it is broken. */
+  release(isBroken: boolean): void
 }
 
 export interface Leases {
-  /** Rejects with `storage_unavailable` where no connection is to be had in time. */
+  /** Rejects with `storage_unavailable` if no connection is available in time. */
   acquire(): Promise<Lease>
   close(): Promise<void>
 }
 
-/** Milliseconds that an answer may be later than the server's own time-out, which is more precise. */
-const grace = 500
+/** How long to wait for a response after the server's own timeout, whose error says more. */
+const responseGraceMs = 500
 
-/** Milliseconds that a caller waits for a connection, and how many may. */
 const acquireTimeoutMs = 2_000
 const maxWaiting = 10_000
 
-export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
-  const finder = createPrimaryFinder(address, wanted)
+export function createLeases(address: PostgresAddress, target: Target): Leases {
+  const finder = createPrimaryFinder(address, target)
   const connections = createSemaphore({
     permits: address.poolSize,
     maxWaiting,
@@ -52,52 +58,27 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
       try {
         return { pool, client: await pool.connect() }
       } catch (error) {
-        if (classify(error) === 'refused') throw error
+        if (classify(error) === 'unavailable') throw error
         finder.reportFailure(pool)
         if (performance.now() >= deadline) throw error
       }
     }
   }
-  function lease(pool: HostPool, client: pg.PoolClient, done: () => void): Lease {
-    // While it is taken the pool does not listen: whoever uses it learns of the loss by the query.
-    const ignore = () => undefined
-    client.on('error', ignore)
-    let ahead: Promise<unknown> = Promise.resolve()
-    const suspect = () => finder.reportFailure(pool)
-    return {
-      client,
-      serverInfo: pool.serverInfoOf(client),
-      reportFailure: suspect,
-      async run<Row>(statement: Statement, timeout = address.statementTimeout) {
-        const answer = send<Row>(client, statement, address.prepared)
-        // The server takes one after the other: its time with this one begins when those before are done.
-        const timed = ahead.then(() => withConnectionTimeout(answer, timeout + grace))
-        // An error that comes before its time is told then; an answer that never comes holds up nobody.
-        answer.catch(ignore)
-        ahead = timed.then(ignore, ignore)
-        try {
-          return await timed
-        } catch (error) {
-          if (breaksConnection(error)) suspect()
-          throw error
-        }
-      },
-      release(broken) {
-        if (!broken) client.off('error', ignore)
-        client.release(broken)
-        done()
-      },
-    }
-  }
   return {
     async acquire() {
       const deadline = performance.now() + acquireTimeoutMs
-      const done = await connections.acquire(acquireTimeoutMs)
+      const releasePermit = await connections.acquire(acquireTimeoutMs)
       try {
         const { pool, client } = await connect(deadline)
-        return lease(pool, client, done)
+        return createLease({
+          client,
+          address,
+          serverInfo: pool.serverInfoOf(client),
+          reportFailure: () => finder.reportFailure(pool),
+          releasePermit,
+        })
       } catch (error) {
-        done()
+        releasePermit()
         throw toStorageError(error)
       }
     },
@@ -105,27 +86,83 @@ export function createLeases(address: PostgresAddress, wanted: Wanted): Leases {
   }
 }
 
-/** After an answer of the server the session is as good as before, unless it is about the session. */
+interface LeaseOptions extends Pick<Lease, 'client' | 'serverInfo' | 'reportFailure'> {
+  address: PostgresAddress
+  releasePermit(): void
+}
+
+function createLease({ client, address, releasePermit, ...rest }: LeaseOptions): Lease {
+  const ignore = () => undefined
+  // The pool does not listen to a client in use. Its queries report the loss of the connection.
+  client.on('error', ignore)
+  let previous: Promise<unknown> = Promise.resolve()
+  return {
+    ...rest,
+    client,
+    async run<Row>(statement: Statement, timeoutMs = address.statementTimeoutMs) {
+      const response = send<Row>(client, statement, address.prepared)
+      const result = previous.then(() =>
+        withConnectionTimeout(response, timeoutMs + responseGraceMs),
+      )
+      // Until `previous` settles nothing awaits the response; an early rejection is not unhandled.
+      response.catch(ignore)
+      // Wait for the result, not the response, which may never arrive.
+      previous = result.then(ignore, ignore)
+      try {
+        return await result
+      } catch (error) {
+        if (breaksConnection(error)) rest.reportFailure()
+        throw error
+      }
+    },
+    release(isBroken) {
+      if (!isBroken) client.off('error', ignore)
+      client.release(isBroken)
+      releasePermit()
+    },
+  }
+}
+
+/** Whether the session cannot be used after the error; other errors leave it intact. */
 export function breaksConnection(error: unknown): boolean {
-  const meaning = classify(error)
-  return meaning === 'lost' || meaning === 'read-only'
+  const errorClass = classify(error)
+  return errorClass === 'lost' || errorClass === 'read-only'
 }
 
 async function send<Row>(
   client: pg.PoolClient,
   { sql, parameters }: Statement,
-  prepared: boolean,
+  isPrepared: boolean,
 ): Promise<QueryResult<Row>> {
-  const name = prepared ? statementName(sql, parameters.length) : undefined
-  const answer: pg.QueryResult | pg.QueryResult[] = await client.query({
+  const name = isPrepared ? statementName(sql, parameters.length) : undefined
+  const response: pg.QueryResult | pg.QueryResult[] = await client.query({
     text: sql,
     ...(parameters.length === 0 ? {} : { values: [...parameters] }),
     ...(name === undefined ? {} : { name }),
   })
-  // A text of several statements has several answers.
-  if (Array.isArray(answer)) return { rows: [] }
-  const { command, rowCount, rows } = answer
+  // A text of several statements gets an array.
+  if (Array.isArray(response)) return { rows: [] }
+  const { command, rowCount, rows } = response
   if (command === 'COMMIT' || command === 'ROLLBACK') return { rows: [{ command }] as Row[] }
-  const changes = ['INSERT', 'UPDATE', 'DELETE'].includes(command)
-  return { rows: rows ?? [], ...(changes ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) }
+  const isChange = ['INSERT', 'UPDATE', 'DELETE'].includes(command)
+  return { rows: rows ?? [], ...(isChange ? { numAffectedRows: BigInt(rowCount ?? 0) } : {}) }
+}
+
+/** Lists of any length would otherwise prepare a statement per length. */
+const maxPreparedParameters = 32
+
+/** Far more than there are distinct statements. */
+const maxNames = 1_000
+
+const names = new Map<string, string>()
+
+/** The name of a prepared statement, the same on every connection. Undefined: not to be prepared. */
+function statementName(sql: string, parameters: number): string | undefined {
+  if (parameters === 0 || parameters > maxPreparedParameters) return undefined
+  const known = names.get(sql)
+  if (known !== undefined) return known
+  if (names.size >= maxNames) names.clear()
+  const name = `pubring_${hash('sha256', sql, 'hex').slice(0, 24)}`
+  names.set(sql, name)
+  return name
 }

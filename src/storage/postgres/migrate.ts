@@ -1,46 +1,46 @@
 import { sql } from 'kysely'
 import { isMigrated, migrate } from '../migrations/index.ts'
+import type { Db } from '../schema.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { toStorageError } from './errors.ts'
 
-/** Milliseconds that one step may take, and that a replica waits for another one's steps. */
-const stepTimeout = 600_000
+/** Limit for one step, and for waiting until another replica has finished. */
+const stepTimeoutMs = 600_000
 
-/** Any number that every release of Pubring agrees on: "Pubring" in octets, cut to a safe integer. */
+/** A fixed number for all releases: "Pubring" in ASCII, truncated to a safe integer. */
 const schemaLock = sql.lit(0x50_7562_7269_6e)
 
 /**
- * Brings the schema up to date, where it is not yet, in one transaction, behind a lock that ends with it: of replicas that
- * start at once, one does it and the others find it done.
+ * Brings the schema up to date in one transaction, if it is not. A lock that ends with the
+ * transaction makes other replicas that start at the same time wait.
  */
-export async function migratePostgres(sessions: PostgresDatabase): Promise<void> {
-  const reading = createKysely(sessions.read)
-  if (await isMigrated(reading, await currentSchema(reading))) return
-  const transaction = await sessions.begin({ timeout: stepTimeout })
-  // What follows the first error within a transaction says only that there was one.
-  let first: unknown
+export async function migratePostgres(database: PostgresDatabase): Promise<void> {
+  const reads = createKysely(database.read)
+  if (await isMigrated(reads, await readCurrentSchema(reads))) return
+  const transaction = await database.begin({ timeoutMs: stepTimeoutMs })
+  // Later errors in the transaction only say that there was an earlier one.
+  let firstError: unknown
   const db = createKysely((statement) =>
     transaction.query<never>(statement).catch((error) => {
-      first ??= error
+      firstError ??= error
       throw error
     }),
   )
   try {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(db)
-    await migrate(db, { transactions: false, schema: await currentSchema(db) })
+    await migrate(db, await readCurrentSchema(db))
   } catch (error) {
     await transaction.rollback()
-    throw toStorageError(first ?? error)
+    throw toStorageError(firstError ?? error)
   }
   await transaction.commit()
 }
 
-/** The schema in which unqualified names are made; others may hold tables of other applications. */
-export async function currentSchema(db: ReturnType<typeof createKysely>): Promise<string> {
-  const { rows } = await sql<{ schema: string | null }>`select current_schema() as schema`.execute(
-    db,
-  )
+/** The schema for unqualified names. The other schemas may belong to other applications. */
+export async function readCurrentSchema(db: Db): Promise<string> {
+  const query = sql<{ schema: string | null }>`select current_schema() as schema`
+  const { rows } = await query.execute(db)
   const schema = rows[0]?.schema
   if (typeof schema !== 'string') {
     throw new Error('The database has no schema that this user can use (its search_path is empty).')

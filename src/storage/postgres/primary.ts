@@ -1,137 +1,138 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { toStorageError, unavailable } from './errors.ts'
-import { type HostPool, openHostPool, type ServerInfo, withConnectionTimeout } from './pool.ts'
+import { readOnly, toStorageError, unavailable, withConnectionTimeout } from './errors.ts'
+import { type HostPool, openHostPool, type ServerInfo } from './pool.ts'
 
-/** Which server is wanted: the one that takes writes, or any that answers. */
-export type Wanted = 'primary' | 'any'
+/** Which server to use: the one that takes writes, or any that responds. */
+export type Target = 'primary' | 'any'
 
-/** Milliseconds for which callers wait for a search; once it has lasted longer they are told at once. */
-const searchPatience = 600
+/** How long callers wait for a search, from its start; after that they are rejected immediately. */
+const searchWaitMs = 600
 
-/** Milliseconds between two looks at the hosts: the first pause, doubled up to the longest. */
-const firstPause = 50
-const longestPause = 2_000
+/** Pause between two probes of the hosts, doubled each time. */
+const firstPauseMs = 50
+const maxPauseMs = 2_000
 
-/** Milliseconds after which a server that is read-only is asked whether it still is. */
-const readOnlyPause = 1_000
+/** How long to use a read-only server before searching again for one that takes writes. */
+const readOnlyPauseMs = 1_000
 
 export interface PrimaryFinder {
-  /** Connections to the server in use; rejects with `storage_unavailable` where none is found in time. */
-  current(patience: number): Promise<HostPool>
-  /** This server failed somebody: find out where the primary is now. */
+  /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
+  current(timeoutMs: number): Promise<HostPool>
+  /** Stops using the server and searches for the primary. */
   reportFailure(pool: HostPool): void
   close(): Promise<void>
 }
 
-/**
- * Keeps an eye on a list of hosts, of which one at a time is the primary, and a fail-over or a
- * restart moves it.
- */
-export function createPrimaryFinder(address: PostgresAddress, wanted: Wanted): PrimaryFinder {
+/** Finds the primary among several hosts, and finds it again after a fail-over or a restart. */
+export function createPrimaryFinder(address: PostgresAddress, target: Target): PrimaryFinder {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()
-  let found: HostPool | undefined
-  let search: Promise<HostPool> | undefined
-  let since = 0
+  let current: HostPool | undefined
+  let search: { result: Promise<HostPool>; startTime: number } | undefined
   let lastError: unknown
 
-  function end(pool: HostPool): void {
+  function endPool(pool: HostPool): void {
     const ended = pool.end().finally(() => ending.delete(ended))
     ending.add(ended)
   }
-  async function searchUntilFound(): Promise<HostPool> {
-    for (let pause = firstPause; ; pause = Math.min(2 * pause, longestPause)) {
-      closing.signal.throwIfAborted()
-      try {
-        return await probeHosts(address, wanted, end)
-      } catch (error) {
-        lastError = error
-      }
-      await delay(pause * (0.5 + Math.random() / 2), undefined, { signal: closing.signal })
+  async function probe(): Promise<HostPool> {
+    try {
+      return await probeHosts(address, target, endPool)
+    } catch (error) {
+      lastError = error
+      throw error
     }
   }
-  function begin(): Promise<HostPool> {
-    since = performance.now()
-    const running = searchUntilFound()
-    search = running
-    const over = () => {
-      if (search === running) search = undefined
+  function startSearch() {
+    const started = { result: retry(probe, closing.signal), startTime: performance.now() }
+    search = started
+    const clear = () => {
+      if (search === started) search = undefined
     }
-    running.then((pool) => {
-      over()
+    started.result.then((pool) => {
+      clear()
       use(pool)
-    }, over)
-    return running
+    }, clear)
+    return started
   }
   function use(pool: HostPool): void {
     if (closing.signal.aborted) {
-      end(pool)
+      endPool(pool)
       return
     }
-    found = pool
+    current = pool
     pool.onLost(() => reportFailure(pool))
-    // It is made do with; whether it takes writes again is asked now and then.
-    const readOnlyFallback = wanted === 'primary' && pool.serverInfo.readOnly
-    if (readOnlyFallback) setTimeout(() => reportFailure(pool), readOnlyPause).unref()
+    const readOnlyFallback = target === 'primary' && pool.serverInfo.isReadOnly
+    if (readOnlyFallback) setTimeout(() => reportFailure(pool), readOnlyPauseMs).unref()
   }
   function reportFailure(pool: HostPool): void {
-    if (found !== pool || closing.signal.aborted) return
-    found = undefined
-    end(pool)
-    begin()
+    if (current !== pool || closing.signal.aborted) return
+    current = undefined
+    endPool(pool)
+    startSearch()
   }
 
   return {
-    async current(patience) {
-      if (found !== undefined) return found
-      const running = search ?? begin()
-      const left = Math.min(patience, since + searchPatience - performance.now())
-      if (left <= 0) throw away(lastError)
+    async current(timeoutMs) {
+      if (current !== undefined) return current
+      const { result, startTime } = search ?? startSearch()
+      const waitMs = Math.min(timeoutMs, startTime + searchWaitMs - performance.now())
+      if (waitMs <= 0) throw noServer(lastError)
       try {
-        return await withConnectionTimeout(running, left)
+        return await withConnectionTimeout(result, waitMs)
       } catch (error) {
-        throw away(lastError ?? error)
+        throw noServer(lastError ?? error)
       }
     },
     reportFailure,
     async close() {
       closing.abort()
-      if (found !== undefined) end(found)
-      found = undefined
-      await search?.catch(() => undefined)
+      if (current !== undefined) endPool(current)
+      current = undefined
+      await search?.result.catch(() => undefined)
       await Promise.all(ending)
     },
   }
 }
 
-/**
- * Asks all hosts at once and takes the first that fits; `drop` gets the others. A host that is no
- * standby and read-only all the same (a full disk, maintenance) serves reads where no other takes
- * writes.
- */
+/** Probes until a probe succeeds or the signal aborts. */
+async function retry(probe: () => Promise<HostPool>, signal: AbortSignal): Promise<HostPool> {
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    signal.throwIfAborted()
+    const pool = await probe().catch(() => undefined)
+    if (pool !== undefined) return pool
+    await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal })
+  }
+}
+
+/** Connects to all hosts at once and picks one; `discard` gets the other pools. */
 async function probeHosts(
   address: PostgresAddress,
-  wanted: Wanted,
-  drop: (pool: HostPool) => void,
+  target: Target,
+  discard: (pool: HostPool) => void,
 ): Promise<HostPool> {
-  const accepts = (facts: ServerInfo) => wanted === 'any' || !facts.standby
+  const accepts = (info: ServerInfo) => target === 'any' || !info.isStandby
   const opening = address.hosts.map((host) => openHostPool(address, host, accepts))
-  const chosen = await pickServer(opening, wanted)
+  const picked = await pickServer(opening, target)
   for (const one of opening) {
     one.then(
-      (pool) => pool !== chosen && drop(pool),
+      (pool) => pool !== picked && discard(pool),
       () => undefined,
     )
   }
-  return chosen
+  return picked
 }
 
-async function pickServer(opening: Promise<HostPool>[], wanted: Wanted): Promise<HostPool> {
+/**
+ * The first server that takes writes. Otherwise a primary that is read-only (a full disk,
+ * maintenance), which can still serve reads.
+ */
+async function pickServer(opening: Promise<HostPool>[], target: Target): Promise<HostPool> {
   const writable = opening.map(async (one) => {
     const pool = await one
-    if (wanted === 'primary' && pool.serverInfo.readOnly) throw unavailable('It is read-only.')
+    if (target === 'primary' && pool.serverInfo.isReadOnly) throw readOnly()
     return pool
   })
   try {
@@ -144,8 +145,8 @@ async function pickServer(opening: Promise<HostPool>[], wanted: Wanted): Promise
   }
 }
 
-function away(cause: unknown): PubringError {
-  const told = toStorageError(cause)
-  if (told instanceof PubringError) return told
+function noServer(cause: unknown): PubringError {
+  const error = toStorageError(cause)
+  if (error instanceof PubringError) return error
   return unavailable('The database cannot be reached. Try again in a few seconds.', cause)
 }

@@ -4,36 +4,39 @@ import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import type { StoreReads } from '../reads/store.ts'
 
 /**
- * The same store, whose published key sets are read from a server that follows the primary. Which
- * revision is the present one the primary alone says, in one cheap look for all projects, so that a
- * follower that lags never serves a key that was revoked: where it is behind, or away, the primary
- * is read instead. While the primary is away the follower serves what no process has read yet.
+ * Reads published key sets from a standby. The current revision comes from the primary, in one query
+ * for all projects, so a standby that lags behind never serves a revoked key: while it is behind or
+ * unavailable the key set is read from the primary. While the primary is unavailable, the standby
+ * alone is read.
  */
-export function withReplicaReads(store: Store, follower: Pick<StoreReads, 'keySet'>): Store {
+export function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet'>): Store {
   return {
     ...store,
     published: {
       heads: (ids) => store.heads(ids),
       async keySet(projectId) {
-        const present = await store.heads([projectId]).catch(ifAway('unknown' as const))
-        const wanted = present === 'unknown' ? present : present.get(projectId)
-        const found = await follower.keySet(projectId).catch(ifAway(undefined))
-        return found !== undefined && isUpTo(found, wanted)
-          ? found
+        const heads = await store.heads([projectId]).catch(ifUnavailable('unknown' as const))
+        const head = heads === 'unknown' ? heads : heads.get(projectId)
+        const keySet = await standby.keySet(projectId).catch(ifUnavailable(undefined))
+        return keySet !== undefined && isCurrent(keySet, head)
+          ? keySet
           : store.published.keySet(projectId)
       },
     },
   }
 }
 
-/** Ahead is right, since the follower may have heard of later changes; beside is another history. */
-function isUpTo({ revision, head }: KeySet, wanted: LedgerHead | 'unknown' | undefined): boolean {
-  if (wanted === 'unknown') return true
-  if (wanted === undefined) return false
-  return revision > wanted.revision || head === wanted.hash
+/**
+ * A higher revision is current: the standby has a change that was made after the head was read. The
+ * same revision with another hash belongs to a history that a fail-over has discarded.
+ */
+function isCurrent(keySet: KeySet, head: LedgerHead | 'unknown' | undefined): boolean {
+  if (head === 'unknown') return true
+  if (head === undefined) return false
+  return keySet.revision > head.revision || keySet.head === head.hash
 }
 
-function ifAway<Substitute>(substitute: Substitute) {
+function ifUnavailable<Substitute>(substitute: Substitute) {
   return (error: unknown): Substitute => {
     if (isStorageUnavailable(error)) return substitute
     throw error

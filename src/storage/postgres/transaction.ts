@@ -1,94 +1,88 @@
 import type { QueryResult } from 'kysely'
 import { classify, unavailable } from './errors.ts'
-import { breaksConnection, type Lease, type Statement } from './leases.ts'
-import { idleInTransaction } from './pool.ts'
+import type { Lease, Statement } from './leases.ts'
+import { idleInTransactionMs } from './pool.ts'
 
-/** A transaction on a connection of its own, which goes back when it ends, however it ends. */
+/** A transaction on its own connection, which is released when it ends. */
 export interface PostgresTransaction {
   query<Row>(statement: Statement): Promise<QueryResult<Row>>
-  /** Resolves when the change is durable. Rejects with `UnconfirmedCommit` where nobody said so. */
+  /** Resolves once the change is durable. Rejects with `UnconfirmedCommit` if that is unknown. */
   commit(): Promise<void>
-  /** Never rejects: where it cannot be said, the connection is cut, which says the same. */
+  /** Never rejects: if the rollback fails the connection is closed, which rolls back too. */
   rollback(): Promise<void>
 }
 
-/** The connection was lost while a commit was under way: it may have taken place or not. */
+/** The connection was lost during a commit: the change may or may not have been made. */
 export class UnconfirmedCommit extends Error {
   override readonly name = 'UnconfirmedCommit'
 }
 
-interface Beginning {
+interface TransactionOptions {
   mode: 'read committed' | 'read committed read only' | 'repeatable read'
-  /** Milliseconds that each statement, and a pause between two, may take. */
-  timeout: number
-  /** Whether the session has just that time-out already. */
+  /** Limit for each statement, and for each pause between two. */
+  timeoutMs: number
+  /** Whether the session has this timeout already. */
   hasTimeout: boolean
 }
 
 /**
- * Begins, with the time-outs that the session lacks and a commit that waits for the disk. Never asks
- * for `read write`, which would overrule an operator who has made the database read-only.
+ * Begins a transaction with the timeouts that the session lacks, and a commit that waits for the
+ * disk. Never sets `read write`, which would override an operator who made the database read-only.
  */
-export function beginStatement(lease: Lease, beginning: Beginning): Statement {
-  const { mode, timeout, hasTimeout } = beginning
-  const settings = [
-    ...(hasTimeout
-      ? []
-      : [
-          `statement_timeout = ${timeout}`,
-          `idle_in_transaction_session_timeout = ${idleInTransaction(timeout)}`,
-        ]),
-    ...(lease.serverInfo.durable || mode.endsWith('read only') ? [] : ['synchronous_commit = on']),
-  ]
-  const statements = [
-    `begin isolation level ${mode}`,
-    ...settings.map((setting) => `set local ${setting}`),
-  ]
+export function beginStatement(lease: Lease, options: TransactionOptions): Statement {
+  const { mode, timeoutMs, hasTimeout } = options
+  const statements = [`begin isolation level ${mode}`]
+  if (!hasTimeout) {
+    statements.push(
+      `set local statement_timeout = ${timeoutMs}`,
+      `set local idle_in_transaction_session_timeout = ${idleInTransactionMs(timeoutMs)}`,
+    )
+  }
+  if (!lease.serverInfo.commitsDurably && !mode.endsWith('read only')) {
+    statements.push('set local synchronous_commit = on')
+  }
   return { sql: statements.join('; '), parameters: [] }
 }
 
 /** The transaction that has begun on the lease. */
-export function transactionOn(lease: Lease, timeout: number): PostgresTransaction {
+export function createTransaction(lease: Lease, timeoutMs: number): PostgresTransaction {
   return {
-    query: (statement) => lease.run(statement, timeout),
+    query: (statement) => lease.run(statement, timeoutMs),
     async commit() {
-      let broken = true
+      let isBroken = true
       try {
-        await commit(lease, timeout)
-        broken = false
+        await commit(lease, timeoutMs)
+        isBroken = false
       } finally {
-        lease.release(broken)
+        lease.release(isBroken)
       }
     },
     async rollback() {
-      // The server rolls back what a cut connection leaves open.
-      const broken = await lease.run({ sql: 'rollback', parameters: [] }).then(
+      const isBroken = await lease.run({ sql: 'rollback', parameters: [] }).then(
         () => false,
         () => true,
       )
-      lease.release(broken)
+      lease.release(isBroken)
     },
   }
 }
 
-async function commit(lease: Lease, timeout: number): Promise<void> {
-  let warned = false
-  const listen = ({ code }: { code?: string | undefined }) => {
+async function commit(lease: Lease, timeoutMs: number): Promise<void> {
+  let isReplicationUnconfirmed = false
+  const onNotice = ({ code }: { code?: string | undefined }) => {
     // "The transaction has already committed locally, but might not have been replicated."
-    if (code === '01000') warned = true
+    if (code === '01000') isReplicationUnconfirmed = true
   }
-  lease.client.on('notice', listen)
+  lease.client.on('notice', onNotice)
   try {
-    const { rows } = await lease.run<{ command?: string }>(
-      { sql: 'commit', parameters: [] },
-      timeout,
-    )
+    const statement = { sql: 'commit', parameters: [] }
+    const { rows } = await lease.run<{ command?: string }>(statement, timeoutMs)
     if (rows[0]?.command === 'ROLLBACK') throw unavailable('The change was rolled back.')
   } catch (error) {
-    if (!breaksConnection(error) || classify(error) !== 'lost') throw error
-    throw new UnconfirmedCommit('the answer to a commit was lost', { cause: error })
+    if (classify(error) !== 'lost') throw error
+    throw new UnconfirmedCommit('the response to a commit was lost', { cause: error })
   } finally {
-    lease.client.off('notice', listen)
+    lease.client.off('notice', onNotice)
   }
-  if (warned) throw new UnconfirmedCommit('a synchronous standby did not confirm')
+  if (isReplicationUnconfirmed) throw new UnconfirmedCommit('a synchronous standby did not confirm')
 }

@@ -7,40 +7,40 @@ import { parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
-import { currentSchema } from './migrate.ts'
-import { waitUntilUsable } from './store.ts'
+import { readCurrentSchema } from './migrate.ts'
+import { waitUntilUsable } from './startup.ts'
 
 /**
- * The database beside servers that may be running on it. Rejects where it was not made by this
- * release; it is neither created nor migrated.
+ * Opens an existing database, which servers may be using. Rejects if its schema is not that of this
+ * release.
  */
-async function openWithoutMigrating(url: string) {
+export async function openWithoutMigrating(url: string) {
   const address = parsePostgresAddress(url)
-  const sessions = openDatabase(address, 'primary')
+  const database = openDatabase(address, 'primary')
   try {
-    await waitUntilUsable(sessions)
-    const db = createKysely(sessions.read)
-    await requireSchema(db, await currentSchema(db))
-    return { address, sessions, db }
+    await waitUntilUsable(database)
+    const db = createKysely(database.read)
+    await requireSchema(db, await readCurrentSchema(db))
+    return { address, database, db }
   } catch (error) {
-    await sessions.close()
+    await database.close()
     throw error
   }
 }
 
-export async function openPostgresLedgerReader({ url }: { url: string }): Promise<LedgerReader> {
-  const { sessions, db } = await openWithoutMigrating(url)
+export async function openPostgresLedgerReader(url: string): Promise<LedgerReader> {
+  const { database, db } = await openWithoutMigrating(url)
   const { findProject } = createStoreReads(db)
-  return { ...createLedgerReads(db), findProject, close: () => sessions.close() }
+  return { ...createLedgerReads(db), findProject, close: () => database.close() }
 }
 
-export async function openPostgresAuditStore({ url }: { url: string }): Promise<AuditStore> {
-  const { address, sessions, db } = await openWithoutMigrating(url)
+export async function openPostgresAuditStore(url: string): Promise<AuditStore> {
+  const { address, database, db } = await openWithoutMigrating(url)
   const { findProject } = createStoreReads(db)
   return {
     ...createAuditReads(db),
     findProject,
-    commit: createCommit(sessions, address.poolSize).commit,
-    close: () => sessions.close(),
+    commit: createCommit(database, address.poolSize).commit,
+    close: () => database.close(),
   }
 }

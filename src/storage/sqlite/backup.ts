@@ -12,38 +12,38 @@ import {
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 
-/** Pages that one step of a copy takes. */
+/** Pages copied in one step. */
 const stepPages = 4_096
 
-/** Milliseconds that a copy waits for a lock. */
-const timeout = 5_000
+/** How long to wait for a lock. */
+const timeoutMs = 5_000
 
 /** Result codes of SQLite (https://sqlite.org/rescode.html). */
-const locked = [5, 6]
+const lockedCodes = [5, 6]
 const notADatabase = 26
 
 /**
- * Copies a database that may be in use to a new file, for its owner alone: exactly what was
- * committed before the copy began, from one snapshot. The copy needs no other file beside it.
+ * Copies a database, which may be in use, to a new file for its owner only. The copy is one snapshot
+ * of what was committed before it began, in a single file.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   if (!existsSync(from)) throw new Error(`There is no file ${from}.`)
-  const source = new DatabaseSync(from, { readOnly: true, timeout })
+  const source = new DatabaseSync(from, { readOnly: true, timeout: timeoutMs })
   try {
-    // Holds the snapshot: without it the copy would begin anew whenever somebody writes.
+    // Keeps the snapshot: otherwise every write during the copy would restart it.
     source.exec('BEGIN')
     source.prepare('SELECT count(*) FROM sqlite_schema').get()
     closeSync(openSync(to, 'wx', 0o600))
     await backup(source, to, { rate: stepPages })
   } catch (error) {
-    throw codeOf(error) === notADatabase ? new Error(`${from} is not a database.`) : error
+    throw resultCode(error) === notADatabase ? new Error(`${from} is not a database.`) : error
   } finally {
     source.close()
   }
   makeSingleFile(to)
 }
 
-/** Brings all of a database that nobody uses into the one file, and the file to the disk. */
+/** Merges the log of a database that is not in use into its file, and syncs the file. */
 export function makeSingleFile(file: string): void {
   const database = new DatabaseSync(file)
   database.exec('PRAGMA journal_mode = DELETE')
@@ -51,9 +51,9 @@ export function makeSingleFile(file: string): void {
   syncToDisk(file)
 }
 
-/** What SQLite finds wrong with the file, a line each; none where it is whole. */
+/** One line for each problem that SQLite finds in the file. */
 export function integrityErrors(file: string): string[] {
-  const database = new DatabaseSync(file, { readOnly: true, timeout })
+  const database = new DatabaseSync(file, { readOnly: true, timeout: timeoutMs })
   try {
     const rows = database.prepare('PRAGMA integrity_check(10)').all()
     return rows.map((row) => String(row.integrity_check)).filter((line) => line !== 'ok')
@@ -62,7 +62,7 @@ export function integrityErrors(file: string): string[] {
   }
 }
 
-/** Gives the file its name; where the name is taken and must not be replaced, it throws EEXIST. */
+/** Renames the file durably. Throws EEXIST if `to` exists, unless `replace` is set. */
 export function moveIntoPlace(from: string, to: string, replace: boolean): void {
   if (replace) renameSync(from, to)
   else {
@@ -73,49 +73,54 @@ export function moveIntoPlace(from: string, to: string, replace: boolean): void 
 }
 
 /**
- * Puts the new database in the place of the one that is there, whose files get names that begin
- * with `aside`. Throws where anybody uses it; where it is too damaged to tell, unless `force`.
+ * Replaces the database by a new one. The old files get names that start with `aside`. Throws if the
+ * old database is in use, and, unless `force` is set, if it is too damaged to tell.
  */
-export function replaceDatabase(file: string, by: string, aside: string, force: boolean): void {
-  giveToOwnerOf(existsSync(file) ? file : dirname(file), by)
-  const lock = existsSync(file) ? lockAlone(file, force) : undefined
+export function replaceDatabase(
+  file: string,
+  replacement: string,
+  aside: string,
+  force: boolean,
+): void {
+  giveToOwnerOf(existsSync(file) ? file : dirname(file), replacement)
+  const lock = existsSync(file) ? lockExclusively(file, force) : undefined
   try {
-    // A log that is left over would be taken for one of the new database.
+    // SQLite would take a remaining log for that of the new database.
     if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${aside}-wal`)
     for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
     if (existsSync(file)) renameSync(file, aside)
-    moveIntoPlace(by, file, true)
+    moveIntoPlace(replacement, file, true)
   } finally {
     lock?.close()
   }
 }
 
-/** Where root restores, the user that the server runs as must be able to open the file. */
+/** Lets the user of the server open a file that root has restored. */
 function giveToOwnerOf(path: string, file: string): void {
   const { uid, gid } = statSync(path)
   if (statSync(file).uid !== uid) chownSync(file, uid, gid)
 }
 
-/** Leaving WAL mode takes that no other connection is open, on this machine. */
-function lockAlone(file: string, force: boolean): DatabaseSync | undefined {
+/** Leaving WAL mode fails while another connection on this machine is open. */
+function lockExclusively(file: string, force: boolean): DatabaseSync | undefined {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     database.exec('PRAGMA journal_mode = DELETE')
     database.exec('BEGIN EXCLUSIVE')
     return database
   } catch (error) {
-    if (locked.includes(codeOf(error))) {
+    if (lockedCodes.includes(resultCode(error))) {
       database.close()
-      throw new Error(`${file} is in use: stop the server first, and repeat this.`)
+      throw new Error(`${file} is in use. Stop the server first, then repeat this.`)
     }
     if (force) return database
     throw new Error(
-      `${file} is damaged, so that nobody can tell whether a server uses it. Make sure that none does, and repeat this with --force.`,
+      `${file} is damaged, so it is unknown whether a server uses it. Make sure that none does, then repeat this with --force.`,
     )
   }
 }
 
-function codeOf(error: unknown): number {
+function resultCode(error: unknown): number {
   return error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0
 }
 

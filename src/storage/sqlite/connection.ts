@@ -4,29 +4,29 @@ import { PubringError } from '../../errors.ts'
 import type { Tables } from '../schema.ts'
 import { checkFile, checkPath } from './file.ts'
 
-/** Milliseconds that a statement waits for a lock that another process holds. */
-const busyTimeout = 5_000
+/** How long a writer waits for a lock that another process holds. */
+const writerTimeoutMs = 5_000
 
-/** In WAL mode readers wait for nobody but a recovery of the log; the event loop waits with them. */
-const readerTimeout = 100
+/** In WAL mode a reader waits only for a recovery of the log, and blocks the event loop meanwhile. */
+const readerTimeoutMs = 100
 
-/** Statements kept prepared per connection; there are far fewer distinct ones. */
+/** Prepared statements per connection; far more than there are distinct ones. */
 const maxPreparedStatements = 200
 
-/** Milliseconds for which a reader trusts its last look at the file. */
-const lookInterval = 100
+/** How long a reader relies on its last check of the file. */
+const fileCheckIntervalMs = 100
 
-/** One connection to a SQLite file, and Kysely over it. */
+/** A connection to a SQLite file, with Kysely over it. */
 export interface SqliteConnection {
   db: Kysely<Tables>
-  /** Whether a transaction is open: SQLite itself ends it where the disk is full. */
+  /** False once SQLite has ended the transaction itself, as it does when the disk is full. */
   inTransaction(): boolean
   /**
-   * Another number whenever another connection, of whichever process, has committed, and where this
-   * one was opened anew. Throws `storage_unavailable`.
+   * Changes whenever another connection, of any process, has committed, and when this one was
+   * reopened. Throws `storage_unavailable`.
    */
   version(): number
-  /** Another number whenever a table was made, changed or dropped. Throws `storage_unavailable`. */
+  /** Changes whenever a table is created, altered or dropped. Throws `storage_unavailable`. */
   schema(): number
   close(): void
 }
@@ -35,15 +35,15 @@ export interface SqliteOptions {
   file: string
   role: 'reader' | 'writer'
   /**
-   * Of the same file, held open: then every use makes sure that it still is the database, and a
-   * connection that met a fault is opened anew. Absent: there is no server to keep running.
+   * Of the same file. If set, each use checks that the file is still the database, and a connection
+   * is reopened after a fault. Absent in commands, which exit on a fault.
    */
   descriptor?: number
 }
 
 /**
- * Opens the file in WAL mode with `synchronous=FULL`: a commit that returned is on the disk. A
- * `reader` cannot write. Throws `storage_unavailable` where the file cannot be used.
+ * Opens the file in WAL mode with `synchronous=FULL`: a commit that has returned is on the disk. A
+ * `reader` cannot write. Throws `storage_unavailable` if the file cannot be used.
  */
 export function openSqlite(options: SqliteOptions): SqliteConnection {
   const connection = createConnection(options)
@@ -56,88 +56,90 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
   }
 }
 
-/** The face that Kysely's SQLite driver expects, over `node:sqlite`, with statements kept. */
+/**
+ * The interface that Kysely's SQLite driver expects, over `node:sqlite`, with prepared statements.
+ * Long because all of it depends on the connection that `reopen` replaces.
+ */
 function createConnection(options: SqliteOptions) {
   const { file, role, descriptor } = options
-  const statements = new Map<string, ReturnType<typeof statementOf>>()
-  let database = translated(() => openDatabase(options))
-  let sound = true
-  let lookAt = 0
-  let openings = 0
+  const statements = new Map<string, ReturnType<typeof wrapStatement>>()
+  let database = translateErrors(() => openDatabase(options))
+  let isSound = true
+  let nextCheck = 0
+  let reopenings = 0
 
-  const guarded = <Result>(call: () => Result): Result =>
-    translated(call, () => {
-      sound = false
+  const guard = <Result>(call: () => Result): Result =>
+    translateErrors(call, () => {
+      isSound = false
     })
-  /** A new connection first, then the end of the old: the last one to close would empty the log. */
+  /** Opens before it closes: closing the last connection would empty the log. */
   function reopen(): void {
     const old = database
-    database = translated(() => openDatabase(options))
+    database = translateErrors(() => openDatabase(options))
     statements.clear()
-    openings += 1
-    sound = true
+    reopenings += 1
+    isSound = true
     old.close()
   }
-  function look(held: number): void {
+  function ensureSound(descriptor: number): void {
     const now = performance.now()
-    if (sound && role === 'reader' && now < lookAt) return
-    const wasSound = sound
-    sound = false
-    checkFile(file, held)
-    if (wasSound) sound = true
+    if (isSound && role === 'reader' && now < nextCheck) return
+    const wasSound = isSound
+    isSound = false
+    checkFile(file, descriptor)
+    if (wasSound) isSound = true
     else reopen()
-    lookAt = now + lookInterval
+    nextCheck = now + fileCheckIntervalMs
   }
-
   function prepare(text: string) {
-    if (descriptor !== undefined && !database.isTransaction) look(descriptor)
-    const known = statements.get(text)
-    if (known !== undefined) return known
+    if (descriptor !== undefined && !database.isTransaction) ensureSound(descriptor)
+    const prepared = statements.get(text)
+    if (prepared !== undefined) return prepared
     if (statements.size >= maxPreparedStatements) statements.clear()
-    const statement = statementOf(
-      guarded(() => database.prepare(text)),
-      guarded,
+    const statement = wrapStatement(
+      guard(() => database.prepare(text)),
+      guard,
     )
     statements.set(text, statement)
     return statement
   }
-  function version(): number {
-    // SQLite counts in 32 bits, for each connection from the start.
-    return openings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version)
+  return {
+    current: () => database,
+    close: () => database.close(),
+    prepare,
+    version() {
+      // SQLite counts in 32 bits, anew for each connection.
+      return reopenings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version)
+    },
+    schema: () => Number(prepare('PRAGMA schema_version').first()?.schema_version),
   }
-
-  function schema(): number {
-    return Number(prepare('PRAGMA schema_version').first()?.schema_version)
-  }
-
-  return { current: () => database, close: () => database.close(), prepare, version, schema }
 }
 
 function openDatabase({ file, role, descriptor }: SqliteOptions): DatabaseSync {
-  const reader = role === 'reader'
+  const isReader = role === 'reader'
   if (descriptor !== undefined) checkPath(file, descriptor)
   const database = new DatabaseSync(file, {
-    readOnly: reader,
-    timeout: reader ? readerTimeout : busyTimeout,
+    readOnly: isReader,
+    timeout: isReader ? readerTimeoutMs : writerTimeoutMs,
   })
-  if (!reader) {
+  if (!isReader) {
     database.exec('PRAGMA journal_mode = WAL')
     database.exec('PRAGMA synchronous = FULL')
     database.exec('PRAGMA wal_autocheckpoint = 4000')
   }
-  // A process without a spare descriptor, or without a writable /tmp, goes on.
+  // So that a process without a free descriptor or a writable /tmp keeps working.
   database.exec('PRAGMA temp_store = MEMORY')
   database.exec('PRAGMA trusted_schema = OFF')
   return database
 }
 
-function statementOf(statement: StatementSync, guarded: <Result>(call: () => Result) => Result) {
+function wrapStatement(statement: StatementSync, guard: <Result>(call: () => Result) => Result) {
   const bind = (parameters: readonly unknown[]) => parameters as SQLInputValue[]
   return {
     reader: statement.columns().length > 0,
-    first: () => guarded(() => statement.get()),
-    all: (parameters: readonly unknown[]) => guarded(() => statement.all(...bind(parameters))),
-    run: (parameters: readonly unknown[]) => guarded(() => statement.run(...bind(parameters))),
+    first: () => guard(() => statement.get()),
+    all: (parameters: readonly unknown[]) => guard(() => statement.all(...bind(parameters))),
+    run: (parameters: readonly unknown[]) => guard(() => statement.run(...bind(parameters))),
     iterate: (parameters: readonly unknown[]) => statement.iterate(...bind(parameters)),
   }
 }
@@ -149,8 +151,8 @@ export const savepoint = sql`SAVEPOINT change`
 export const release = sql`RELEASE change`
 export const rollbackToSavepoint = sql`ROLLBACK TO change`
 
-/** Primary result codes (https://sqlite.org/rescode.html) and what they mean for the caller. */
-const unavailable: Record<number, string> = {
+/** Details for primary result codes (https://sqlite.org/rescode.html). */
+const unavailableDetails: Record<number, string> = {
   5: 'The database is locked by another process. Try again in a few seconds.',
   6: 'The database is locked. Try again in a few seconds.',
   8: 'The database is read-only at the moment. Nothing was changed.',
@@ -161,22 +163,22 @@ const unavailable: Record<number, string> = {
   26: 'The database file is not a database.',
 }
 
-/** Those after which a connection may hold pages that are not what the file has. */
-const unsound = [10, 11, 26]
+/** After these the connection may have cached pages that differ from the file. */
+const unsoundCodes = [10, 11, 26]
 
 const missingPart = 'The database lacks a table or column of this release. Nothing was changed.'
 
 /**
- * Runs the call; SQLite's refusals are thrown as `storage_unavailable`, all else as it is. Tells
- * where the connection is not to be trusted any more.
+ * Throws SQLite's refusals as `storage_unavailable`, and other errors as they are. Calls
+ * `markUnsound` if the connection must be reopened.
  */
-function translated<Result>(call: () => Result, distrust: () => void = () => {}): Result {
+function translateErrors<Result>(call: () => Result, markUnsound: () => void = () => {}): Result {
   try {
     return call()
   } catch (error) {
     const code = resultCode(error)
-    if (unsound.includes(code)) distrust()
-    const detail = isPartMissing(error) ? missingPart : unavailable[code]
+    if (unsoundCodes.includes(code)) markUnsound()
+    const detail = isPartMissing(error) ? missingPart : unavailableDetails[code]
     if (detail === undefined) throw error
     throw new PubringError('storage_unavailable', detail, { retryAfter: 5 }, error)
   }

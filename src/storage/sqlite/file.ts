@@ -1,22 +1,21 @@
-import { existsSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { existsSync, fstatSync, mkdirSync, openSync, readSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PubringError } from '../../errors.ts'
-import { makePrivateFolder } from './folders.ts'
 
-/** How every SQLite database begins (https://sqlite.org/fileformat.html, section 1.2). */
+/** The first bytes of every SQLite database (https://sqlite.org/fileformat.html, section 1.2). */
 const magic = Buffer.from('SQLite format 3\0', 'latin1')
 
 /**
- * The descriptor of the database file, opened before SQLite opens it, and created with access for
- * the owner alone where there is none. It must stay open as long as the process lives: closing any
- * descriptor of a file drops the locks that SQLite holds on it
- * (https://sqlite.org/howtocorrupt.html, section 2.2). Throws one line for a person.
+ * Opens the database file before SQLite does, and creates it for its owner only if there is none.
+ * Keep the descriptor open for the life of the process: closing any descriptor of a file drops the
+ * locks that SQLite holds on it (https://sqlite.org/howtocorrupt.html, section 2.2). Throws one line
+ * for a person.
  */
 export function openDatabaseFile(file: string): number {
-  // Without its database the log would be thrown away, and a new registry begun in their place.
+  // SQLite would discard a log without its database, and start a new registry.
   if (existsSync(`${file}-wal`) && !existsSync(file)) {
     throw new Error(
-      `The database ${file} is gone, but ${file}-wal is there. Bring it back or restore a backup; to begin anew, remove both.`,
+      `The database ${file} is gone, but ${file}-wal is there. Bring the database back or restore a backup; to start anew, remove ${file}-wal.`,
     )
   }
   try {
@@ -29,24 +28,40 @@ export function openDatabaseFile(file: string): number {
 }
 
 /**
- * Throws `storage_unavailable` where the path no longer leads to the file that is held. SQLite itself
- * would go on with that one, or make a new one: what it then commits would be acknowledged and lost.
+ * Creates the folder and its parents for their owner only. Throws the system's error. `mkdirSync`
+ * with `recursive` does not return if a file system reports ENOENT for a folder that cannot be
+ * created (`/proc`), hence one level at a time.
  */
-export function checkPath(file: string, descriptor: number): void {
-  const held = fstatSync(descriptor)
-  const found = statSync(file, { throwIfNoEntry: false })
-  if (found === undefined) throw away('The database file is gone.')
-  if (found.ino !== held.ino || found.dev !== held.dev) {
-    throw away('Another file has taken the place of the database.')
+export function makePrivateFolder(folder: string): void {
+  if (existsSync(folder)) return
+  makePrivateFolder(dirname(folder))
+  try {
+    mkdirSync(folder, { mode: 0o700 })
+  } catch (error) {
+    // Another process may have created it.
+    if (!existsSync(folder)) throw error
   }
 }
 
-/** The same, and where the file is no database any more, whatever SQLite has of it in memory. */
+/**
+ * Throws `storage_unavailable` unless the path leads to the open file. SQLite itself would continue
+ * with the removed file or create a new one, and acknowledged commits would be lost.
+ */
+export function checkPath(file: string, descriptor: number): void {
+  const opened = fstatSync(descriptor)
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) throw unavailable('The database file is missing.')
+  if (found.ino !== opened.ino || found.dev !== opened.dev) {
+    throw unavailable('The database was replaced by another file.')
+  }
+}
+
+/** Also checks that the file is still a database, whatever pages SQLite has cached. */
 export function checkFile(file: string, descriptor: number): void {
   checkPath(file, descriptor)
-  const head = Buffer.alloc(magic.length)
-  readSync(descriptor, head, 0, head.length, 0)
-  if (!head.equals(magic)) throw away('The database file is not a database any more.')
+  const start = Buffer.alloc(magic.length)
+  readSync(descriptor, start, 0, start.length, 0)
+  if (!start.equals(magic)) throw unavailable('The database file is no longer a database.')
 }
 
 export function isIntact(file: string, descriptor: number): boolean {
@@ -58,6 +73,6 @@ export function isIntact(file: string, descriptor: number): boolean {
   }
 }
 
-function away(detail: string): PubringError {
+function unavailable(detail: string): PubringError {
   return new PubringError('storage_unavailable', detail, { retryAfter: 5 })
 }

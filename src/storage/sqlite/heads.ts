@@ -1,98 +1,114 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises'
 import type { LedgerHead, ObservedHead } from '../../core/records.ts'
 import { headsMatch } from '../../core/validity.ts'
-import { type LedgerHeads, readHeads } from '../heads.ts'
+import type { LedgerHeads } from '../reads/cached.ts'
+import type { Db } from '../schema.ts'
+import { statement } from '../statements.ts'
 import type { SqliteConnection } from './connection.ts'
 
-/** Ledgers whose heads are kept; all are let go when there are more, as with every commit. */
+/** The cache is cleared when it is full, and with every commit. */
 const maxHeads = 20_000
 
+/** Cached in place of a head if there is no such ledger. */
+const noLedger = Symbol('no ledger')
+
 export interface VersionedHeads extends LedgerHeads {
-  /** This process has changed the database: the next look is at the file. */
-  changed(): void
+  /** Checks the file before the next use. Call it after every commit of this process. */
+  invalidate(): void
 }
 
-/** What is kept of a ledger that is not known. */
-const unknown = Symbol('unknown')
-
 /**
- * LedgerHeads from memory as long as the file has the same version. One look at that, at the end of a turn
- * of the event loop, serves whoever has asked in the turn whether something is unchanged: at its
- * beginning it could miss a change that was acknowledged before the last of them arrived. For the
- * same reason heads themselves are looked at for those alone who ask without a pause.
- * https://www.sqlite.org/pragma.html#pragma_data_version
+ * Caches heads as long as the file has the same version. `headsMatch` checks the version at the end
+ * of the event loop's turn, once for all callers in the turn: a check at its start could miss a
+ * change acknowledged before the last of the callers arrived. For the same reason `heads` shares a
+ * check only among callers in the same run of microtasks. (The shared promise is not a single-flight
+ * of `async/`, since it is on the path of every cached response and must be dropped before the check
+ * instead of after.) https://www.sqlite.org/pragma.html#pragma_data_version
  */
 export function createVersionedHeads(
   { db, version, schema }: SqliteConnection,
   ping: () => Promise<void>,
 ): VersionedHeads {
-  const known = new Map<string, LedgerHead | typeof unknown>()
-  let seenVersion = Number.NaN
-  let soundSchema = Number.NaN
-  let looked = false
-  let lookAtEnd: Promise<void> | undefined
+  const cache = new Map<string, LedgerHead | typeof noLedger>()
+  let cachedVersion = Number.NaN
+  let checkedSchema = Number.NaN
+  let isChecked = false
+  let checkAtEndOfTurn: Promise<void> | undefined
 
-  function look(): void {
-    if (looked) return
-    const present = version()
-    if (present !== seenVersion) known.clear()
-    seenVersion = present
-    looked = true
-    queueMicrotask(forget)
+  function invalidate(): void {
+    isChecked = false
   }
-  function forget(): void {
-    looked = false
+  function checkVersion(): void {
+    if (isChecked) return
+    const current = version()
+    if (current !== cachedVersion) cache.clear()
+    cachedVersion = current
+    isChecked = true
+    queueMicrotask(invalidate)
   }
-  async function lookAtEndOfTurn(): Promise<void> {
+  async function awaitCheck(): Promise<void> {
     await endOfTurn()
-    lookAtEnd = undefined
-    look()
+    checkAtEndOfTurn = undefined
+    checkVersion()
   }
-  /** What is kept of a database is worth nothing where its tables are gone. */
-  async function read(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
-    const present = schema()
-    if (present !== soundSchema) await ping()
-    soundSchema = present
-    const began = seenVersion
+  async function load(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
+    // A database that has lost its tables must not be served from caches.
+    const currentSchema = schema()
+    if (currentSchema !== checkedSchema) await ping()
+    checkedSchema = currentSchema
+    const versionBefore = cachedVersion
     const heads = await readHeads(db, ledgerIds)
-    // What was read may be newer than that version, and then is read once more: never older.
-    if (began === seenVersion) {
-      if (known.size + ledgerIds.length > maxHeads) known.clear()
-      for (const id of ledgerIds) known.set(id, heads.get(id) ?? unknown)
+    // The heads may be newer than the version, which only causes another read.
+    if (versionBefore === cachedVersion) {
+      if (cache.size + ledgerIds.length > maxHeads) cache.clear()
+      for (const id of ledgerIds) cache.set(id, heads.get(id) ?? noLedger)
     }
     return heads
+  }
+  async function loadAndMatch(observed: readonly ObservedHead[]): Promise<boolean> {
+    return headsMatch(observed, await load(observed.map(({ ledgerId }) => ledgerId)))
   }
 
   return {
     async heads(ledgerIds) {
-      look()
+      checkVersion()
       const heads = new Map<string, LedgerHead>()
-      const missing: string[] = []
+      const uncached: string[] = []
       for (const id of ledgerIds) {
-        const head = known.get(id)
-        if (head === undefined) missing.push(id)
-        else if (head !== unknown) heads.set(id, head)
+        const head = cache.get(id)
+        if (head === undefined) uncached.push(id)
+        else if (head !== noLedger) heads.set(id, head)
       }
-      if (missing.length > 0) {
-        for (const [id, head] of await read(missing)) heads.set(id, head)
+      if (uncached.length > 0) {
+        for (const [id, head] of await load(uncached)) heads.set(id, head)
       }
       return heads
     },
-    headsMatch(seen) {
-      lookAtEnd ??= lookAtEndOfTurn()
-      return lookAtEnd.then(() => {
-        for (const { ledgerId, hash } of seen) {
-          const head = known.get(ledgerId)
-          if (head === undefined) return isUnchanged(seen)
-          if (head === unknown || head.hash !== hash) return false
+    headsMatch(observed) {
+      checkAtEndOfTurn ??= awaitCheck()
+      return checkAtEndOfTurn.then(() => {
+        for (const { ledgerId, hash } of observed) {
+          const head = cache.get(ledgerId)
+          if (head === undefined) return loadAndMatch(observed)
+          if (head === noLedger || head.hash !== hash) return false
         }
         return true
       })
     },
-    changed: forget,
+    invalidate,
   }
+}
 
-  async function isUnchanged(seen: readonly ObservedHead[]): Promise<boolean> {
-    return headsMatch(seen, await read(seen.map(({ ledgerId }) => ledgerId)))
+const headOf = statement((db, { id }: { id: string }) =>
+  db.selectFrom('ledger').select(['revision', 'hash']).where('project_id', '=', id),
+)
+
+/** One statement per ledger, since SQLite has no round trips. */
+async function readHeads(db: Db, ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>> {
+  const heads = new Map<string, LedgerHead>()
+  for (const id of ledgerIds) {
+    const [row] = await headOf(db, { id })
+    if (row !== undefined) heads.set(id, row)
   }
+  return heads
 }

@@ -1,23 +1,24 @@
 import type { Change, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import { type ErrorCode, type ErrorExtras, PubringError } from '../../errors.ts'
 
-/** What the store asks of the writing thread. */
+/** To the writing thread. */
 export type WriterMessage = { type: 'commit'; changes: Change[] } | { type: 'close' }
 
-/** What the writing thread answers; `replies` has one entry per change, in order. */
-export type WriterAnswer =
+/** From the writing thread. */
+export type WriterReply =
   | { type: 'ready' }
-  | { type: 'failed'; error: PackedError }
-  | { type: 'committed'; replies: Reply[] }
-  /** The whole batch came to nothing: the storage does not take any change now. */
-  | { type: 'lost'; error: PackedError }
+  | { type: 'start_failed'; error: PackedError }
+  /** One result for each change of the batch, in order. */
+  | { type: 'committed'; results: WriterResult[] }
+  /** The storage accepted no change of the batch. */
+  | { type: 'batch_failed'; error: PackedError }
 
-export type Reply =
-  | { ok: true; result: ChangeResults[ChangeType] }
+export type WriterResult =
+  | { ok: true; value: ChangeResults[ChangeType] }
   | { ok: false; error: PackedError }
 
-/** An error between threads: structured cloning would lose its class and its code. */
-export type PackedError =
+/** An error between threads: structured cloning would lose its class and code. */
+type PackedError =
   | { code: ErrorCode; detail: string; extras: ErrorExtras; cause?: string }
   | { code?: never; detail: string; cause: string }
 

@@ -2,17 +2,17 @@ import { migrate } from '../migrations/index.ts'
 import { begin, commit, openSqlite, rollback, type SqliteConnection } from './connection.ts'
 
 /**
- * A connection that can write, to a file whose schema is that of this release. Processes that start
- * together on one file wait for one another. Rejects where a newer release wrote it.
+ * A connection that can write, to a file whose schema is up to date. Processes that start together
+ * wait for each other. Rejects if a newer release has migrated the file.
  */
-export async function openMigrated(where: {
+export async function openMigrated(location: {
   file: string
   descriptor?: number
 }): Promise<SqliteConnection> {
-  const connection = openSqlite({ ...where, role: 'writer' })
+  const connection = openSqlite({ ...location, role: 'writer' })
   try {
     await begin.execute(connection.db)
-    await migrate(connection.db, { transactions: false })
+    await migrate(connection.db)
     await commit.execute(connection.db)
   } catch (error) {
     if (connection.inTransaction()) await rollback.execute(connection.db)

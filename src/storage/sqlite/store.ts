@@ -7,9 +7,9 @@ import { createVersionedHeads } from './heads.ts'
 import { startWriterThread } from './writer-thread.ts'
 
 /**
- * The store in one SQLite file: a thread of its own writes, this one reads over a second
- * connection, which sees every commit that was acknowledged. Creates folder and file at need, with
- * access for the owner alone; rejects where the file cannot be used.
+ * The store in one SQLite file. A thread writes; this one reads over its own connection, which sees
+ * every acknowledged commit. Creates the file if there is none, for its owner only. Rejects if the
+ * file cannot be used.
  */
 export async function openSqliteStore({ file }: { file: string }): Promise<Store> {
   const descriptor = openDatabaseFile(file)
@@ -24,13 +24,13 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
       try {
         return await writer.commit(change)
       } finally {
-        heads.changed()
+        heads.invalidate()
       }
     },
     isWritable: () => writer.isWritable(),
     async close() {
-      // The last connection to close empties the log into the file. Into one that is damaged it must
-      // not be: as long as the log is there, the file can be mended.
+      // Closing the last connection merges the log into the file. If the file is damaged, leave both
+      // as they are: as long as the log exists, the file can be repaired.
       if (!isIntact(file, descriptor)) return
       reader.close()
       await writer.close()

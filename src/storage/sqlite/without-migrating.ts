@@ -1,22 +1,52 @@
 import { existsSync } from 'node:fs'
+import type { AuditStore } from '../../core/audit/records.ts'
 import { requireSchema } from '../migrations/index.ts'
+import { createAuditReads } from '../reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from '../reads/ledger.ts'
 import { createStoreReads } from '../reads/store.ts'
-import { openSqlite } from './connection.ts'
+import { openSqlite, type SqliteConnection, type SqliteOptions } from './connection.ts'
+import { openSqliteStore } from './store.ts'
 
 /**
- * One connection that cannot write, and no thread. Rejects where the file is not there or was
- * written by another release; it is neither created nor migrated.
+ * Opens an existing file, which a server may be using. Rejects if its schema is not that of this
+ * release.
  */
-export async function openSqliteLedgerReader({ file }: { file: string }): Promise<LedgerReader> {
+export async function openWithoutMigrating(
+  options: Pick<SqliteOptions, 'file' | 'role'>,
+): Promise<SqliteConnection> {
+  const { file } = options
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
-  const { db, close } = openSqlite({ file, role: 'reader' })
+  const connection = openSqlite(options)
   try {
-    await requireSchema(db)
+    await requireSchema(connection.db)
+    return connection
   } catch (error) {
-    close()
+    connection.close()
     throw error
   }
+}
+
+export async function openSqliteLedgerReader(file: string): Promise<LedgerReader> {
+  const { db, close } = await openWithoutMigrating({ file, role: 'reader' })
   const { findProject } = createStoreReads(db)
   return { ...createLedgerReads(db), findProject, close: async () => close() }
+}
+
+export async function openSqliteAuditStore(file: string): Promise<AuditStore> {
+  const reader = await openWithoutMigrating({ file, role: 'reader' })
+  try {
+    const store = await openSqliteStore({ file })
+    return {
+      ...createAuditReads(reader.db),
+      findProject: store.findProject,
+      commit: store.commit,
+      async close() {
+        reader.close()
+        await store.close()
+      },
+    }
+  } catch (error) {
+    reader.close()
+    throw error
+  }
 }

@@ -3,21 +3,23 @@ import { Worker } from 'node:worker_threads'
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import { PubringError } from '../../errors.ts'
 import { siblingModule } from '../../runtime/modules.ts'
-import { unpackError, type WriterAnswer, type WriterMessage } from './messages.ts'
+import { unpackError, type WriterMessage, type WriterReply } from './messages.ts'
 
-/** Changes committed together at most. */
+/** Changes in one commit. */
 const maxBatch = 256
 
-/** Changes that may wait; beyond it a caller is told to come back. */
-const maxWaiting = 4_096
+/** Queued changes, beyond which further ones are rejected. */
+const maxQueue = 4_096
 
-/** The file, and the descriptor by which this process holds it open. */
+const restartPauseMs = 1_000
+
+/** The file, and the descriptor by which this process keeps it open. */
 interface DatabaseFile {
   file: string
   descriptor: number
 }
 
-interface Waiting {
+interface PendingChange {
   change: Change
   resolve(result: ChangeResults[ChangeType]): void
   reject(error: Error): void
@@ -25,119 +27,137 @@ interface Waiting {
 
 export interface WriterThread {
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
-  /** Whether the last changes could be written, as far as the storage was concerned. */
+  /** Whether the storage accepted the last batch. */
   isWritable(): boolean
   close(): Promise<void>
 }
 
 /**
- * Starts the writing thread; resolves once the file is open and its schema up to date. Changes are
- * sent in batches: all that arrived while the batch before was on its way, without any timer.
+ * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
+ * queued while a batch is being committed and make up the next one, without a timer. A thread that
+ * exits is restarted.
  */
-export async function startWriterThread(where: DatabaseFile): Promise<WriterThread> {
-  let waiting: Waiting[] = []
-  let sent: Waiting[] = []
-  let closing = false
-  let writable = true
-  /** Undefined while a lost thread is being replaced. */
+export async function startWriterThread(location: DatabaseFile): Promise<WriterThread> {
+  const queue = createBatchQueue()
+  let isClosing = false
+  let isWritable = true
+  /** Undefined while the thread is restarted. */
   let worker: Worker | undefined
 
-  function adopt(started: Worker): void {
-    worker = started
-    started.on('message', settle)
-    started.on('error', () => {})
-    started.on('exit', lose)
-    if (closing) post({ type: 'close' })
-  }
   function post(message: WriterMessage): void {
     worker?.postMessage(message)
   }
-  function send(): void {
-    if (sent.length > 0) return
-    sent = waiting.slice(0, maxBatch)
-    waiting = waiting.slice(maxBatch)
-    if (sent.length > 0) post({ type: 'commit', changes: sent.map(({ change }) => change) })
-    else if (closing) post({ type: 'close' })
+  function sendNextBatch(): void {
+    if (queue.isBatchOpen()) return
+    const changes = queue.startBatch()
+    if (changes.length > 0) post({ type: 'commit', changes })
+    else if (isClosing) post({ type: 'close' })
   }
-  function settle(answer: WriterAnswer): void {
-    if (answer.type === 'lost') giveUp(unpackError(answer.error))
-    if (answer.type !== 'committed') return
-    writable = true
-    const settled = sent
-    sent = []
-    send()
-    answer.replies.forEach((reply, index) => {
-      if (reply.ok) settled[index]?.resolve(reply.result)
-      else settled[index]?.reject(unpackError(reply.error))
+  function handleReply(reply: WriterReply): void {
+    if (reply.type === 'batch_failed') rejectAll(unpackError(reply.error))
+    if (reply.type !== 'committed') return
+    isWritable = true
+    const batch = queue.endBatch()
+    sendNextBatch()
+    reply.results.forEach((result, index) => {
+      if (result.ok) batch[index]?.resolve(result.value)
+      else batch[index]?.reject(unpackError(result.error))
     })
   }
-  /** Whoever waits is told at once: to try theirs as well could take as long again for each batch. */
-  function giveUp(error: Error): void {
-    writable = false
-    const lost = [...sent, ...waiting]
-    sent = []
-    waiting = []
-    for (const { reject } of lost) reject(error)
-    send()
+  /** Rejects the queue too: each further batch could take as long to fail. */
+  function rejectAll(error: Error): void {
+    isWritable = false
+    for (const { reject } of queue.clear()) reject(error)
+    sendNextBatch()
   }
-  function lose(): void {
-    worker = undefined
-    giveUp(writerLost())
-    if (!closing) replace()
+  function use(started: Worker): void {
+    worker = started
+    started.on('message', handleReply)
+    started.on('error', () => {})
+    started.on('exit', () => {
+      worker = undefined
+      rejectAll(writerExited())
+      if (!isClosing) restart()
+    })
+    if (isClosing) post({ type: 'close' })
   }
-  function replace(): void {
-    startWorker(where).then(adopt, () => setTimeout(() => closing || replace(), 1_000).unref())
+  function restart(): void {
+    startWorker(location).then(use, () =>
+      setTimeout(() => isClosing || restart(), restartPauseMs).unref(),
+    )
   }
-  adopt(await startWorker(where))
+  use(await startWorker(location))
 
   return {
     commit<T extends ChangeType>(change: ChangeOf<T>) {
       return new Promise<ChangeResults[T]>((resolve, reject) => {
-        if (worker === undefined || closing) return reject(writerLost())
-        if (waiting.length >= maxWaiting) return reject(queueFull())
-        waiting.push({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
-        if (waiting.length === 1 && sent.length === 0) queueMicrotask(send)
+        if (worker === undefined || isClosing) return reject(writerExited())
+        if (queue.isFull()) return reject(queueFull())
+        if (queue.isEmpty()) queueMicrotask(sendNextBatch)
+        queue.add({ change, resolve: (result) => resolve(result as ChangeResults[T]), reject })
       })
     },
-    isWritable: () => writable,
+    isWritable: () => isWritable,
     async close() {
-      closing = true
+      isClosing = true
       if (worker === undefined) return
-      const gone = once(worker, 'exit')
-      send()
-      await gone
+      const exit = once(worker, 'exit')
+      sendNextBatch()
+      await exit
     },
   }
 }
 
-/** Resolves when the thread is ready, rejects with what kept it from starting. */
-function startWorker(where: DatabaseFile): Promise<Worker> {
+/** The batch that the thread is committing, and the changes queued behind it. */
+function createBatchQueue() {
+  let queued: PendingChange[] = []
+  let batch: PendingChange[] = []
+  return {
+    isEmpty: () => batch.length === 0 && queued.length === 0,
+    isFull: () => queued.length >= maxQueue,
+    isBatchOpen: () => batch.length > 0,
+    add: (pending: PendingChange) => void queued.push(pending),
+    startBatch(): Change[] {
+      batch = queued.splice(0, maxBatch)
+      return batch.map(({ change }) => change)
+    },
+    endBatch(): PendingChange[] {
+      const ended = batch
+      batch = []
+      return ended
+    },
+    clear(): PendingChange[] {
+      const all = [...batch, ...queued]
+      batch = []
+      queued = []
+      return all
+    },
+  }
+}
+
+/** Resolves when the thread is ready. Rejects with the error that keeps it from starting. */
+function startWorker(location: DatabaseFile): Promise<Worker> {
   const source = siblingModule(import.meta.url, 'writer')
   return new Promise((resolve, reject) => {
-    const worker = new Worker(source, { workerData: where, stdin: false })
+    const worker = new Worker(source, { workerData: location, stdin: false })
     worker.once('error', reject)
-    worker.once('message', (answer: WriterAnswer) => {
+    worker.once('message', (reply: WriterReply) => {
       worker.off('error', reject)
-      if (answer.type === 'failed') reject(unpackError(answer.error))
+      if (reply.type === 'start_failed') reject(unpackError(reply.error))
       else resolve(worker)
     })
   })
 }
 
-function writerLost(): PubringError {
+function writerExited(): PubringError {
   return new PubringError(
     'storage_unavailable',
-    'The storage was interrupted before it could confirm the change. Check whether it took place, then repeat it if not.',
+    'The storage stopped before it confirmed the change. Check whether the change was made; if not, repeat it.',
     { retryAfter: 1 },
   )
 }
 
 function queueFull(): PubringError {
-  return new PubringError(
-    'overloaded',
-    'Too many changes are waiting to be written. Try again shortly.',
-    {
-      retryAfter: 1,
-    },
-  )
+  const detail = 'Too many changes are waiting to be written. Try again shortly.'
+  return new PubringError('overloaded', detail, { retryAfter: 1 })
 }

@@ -1,7 +1,7 @@
 /**
- * The thread that writes. It alone holds the connection that can, so that a locked file or a slow
- * disk never stops the event loop, and it commits all changes that arrived meanwhile at once: each
- * has its own savepoint and its own answer, and one durable commit serves them all.
+ * The thread that writes. It has the only connection that can, so that a locked file or a slow disk
+ * never blocks the event loop. It commits a batch of changes at once: each change has its own
+ * savepoint and result, and they share one durable commit.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import type { Change } from '../../core/ledger/changes.ts'
@@ -16,32 +16,35 @@ import {
   type SqliteConnection,
   savepoint,
 } from './connection.ts'
-import { packError, type Reply, type WriterAnswer, type WriterMessage } from './messages.ts'
+import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
 import { openMigrated } from './migrate.ts'
 
-async function commitTogether(connection: SqliteConnection, changes: Change[]): Promise<Reply[]> {
+async function commitBatch(
+  connection: SqliteConnection,
+  changes: Change[],
+): Promise<WriterResult[]> {
   const { db } = connection
   await begin.execute(db)
   try {
-    const replies: Reply[] = []
-    for (const change of changes) replies.push(await applyOne(connection, change))
+    const results: WriterResult[] = []
+    for (const change of changes) results.push(await applyOne(connection, change))
     await commit.execute(db)
-    return replies
+    return results
   } catch (error) {
     if (connection.inTransaction()) await rollback.execute(db)
     throw error
   }
 }
 
-/** Rejects only where the whole transaction is lost (the disk is full, say). */
-async function applyOne(connection: SqliteConnection, change: Change): Promise<Reply> {
+/** Rejects only if the whole transaction is lost, for example because the disk is full. */
+async function applyOne(connection: SqliteConnection, change: Change): Promise<WriterResult> {
   const { db } = connection
   await savepoint.execute(db)
   try {
     const { result, changed } = await applyChange(db, change)
     if (!changed) await rollbackToSavepoint.execute(db)
     await release.execute(db)
-    return { ok: true, result }
+    return { ok: true, value: result }
   } catch (error) {
     if (!connection.inTransaction()) throw error
     await rollbackToSavepoint.execute(db)
@@ -50,28 +53,29 @@ async function applyOne(connection: SqliteConnection, change: Change): Promise<R
   }
 }
 
-async function answer(connection: SqliteConnection, message: WriterMessage): Promise<void> {
-  switch (message.type) {
-    case 'commit': {
-      const done: WriterAnswer = await commitTogether(connection, message.changes).then(
-        (replies) => ({ type: 'committed', replies }),
-        (error) => ({ type: 'lost', error: packError(error) }),
-      )
-      parentPort?.postMessage(done)
-      return
-    }
-    case 'close':
-      connection.close()
-      parentPort?.close()
+function post(reply: WriterReply): void {
+  parentPort?.postMessage(reply)
+}
+
+async function handle(connection: SqliteConnection, message: WriterMessage): Promise<void> {
+  if (message.type === 'close') {
+    connection.close()
+    parentPort?.close()
+    return
+  }
+  try {
+    post({ type: 'committed', results: await commitBatch(connection, message.changes) })
+  } catch (error) {
+    post({ type: 'batch_failed', error: packError(error) })
   }
 }
 
 const connection = await openMigrated(workerData).catch((error) => {
-  parentPort?.postMessage({ type: 'failed', error: packError(error) })
+  post({ type: 'start_failed', error: packError(error) })
   parentPort?.close()
 })
 if (connection !== undefined) {
-  parentPort?.on('message', (message: WriterMessage) => void answer(connection, message))
-  parentPort?.postMessage({ type: 'ready' })
+  parentPort?.on('message', (message: WriterMessage) => void handle(connection, message))
+  post({ type: 'ready' })
   await collectStartupGarbage()
 }
