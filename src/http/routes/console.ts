@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
 /** Where the build puts the console, relative to both the sources and the compiled code. */
-const built = fileURLToPath(new URL('../../console/dist/', import.meta.url))
+const built = fileURLToPath(new URL('../../../console/dist/', import.meta.url))
 
 /**
  * Pages may run their own scripts and talk to this server. Styles created at runtime carry the

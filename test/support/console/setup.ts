@@ -2,7 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import process from 'node:process'
 
-const sources = 'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts'
+const sources =
+  'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts,src/intake/secrets/*.ts'
 const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /** The console as it is shipped is what the servers of the run serve: built anew where it is old. */
