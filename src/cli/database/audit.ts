@@ -21,8 +21,8 @@ export interface AuditFlags extends DatabaseFlags {
 }
 
 /**
- * Audits the keys in the database, with or without a running server. Exit code 0 where nothing was
- * found, 1 where something was, 130 or 143 after a signal.
+ * Audits the keys in the database, with or without a running server. Exit code 0 if nothing was
+ * found, 1 if something was, 130 or 143 after a signal.
  */
 export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
   const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })

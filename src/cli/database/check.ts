@@ -7,7 +7,7 @@ import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 import { findBrokenLedgers } from './ledger.ts'
 
 /**
- * Checks the database or a backup, and the hash chains in it; exit code 1 where one is broken. A
+ * Checks the database or a backup, and the hash chains in it; exit code 1 if one is broken. A
  * server may be running.
  */
 export async function check(

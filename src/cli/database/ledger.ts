@@ -16,7 +16,7 @@ import { type DatabaseFlags, formatCount, resolveDatabaseUrl } from './flags.ts'
 
 /**
  * Verifies the hash chain of every ledger, or of one project's: one line per ledger on stdout, exit
- * code 1 where one is broken. Reads the database directly, with or without a running server.
+ * code 1 if one is broken. Reads the database directly, with or without a running server.
  */
 export async function verify(
   terminal: Terminal,

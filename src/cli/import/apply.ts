@@ -57,7 +57,7 @@ export async function applyFile(
   })
 }
 
-/** The declared keys, the registered ones with their kid. Throws where the server rejects any. */
+/** The declared keys, with the kid of those that are registered. Throws if any is rejected. */
 async function findRegistered(session: Session, rows: ImportRow[]): Promise<SendableRow[]> {
   // A past expiry is a fault of new keys only, so the dry run leaves it out.
   const probes = rows.map((row) => {
@@ -66,13 +66,14 @@ async function findRegistered(session: Session, rows: ImportRow[]): Promise<Send
     return { ...row, errors: [...row.errors], item }
   })
   await sendAll(session, probes, { dryRun: true })
-  return rows.filter(isSendable).map((row, index) => {
+  rows.forEach((row, index) => {
     const kid = probes[index]?.kid
-    return { ...row, ...(kid === undefined ? {} : { kid }) }
+    if (kid !== undefined) row.kid = kid
   })
+  return rows.filter(isSendable)
 }
 
-/** Sends all rows or none. Throws where the server rejects any. */
+/** Sends all rows or none. Throws if the server rejects any. */
 async function sendAll(
   session: Session,
   rows: readonly ImportRow[],

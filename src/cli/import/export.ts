@@ -54,7 +54,7 @@ async function readProjects({ client, project }: Session, all: boolean): Promise
   return read
 }
 
-/** Blocks with the label in the line before, where an import finds it. */
+/** Blocks whose label is in the line before, as an import reads it. */
 function toPemBlocks({ name, keys }: ProjectKeys): string {
   return keys
     .map((key) => {

@@ -12,7 +12,7 @@ export interface KeyMaterial {
   costMs: number
 }
 
-/** Undefined where the platform reads no public key in the text. */
+/** Undefined if the platform reads no public key in the text. */
 export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
   try {
     const key = createPublicKey(publicKeyPem)

@@ -4,7 +4,7 @@ import { usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
 import type { SourceProject } from './sources/entry.ts'
 
-/** Adds where the keys go: to the project of the command, or with `all` to that of the same name. */
+/** Adds the target: the project of the command, or with `all` the one of the same name. */
 export function withTargets(
   projects: readonly SourceProject[],
   { project, all }: { project: string; all: boolean },

@@ -22,7 +22,7 @@ export interface ImportRow {
   kid?: string
   errors: Rejection[]
   note?: string
-  /** What is sent; absent where the key is rejected before. */
+  /** The request for this key; absent if it is rejected before sending. */
   item?: KeyImportItem
   /** Approximate time that the server needs to examine it. */
   costMs: number
@@ -51,7 +51,7 @@ export function toRows(
   return rows
 }
 
-/** `places`: where the keys of the project so far stand, by the hash of their SPKI. */
+/** `places`: of the project's keys so far, by the hash of their SPKI. */
 function toRow(
   entry: SourceEntry,
   places: Map<string, string>,

@@ -32,7 +32,7 @@ const maxKeys = 10_000
 
 /**
  * Imports the keys of a source, all or none unless `--skip-refused` is given, and reports the
- * outcome of each. Throws where any key was rejected and not to be skipped.
+ * outcome of each. Throws if any was rejected and not to be skipped.
  */
 export async function importSource(
   terminal: Terminal,
@@ -90,7 +90,7 @@ async function sendWithProgress(
   }
 }
 
-/** The server forbids kids and times to all but admins; the user chose them with `--kids`. */
+/** Points to `--kids` if the server forbids to keep kids and times. */
 function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
   if (!(error instanceof PubringError) || error.code !== 'insufficient_role') return error
   if (rows.every(({ item }) => item?.createTime === undefined && item?.kid === undefined)) {

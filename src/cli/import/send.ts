@@ -37,9 +37,9 @@ const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000 }
 const maxBatchCostMs = 4_000
 
 /**
- * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: where
- * it takes several requests, a dry run of all of them comes first. Returns the error for keys that
- * do not fit into their project together.
+ * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: a
+ * dry run comes first if several requests are needed. Returns the error for keys that do not fit
+ * into their project together.
  */
 export async function sendRows(
   session: Session,
@@ -102,30 +102,34 @@ async function sendBatches(
 ): Promise<CommandError | undefined> {
   const { dryRun = false, skipRefused = false } = options
   const hasRefused = () => rows.some(({ outcome }) => outcome === 'refused')
-  const rehearses = !skipRefused && (dryRun || batches.length > 1 || hasRefused())
-  const total = batches.length * (rehearses && !dryRun ? 2 : 1)
+  const needsDryRun = !skipRefused && (dryRun || batches.length > 1 || hasRefused())
+  const total = batches.length * (needsDryRun && !dryRun ? 2 : 1)
   const send = createSender(session, options, total)
   if (skipRefused) {
     for (const batch of batches) await sendAccepted(send, batch, dryRun)
     return undefined
   }
-  if (rehearses) {
-    const reports: ProjectReport[] = []
-    for (const batch of batches) {
-      const report = await send(batch, true)
-      if (report !== undefined) reports.push({ project: batch.project, report })
-    }
-    const overflow = overflowError(reports)
+  if (needsDryRun) {
+    const overflow = await dryRunAll(send, batches)
     const isAccepted = overflow === undefined && !hasRefused()
     if (dryRun && isAccepted) return undefined
     resetOutcomes(rows)
     if (!isAccepted) return overflow
   }
   for (const batch of batches) {
-    // After the rehearsal, only a concurrent change can cause a rejection.
+    // After the dry run, only a concurrent change can cause a rejection.
     if ((await send(batch, false)) === undefined) break
   }
   return undefined
+}
+
+async function dryRunAll(send: Send, batches: readonly Batch[]): Promise<CommandError | undefined> {
+  const reports: ProjectReport[] = []
+  for (const batch of batches) {
+    const report = await send(batch, true)
+    if (report !== undefined) reports.push({ project: batch.project, report })
+  }
+  return overflowError(reports)
 }
 
 /** Discards what only a dry run has found. */
@@ -137,7 +141,7 @@ function resetOutcomes(rows: readonly ImportRow[]): void {
   }
 }
 
-/** Sends a batch and sets the outcomes of its rows; undefined where the server rejects some. */
+/** Sends a batch and sets the outcomes of its rows; undefined if the server rejects some. */
 type Send = (batch: Batch, dryRun: boolean) => Promise<KeyImportReport | undefined>
 
 function createSender(
@@ -217,7 +221,7 @@ interface ProjectReport {
   report: KeyImportReport
 }
 
-/** Each request may fit where all of them together do not. */
+/** Requests that fit alone may not fit together. */
 function overflowError(reports: readonly ProjectReport[]): CommandError | undefined {
   for (const [project, group] of Map.groupBy(reports, (each) => each.project)) {
     const keys = totalRoom(group, 'keys')

@@ -70,7 +70,7 @@ export async function registerKey(
   return (await session.client.keys.create(session.project, body)).kid
 }
 
-/** The key as the server would store it, with its usual algorithm. Throws where it is rejected. */
+/** The key as the server would store it, with its usual algorithm. Throws if it is rejected. */
 export async function requireAccepted(
   { client }: Session,
   { publicKeyPem }: PublicKeyFile,

@@ -10,7 +10,7 @@ import { describeKind, parseAlgorithm } from './kinds.ts'
 
 /**
  * Checks a public key by the server's own rules, without a server: prints the verdict, and exits
- * with 1 where the key would be rejected. The key does not leave the machine.
+ * with 1 if the key would be rejected. The key does not leave the machine.
  */
 export async function check(
   terminal: Terminal,

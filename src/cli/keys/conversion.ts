@@ -6,7 +6,7 @@ import { readSshKey } from './ssh.ts'
 
 /** A public key from a file, as the server takes it. */
 export interface PublicKeyFile {
-  /** PEM; unchanged where no conversion was needed. */
+  /** PEM; unchanged if no conversion was needed. */
   publicKeyPem: string
   /** For stderr: what it was converted from. */
   converted?: string
@@ -21,7 +21,7 @@ export function isDer(bytes: Buffer): boolean {
 
 /**
  * Converts a certificate, an SSH key, a JWK or DER to PEM; undefined for any other text. Throws
- * where no public key can be read. The content holds no private key.
+ * if no public key can be read. The content holds no private key.
  */
 export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undefined {
   if (isDer(bytes)) return convertDer(bytes, name)

@@ -9,7 +9,7 @@ export const coordinateBytes: Readonly<Record<string, number>> = {
   'P-521': 66,
 }
 
-/** The public key of a JWK, from its normalized members. Throws where they make no key. */
+/** The public key of a JWK, from its normalized members. Throws if they make no key. */
 export function publicKeyOf(jwk: Jwk): KeyObject {
   const members = normalizedMembers(jwk)
   // Node reads an empty number as zero.

@@ -23,7 +23,7 @@ const byCurve: Readonly<Record<string, readonly Algorithm[]>> = {
   secp521r1: fittingAlgorithms['P-521'],
 }
 
-/** The algorithms that fit the key, the usual one first; none where it cannot sign tokens. */
+/** The algorithms that fit the key, the usual one first; none if it cannot sign tokens. */
 export function algorithmsOf(key: KeyObject): readonly Algorithm[] {
   const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key
   switch (type) {

@@ -3,7 +3,7 @@ import { CommandError } from '../terminal/failures.ts'
 import { coordinateBytes, type Jwk, publicKeyOf } from './jwk.ts'
 
 /**
- * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws where it is
+ * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws if it is
  * damaged or of a type that signs no tokens.
  */
 export function readSshKey(text: string): KeyObject {
@@ -31,7 +31,7 @@ function blobOf(text: string): string {
   return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
 }
 
-/** The strings that make up the blob (RFC 4251 section 5). Throws where it is cut off. */
+/** The strings that make up the blob (RFC 4251 section 5). Throws if it is cut off. */
 function readStrings(blob: Buffer): Buffer[] {
   const strings: Buffer[] = []
   for (let at = 0; at < blob.length; ) {

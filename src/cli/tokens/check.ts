@@ -14,7 +14,7 @@ export interface TokenCheckFlags extends ConnectionFlags {
   issuer?: string
 }
 
-/** Explains step by step why a token verifies or does not; exit code 1 where it does not. */
+/** Explains step by step why a token verifies or does not; exit code 1 if it does not. */
 export async function checkToken(
   terminal: Terminal,
   file: string,

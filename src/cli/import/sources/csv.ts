@@ -63,7 +63,7 @@ export function isCsv(text: string): boolean {
 
 /**
  * The keys of a CSV export, by project; a spreadsheet may have saved it with semicolons. Throws a
- * usage error where it is not a table or has unknown headings.
+ * usage error if it is not a table or has unknown headings.
  */
 export function readCsv(text: string, name: string): SourceProject[] {
   const [headings = [], ...lines] = parseRows(text, name)

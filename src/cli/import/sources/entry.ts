@@ -10,7 +10,7 @@ export interface Rejection {
   detail: string
 }
 
-/** What a source says about a key; the import decides the rest. */
+/** What a source states about a key; the import decides the rest. */
 export type SourceKey = Pick<KeyImportItem, 'publicKeyPem'> &
   Partial<Omit<KeyImportItem, 'publicKeyPem' | 'name' | 'algorithm'>> & { algorithm?: string }
 
@@ -52,7 +52,7 @@ export function privateEntry(text: string, place: string, label: string): Source
   return { place, label, rejection: privateKey }
 }
 
-/** The key in a certificate, an SSH key or DER, or why there is none; undefined for other content. */
+/** The content of a certificate, an SSH key or DER; undefined for anything else. */
 export function convert(content: Buffer, place: string): EntryContent | undefined {
   try {
     const converted = convertToPem(content, place)
@@ -88,19 +88,19 @@ export function mergeProjects(projects: readonly SourceProject[]): SourceProject
   }))
 }
 
-/** Throws a usage error for a name that is not known; `where` opens its message. */
+/** Throws a usage error for an unknown name; `message` is how it starts. */
 export function requireKnown(
   names: readonly string[],
   known: readonly string[],
-  where: string,
+  message: string,
 ): void {
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const suggestion = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
-  throw usageError(`${where}: ${unknown}${suggestion}`)
+  throw usageError(`${message}: ${unknown}${suggestion}`)
 }
 
-/** The JSON object or array in the text. Throws a usage error where there is none. */
+/** The JSON object or array in the text. Throws a usage error if there is none. */
 export function parseJson(text: string, name: string, ...hints: string[]): object {
   try {
     const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))

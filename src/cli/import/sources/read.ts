@@ -26,7 +26,7 @@ const maxFileBytes = 64 * 1024 * 1024
 /**
  * The keys of a source: a file, a folder (its files with known extensions, by name, without
  * subfolders), the https address of a key set, or `-` for standard input. The content of a file
- * decides its format. Throws where it cannot be read; a fault of one key is in its entry.
+ * decides its format. Throws if it cannot be read; a fault of one key is in its entry.
  */
 export async function readSource(
   source: string,
@@ -37,8 +37,8 @@ export async function readSource(
     const text = await fetchText(source, options)
     return readContent(Buffer.from(text), new URL(source).hostname)
   }
-  const isFolder = statSync(source, { throwIfNoEntry: false })?.isDirectory() === true
-  return source !== '-' && isFolder ? readFolder(source, terminal) : readFile(source, terminal)
+  const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
+  return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
 }
 
 async function readFolder(folder: string, terminal: Terminal): Promise<SourceProject[]> {

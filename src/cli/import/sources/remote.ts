@@ -13,7 +13,7 @@ export interface FetchOptions {
 const maxResponseBytes = 4 * 1024 * 1024
 
 /**
- * Fetches a key set, from this machine and without an API key. Throws where the response is too
+ * Fetches a key set, from this machine and without an API key. Throws if the response is too
  * large, too slow or a redirect, and for plain http unless it is allowed.
  */
 export async function fetchText(address: string, options: FetchOptions): Promise<string> {
