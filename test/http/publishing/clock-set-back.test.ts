@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { keysUrl, registerKey } from '../../support/app/keys.ts'
+import { fetchJwks, keysUrl, maxAgeOf, newProject, registerKey } from '../../support/app/keys.ts'
 
 let shift = 0
 const clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
@@ -47,4 +47,76 @@ test('a project’s updateTime does not go back with the clock', async () => {
   const renamed = await patch(`/v1/projects/${id}`, { name: 'after' })
   expect(renamed.json()).toMatchObject({ name: 'after', updateTime })
   expect(await read(`/v1/projects/${id}`)).toMatchObject({ name: 'after', updateTime })
+})
+
+/** Three times, so that the last response comes from the response cache. */
+async function readThrice(url: string, headers: Record<string, string> = {}): Promise<string[]> {
+  const bodies: string[] = []
+  for (let count = 0; count < 3; count += 1) {
+    const answer = await server.send('GET', url, { headers })
+    bodies.push(answer.statusCode === 200 ? answer.body : String(answer.statusCode))
+  }
+  return bodies
+}
+
+/** Steps of the clock in hours, and whether what expires in half an hour is still active then. */
+const steps: [hours: number, isActive: boolean][] = [
+  [0, true],
+  [1, false],
+  [0, true],
+  [-1, true],
+  [2, false],
+  [1, false],
+  [-2, true],
+]
+
+test.each([
+  ['the key set', (base: string) => `${base}/.well-known/jwks.json`, '"kty"'],
+  ['the discovery document', (base: string) => `${base}/.well-known/openid-configuration`, 'ES256'],
+  ['the list', (base: string) => `${base}/jwt-keys`, '"active":true'],
+  ['the list of active keys', (base: string) => `${base}/jwt-keys?active=true`, '"active":true'],
+  ['a key', (base: string, kid: string) => `${base}/jwt-keys/${kid}`, '"active":true'],
+])('%s follows a clock that is set forward and back', async (name, urlOf, mark) => {
+  const project = await newProject(server, name.replaceAll(' ', '-'))
+  const expireTime = new Date(clock.now() + hour / 2).toISOString()
+  const kid = await registerKey(server, { expireTime }, project.keys)
+  const url = urlOf(`/v1/projects/${project.id}`, kid)
+  for (const [hours, isActive] of steps) {
+    shift = hours * hour
+    const found = (await readThrice(url)).map((body) => body.includes(mark))
+    expect(found, `at ${hours} h`).toEqual([isActive, isActive, isActive])
+  }
+})
+
+test('an API key follows a clock that is set forward and back', async () => {
+  const expireTime = new Date(clock.now() + hour / 2).toISOString()
+  const headers = { 'x-api-key': await server.apiKey('reader', undefined, expireTime) }
+  for (const url of [keysUrl, '/v1/api-keys/self']) {
+    for (const [hours, isActive] of steps) {
+      shift = hours * hour
+      const isRefused = (await readThrice(url, headers)).map((body) => body === '401')
+      expect(isRefused, `${url} at ${hours} h`).toEqual([!isActive, !isActive, !isActive])
+    }
+  }
+})
+
+test('max-age ends before the next expiry after each step of the clock', async () => {
+  const project = await newProject(server, 'short-lived')
+  const expiry = clock.now() + hour
+  const expireTime = new Date(expiry).toISOString()
+  await registerKey(server, { expireTime }, project.keys)
+  // Half a second more than whole ones, which leaves time for the requests.
+  for (const [secondsLeft, maxAge] of [
+    [3_599.5, 60],
+    [30.5, 30],
+    [1.5, 1],
+    [61.5, 60],
+    [-10.5, 60],
+    [20.5, 20],
+  ]) {
+    shift = expiry - (secondsLeft ?? 0) * 1_000 - Date.now()
+    for (let count = 0; count < 3; count += 1) {
+      expect(maxAgeOf((await fetchJwks(server, {}, project.jwks)).headers)).toBe(maxAge)
+    }
+  }
 })
