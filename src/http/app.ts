@@ -35,10 +35,12 @@ import { publishedRoutes } from './routes/published.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
 import { createServer } from './server.ts'
 
-/** The application, for those who start and stop it. */
 export type HttpApp = FastifyInstance
 
-/** The HTTP side of Pubring, not yet listening. `close()` answers what was accepted, then ends. */
+/**
+ * Builds the application, not yet listening. Its `close()` waits for the accepted requests. Long
+ * because it lists all hooks, in the order in which they run, and all routes.
+ */
 export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)

@@ -2,44 +2,45 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 
-/** What the HTTP layer needs of the configuration. */
+/** The part of the configuration that the HTTP layer needs. */
 export interface HttpOptions {
-  /** Base of every advertised address, without a final slash: `https://keys.example.com/base`. */
+  /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
   /**
-   * Whose `X-Forwarded-For` is believed: nobody's, that of the proxies at these addresses, or (true)
-   * that of whoever connects. What was written before them, by anybody, is not.
+   * Whose entry in `X-Forwarded-For` is trusted: none, that of the proxies at these addresses, or
+   * (true) that of the peer. Earlier entries are not.
    */
   trustProxy: boolean | string[]
-  /** Bytes. */
+  /** Maximal size of a body, in bytes. */
   bodyLimit: number
-  /** Bytes that the body of an import may have; absent: as every other one. */
+  /** The same for imports; `bodyLimit` if absent. */
   importBodyLimit?: number
-  /** Entries that a page may have at most; absent: 200. */
+  /** Largest `limit` of a page; 200 if absent. */
   maxPageSize?: number
-  /** pino's level; `silent` switches the log off. */
+  /** pino's level; `silent` disables the log. */
   logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent'
-  /** What each API key may ask for; absent: as much as it likes. */
+  /** Limit per API key; none if absent. */
   rateLimit?: Rate | undefined
-  /** What each client address may ask for without an API key; absent: as much as it likes. */
+  /** Limit per client address on the public operations; none if absent. */
   publicRateLimit?: Rate | undefined
-  /** Milliseconds by which the event loop may lag before requests are refused; 0 or absent: any. */
+  /** Milliseconds of lag of the event loop beyond which requests are rejected; 0 or absent: never. */
   overloadLag?: number
-  /** Whether anything is counted for Prometheus; absent: no. */
+  /** Whether metrics are collected for Prometheus; false if absent. */
   metrics?: boolean
-  /** Readable lines instead of JSON ones: for a terminal. */
+  /** Log readable lines, for a terminal, instead of JSON. */
   logPretty: boolean
-  /** Where the log goes, a line at a time; absent: to the standard output. */
+  /** Receives the log line by line; standard output if absent. */
   logStream?: { write(line: string): void }
 }
 
-/** So many requests in so many seconds. */
 export interface Rate {
+  /** Requests per window. */
   limit: number
+  /** Seconds. */
   window: number
 }
 
-/** The application as its routes see it: types come from the TypeBox schemas. */
+/** The application with the types of requests and responses from their TypeBox schemas. */
 export type App = FastifyInstance<
   RawServerDefault,
   IncomingMessage,

@@ -21,7 +21,7 @@ test('callers beyond the permits proceed in the order of their calls', async () 
   expect(semaphore.isIdle()).toBe(true)
 })
 
-test('a waiter that times out gives its place up; a full queue rejects at once', async () => {
+test('a waiter that times out leaves the queue; a full queue rejects at once', async () => {
   const semaphore = createSemaphore({ permits: 1, maxWaiting: 1, ...errors })
   const release = await semaphore.acquire()
   const waiting = semaphore.acquire(5)

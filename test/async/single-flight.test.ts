@@ -9,7 +9,7 @@ test('concurrent calls for one key share one run; the next call starts a new one
   expect(await run('a')).toBe(3)
 })
 
-test('a failed run rejects for all its callers and is not remembered', async () => {
+test('a failed run rejects for all its callers; the next call starts a new one', async () => {
   const flights = createSingleFlight<string>()
   const failing = () => flights.run('a', async () => Promise.reject(new Error('away')))
   const results = await Promise.allSettled([failing(), failing()])
@@ -17,7 +17,7 @@ test('a failed run rejects for all its callers and is not remembered', async () 
   expect(await flights.run('a', async () => 'back')).toBe('back')
 })
 
-test('a superseded run settles for its callers, knows it, and does not end a newer run', async () => {
+test('a superseded run is marked, settles for its callers and does not end a newer run', async () => {
   const flights = createSingleFlight<string>()
   const old = Promise.withResolvers<void>()
   const first = flights.run('a', async (flight) => {

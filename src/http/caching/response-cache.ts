@@ -111,7 +111,7 @@ export function addResponseCache(
   ): void {
     const requestId = newRequestId()
     entry.reuse.onReuse?.()
-    if (app.requestRecords.isObserved())
+    if (app.requestRecords.hasObservers())
       reportOnFinish(app, entry, { requestId, response, arrival })
     if (isNotModified(request, entry.etag)) {
       response.writeHead(304, ['x-request-id', requestId, ...entry.headersOf304]).end()

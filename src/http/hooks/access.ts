@@ -7,7 +7,7 @@ import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 
-/** The first check of all: 401, before anything else of the request is looked at. */
+/** Authenticates callers before every other check: 401. */
 export function addAuthentication(app: FastifyInstance, context: Context): void {
   const authenticator = createAuthenticator(context)
   app.decorate('authenticator', authenticator)
@@ -20,8 +20,8 @@ export function addAuthentication(app: FastifyInstance, context: Context): void 
 }
 
 /**
- * The checks that come next and before the body is read, in this order: 404 (a project that does
- * not exist or that the caller may not see), 403 (what). Only then is the request's form looked at.
+ * Authorizes callers before the body is read: first 404, for a project that does not exist or that
+ * the caller may not see, then 403. The request is validated only after that.
  */
 export function addAccess(app: FastifyInstance, context: Context): void {
   app.decorateRequest('project', undefined)
@@ -41,8 +41,8 @@ export function addAccess(app: FastifyInstance, context: Context): void {
 }
 
 /**
- * `X-Api-Key` and nothing else. Node joins a repeated header with ", ", which no secret contains,
- * so two of them are one that is not valid.
+ * API keys are accepted in `X-Api-Key` only. Node joins repeated headers with ", ", which makes them
+ * invalid: no secret contains that.
  */
 function secretOf(request: FastifyRequest): string | undefined {
   const header = request.headers['x-api-key']
@@ -56,25 +56,25 @@ function pathParameter(request: FastifyRequest, name: string): string | undefine
   return typeof value === 'string' ? value : undefined
 }
 
-/** The caller; only for routes that state an access. */
+/** The caller; for routes with an `access`. */
 export function principalOf(request: FastifyRequest): Principal {
-  if (request.principal === undefined) throw new Error('The route states no access.')
+  if (request.principal === undefined) throw new Error('The route has no access.')
   return request.principal
 }
 
-/** The project in the path; only for routes that state an access and have one. */
+/** The project in the path; for routes with an `access` and `:projectIdOrName`. */
 export function projectOf(request: FastifyRequest): ProjectSnapshot {
-  if (request.project === undefined) throw new Error('The route names no project.')
+  if (request.project === undefined) throw new Error('The route has no project.')
   return request.project
 }
 
-/** The ledger in the path; only for routes that state an access and read the ledger. */
+/** The ledger of the project in the path; for routes with an `access` and `ledger`. */
 export function ledgerOf(request: FastifyRequest): string {
-  if (request.ledgerId === undefined) throw new Error('The route names no ledger.')
+  if (request.ledgerId === undefined) throw new Error('The route has no ledger.')
   return request.ledgerId
 }
 
-/** Who asks for a change, when, and in which request. */
+/** The origin of a change: its caller, request and time. */
 export function originOf(request: FastifyRequest, context: Context): Origin {
   const { apiKeyId, name } = principalOf(request)
   return { actor: { apiKeyId, name }, requestId: request.id, time: now(context.clock) }

@@ -1,58 +1,57 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** What is under way on the connections of clients. */
+/** The requests in progress on the connections of clients. */
 export interface Connections {
-  /** Notes a request that Node has read the head of, until its answer is out. */
+  /** Tracks a request from the arrival of its head until its response is sent. */
   track(request: IncomingMessage, response: ServerResponse): void
   /**
-   * The answers that the client still gets, in order: those that are on their way, and those to
-   * requests that have arrived whole.
+   * The responses that the client still gets, in order: those being sent, and those to requests
+   * that have arrived whole.
    */
   pendingResponses(socket: Socket): ServerResponse[]
   /**
-   * Lets a request wait for news, one of each connection: answers of one connection go out in order,
-   * so no other one could be told its news in time. `leave` is called when the client goes, whether
-   * or not the request's turn to be answered has come. Undefined where another one waits, and where
-   * the client is gone already.
+   * Lets one request of the connection wait for a change: a second one could not be sent its news
+   * in time, because responses of a connection are sent in order. `onDisconnect` is called even
+   * while earlier responses are pending. Undefined if another request waits, and if the client has
+   * disconnected.
    */
-  wait(socket: Socket, leave: () => void): Waiting | undefined
+  startWait(socket: Socket, onDisconnect: () => void): Wait | undefined
 }
 
-export interface Waiting {
-  /** The wait is over. */
+export interface Wait {
   end(): void
 }
 
 export function createConnections(): Connections {
-  const answers = new WeakMap<Socket, Set<ServerResponse>>()
+  const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
-  // One for all: nothing is made for each request.
-  function forget(this: ServerResponse): void {
-    answers.get(this.req.socket)?.delete(this)
+  // One function for all responses, to save a closure for each.
+  function untrack(this: ServerResponse): void {
+    tracked.get(this.req.socket)?.delete(this)
   }
   return {
     track({ socket }, response) {
-      const open = answers.get(socket)
-      if (open?.has(response)) return
-      if (open === undefined) answers.set(socket, new Set([response]))
-      else open.add(response)
-      response.once('close', forget)
+      const responses = tracked.get(socket)
+      if (responses?.has(response)) return
+      if (responses === undefined) tracked.set(socket, new Set([response]))
+      else responses.add(response)
+      response.once('close', untrack)
     },
     pendingResponses(socket) {
-      return [...(answers.get(socket) ?? [])].filter(
+      return [...(tracked.get(socket) ?? [])].filter(
         ({ headersSent, writableFinished, req }) =>
           !writableFinished && (headersSent || req.complete),
       )
     },
-    wait(socket, leave) {
+    startWait(socket, onDisconnect) {
       if (socket.destroyed || waiting.has(socket)) return undefined
       waiting.add(socket)
-      socket.once('close', leave)
+      socket.once('close', onDisconnect)
       return {
         end() {
           waiting.delete(socket)
-          socket.off('close', leave)
+          socket.off('close', onDisconnect)
         },
       }
     },

@@ -2,22 +2,22 @@ import underPressure from '@fastify/under-pressure'
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
-/** Milliseconds between two measurements. */
-const sampleInterval = 500
+/** Milliseconds between two measurements of the event loop's lag. */
+const sampleIntervalMs = 500
 
 /**
- * Answers 503 at once where the event loop lags by more than `maxLag` milliseconds (0: never), so
- * that what is answered is answered in time. Nothing of such a request was read or done.
+ * Rejects requests with 503 while the event loop lags by more than `maxLagMs` (0: never), so that
+ * accepted ones are served in time. Nothing of a rejected request was read or done.
  */
-export async function addOverload(app: FastifyInstance, maxLag: number): Promise<void> {
+export async function addOverload(app: FastifyInstance, maxLagMs: number): Promise<void> {
   await app.register(underPressure, {
-    maxEventLoopDelay: maxLag,
-    sampleInterval,
+    maxEventLoopDelay: maxLagMs,
+    sampleInterval: sampleIntervalMs,
     pressureHandler: async (request) => {
       if (request.routeOptions.config.access !== undefined) throw overloaded()
     },
   })
-  // After the hooks of the route, so that a refusal is open to all origins where the answer is.
+  // After the route's own hooks, which let all origins read its responses, errors too.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
     if (access === undefined && !unlimited && app.isUnderPressure()) throw overloaded()
@@ -28,7 +28,7 @@ export async function addOverload(app: FastifyInstance, maxLag: number): Promise
 function overloaded(): PubringError {
   return new PubringError(
     'overloaded',
-    'There is more to do here than can be done in time. Nothing was changed: try again shortly.',
+    'The server is overloaded. Nothing was changed: try again shortly.',
     { retryAfter: 1 },
   )
 }

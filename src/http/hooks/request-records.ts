@@ -2,28 +2,27 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PubringError } from '../../errors.ts'
 
-/** How a request ended: what is logged and counted of it. */
+/** What the log and the metrics record of a finished request. */
 export interface RequestRecord {
   requestId: string
   method: string
-  /** The pattern of its route; undefined where none took it. */
+  /** The pattern of its route; undefined if none matched. */
   route: string | undefined
   status: number
   problem?: PubringError | undefined
-  /** From the head of the request to the last octet of the answer, in milliseconds. */
+  /** Milliseconds from the head of the request to the last byte of the response. */
   ms: number
   apiKeyId?: string | undefined
   dataAgeMs?: number | undefined
-  /** It was held until there was news: its time says nothing about us. */
+  /** It waited for a change, so its duration does not measure the server. */
   wasHeld: boolean
 }
 
 export interface RequestRecords {
   observe(observer: (record: RequestRecord) => void): void
-  /** Whether anybody observes. */
-  isObserved(): boolean
+  hasObservers(): boolean
   report(record: RequestRecord): void
-  /** The request came then (`performance.now()`), and goes through the routes later. */
+  /** Sets the arrival (`performance.now()`) of a request that reaches the routes only later. */
   markArrival(request: IncomingMessage, time: number): void
 }
 
@@ -35,7 +34,7 @@ export function addRequestRecords(app: FastifyInstance): void {
   app.decorateRequest('dataAgeMs', undefined)
   app.decorate('requestRecords', {
     observe: (observer) => void observers.push(observer),
-    isObserved: () => observers.length > 0,
+    hasObservers: () => observers.length > 0,
     report(record) {
       for (const observer of observers) observer(record)
     },
@@ -58,8 +57,8 @@ export function addRequestRecords(app: FastifyInstance): void {
   })
 }
 
-/** Held requests and event streams take as long as there is no news. */
+/** Held requests and event streams last until there is news. */
 function wasHeld(reply: FastifyReply): boolean {
-  const held = reply.getHeader('preference-applied') !== undefined
-  return held || reply.getHeader('content-type') === 'text/event-stream'
+  const isStream = reply.getHeader('content-type') === 'text/event-stream'
+  return isStream || reply.hasHeader('preference-applied')
 }

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 
 /**
- * Once shutting down, each answer ends its connection, so that no client sends its next request
- * into a closing one. Node closes the idle connections when the server closes.
+ * During shutdown each response closes its connection, so that no client sends its next request on
+ * a connection that is closing. Node closes the idle ones when the server closes.
  */
 export function addShutdown(app: FastifyInstance): void {
   app.decorate('readiness', { shuttingDown: false })

@@ -37,7 +37,7 @@ export function sendEvents(
       else body.destroy()
     },
   }
-  const waiting = request.server.connections.wait(request.raw.socket, () => stream?.close())
+  const waiting = request.server.connections.startWait(request.raw.socket, () => stream?.close())
   if (waiting === undefined) throw oneStreamEach()
   body.once('close', () => {
     waiting.end()

@@ -100,7 +100,8 @@ async function awaitNews(
     return present
   }
   let place: Waiter | undefined
-  const waiting = wait === 0 ? undefined : server.connections.wait(socket, () => place?.cancel())
+  const waiting =
+    wait === 0 ? undefined : server.connections.startWait(socket, () => place?.cancel())
   if (waiting === undefined) return present
   try {
     place = keySets.wait(present, known, wait * 1000)

@@ -18,13 +18,13 @@ beforeAll(async () => {
 })
 afterAll(() => opened.dispose())
 
-/** The store with its notices, and what happened in which order. */
+/** The store with notices, and the order of commits and notices. */
 function watched(store: Store) {
   const log: string[] = []
   return { store: withCommitNotices(store, (ledgerId) => log.push(ledgerId)), log }
 }
 
-test('a change is announced before the one who made it hears that it is done', async () => {
+test('a change is announced before its commit resolves', async () => {
   const { store, log } = watched(opened.store)
   const id = newId()
   const change = { type: 'project.create', origin: origin(), id, name: 'announced' } as const
@@ -32,7 +32,7 @@ test('a change is announced before the one who made it hears that it is done', a
   expect(log).toEqual([id, systemLedgerId, 'done'])
 })
 
-test('a change that took place without a confirmation is announced before the error', async () => {
+test('a change that was committed without a confirmation is announced before the error', async () => {
   const { id: projectId } = await createProject(opened.store, 'unclear')
   const { store, log } = watched({
     ...opened.store,

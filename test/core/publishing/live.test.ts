@@ -16,17 +16,17 @@ import {
 } from '../../support/store/store.ts'
 
 /**
- * The real store behind a line that can be held up, as that to a database far away can be: `hold`
- * delays the answers to what is asked from then on, until the function that it answers is called.
+ * The real store with results that can be delayed, as by a slow network: `hold` delays those of
+ * later calls until the function that it returns is called.
  */
-function slowly(store: Store): { store: Store; hold(): () => void; releaseAll(): void } {
+function delayable(store: Store): { store: Store; hold(): () => void; releaseAll(): void } {
   const releases: (() => void)[] = []
   let gate: Promise<void> = Promise.resolve()
   const late =
-    <Arguments extends unknown[], Result>(call: (...given: Arguments) => Promise<Result>) =>
-    async (...given: Arguments): Promise<Result> => {
+    <Arguments extends unknown[], Result>(call: (...values: Arguments) => Promise<Result>) =>
+    async (...values: Arguments): Promise<Result> => {
       const held = gate
-      const result = await call(...given)
+      const result = await call(...values)
       await held
       return result
     }
@@ -54,7 +54,7 @@ function slowly(store: Store): { store: Store; hold(): () => void; releaseAll():
 
 let opened: TestStore
 let clock: TestClock
-let line: ReturnType<typeof slowly>
+let delayed: ReturnType<typeof delayable>
 let live: LiveServices
 let projectId: string
 let kid: string
@@ -65,9 +65,9 @@ beforeAll(async () => {
 afterAll(() => opened.dispose())
 beforeEach(async () => {
   clock = testClock()
-  line = slowly(opened.store)
+  delayed = delayable(opened.store)
   const context: Context = {
-    store: line.store,
+    store: delayed.store,
     clock,
     config: {
       maxKeysPerProject: 50,
@@ -89,7 +89,7 @@ beforeEach(async () => {
   await live.context.store.commit({ type: 'key.create', origin: origin(), key, limits })
 })
 afterEach(() => {
-  line.releaseAll()
+  delayed.releaseAll()
   live.close()
 })
 
@@ -104,11 +104,11 @@ const toggle = (active: boolean, store = live.context.store) =>
     limits,
   })
 
-describe('a database that does not answer', () => {
-  test('delays the last good documents by no more than half a second, and then not at all', async () => {
+describe('an unresponsive database', () => {
+  test('the last good documents are served within half a second, and without delay after that', async () => {
     const good = await published()
     clock.advance(500)
-    line.hold()
+    delayed.hold()
     const began = performance.now()
     expect(await published()).toBe(good)
     expect(performance.now() - began).toBeLessThan(1_000)
@@ -119,15 +119,15 @@ describe('a database that does not answer', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
     clock.advance(600_000)
     await expect(published()).rejects.toMatchObject({ code: 'storage_unavailable' })
-    line.releaseAll()
+    delayed.releaseAll()
     await toggle(false)
     expect(await published()).toBe('{"keys":[]}')
   })
 
-  test('does not keep held requests beyond their time', async () => {
+  test('held requests are answered at their deadline', async () => {
     const present = await live.publisher.published(projectId)
     const place = live.keySets.wait(present, present.jwks.etag, 5_000)
-    line.hold()
+    delayed.hold()
     await delay(300)
     clock.advance(5_000)
     const answer = await Promise.race([place?.result, delay(1_500)])
@@ -135,7 +135,7 @@ describe('a database that does not answer', () => {
     expect(live.keySets.count()).toBe(0)
   })
 
-  test('does not silence event streams', async () => {
+  test('event streams still send heartbeats', async () => {
     let beats = 0
     const ends: string[] = []
     live.events.open(projectId, 2, {
@@ -146,7 +146,7 @@ describe('a database that does not answer', () => {
       permission: async () => ({}),
       end: (how) => ends.push(how),
     })
-    line.hold()
+    delayed.hold()
     await delay(300)
     clock.advance(15_000)
     await delay(600)
@@ -157,13 +157,13 @@ describe('a database that does not answer', () => {
   })
 })
 
-test('a look that a change overtakes neither serves later requests nor replaces what they got', async () => {
+test('a read that a change supersedes neither serves later requests nor replaces their result', async () => {
   const before = await published()
   clock.advance(500)
-  const releaseOld = line.hold()
+  const releaseOld = delayed.hold()
   const early = published()
   await delay(10)
-  const releaseNew = line.hold()
+  const releaseNew = delayed.hold()
   await toggle(false)
   const later = published()
   await delay(10)
@@ -175,12 +175,12 @@ test('a look that a change overtakes neither serves later requests nor replaces 
   expect(await published()).toBe('{"keys":[]}')
 })
 
-test('a request that is held with an older state than the group has seen is answered', async () => {
+test('a held request that has an older key set than the others is answered', async () => {
   const old = await live.publisher.published(projectId)
   await toggle(false)
   const now = await live.publisher.published(projectId)
   const first = live.keySets.wait(now, now.jwks.etag, 60_000)
-  // It saw the old state an instant before the change, and joins those that know the new one.
+  // It saw the old state just before the change, and joins requests that have the new one.
   const late = live.keySets.wait(old, old.jwks.etag, 60_000)
   const answer = await Promise.race([late?.result, delay(1_000)])
   expect(answer?.jwks.etag).toBe(now.jwks.etag)
@@ -191,14 +191,14 @@ test('a request that is held with an older state than the group has seen is answ
 
 test('another history with the same revision is published as soon as any change', async () => {
   expect(await published()).not.toBe('{"keys":[]}')
-  // A fail-over lost changes of the old primary: another change has their revision now.
+  // A fail-over lost changes of the old primary, and another change got their revision.
   await opened.database.query('UPDATE jwt_key SET enabled = 0')
   await opened.database.query('UPDATE ledger SET hash = ?', 'f'.repeat(64))
   clock.advance(1_000)
   expect(await published()).toBe('{"keys":[]}')
 })
 
-test('a project that is renamed is gone under its old name at once', async () => {
+test('a renamed project is not found by its old name from the next request on', async () => {
   expect(await live.names.resolve({ name: `payments-${projects}` })).toBe(projectId)
   await live.context.store.commit({
     type: 'project.rename',
@@ -212,7 +212,7 @@ test('a project that is renamed is gone under its old name at once', async () =>
   expect(await live.names.resolve({ name: 'payouts' })).toBe(projectId)
 })
 
-test('after close nothing is held, and nothing streams', async () => {
+test('after close no request is held and no stream opens', async () => {
   live.close()
   const present = await live.publisher.published(projectId)
   expect(live.keySets.wait(present, present.jwks.etag, 60_000)).toBeUndefined()

@@ -5,7 +5,7 @@ import { newId } from '../../../src/core/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-/** Who asks. "bound": to the project that is asked for; "other's": to another one. */
+/** Callers. "bound": to the project of the request; "other's": to another one. */
 const callers = [
   'no API key',
   'wrong',
@@ -24,12 +24,12 @@ const callers = [
 ] as const
 type Caller = (typeof callers)[number]
 
-/** Least role; "unbound": and not bound to a project. */
+/** Least role; "unbound": not bound to a project either. */
 type Need = 'public' | 'reader' | 'writer' | 'admin' | 'unbound admin'
 
 /**
- * Every operation: what it needs, and what somebody gets who may, for a body that is no JSON and
- * for ids that are not there. A new route fails the first test until it has its line here.
+ * Every operation: the role it requires, and its response to a permitted caller for a body that is
+ * not JSON and for unknown ids. A new route fails the first test until it has a line here.
  */
 const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /health/live': ['public', 200],
@@ -93,7 +93,7 @@ interface Route {
   url: string
 }
 
-/** The operations as the application itself knows them. */
+/** The operations that the application has registered. */
 function routes(): Route[] {
   const paths: Record<string, object> = JSON.parse(JSON.stringify(server.app.swagger().paths))
   return Object.entries(paths).flatMap(([path, item]) =>
@@ -107,7 +107,7 @@ function routes(): Route[] {
   )
 }
 
-test('no operation is forgotten here', () => {
+test('every operation of the API is tested here', () => {
   expect(
     routes()
       .map(({ operation }) => operation)
@@ -118,7 +118,7 @@ test('no operation is forgotten here', () => {
 const strangers: readonly Caller[] = ['wrong', 'revoked', 'disabled', 'expired']
 const ranks = ['reader', 'writer', 'admin']
 
-/** What the order of checks says: 401, then 404 for the project, then 403, then the request. */
+/** The expected result in the order of checks: 401, 404 for the project, 403, then the request. */
 function expected(caller: Caller, { operation, method, url }: Route): [number, string?] {
   const [need, ...whoMay] = operations[operation] ?? ['public', 0]
   if (need === 'public') return whoMay
@@ -151,7 +151,7 @@ async function ask(caller: Caller, { method, url }: Route): Promise<[number, str
   return [statusCode, answer.json().code]
 }
 
-describe('who may do what, and in which order it is checked', () => {
+describe('the permissions of each caller, and the order of the checks', () => {
   test.each(callers)('%s', async (caller) => {
     const all = routes()
     const found = await Promise.all(

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** Exactly these lines, an octet per character, on a socket of their own: status and code. */
+/** Sends exactly these lines, a byte per character, on a new socket; returns status and code. */
 async function ask(...headers: string[]): Promise<[number, string?]> {
   const request = ['GET /v1/projects HTTP/1.1', 'Host: x', 'Connection: close', ...headers]
   const connection = rawConnection(address)
@@ -34,7 +34,7 @@ const opened: [string, (secret: string) => string[]][] = [
   ['without a blank', (secret) => [`X-Api-Key:${secret}`]],
   ['with blanks and tabs around', (secret) => [`X-Api-Key: \t  ${secret} \t `]],
 ]
-test.each(opened)('the header %s lets in', async (_name, headers) => {
+test.each(opened)('the header %s is accepted', async (_name, headers) => {
   expect(await ask(...headers(server.admin))).toEqual([200])
 })
 
@@ -87,7 +87,7 @@ describe('the API key', () => {
     expect(performance.now() - start).toBeLessThan(2_000)
   })
 
-  test('in the query is rejected, and the error says to revoke it', async () => {
+  test('in the query is rejected, and the error advises to revoke it', async () => {
     for (const path of ['/v1/projects?apiKey=', '/v1/projects/', '/v1/nope/', '/%ff']) {
       const answer = await server.inject({ url: path + server.admin })
       expect(answer.statusCode).not.toBe(200)
@@ -96,7 +96,7 @@ describe('the API key', () => {
     }
   })
 
-  test('a parameter or a member named like a secret is not repeated', async () => {
+  test('a parameter or member named like a secret is not echoed', async () => {
     const line = privatePem(rsaKey()).split('\n')[7]?.replace(/\W/g, 'x').slice(0, 40) ?? ''
     for (const secret of [server.admin, line]) {
       const query = await server.send('GET', `/v1/projects?${secret}=1`)

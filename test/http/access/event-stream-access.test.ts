@@ -32,7 +32,7 @@ async function open(
   return reader
 }
 
-/** Who changes something past this process, as another one does: straight in the store. */
+/** Origin of changes made directly in the store, as another process makes them. */
 const elsewhere = () => ({
   actor: { name: 'other' },
   requestId: 'x',
@@ -41,7 +41,7 @@ const elsewhere = () => ({
 const within = async (ms: number, ended: Promise<boolean>) =>
   Promise.race([ended, delay(ms).then(() => 'open')])
 
-describe('an API key that no longer lets in closes its streams within a second', () => {
+describe('the streams of an API key that loses access are closed within a second', () => {
   async function reader(): Promise<{ reader: EventStream; id: string }> {
     const secret = await server.apiKey('reader')
     const { id } = (
@@ -59,7 +59,7 @@ describe('an API key that no longer lets in closes its streams within a second',
       patch,
     })
 
-  test('switched off', async () => {
+  test('deactivated', async () => {
     const { reader: revoked, id } = await reader()
     const other = await open()
     await update(id, { active: false })
@@ -73,7 +73,7 @@ describe('an API key that no longer lets in closes its streams within a second',
     expect(await within(1_000, revoked.endedCleanly)).toBe(false)
   })
 
-  test('expired, by a time that was set while it read', async () => {
+  test('expired at a time that was set during the stream', async () => {
     const { reader: revoked, id } = await reader()
     await update(id, { expireTime: new Date(clock.now() + 60_000).toISOString() })
     expect(await within(600, revoked.endedCleanly)).toBe('open')
@@ -81,7 +81,7 @@ describe('an API key that no longer lets in closes its streams within a second',
     expect(await within(1_000, revoked.endedCleanly)).toBe(false)
   })
 
-  test('demoted: an admin of all projects who becomes a reader leaves the registry’s ledger', async () => {
+  test('demoted from admin to reader, for the system ledger', async () => {
     const secret = await server.apiKey('admin')
     const headers = { 'x-api-key': secret }
     const { id } = (await server.send('GET', '/v1/api-keys/self', { headers })).json()

@@ -34,7 +34,7 @@ async function open(
   return reader
 }
 
-/** Who changes something past this process, as another one does: straight in the store. */
+/** Origin of changes made directly in the store, as another process makes them. */
 const elsewhere = () => ({
   actor: { name: 'other' },
   requestId: 'x',
@@ -45,7 +45,7 @@ const within = async (ms: number, ended: Promise<boolean>) =>
   Promise.race([ended, delay(ms).then(() => 'open')])
 
 describe('a stream', () => {
-  test('sends what there is, then each event as it happens, as the pages have them', async () => {
+  test('sends the existing events, then each new one, as the pages show them', async () => {
     const reader = await open()
     expect(reader.status).toBe(200)
     expect(Object.fromEntries(reader.headers)).toMatchObject({
@@ -65,7 +65,7 @@ describe('a stream', () => {
     }
   })
 
-  test('is told of changes by another process within a second', async () => {
+  test('sends changes by another process within a second', async () => {
     const reader = await open({ 'last-event-id': String(await revision()) })
     await delay(100)
     const began = performance.now()
@@ -81,7 +81,7 @@ describe('a stream', () => {
     await server.send('PATCH', '/v1/projects/payments-2', { body: { name: 'payments' } })
   })
 
-  test('resumes after Last-Event-ID, which counts more than ?after', async () => {
+  test('resumes after Last-Event-ID, which takes precedence over ?after', async () => {
     const at = await revision()
     const url = (after: number) => `/v1/projects/payments/events?after=${after}`
     const first = async (headers: Record<string, string>, after: number) =>
@@ -100,7 +100,7 @@ describe('a stream', () => {
     await answer.text()
   })
 
-  test('two readers who come and go get the same events in the same order, without a gap', async () => {
+  test('gives two readers that reconnect the same events in the same order, without a gap', async () => {
     const kid = await registerKey(server)
     const from = await revision()
     const writing = (async () => {
@@ -124,7 +124,7 @@ describe('a stream', () => {
     expect(seen).toEqual(events.map(({ id }) => id))
   })
 
-  test('shows every 15 seconds that it lives', async () => {
+  test('sends a heartbeat every 15 seconds', async () => {
     const reader = await open({ 'last-event-id': String(await revision()) })
     await delay(400)
     expect(reader.text()).toBe('retry: 2000\n\n')
@@ -147,7 +147,7 @@ describe('a stream', () => {
     expect(reader.events.map(({ event }) => event)).toEqual(['project.created', 'project.deleted'])
   })
 
-  test('that begins with or after that event ends at once', async () => {
+  test('that begins at or after that event ends at once', async () => {
     const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
     await server.send('DELETE', '/v1/projects/gone')
     for (const [after, shown] of [
@@ -161,7 +161,7 @@ describe('a stream', () => {
     }
   })
 
-  test('of the registry goes on after that, for an unbound admin', async () => {
+  test('of the system ledger continues after that, for an unbound admin', async () => {
     const from = (await server.send('GET', '/v1/events?limit=200')).json().length
     const reader = await open({ 'last-event-id': String(from) }, '/v1/events')
     await server.send('POST', '/v1/projects', { body: { name: 'brief' } })
@@ -176,8 +176,8 @@ describe('a stream', () => {
   })
 })
 
-describe('bounds', () => {
-  test('more streams than are allowed are 503 with Retry-After, until one goes', async () => {
+describe('limits of streams', () => {
+  test('too many streams are 503 with Retry-After until one ends', async () => {
     for (let i = 0; i < maxEventStreams; i += 1) await open()
     const beyond = await open()
     expect(beyond.status).toBe(503)
@@ -190,11 +190,11 @@ describe('bounds', () => {
     expect((await open()).status).toBe(200)
   })
 
-  test('a reader who takes nothing is cut off after 10 seconds, and little is kept for it', async () => {
+  test('a reader that accepts nothing is disconnected after 10 seconds, with little buffered for it', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'verbose' } })
     const kid = await registerKey(server, {}, '/v1/projects/verbose/jwt-keys')
     const { id: projectId } = (await server.send('GET', '/v1/projects/verbose')).json()
-    // Some 14 MB, far more than the buffers of two sockets hold.
+    // About 14 MB, far more than fits the buffers of two sockets.
     const count = 1_500
     const actor = { name: 'a very long name '.repeat(500) }
     const labels = ['長'.repeat(255), '短'.repeat(255)] as const
@@ -230,7 +230,7 @@ describe('bounds', () => {
   })
 })
 
-test('shutting down ends the streams as complete, and takes no time', async () => {
+test('shutdown ends streams as complete, without delay', async () => {
   const closing = await startApp()
   const address = await closing.listen()
   const headers = { 'x-api-key': closing.admin }

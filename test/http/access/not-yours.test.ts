@@ -28,7 +28,7 @@ const create = (project: string, publicKeyPem = ecKey().publicKeyPem) =>
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-/** What stands after the project, for every operation that names one. */
+/** The rest of the path after the project, for every operation on one. */
 const onProject: [Method, string, object?][] = [
   ['GET', ''],
   ['PATCH', '', { name: 'x' }],
@@ -42,7 +42,7 @@ const onProject: [Method, string, object?][] = [
   ['POST', '/token-checks', { token: 'x' }],
 ]
 
-/** All that a caller can see of an answer, but what is another one for every request. */
+/** All that a caller sees of a response, without what differs for every request. */
 async function seen(secret: string, method: Method, url: string, body?: object) {
   const headers = { 'x-api-key': secret }
   const answer = await server.send(
@@ -54,7 +54,7 @@ async function seen(secret: string, method: Method, url: string, body?: object) 
   return { status: answer.statusCode, headers: rest, body: answer.body.replace(String(id), 'ID') }
 }
 
-describe('another project is as if it were not there', () => {
+describe('a project of others responds as if it did not exist', () => {
   test.each(onProject)('%s …%s by id, and by name', async (method, rest, body) => {
     const at = (project: string, kid: string) =>
       seen(mine, method, `/v1/projects/${project}${rest.replace('KID', kid)}`, body)
@@ -89,7 +89,7 @@ describe('another project is as if it were not there', () => {
     },
   )
 
-  test('an API key for it, by a bound admin, is that for no project', async () => {
+  test('a bound admin cannot create an API key for it', async () => {
     const make = (project: string) =>
       seen(admin, 'POST', '/v1/api-keys', { name: 'n', role: 'reader', project })
     const absent = await make('none')
@@ -98,7 +98,7 @@ describe('another project is as if it were not there', () => {
     expect(await make(theirs.id)).toEqual(absent)
   })
 
-  test('nothing of it was touched by all that', async () => {
+  test('none of these requests changed it', async () => {
     const url = `/v1/projects/${theirs.id}`
     expect((await server.send('GET', url)).json()).toMatchObject({ name: 'other', revision: 2 })
     const [key] = (await server.send('GET', `${url}/jwt-keys`)).json()
@@ -110,12 +110,12 @@ describe('another project is as if it were not there', () => {
   })
 })
 
-/** A call whose arguments are made before the time of either of a pair is taken. */
+/** A call whose arguments are built before the time of either call of a pair is measured. */
 type Call = (foreign: boolean) => () => Promise<unknown>
 
 /**
- * Milliseconds of 200 calls each, in pairs whose order alternates, so that whatever else the
- * machine does falls on both alike.
+ * Milliseconds of 200 calls each, in pairs of alternating order, so that other load on the machine
+ * affects both equally.
  */
 async function timed(prepare: Call): Promise<{ foreign: number; absent: number }[]> {
   const pairs: { foreign: number; absent: number }[] = []
@@ -138,7 +138,7 @@ function median(values: number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
-/** In how many of the pairs the foreign one took longer: a half where they are alike (sign test). */
+/** The share of pairs in which the first took longer: a half if they are equal (sign test). */
 function slower(pairs: { foreign: number; absent: number }[]): number {
   return pairs.filter(({ foreign, absent }) => foreign > absent).length / pairs.length
 }
@@ -167,7 +167,7 @@ const inTime: [string, () => string, Method, (foreign: boolean) => string, objec
   ],
 ]
 
-describe('"not yours" takes as long as "not there", over 200 calls each', () => {
+describe('a project of others takes as long as an unknown one, over 200 calls each', () => {
   test.each(inTime)('%s', async (_name, secret, method, url, body) => {
     const headers = { 'x-api-key': secret() }
     const request = body === undefined ? { headers } : { headers, body }
@@ -179,11 +179,11 @@ describe('"not yours" takes as long as "not there", over 200 calls each', () => 
       median(pairs.map(({ foreign }) => foreign)) / median(pairs.map(({ absent }) => absent))
     expect(ratio).toBeGreaterThan(0.7)
     expect(ratio).toBeLessThan(1.4)
-    // More than five standard deviations of chance (0.035 for 200 pairs).
+    // Five standard deviations (0.035 for 200 pairs).
     expect(Math.abs(slower(pairs) - 0.5)).toBeLessThan(0.2)
   })
 
-  test('the comparison finds one more look-up in the database', async () => {
+  test('this comparison detects one more query of the database', async () => {
     const headers = { 'x-api-key': mine }
     const pairs = await timed((foreign) => async () => {
       await server.send('GET', '/v1/projects/none', { headers })

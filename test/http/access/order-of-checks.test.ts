@@ -42,7 +42,7 @@ test.each(table)('%s', async (_name, secret, method, url, code) => {
   expect(answer.json().code).toBe(code)
 })
 
-test('"not there" and "not yours" are told by nothing in the answer', async () => {
+test('the responses for unknown projects and those of others are equal', async () => {
   const headers = { 'x-api-key': bound }
   const none = await server.send('GET', keysOf('none'), { headers })
   const foreign = await server.send('GET', keysOf('other'), { headers })
@@ -51,7 +51,7 @@ test('"not there" and "not yours" are told by nothing in the answer', async () =
   expect(foreign.headers['content-length']).toBe(none.headers['content-length'])
 })
 
-test('the wrong media type comes after the role, before the body', async () => {
+test('a wrong media type is reported after the role and before the body', async () => {
   const headers = { 'content-type': 'text/plain' }
   const asReader = { ...headers, 'x-api-key': reader }
   const url = keysOf('payments')
@@ -73,7 +73,7 @@ test.each(writes)('a reader may not %s %s', async (method, url) => {
   expect(answer.statusCode).toBe(403)
 })
 
-test('a bound API key lists and reads its own project alone', async () => {
+test('a bound API key lists and reads only its own project', async () => {
   const headers = { 'x-api-key': bound }
   const list = await server.send('GET', '/v1/projects', { headers })
   expect(list.json().map((project: { name: string }) => project.name)).toEqual(['payments'])

@@ -22,13 +22,13 @@ const statuses = async (count: number, ask: () => ReturnType<TestApp['send']>) =
 }
 
 describe('the limit per API key', () => {
-  test('is off unless it is set', async () => {
+  test('is off by default', async () => {
     await start({})
     const answer = await as(server.admin)
     expect(answer.headers).not.toHaveProperty('ratelimit')
   })
 
-  test('answers 429 in the one form, with Retry-After, and says what is left before that', async () => {
+  test('responds 429 with problem details and Retry-After; earlier responses say what is left', async () => {
     await start({ rateLimit: perMinute(3) })
     const answers = [await as(server.admin), await as(server.admin), await as(server.admin)]
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200, 200])
@@ -43,32 +43,32 @@ describe('the limit per API key', () => {
     expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
   })
 
-  test('begins anew after its window', async () => {
+  test('resets after its window', async () => {
     await start({ rateLimit: { limit: 1, window: 1 } })
     expect(await statuses(2, () => as(server.admin))).toEqual([200, 429])
     await expect.poll(async () => (await as(server.admin)).statusCode, { timeout: 5_000 }).toBe(200)
   })
 
-  test('is each API key’s own', async () => {
+  test('applies to each API key separately', async () => {
     await start({ rateLimit: perMinute(2) })
     const other = await server.apiKey('reader')
     expect(await statuses(3, () => as(server.admin))).toEqual([200, 200, 429])
     expect(await statuses(3, () => as(other))).toEqual([200, 200, 429])
   })
 
-  test('counts errors too, and comes before 404 and 403', async () => {
+  test('counts errors too, and is checked before 404 and 403', async () => {
     await start({ rateLimit: perMinute(2) })
     const reader = await server.apiKey('reader', server.project.id)
     expect(await statuses(3, () => as(reader, '/v1/projects/none'))).toEqual([404, 404, 429])
     expect((await as(reader, '/v1/events')).statusCode).toBe(429)
   })
 
-  test('is none for what needs no API key', async () => {
+  test('does not apply to public operations', async () => {
     await start({ rateLimit: perMinute(1) })
     expect(await statuses(5, () => server.send('GET', jwks))).toEqual(Array(5).fill(200))
   })
 
-  test('is not taken from by those without a valid API key', async () => {
+  test('is not used up by requests without a valid API key', async () => {
     await start({ rateLimit: perMinute(1), publicRateLimit: perMinute(1) })
     for (const secret of ['', 'x', `${server.admin.slice(0, -1)}-`]) {
       expect(await statuses(20, () => as(secret))).toEqual(Array(20).fill(401))
@@ -77,7 +77,7 @@ describe('the limit per API key', () => {
     expect((await server.inject(jwks)).statusCode).toBe(200)
   })
 
-  test('counts five times for what is examined: registering and checking a key', async () => {
+  test('counts registering and checking a key as five requests', async () => {
     await start({ rateLimit: perMinute(12) })
     const { publicKeyPem } = ecKey()
     const check = () => server.send('POST', '/v1/key-checks', { body: { publicKeyPem } })
@@ -88,7 +88,7 @@ describe('the limit per API key', () => {
     expect((await check()).statusCode).toBe(429)
   })
 
-  test('that is lower than such a cost lets one through all the same', async () => {
+  test('lower than such a cost permits one of them', async () => {
     await start({ rateLimit: perMinute(3) })
     const body = { publicKeyPem: ecKey().publicKeyPem }
     expect(await statuses(2, () => server.send('POST', '/v1/key-checks', { body }))).toEqual([
@@ -100,7 +100,7 @@ describe('the limit per API key', () => {
 describe('the limit without an API key', () => {
   const from = (ip: string, url = jwks) => server.inject({ url, remoteAddress: ip })
 
-  test('is each client address’s own, and open to scripts of all origins when it refuses', async () => {
+  test('applies to each client address separately, with a 429 that all origins may read', async () => {
     await start({ publicRateLimit: perMinute(2) })
     expect(await statuses(3, () => from('192.0.2.1'))).toEqual([200, 200, 429])
     const refused = await from('192.0.2.1')
@@ -110,7 +110,7 @@ describe('the limit without an API key', () => {
     expect((await from('192.0.2.2')).statusCode).toBe(200)
   })
 
-  test('is one for a /64 of IPv6, and one for both spellings of an IPv4 address', async () => {
+  test('is shared by a /64 of IPv6, and by both spellings of an IPv4 address', async () => {
     await start({ publicRateLimit: perMinute(1) })
     expect((await from('2001:db8::1')).statusCode).toBe(200)
     expect((await from('2001:db8::ffff:2')).statusCode).toBe(429)
@@ -120,7 +120,7 @@ describe('the limit without an API key', () => {
     expect((await from('fe80::1%eth0')).statusCode).toBe(200)
   })
 
-  test('holds for documents of every kind, and never for supervisors', async () => {
+  test('applies to all public documents, and not to health checks', async () => {
     await start({ publicRateLimit: perMinute(1) })
     expect((await from('192.0.2.1', '/openapi.json')).statusCode).toBe(200)
     expect((await from('192.0.2.1', '/docs/errors')).statusCode).toBe(429)
@@ -128,7 +128,7 @@ describe('the limit without an API key', () => {
     expect(await statuses(9, () => from('192.0.2.1', '/health/ready'))).toEqual(Array(9).fill(200))
   })
 
-  test('is not taken from by requests with an API key', async () => {
+  test('is not used up by requests with an API key', async () => {
     await start({ publicRateLimit: perMinute(1) })
     await statuses(5, () => as(server.admin))
     expect((await server.inject(jwks)).statusCode).toBe(200)
@@ -143,20 +143,20 @@ describe('the client address', () => {
       headers: { 'x-forwarded-for': forwarded },
     })
 
-  test('is the peer’s where no proxy is trusted, whatever X-Forwarded-For says', async () => {
+  test('is the peer’s if no proxy is trusted, whatever X-Forwarded-For says', async () => {
     await start({ publicRateLimit: perMinute(1) })
     expect((await through('192.0.2.1', '198.51.100.1')).statusCode).toBe(200)
     expect((await through('192.0.2.1', '198.51.100.2')).statusCode).toBe(429)
   })
 
-  test('is the last one behind one proxy: what a client wrote before it is not believed', async () => {
+  test('is the last entry behind one proxy, whatever the client wrote before it', async () => {
     await start({ publicRateLimit: perMinute(1), trustProxy: true })
     expect((await through('10.0.0.1', '198.51.100.1')).statusCode).toBe(200)
     expect((await through('10.0.0.1', '203.0.113.9, 198.51.100.1')).statusCode).toBe(429)
     expect((await through('10.0.0.1', '198.51.100.1, 198.51.100.2')).statusCode).toBe(200)
   })
 
-  test('is the last one that is no proxy of the listed networks', async () => {
+  test('is the last entry outside the listed networks', async () => {
     await start({ publicRateLimit: perMinute(1), trustProxy: ['10.0.0.0/8'] })
     expect((await through('10.0.0.1', '198.51.100.1, 10.1.1.1')).statusCode).toBe(200)
     expect((await through('10.0.0.2', '203.0.113.9, 198.51.100.1')).statusCode).toBe(429)
@@ -164,7 +164,7 @@ describe('the client address', () => {
     expect((await through('192.0.2.1', '198.51.100.8')).statusCode).toBe(429)
   })
 
-  test('that is none counts as one for all who have none', async () => {
+  test('is one shared address for all that have none', async () => {
     await start({ publicRateLimit: perMinute(1), trustProxy: true })
     expect((await through('10.0.0.1', 'unknown')).statusCode).toBe(200)
     expect((await through('10.0.0.1', 'x'.repeat(9_000))).statusCode).toBe(429)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-test('a key that expires changes the list, the active list and the single read at that moment, without a change', async () => {
+test('an expiring key changes the list, the active list and the single read at its expireTime, without a write', async () => {
   const expireTime = new Date(time + 60_000).toISOString()
   const kid = await registerKey(server, { expireTime })
   const one = async () => (await server.send('GET', `${keysUrl}/${kid}`)).json().active

@@ -43,7 +43,7 @@ describe.each([
   ['an API key', async () => (await newApiKey()).url, () => ({ name: unique() })],
   ['a JWT key', newKey, () => ({ label: unique() })],
 ])('If-Match on %s', (_name, create, change) => {
-  test('with the present tag lets the change through, and gives the next one', async () => {
+  test('with the current tag permits the change and returns the next tag', async () => {
     const url = await create()
     const tag = await tagOf(url)
     expect(tag).toMatch(/^"[\w-]+"$/)
@@ -54,7 +54,7 @@ describe.each([
     expect((await remove(url, await tagOf(url))).statusCode).toBe(204)
   })
 
-  test('with an older tag, a weak one or any other is 412 and changes nothing', async () => {
+  test('with an older, weak or unknown tag is 412 and changes nothing', async () => {
     const url = await create()
     const old = await tagOf(url)
     await patch(url, change())
@@ -68,13 +68,13 @@ describe.each([
     expect((await server.send('GET', url)).body).toBe(body)
   })
 
-  test('with * is fulfilled by whatever there is', async () => {
+  test('with * matches any state', async () => {
     const url = await create()
     expect((await patch(url, change(), '*')).statusCode).toBe(200)
     expect((await remove(url, '*')).statusCode).toBe(204)
   })
 
-  test('of two changes at once that know the same state one is refused', async () => {
+  test('rejects one of two concurrent changes with the same tag', async () => {
     const url = await create()
     const tag = await tagOf(url)
     const answers = await Promise.all([patch(url, change(), tag), patch(url, change(), tag)])
@@ -82,16 +82,16 @@ describe.each([
   })
 })
 
-describe('the tag', () => {
+describe('the ETag', () => {
   test.each([
     ['a project', '/v1/projects', { name: 'tagged' }],
     ['an API key', '/v1/api-keys', { name: 'tagged', role: 'reader' }],
-  ])('of %s that was made is that which reading it gives', async (_name, url, body) => {
+  ])('of a created %s is that of reading it', async (_name, url, body) => {
     const created = await server.send('POST', url, { body })
     expect(created.headers.etag).toBe(await tagOf(`${url}/${created.json().id}`))
   })
 
-  test('of a project is another one after a change to its keys, which moves the revision', async () => {
+  test('of a project changes with its keys, which raise its revision', async () => {
     const tag = await tagOf('/v1/projects/payments')
     await newKey()
     expect(await tagOf('/v1/projects/payments')).not.toBe(tag)
@@ -100,7 +100,7 @@ describe('the tag', () => {
     expect(answer.statusCode).toBe(304)
   })
 
-  test('of an API key stays while it is used, and is the same for itself', async () => {
+  test('of an API key does not change with its use, and is the same under /self', async () => {
     const { url, secret } = await newApiKey()
     const tag = await tagOf(url)
     const headers = { 'x-api-key': secret }
@@ -113,7 +113,7 @@ describe('the tag', () => {
     expect(used.headers.etag).toBe(tag)
   })
 
-  test('of an API key is another one once it has expired', async () => {
+  test('of an API key changes when it expires', async () => {
     const expireTime = new Date(clock.now() + 1_000).toISOString()
     const { url } = await newApiKey({ expireTime })
     const tag = await tagOf(url)
@@ -122,7 +122,7 @@ describe('the tag', () => {
     expect((await patch(url, { name: 'late' }, tag)).statusCode).toBe(412)
   })
 
-  test('of a JWT key is another one where its convergedTime is', async () => {
+  test('of a JWT key changes with its convergedTime', async () => {
     const url = await newKey()
     const tag = await tagOf(url)
     const slower = await startApp({ database: server.database, clock, config: { jwksMaxAge: 300 } })
@@ -142,8 +142,8 @@ describe('the tag', () => {
   })
 })
 
-describe('an API key that has expired', () => {
-  test('can be sent back as it was read: nothing changes', async () => {
+describe('an expired API key', () => {
+  test('can be sent back as it was read, without a change', async () => {
     const { url } = await newApiKey({ expireTime: new Date(clock.now() + 1_000).toISOString() })
     clock.advance(2_000)
     const before = (await server.send('GET', url)).json()

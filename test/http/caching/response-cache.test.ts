@@ -19,7 +19,7 @@ let server: TestApp
 /** Another process on the same database. */
 let other: TestApp
 let kid: string
-/** Requests that went through the routes, of either. */
+/** Requests that reached the routes of either. */
 let routed = 0
 beforeAll(async () => {
   server = await startApp({ clock })
@@ -45,8 +45,8 @@ interface Sent {
   body?: string
 }
 
-/** Over a socket, with the API key of an admin unless the headers say otherwise. */
-async function ask(of: TestApp, url: string, { method = 'GET', headers, body }: Sent = {}) {
+/** Sends a request over a socket, with an admin API key unless the headers say otherwise. */
+async function send(of: TestApp, url: string, { method = 'GET', headers, body }: Sent = {}) {
   const { port } = of.app.server.address() as { port: number }
   const sent = request({
     port,
@@ -60,8 +60,8 @@ async function ask(of: TestApp, url: string, { method = 'GET', headers, body }: 
   return { status: answer.statusCode, headers: answer.headers, body: await text(answer) }
 }
 
-/** What is the same for every request. */
-function lasting({ status, headers, body }: Awaited<ReturnType<typeof ask>>) {
+/** The response without what differs for every request. */
+function lasting({ status, headers, body }: Awaited<ReturnType<typeof send>>) {
   const { date: _date, 'x-request-id': _id, ...rest } = headers
   return { status, headers: rest, body }
 }
@@ -77,40 +77,46 @@ const addresses: [string, () => string, Record<string, string>?][] = [
   ['one key', () => `${keysUrl}/${kid}`],
 ]
 
-describe('an answer that is given again', () => {
+describe('a cached response', () => {
   beforeAll(async () => {
     await server.listen()
     await other.listen()
   })
 
-  test.each(addresses)('is the same, header by header: %s', async (_name, url, headers = {}) => {
-    // What is asked for once is not stored.
-    await ask(server, url(), { headers })
-    const routedOne = await ask(server, url(), { headers })
-    expect([routedOne.status, routed]).toEqual([200, 2])
-    const stored = await ask(server, url(), { headers })
-    expect(routed).toBe(2)
-    expect(lasting(stored)).toEqual(lasting(routedOne))
-    expect(stored.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
-    expect(stored.headers['x-request-id']).not.toBe(routedOne.headers['x-request-id'])
-  })
+  test.each(addresses)(
+    'equals that of the route, header by header: %s',
+    async (_name, url, headers = {}) => {
+      // The first response is not stored.
+      await send(server, url(), { headers })
+      const routedOne = await send(server, url(), { headers })
+      expect([routedOne.status, routed]).toEqual([200, 2])
+      const stored = await send(server, url(), { headers })
+      expect(routed).toBe(2)
+      expect(lasting(stored)).toEqual(lasting(routedOne))
+      expect(stored.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+      expect(stored.headers['x-request-id']).not.toBe(routedOne.headers['x-request-id'])
+    },
+  )
 
-  test.each(addresses)('is the same 304 to whoever has it: %s', async (_name, url, more = {}) => {
-    const { etag } = (await ask(server, url(), { headers: more })).headers
-    routed = 0
-    const headers = { ...more, 'if-none-match': `"x", W/${etag}` }
-    await ask(other, url(), { headers })
-    const routedOne = await ask(other, url(), { headers })
-    expect([routedOne.status, routed]).toEqual([304, 2])
-    expect(lasting(await ask(other, url(), { headers }))).toEqual(lasting(routedOne))
-    expect((await ask(other, url(), { headers: more })).body).not.toBe('')
-    expect(routed).toBe(2)
-  })
+  test.each(addresses)(
+    'becomes the same 304 for a client that has it: %s',
+    async (_name, url, more = {}) => {
+      const { etag } = (await send(server, url(), { headers: more })).headers
+      routed = 0
+      const headers = { ...more, 'if-none-match': `"x", W/${etag}` }
+      await send(other, url(), { headers })
+      const routedOne = await send(other, url(), { headers })
+      expect([routedOne.status, routed]).toEqual([304, 2])
+      expect(lasting(await send(other, url(), { headers }))).toEqual(lasting(routedOne))
+      expect((await send(other, url(), { headers: more })).body).not.toBe('')
+      expect(routed).toBe(2)
+    },
+  )
 })
 
-describe('goes through the routes', () => {
+describe('goes to the routes', () => {
   beforeEach(async () => {
-    for (const url of [jwksUrl, keysUrl, jwksUrl, keysUrl]) await ask(server, url)
+    for (const url of [jwksUrl, keysUrl, jwksUrl, keysUrl]) await send(server, url)
     routed = 0
   })
 
@@ -122,22 +128,22 @@ describe('goes through the routes', () => {
     ['an API key that is empty', { headers: { 'x-api-key': '' } }, 401],
     ['another spelling of Accept', { headers: { accept: 'text/html' } }, 200],
   ])('%s', async (_name, sent, status) => {
-    expect((await ask(server, keysUrl, sent)).status).toBe(status)
+    expect((await send(server, keysUrl, sent)).status).toBe(status)
     expect(routed).toBe(1)
   })
 
-  test('an address or an Accept that would fill the memory, however often it comes', async () => {
+  test('a URL or an Accept header too long for the cache, however often it comes', async () => {
     const long = 'x'.repeat(500)
     for (const _time of [1, 2, 3]) {
-      expect((await ask(server, `${jwksUrl}?${long}`)).status).toBe(200)
-      expect((await ask(server, jwksUrl, { headers: { accept: long } })).status).toBe(200)
+      expect((await send(server, `${jwksUrl}?${long}`)).status).toBe(200)
+      expect((await send(server, jwksUrl, { headers: { accept: long } })).status).toBe(200)
     }
     expect(routed).toBe(6)
   })
 
-  test('a wish to be held', async () => {
+  test('a request to be held', async () => {
     const headers = { prefer: 'wait=1', 'if-none-match': '"other"' }
-    const answer = await ask(server, jwksUrl, { headers })
+    const answer = await send(server, jwksUrl, { headers })
     expect(answer.headers['preference-applied']).toBe('wait=1')
     expect(routed).toBe(1)
   })
@@ -149,7 +155,7 @@ describe('goes through the routes', () => {
     expect(await text(socket)).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  test('the one behind another of the same connection that is not answered yet, in order', async () => {
+  test('a request behind an unanswered one of the same connection, in order', async () => {
     const { port } = server.app.server.address() as { port: number }
     const lines = [`Host: x`, `X-Api-Key: ${server.admin}`]
     const get = (url: string, ...more: string[]) =>
@@ -161,26 +167,26 @@ describe('goes through the routes', () => {
   })
 })
 
-describe('is not given again', () => {
-  test('by an API key for another: each project answers its own', async () => {
+describe('a cached response is not served', () => {
+  test('to another API key', async () => {
     const { id, keys } = await newProject(server, 'neighbour')
     const [bound, stranger] = [
       await server.apiKey('reader', id),
       await server.apiKey('reader', server.project.id),
     ]
     const as = async (secret: string) =>
-      (await ask(server, keys, { headers: { 'x-api-key': secret } })).status
+      (await send(server, keys, { headers: { 'x-api-key': secret } })).status
     for (const _time of [1, 2, 3]) expect(await as(bound)).toBe(200)
     expect(await as(stranger)).toBe(404)
     expect(await as(bound)).toBe(200)
   })
 
-  test('once the API key was switched off by another process, or has expired', async () => {
+  test('once its API key is deactivated by another process or has expired', async () => {
     const expireTime = new Date(clock.now() + 60_000).toISOString()
     const body = { name: 'n', role: 'reader', expireTime }
     const { id, apiKey } = (await server.send('POST', '/v1/api-keys', { body })).json()
     const status = async () =>
-      (await ask(server, keysUrl, { headers: { 'x-api-key': apiKey } })).status
+      (await send(server, keysUrl, { headers: { 'x-api-key': apiKey } })).status
     for (const _time of [1, 2, 3]) expect(await status()).toBe(200)
     clock.advance(50_000)
     expect(await status()).toBe(200)
@@ -192,10 +198,10 @@ describe('is not given again', () => {
     expect(await status()).toBe(401)
   })
 
-  test('once a key was changed by another process, at once; the key set within half a second', async () => {
+  test('once another process has changed a key; the key set for at most half a second more', async () => {
     const active = async (url: string) => {
-      await ask(server, url)
-      return (await ask(server, url)).body.includes(kid)
+      await send(server, url)
+      return (await send(server, url)).body.includes(kid)
     }
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
     await patchKeyInStore(server, server.project.id, kid, { active: false })
@@ -206,19 +212,19 @@ describe('is not given again', () => {
     expect([await active(`${keysUrl}?active=true`), await active(jwksUrl)]).toEqual([true, true])
   })
 
-  test('under a name that its project has given up, by another process too', async () => {
+  test('under a name that another process took from its project', async () => {
     const { keys, jwks } = await newProject(server, 'early-name')
-    for (const url of [keys, jwks, keys, jwks]) expect((await ask(server, url)).status).toBe(200)
+    for (const url of [keys, jwks, keys, jwks]) expect((await send(server, url)).status).toBe(200)
     await other.send('PATCH', '/v1/projects/early-name', { body: { name: 'late-name' } })
-    expect((await ask(server, keys)).status).toBe(404)
+    expect((await send(server, keys)).status).toBe(404)
     clock.advance(500)
-    expect((await ask(server, jwks)).status).toBe(404)
+    expect((await send(server, jwks)).status).toBe(404)
   })
 
-  test('while a key has less time left than the max-age: that falls second by second', async () => {
+  test('with an outdated max-age, which falls every second before a key expires', async () => {
     const { keys, jwks } = await newProject(server, 'short-lived')
     await registerKey(server, { expireTime: new Date(clock.now() + 62_000).toISOString() }, keys)
-    const maxAge = async () => (await ask(server, jwks)).headers['cache-control']
+    const maxAge = async () => (await send(server, jwks)).headers['cache-control']
     expect(await maxAge()).toBe('public, max-age=60')
     clock.advance(2_400)
     expect(await maxAge()).toBe('public, max-age=59')
@@ -228,7 +234,7 @@ describe('is not given again', () => {
   })
 })
 
-test('is logged and counted as what went through the routes, and is a use of the API key', async () => {
+test('cached responses are logged, counted and recorded as uses of the API key like all others', async () => {
   const lines: string[] = []
   const logStream = { write: (line: string) => void lines.push(line) }
   const busy = await startApp({ http: { metrics: true, logLevel: 'info', logStream } })
@@ -260,7 +266,7 @@ test('is logged and counted as what went through the routes, and is a use of the
   await busy.close()
 })
 
-test('a budget is spent by every request: with a limit, each goes through the routes', async () => {
+test('with rate limits, every request goes to the routes and counts', async () => {
   const rate = { limit: 3, window: 60 }
   const limited = await startApp({ http: { rateLimit: rate, publicRateLimit: rate } })
   for (const url of [keysUrl, jwksUrl]) {

@@ -7,7 +7,7 @@ import { registerKey } from '../../support/app/keys.ts'
 let server: TestApp
 /** Whether the handler of the last request allowed the reuse of its response. */
 let reusable = false
-/** Requests that went through the routes. */
+/** Requests that reached the routes. */
 let routed = 0
 /** The `Vary` of a route of this test's own. */
 let vary: string | undefined

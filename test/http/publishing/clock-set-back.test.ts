@@ -21,7 +21,7 @@ test.each([
   ['label', { label: 'renamed' }],
   ['active', { active: false }],
   ['expireTime', { expireTime: '2999-01-01T00:00:00.000Z' }],
-])('a key’s updateTime does not go back with the clock when its %s is changed', async (_, body) => {
+])('a change of a key’s %s does not set its updateTime back with the clock', async (_, body) => {
   const url = `${keysUrl}/${await registerKey(server)}`
   const before = await read(url)
   shift = -hour
@@ -33,14 +33,14 @@ test.each([
   expect(after.details.convergedTime >= before.details.convergedTime).toBe(true)
 })
 
-test('a key’s updateTime goes on once the clock is past it again', async () => {
+test('a key’s updateTime moves again once the clock has passed it', async () => {
   const url = `${keysUrl}/${await registerKey(server)}`
   const { updateTime } = await read(url)
   shift = hour
   expect((await patch(url, { label: 'later' })).json().updateTime > updateTime).toBe(true)
 })
 
-test('a project’s updateTime does not go back with the clock', async () => {
+test('renaming a project does not set its updateTime back with the clock', async () => {
   const made = await server.send('POST', '/v1/projects', { body: { name: 'before' } })
   const { id, updateTime } = made.json()
   shift = -hour

@@ -29,8 +29,8 @@ beforeEach(() => {
 const activeKids = async (url: string) =>
   (await server.send('GET', `${url}?active=true`)).json().map(({ id }: { id: string }) => id)
 
-describe('what was acknowledged is published', () => {
-  test('a new key is in the JWKS before its creation is answered, a changed one after PATCH, 50 times', async () => {
+describe('acknowledged changes are published', () => {
+  test('the JWKS has a new key and a changed one once the request is answered, 50 times', async () => {
     const { keys, jwks } = await newProject(server, 'acknowledged')
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
     expect(await published()).toEqual([])
@@ -45,7 +45,7 @@ describe('what was acknowledged is published', () => {
     expect(await published()).toEqual([kid, second])
   })
 
-  test('a change of another process is there within a second', async () => {
+  test('a change by another process is published within a second', async () => {
     const { id, keys, jwks } = await newProject(server, 'elsewhere')
     const kid = await registerKey(server, {}, keys)
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
@@ -58,7 +58,7 @@ describe('what was acknowledged is published', () => {
 })
 
 describe('expireTime', () => {
-  test('at its very millisecond a key leaves list and JWKS, without a write', async () => {
+  test('a key leaves the active list and the JWKS at the millisecond of its expireTime, without a write', async () => {
     const { keys, jwks } = await newProject(server, 'expiring')
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
     const stays = await registerKey(server, {}, keys)
@@ -75,7 +75,7 @@ describe('expireTime', () => {
     expect(await revision()).toBe(before)
   })
 
-  test('no cached answer outlives it: max-age ends before, and is 0 right before', async () => {
+  test('max-age ends before it, and is 0 in the last second', async () => {
     const { id, keys, jwks } = await newProject(server, 'ages')
     await registerKey(server, { expireTime: '2030-01-01T02:00:00.000Z' }, keys)
     await registerKey(server, { expireTime: '2030-01-01T01:00:00.000Z', active: false }, keys)
@@ -113,7 +113,7 @@ describe('expireTime', () => {
     }
   })
 
-  test('a key whose expireTime is cleared is published again at once', async () => {
+  test('a key whose expireTime is cleared is published again with the next request', async () => {
     const { keys, jwks } = await newProject(server, 'cleared')
     const kid = await registerKey(server, { expireTime: '2030-01-01T00:00:01.000Z' }, keys)
     time += 2_000
@@ -125,7 +125,7 @@ describe('expireTime', () => {
   })
 })
 
-test('max-age is as configured, and may be 0', async () => {
+test('max-age is as configured, including 0', async () => {
   for (const jwksMaxAge of [0, 300]) {
     const other = await startApp({ config: { jwksMaxAge } })
     expect(maxAgeOf((await fetchJwks(other)).headers)).toBe(jwksMaxAge)
@@ -133,7 +133,7 @@ test('max-age is as configured, and may be 0', async () => {
   }
 })
 
-test('a writer toggles keys 20 times a second while 2,000 requests read: one tag is one document, each a state that existed, no fault', async () => {
+test('2,000 reads during 20 changes a second: one ETag per document, each a state that existed, no error', async () => {
   const base = await server.listen()
   const kids = [await registerKey(server), await registerKey(server), await registerKey(server)]
   let state: string[] = [...kids]

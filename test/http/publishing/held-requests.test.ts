@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 let projects = 0
-/** A project with one key, and what its verifiers ask for. */
+/** A project with one key, and the requests of its verifiers. */
 async function started(on = server, address = base) {
   projects += 1
   const project = await newProject(on, `held-${projects}`)
@@ -40,12 +40,12 @@ async function started(on = server, address = base) {
   }
 }
 
-/** Whether it is still unanswered after the milliseconds. */
+/** Whether the request is still unanswered after these milliseconds. */
 const waits = async (answer: Promise<Response>, ms = 400) =>
   (await Promise.race([answer, delay(ms)])) === undefined
 
 describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
-  test('is answered within a second of the PATCH that takes a key away, 100 times of 100', async () => {
+  test('is answered within a second of the PATCH that deactivates a key, 100 of 100 times', async () => {
     const { kid, etag, hold, change } = await started()
     let slowest = 0
     for (let round = 0; round < 100; round += 1) {
@@ -74,7 +74,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  test('is answered within a second of an expireTime that passes, without a write', async () => {
+  test('is answered within a second of the expireTime of a key, without a write', async () => {
     const { keys, kid, etag, hold } = await started()
     const expiry = Date.now() + 900
     await registerKey(server, { expireTime: new Date(expiry).toISOString() }, keys)
@@ -84,7 +84,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(Date.now()).toBeLessThan(expiry + 1_000)
   })
 
-  test('is answered 304 when the time is over, with what every 304 has', async () => {
+  test('is answered with a complete 304 when the time is over', async () => {
     const { etag: present, hold } = await started()
     const etag = await present()
     const began = performance.now()
@@ -101,7 +101,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     })
   })
 
-  test('goes on waiting while what changes is not published', async () => {
+  test('is not answered when something changes that is not published', async () => {
     const { name, keys, kid, etag, hold, change } = await started()
     const held = hold(await etag())
     await waits(held, 50)
@@ -115,7 +115,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect((await held).status).toBe(200)
   })
 
-  test('is answered at once where the set is another one already', async () => {
+  test('is answered at once if the key set differs already', async () => {
     const { hold } = await started()
     const answer = await hold('"of yesterday"')
     expect(answer.status).toBe(200)
@@ -132,7 +132,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(answer.headers.get('preference-applied')).toBeNull()
   })
 
-  test('is 404 when the project is deleted', async () => {
+  test('is answered 404 when the project is deleted', async () => {
     const { name, keys, kid, etag, hold, change } = await started()
     await change({ active: false })
     await server.send('DELETE', `${keys}/${kid}`)
@@ -145,7 +145,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe('*')
   })
 
-  test('HEAD and a list of tags wait as well', async () => {
+  test('is held too for HEAD and for a list of tags', async () => {
     const { jwks, etag, change } = await started()
     const headers = { 'if-none-match': `"old", W/${await etag()}`, prefer: 'wait=30' }
     const held = fetch(base + jwks, { method: 'HEAD', headers })
@@ -155,7 +155,7 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
   })
 })
 
-test('a request waits 60 seconds at most', async () => {
+test('a request is held for at most 60 seconds', async () => {
   const clock = testClock()
   const other = await startApp({ clock })
   const { etag, hold } = await started(other, await other.listen())
@@ -170,7 +170,7 @@ test('a request waits 60 seconds at most', async () => {
   await other.close()
 })
 
-describe('places', () => {
+describe('the number of held requests', () => {
   let few: TestApp
   let address: string
   beforeAll(async () => {
@@ -179,7 +179,7 @@ describe('places', () => {
   })
   afterAll(() => few.close())
 
-  /** Asks by bare connections, and waits until all of them have their places. */
+  /** Sends requests on raw connections, and waits until all are held. */
   async function fill(jwks: string, etag: string) {
     const connections = Array.from({ length: 5 }, () => rawConnection(address))
     for (const { socket } of connections) {
@@ -190,7 +190,7 @@ describe('places', () => {
     return connections
   }
 
-  test('are bounded: beyond the bound the answer comes at once', async () => {
+  test('is limited: requests beyond the limit are answered at once', async () => {
     const project = await started(few, address)
     const etag = await project.etag()
     const connections = await fill(project.jwks, etag)
@@ -202,7 +202,7 @@ describe('places', () => {
     for (const { socket } of connections) socket.destroy()
   })
 
-  test('are freed by clients that vanish, politely or by a reset', async () => {
+  test('falls when clients close or reset their connections', async () => {
     const { jwks, etag, hold } = await started(few, address)
     const tag = await etag()
     for (let round = 0; round < 4; round += 1) {
@@ -219,7 +219,7 @@ describe('places', () => {
   })
 })
 
-test('shutting down answers all of them, and each answer ends its connection', async () => {
+test('shutdown answers all held requests and closes their connections', async () => {
   const closing = await startApp()
   const address = await closing.listen()
   const { jwks, etag } = await started(closing, address)

@@ -24,7 +24,7 @@ const members: Record<string, string[]> = {
 }
 
 describe('entries of the key set', () => {
-  test('keys of every kind: in order of registration, their own members and nothing else', async () => {
+  test('keys of every kind are in order of registration and have only their own members', async () => {
     const { keys, jwks } = await newProject(server, 'kinds')
     const algorithms = ['RSA', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA', 'ML-DSA-44'] as const
     const kids: string[] = []
@@ -46,7 +46,7 @@ describe('entries of the key set', () => {
     expect(body).not.toMatch(/secret label|null|"(d|p|q|dp|dq|qi|k|x5c|x5t|x5u|key_ops)"/)
   })
 
-  test('RSA moduli have no leading zero octet and no padding', async () => {
+  test('RSA moduli have no leading zero byte and no padding', async () => {
     const { keys, jwks } = await newProject(server, 'moduli')
     for (let i = 0; i < 5; i += 1) {
       const { publicKeyPem } = keyFor('RS256')
@@ -84,7 +84,7 @@ describe('entries of the key set', () => {
     },
   )
 
-  test('keys stay until told otherwise: a new one takes none away', async () => {
+  test('a new key removes none of the others', async () => {
     const { keys, jwks } = await newProject(server, 'several')
     const kids = [await registerKey(server, {}, keys), await registerKey(server, {}, keys)]
     kids.push(await registerKey(server, {}, keys))
@@ -93,7 +93,7 @@ describe('entries of the key set', () => {
 })
 
 describe('discovery', () => {
-  test('is complete, and names what is there and nothing else', async () => {
+  test('is complete and names only what exists', async () => {
     const { id, keys } = await newProject(server, 'found')
     const { publicKeyPem } = keyFor('ES384')
     await registerKey(server, { algorithm: 'ES384', publicKeyPem }, keys)
@@ -110,7 +110,7 @@ describe('discovery', () => {
     })
   })
 
-  test('the addresses that it names answer 200, with the key set', async () => {
+  test('its URLs answer 200 with the key set', async () => {
     const { jwks_uri, issuer } = (await get(discoveryUrl)).json()
     const path = (url: string) => url.slice(publicUrl.length)
     expect((await get(path(jwks_uri))).body).toBe((await get(jwksUrl)).body)
@@ -118,7 +118,7 @@ describe('discovery', () => {
     expect(found.json().issuer).toBe(issuer)
   })
 
-  test.each(['payments', 'nope'])('by the name %s it is a 404 that says so', async (name) => {
+  test.each(['payments', 'nope'])('by name (%s) is a 404 that explains it', async (name) => {
     const answer = await get(`/v1/projects/${name}/.well-known/openid-configuration`)
     expect(answer.json()).toMatchObject({ status: 404, code: 'route_not_found' })
     expect(answer.json().detail).toContain('by project id only')
@@ -126,7 +126,7 @@ describe('discovery', () => {
     expect(answer.headers['access-control-allow-origin']).toBe('*')
   })
 
-  test('of a project that does not exist it is project_not_found', async () => {
+  test('of an unknown project is project_not_found', async () => {
     const url = '/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71/.well-known/openid-configuration'
     expect((await get(url)).json().code).toBe('project_not_found')
   })

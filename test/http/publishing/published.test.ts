@@ -22,8 +22,8 @@ afterAll(() => server.close())
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
-describe('what is there and what is not', () => {
-  test('a new project and one with all keys off have an empty set, to be cached for a short time', async () => {
+describe('projects with and without a key set', () => {
+  test('a new project and one without active keys have an empty set with a short max-age', async () => {
     const { keys, jwks } = await newProject(server, 'empty')
     await registerKey(server, { active: false }, keys)
     const answer = await get(jwks)
@@ -43,7 +43,7 @@ describe('what is there and what is not', () => {
     },
   )
 
-  test('a deleted project is gone at once, by name and by id, and its name begins anew', async () => {
+  test('a deleted project is not found by name or id from the next request on, and its name can be used again', async () => {
     const { id, keys, jwks } = await newProject(server, 'reborn')
     const kid = await registerKey(server, {}, keys)
     const old = `/v1/projects/${id}/.well-known/jwks.json`
@@ -59,7 +59,7 @@ describe('what is there and what is not', () => {
     expect((await get(old)).statusCode).toBe(404)
   })
 
-  test('a renamed project answers by its new name and its id at once', async () => {
+  test('a renamed project is found by its new name and its id from the next request on', async () => {
     const { id, jwks } = await newProject(server, 'old-name')
     expect((await get(jwks)).statusCode).toBe(200)
     await server.send('PATCH', '/v1/projects/old-name', { body: { name: 'new-name' } })
@@ -84,7 +84,7 @@ describe('what is there and what is not', () => {
     },
   )
 
-  test('other well-known addresses are a clean 404', async () => {
+  test('other well-known URLs are 404', async () => {
     for (const url of [
       `/.well-known/openid-configuration/v1/projects/${server.project.id}`,
       `/v1/projects/${server.project.id}/.well-known/oauth-authorization-server`,
@@ -93,14 +93,14 @@ describe('what is there and what is not', () => {
     }
   })
 
-  test('a wrong verb is 405 with Allow', async () => {
+  test('a wrong method is 405 with Allow', async () => {
     const answer = await server.inject({ method: 'POST', url: jwksUrl, payload: '{' })
     expect(answer.statusCode).toBe(405)
     expect(answer.headers.allow).toBe('GET, HEAD, OPTIONS')
   })
 })
 
-describe('who asks makes no difference', () => {
+describe('every caller gets the same response', () => {
   test.each([
     ['nobody', {}],
     ['an invalid API key', { 'x-api-key': 'pubring_nope' }],
@@ -121,7 +121,7 @@ describe('who asks makes no difference', () => {
     }
   })
 
-  test('a revoked API key, a reader and an admin get the same', async () => {
+  test('with a revoked API key, a reader’s and an admin’s', async () => {
     const secret = await server.apiKey('reader')
     for (const key of [secret, server.admin]) {
       expect((await get(jwksUrl, { 'x-api-key': key })).body).toBe((await get(jwksUrl)).body)
@@ -156,7 +156,7 @@ describe('content type', () => {
   })
 })
 
-test('Vary tells caches that the media type of the key set is chosen, 304 included', async () => {
+test('responses with the key set have Vary: Accept, also with 304', async () => {
   for (const accept of ['application/json', 'application/jwk-set+json']) {
     const { headers } = await get(jwksUrl, { accept })
     const known = await get(jwksUrl, { accept, 'if-none-match': String(headers.etag) })
@@ -167,7 +167,7 @@ test('Vary tells caches that the media type of the key set is chosen, 304 includ
 
 describe('ETag', () => {
   test.each([
-    ['the tag', (tag: string) => tag],
+    ['the ETag', (tag: string) => tag],
     ['the tag as a weak one', (tag: string) => `W/${tag}`],
     ['a list with the tag', (tag: string) => `"a", W/"b" , ${tag}`],
     ['an asterisk', () => '*'],
@@ -197,7 +197,7 @@ describe('ETag', () => {
     },
   )
 
-  test('changes with the bytes and comes back with them; what is not published leaves it alone', async () => {
+  test('changes with the bytes and returns with them; unpublished changes do not affect it', async () => {
     const before = await get(jwksUrl)
     const kid = await registerKey(server)
     const after = await get(jwksUrl, { 'if-none-match': String(before.headers.etag) })
@@ -212,7 +212,7 @@ describe('ETag', () => {
 })
 
 describe('HEAD and OPTIONS', () => {
-  test('HEAD has the status and headers of GET, and no content', async () => {
+  test('HEAD has the status and headers of GET and no content', async () => {
     for (const url of [jwksUrl, discoveryUrl, '/v1/projects/nope/.well-known/jwks.json']) {
       const [one, head] = [await get(url), await server.inject({ method: 'HEAD', url })]
       const told = ({ date: _date, 'x-request-id': _id, ...rest }: Record<string, unknown>) => rest
@@ -222,7 +222,7 @@ describe('HEAD and OPTIONS', () => {
     }
   })
 
-  test('the preflight needs no API key and allows every origin, without credentials', async () => {
+  test('the preflight needs no API key and allows every origin without credentials', async () => {
     const headers = {
       origin: 'https://app.example',
       'access-control-request-method': 'GET',
@@ -241,7 +241,7 @@ describe('HEAD and OPTIONS', () => {
     }
   })
 
-  test('the management API is for no other origin', async () => {
+  test('the management API allows no other origin', async () => {
     const answer = await server.send('GET', keysUrl, { headers: { origin: 'https://app.example' } })
     expect(answer.headers).not.toHaveProperty('access-control-allow-origin')
   })

@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../../support/app/app.ts'
 let server: TestApp
 afterEach(() => server.close())
 
-/** Keeps the event loop lagging by about 200 ms a turn; measured is every 500 ms. */
+/** Makes the event loop lag by about 200 ms a turn; the lag is measured every 500 ms. */
 async function strain(turns: number): Promise<void> {
   for (let turn = 0; turn < turns; turn += 1) {
     const until = performance.now() + 200
@@ -17,7 +17,7 @@ async function strain(turns: number): Promise<void> {
 const list = '/v1/projects/payments/jwt-keys'
 const jwks = '/v1/projects/payments/.well-known/jwks.json'
 
-test('while the process lags, requests are refused early and readiness says so', async () => {
+test('an overloaded process rejects requests early and fails the readiness check', async () => {
   server = await startApp({ http: { overloadLag: 120 } })
   await strain(7)
   const revision = (await server.context.store.findProject({ name: 'payments' }))?.revision
@@ -47,7 +47,7 @@ test('while the process lags, requests are refused early and readiness says so',
   expect((await server.inject('/health/ready')).statusCode).toBe(200)
 })
 
-test('with 0 nothing is ever refused', async () => {
+test('with 0 no request is rejected', async () => {
   server = await startApp({ http: { overloadLag: 0 } })
   await strain(4)
   expect((await server.send('GET', list)).statusCode).toBe(200)

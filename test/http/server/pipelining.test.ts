@@ -18,7 +18,7 @@ const places = 3
 let server: TestApp
 let base: string
 let etag: string
-/** Lets the keys go on that are being examined. */
+/** Resolves to finish the intake of the submitted keys. */
 let examined: PromiseWithResolvers<void>
 const connections: RawConnection[] = []
 
@@ -40,7 +40,7 @@ afterEach(async () => {
   await server.close()
 })
 
-/** Sends all of it at once on a connection of its own. */
+/** Sends all requests in one write on a new connection. */
 async function sent(...requests: string[]): Promise<RawConnection> {
   const connection = rawConnection(base)
   connections.push(connection)
@@ -67,7 +67,7 @@ function create(): string {
   return requestHead(...head, ...form) + body
 }
 
-/** Whether another verifier still finds a place. */
+/** Whether another request is still held. */
 async function isHeld(): Promise<boolean> {
   const headers = { 'if-none-match': etag, prefer: 'wait=1' }
   const answer = await fetch(base + jwksUrl, { headers })
@@ -82,14 +82,14 @@ async function streamStatus(): Promise<number> {
   return reader.status
 }
 
-describe('requests of one connection that ask to be held', () => {
-  test('take one place, however many there are', async () => {
+describe('requests to be held on one connection', () => {
+  test('hold at most one request', async () => {
     const { received } = await sent(hold().repeat(2_000))
     expect(received()).toBe('')
     expect(await isHeld()).toBe(true)
   })
 
-  test('are answered in order: those behind the one that waits, with what was there', async () => {
+  test('are answered in order; those behind the held one with the state of their arrival', async () => {
     const { waitFor } = await sent(hold(), hold())
     examined.resolve()
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
@@ -98,7 +98,7 @@ describe('requests of one connection that ask to be held', () => {
     expect(text.match(/^preference-applied:/gim)).toHaveLength(1)
   })
 
-  test('one after the other are held each', async () => {
+  test('are all held if they come one after another', async () => {
     const { socket, waitFor } = await sent(hold().replace('=60', '=1'))
     await waitFor(/preference-applied: wait=1/i)
     socket.write(hold())
@@ -110,7 +110,7 @@ describe('requests of one connection that ask to be held', () => {
     await waitFor(/preference-applied: wait=60/i)
   })
 
-  test('give their place back when the client goes before it is their turn', async () => {
+  test('are released when the client disconnects before their turn', async () => {
     const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), hold())))
     expect(await isHeld()).toBe(false)
     for (const { socket } of queued) socket.destroy()
@@ -119,14 +119,14 @@ describe('requests of one connection that ask to be held', () => {
   })
 })
 
-describe('event streams of one connection', () => {
-  test('take one place, however many are asked for', async () => {
+describe('event streams on one connection', () => {
+  test('open at most one stream', async () => {
     const { waitFor } = await sent(stream().repeat(100))
     await waitFor(/retry: 2000/)
     expect(await streamStatus()).toBe(200)
   })
 
-  test('give their place back when the client goes before it is their turn', async () => {
+  test('are released when the client disconnects before their turn', async () => {
     const queued = await Promise.all(Array.from({ length: places }, () => sent(create(), stream())))
     expect(await streamStatus()).toBe(503)
     for (const { socket } of queued) socket.destroy()
@@ -135,18 +135,18 @@ describe('event streams of one connection', () => {
   })
 })
 
-test('nobody waits for a client that has gone already', async () => {
+test('no request waits for a client that has disconnected', async () => {
   const accepted = once(server.app.server, 'connection')
   const { socket } = await sent('')
   const [gone] = await accepted
   socket.destroy()
   await once(gone, 'close')
   let left = 0
-  expect(server.app.connections.wait(gone, () => (left += 1))).toBeUndefined()
+  expect(server.app.connections.startWait(gone, () => (left += 1))).toBeUndefined()
   expect(left).toBe(0)
 })
 
-describe('what follows a request and is none', () => {
+describe('invalid bytes after a request', () => {
   test.each([
     ['garbage', 'GARBAGE\r\n\r\n'],
     [
@@ -167,7 +167,7 @@ describe('what follows a request and is none', () => {
     },
   )
 
-  test('all requests before it are answered, in order', async () => {
+  test('do not affect the requests before, which are answered in order', async () => {
     const alive = requestHead('GET /health/live HTTP/1.1', 'Host: x')
     const { closed } = await sent(alive, create(), alive, 'GARBAGE\r\n\r\n')
     examined.resolve()
@@ -175,7 +175,7 @@ describe('what follows a request and is none', () => {
     expect(statuses).toEqual(['200', '201', '200'])
   })
 
-  test('once they are answered, it is 400', async () => {
+  test('are 400 once those are answered', async () => {
     const { socket, waitFor, closed } = await sent(
       requestHead('GET /health/live HTTP/1.1', 'Host: x'),
     )
@@ -184,14 +184,14 @@ describe('what follows a request and is none', () => {
     expect(await closed).toMatch(/HTTP\/1\.1 200 [\s\S]*HTTP\/1\.1 400 /)
   })
 
-  test('a request that breaks off in its body is 400 itself', async () => {
+  test('within a body make that request 400', async () => {
     const head = [`POST ${keysUrl} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
     const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
     const { closed } = await sent(requestHead(...head, ...form), 'zz\r\n')
     expect(await closed).toMatch(/^HTTP\/1\.1 400 /)
   })
 
-  test('a client that goes frees the place of what it waits for', async () => {
+  test('release what waits when the client disconnects', async () => {
     const broken = await Promise.all(
       Array.from({ length: places }, () => sent(hold(), 'GARBAGE\r\n\r\n')),
     )

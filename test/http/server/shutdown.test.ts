@@ -5,8 +5,8 @@ import { rawConnection, requestHead } from '../../support/network/raw-connection
 
 const keys = '/v1/projects/payments/jwt-keys'
 
-describe('shutting down', () => {
-  test('answers what was accepted, closes idle connections, and each answer ends its own', async () => {
+describe('shutdown', () => {
+  test('answers accepted requests, closes idle connections, and closes the others after their response', async () => {
     const closing = await startApp()
     const base = await closing.listen()
     const idle = rawConnection(base)
@@ -42,7 +42,7 @@ describe('shutting down', () => {
     await closing.close()
   })
 
-  test('is not ready once told so, and still serves', async () => {
+  test('fails the readiness check first, and still serves', async () => {
     const draining = await startApp()
     draining.app.readiness.shuttingDown = true
     const ready = await draining.send('GET', '/health/ready')

@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-describe('requests that are no requests', () => {
+describe('invalid requests', () => {
   test.each([
     ['nonsense', 'nonsense\r\n\r\n', 400, 'invalid_request'],
     ['an HTTP/2 preface', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400, 'invalid_request'],
@@ -51,7 +51,7 @@ describe('requests that are no requests', () => {
     },
   )
 
-  test('32 KB of headers are read: the API key decides', async () => {
+  test('32 KB of headers are accepted, and the API key is checked', async () => {
     const padding = `X-Padding: ${'a'.repeat(32_000)}`
     const request = requestHead(
       'GET /v1/projects HTTP/1.1',
@@ -62,13 +62,13 @@ describe('requests that are no requests', () => {
     expect(readProblem(await rawExchange(address, request)).problem.code).toBe('missing_api_key')
   })
 
-  test('HTTP/1.1 without Host is 400 in the one form', async () => {
+  test('HTTP/1.1 without Host is 400 with problem details', async () => {
     const request = requestHead('GET /health/live HTTP/1.1', 'Connection: close')
     const answer = readProblem(await rawExchange(address, request))
     expect(answer).toMatchObject({ status: 400, problem: { code: 'invalid_request' } })
   })
 
-  test('an Expect that nobody knows is passed over', async () => {
+  test('an unknown Expect is ignored', async () => {
     const request = requestHead(
       'GET /health/live HTTP/1.1',
       'Host: x',
@@ -78,7 +78,7 @@ describe('requests that are no requests', () => {
     expect(await rawExchange(address, request)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
-  test('a request that never ends is 408', async () => {
+  test('an incomplete request is 408', async () => {
     const slow = await startApp()
     slow.app.server.headersTimeout = 200
     const connection = rawConnection(await slow.listen())
@@ -97,7 +97,7 @@ describe('the API key header', () => {
     )
   const status = (text: string) => Number(text.split(' ')[1])
 
-  test('its name is read in any case, and blanks around the value are not part of it', async () => {
+  test('is case-insensitive, and blanks around the value are ignored', async () => {
     expect(status(await get(`X-API-KEY: ${server.admin}`))).toBe(200)
     expect(status(await get(`x-api-key: \t ${server.admin}  `))).toBe(200)
   })
@@ -123,11 +123,11 @@ describe('the API key header', () => {
     expect(text).toContain('www-authenticate: ApiKey realm="pubring", header="X-Api-Key"')
   })
 
-  test('a NUL in it is 400', async () => {
+  test('with a NUL is 400', async () => {
     expect(status(await get(`X-Api-Key: ${server.admin}\0`))).toBe(400)
   })
 
-  test('in the query it is not looked at', async () => {
+  test('in the query is ignored', async () => {
     const request = requestHead(
       `GET /v1/projects?api_key=${server.admin} HTTP/1.1`,
       'Host: x',
@@ -151,12 +151,12 @@ describe('large bodies', () => {
     const answer = await post(Buffer.alloc(length, 'a'))
     expect(answer.status).toBe(413)
     expect(await answer.json()).toMatchObject({ code: 'body_too_large', limit: 65_536 })
-    // One that has arrived whole before it is refused does not cost the connection.
+    // A body that arrived whole before its rejection does not close the connection.
     if (length > 1_000_000) expect(answer.headers.get('connection')).toBe('close')
     expect(performance.now() - begun).toBeLessThan(2000)
   })
 
-  test('a client that reads only once it has sent everything gets the 413 too', async () => {
+  test('a client that reads only after sending everything gets the 413 too', async () => {
     const connection = rawConnection(address)
     const { socket } = connection
     socket.pause()
@@ -173,7 +173,7 @@ describe('large bodies', () => {
     expect(readProblem(text)).toMatchObject({ status: 413, problem: { code: 'body_too_large' } })
   })
 
-  test('chunks without end are 413, and memory stays flat', async () => {
+  test('endless chunks are 413, and memory stays flat', async () => {
     const before = process.memoryUsage().rss
     const connection = rawConnection(address)
     connection.socket.write(
@@ -193,12 +193,12 @@ describe('large bodies', () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(150_000_000)
   })
 
-  test('64 KiB are read', async () => {
+  test('64 KiB are accepted', async () => {
     const answer = await post(Buffer.alloc(65_536, ' '))
     expect(await answer.json()).toMatchObject({ code: 'invalid_json' })
   })
 
-  test('a body that ends early leaves the server alive', async () => {
+  test('a body that ends early does not harm the server', async () => {
     const connection = rawConnection(address)
     connection.socket.write(
       `${requestHead(`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`, 'Content-Type: application/json', 'Content-Length: 100')}{`,
@@ -213,7 +213,7 @@ describe('large bodies', () => {
 describe('connections', () => {
   const alive = requestHead('GET /health/live HTTP/1.1', 'Host: x')
 
-  test('stay open after errors whose body was read', async () => {
+  test('stay open after errors if the body was read', async () => {
     const connection = rawConnection(address)
     const head = [`POST ${keys} HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
     connection.socket.write(
@@ -225,13 +225,13 @@ describe('connections', () => {
     connection.socket.destroy()
   })
 
-  test('are kept for 72 seconds, longer than load balancers keep theirs', async () => {
+  test('stay open for 72 seconds, longer than those of load balancers', async () => {
     const answer = await fetch(`${address}/health/live`)
     expect(answer.headers.get('keep-alive')).toBe('timeout=72')
     expect(server.app.server.keepAliveTimeout).toBe(72_000)
   })
 
-  test('two requests in one packet get two answers in order', async () => {
+  test('answer two requests in one packet in order', async () => {
     const connection = rawConnection(address)
     connection.socket.write(alive + alive.replace('live', 'nope'))
     const text = await connection.waitFor(/route_not_found/)
@@ -239,7 +239,7 @@ describe('connections', () => {
     connection.socket.destroy()
   })
 
-  test('TRACE is 405 and echoes nothing', async () => {
+  test('reject TRACE with 405 and echo nothing', async () => {
     const request = requestHead(
       `TRACE ${keys} HTTP/1.1`,
       'Host: x',
