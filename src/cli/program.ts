@@ -4,8 +4,7 @@ import { registerBulk } from './commands/bulk.ts'
 import { registerCompletion } from './commands/completion.ts'
 import { registerDatabase } from './commands/database.ts'
 import { registerEvents } from './commands/events.ts'
-import { registerJwks } from './commands/jwks.ts'
-import { registerKeys } from './commands/key.ts'
+import { registerJwks, registerKeys } from './commands/key.ts'
 import { commonOptions } from './commands/options.ts'
 import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
@@ -14,7 +13,7 @@ import { registerTokens } from './commands/token.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
 import { readVersion } from './terminal/version.ts'
 
-/** The whole tree of commands: nothing of what they do is loaded before one of them runs. */
+/** All commands. The code of a command is loaded when it runs. */
 export function createProgram(terminal: Terminal): Command {
   const program = createTree(terminal)
   registerCompletion(program, terminal, createTree)
@@ -25,18 +24,20 @@ function createTree(terminal: Terminal): Command {
   const { stdout, stderr, env } = terminal
   const { bold } = colorsFor(stdout, env)
   const program = new Command('pubring')
-    .description('A registry of JWT public keys: strict intake, live key sets, quick revocation.')
-    .version(readVersion(), '-V, --version', 'print the version')
-    .helpOption('-h, --help', 'show this help')
+    .description(
+      'A self-hosted registry of JWT public keys: strict intake, live JWKS, revocation within a second.',
+    )
+    .version(readVersion(), '-V, --version', 'Print the version')
+    .helpOption('-h, --help', 'Show this help')
     .helpCommand(false)
     .exitOverride()
-    .configureHelp({ styleTitle: bold, groupItems: commonOnesLast })
+    .configureHelp({ styleTitle: bold, groupItems: commonOptionsLast })
     .configureOutput({
       writeOut: (text) => stdout.write(text),
       writeErr(text) {
         if (!terminal.quiet) stderr.write(text)
       },
-      // What is wrong with a call is said by `run`, in the way of all other errors.
+      // `run` reports invalid calls like all other errors.
       outputError: () => {},
       getOutHelpWidth: () => columnsOf(stdout) ?? 100,
       getErrHelpWidth: () => columnsOf(stderr) ?? 100,
@@ -46,7 +47,7 @@ function createTree(terminal: Terminal): Command {
     .addHelpText('after', introduction)
   program.commandsGroup('Server:')
   registerServe(program, terminal)
-  program.commandsGroup('Keys and tokens (they call a server):')
+  program.commandsGroup('Keys and tokens (call a server):')
   registerProjects(program, terminal)
   registerKeys(program, terminal)
   registerBulk(program, terminal)
@@ -56,14 +57,14 @@ function createTree(terminal: Terminal): Command {
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
   registerProfiles(program, terminal)
-  program.commandsGroup('Database (they work on it directly, whether a server runs or not):')
+  program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)
   program.commandsGroup('Shell:')
   return program
 }
 
-/** What is special about a command comes before what all of them have. */
-function commonOnesLast<Item extends Command | Option>(
+/** A command's own options come before the common ones. */
+function commonOptionsLast<Item extends Command | Option>(
   all: Item[],
   visible: Item[],
   groupOf: (item: Item) => string,
@@ -82,5 +83,5 @@ Examples:
   $ pubring key add key.pem --name "orders service, spring 2026"
   $ pubring key list
 
-Every command has a --help of its own, with an example. Exit codes, variables and the configuration
-file: docs/cli.md`
+pubring COMMAND --help explains a command. Exit codes, variables and the configuration file:
+docs/cli.md`

@@ -3,9 +3,9 @@ import { createProgram } from './program.ts'
 import { type CommandError, reportFailure, usageError } from './terminal/failures.ts'
 import type { Terminal } from './terminal/terminal.ts'
 
-/** Runs `pubring` with the arguments; answers the exit code. What goes wrong is said on stderr. */
-export async function run(given: readonly string[], terminal: Terminal): Promise<number> {
-  const args = given[0] === 'help' ? [...given.slice(1), '--help'] : given
+/** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
+export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
+  const args = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
   terminal.quiet = wantsJson(args)
   const program = createProgram(terminal)
   if (args.length === 0) {
@@ -17,10 +17,10 @@ export async function run(given: readonly string[], terminal: Terminal): Promise
     return terminal.exitCode
   } catch (error) {
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal)
-    // The help that was asked for, or the version, is no failure.
+    // --help and --version.
     if (error.exitCode === 0) return 0
     if (error.code === 'commander.help') return reportMissingCommand(program, args, terminal)
-    return reportFailure(wrongCall(program, args, error), terminal)
+    return reportFailure(usageErrorOf(error, program, args), terminal)
   }
 }
 
@@ -29,30 +29,32 @@ function wantsJson(args: readonly string[]): boolean {
   return args.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-/** The help of a command that only has others below it was shown in place of doing anything. */
+/** For a command that only has subcommands, whose help is already printed. */
 function reportMissingCommand(program: Command, args: readonly string[], terminal: Terminal) {
-  const { name } = deepest(program, args)
-  return reportFailure(usageError(`${name} needs a command.`), terminal)
+  return reportFailure(usageError(`${fullName(program, args)} needs a command.`), terminal)
 }
 
-function wrongCall(program: Command, args: readonly string[], error: CommanderError): CommandError {
-  const { name } = deepest(program, args)
+function usageErrorOf(
+  error: CommanderError,
+  program: Command,
+  args: readonly string[],
+): CommandError {
   const message = error.message
     .replace(/^error: /, '')
     .replace(/\s*\(Did you mean (?:one of )?(.*?)\??\)$/s, '; did you mean $1?')
     .replace(/\s+/g, ' ')
-  return usageError(message, `${name} --help shows how it is called.`)
+  return usageError(message, `${fullName(program, args)} --help shows the usage.`)
 }
 
-/** The command that the arguments lead to, by its full name. */
-function deepest(program: Command, args: readonly string[]): { name: string } {
+/** The name of the command in the arguments: `pubring key add`. */
+function fullName(program: Command, args: readonly string[]): string {
   let command = program
   let name = program.name()
   for (const arg of args) {
-    const next = command.commands.find((one) => one.name() === arg)
+    const next = command.commands.find((subcommand) => subcommand.name() === arg)
     if (next === undefined) break
     command = next
     name = `${name} ${arg}`
   }
-  return { name }
+  return name
 }

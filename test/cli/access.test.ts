@@ -26,7 +26,7 @@ describe('pubring api-key', () => {
   test('create prints the secret alone, and it counts', async () => {
     const { code, secret, stderr } = await create('deploy', '--project', 'payments')
     expect({ code, secret }).toEqual({ code: 0, secret: expect.stringMatching(/^pubring_\w{49}$/) })
-    expect(stderr).toMatch(/API key “deploy” \(writer, payments\), id .* shown this once/)
+    expect(stderr).toMatch(/API key “deploy” \(writer, payments\), id .* shown only once/)
     const self = await shell.pubring(['api-key', 'show', '--json'], {
       env: { PUBRING_API_KEY: secret },
     })
@@ -41,7 +41,7 @@ describe('pubring api-key', () => {
     const { secret } = await create('changing')
     const env = { PUBRING_API_KEY: secret }
     expect((await shell.pubring(['api-key', 'role', 'changing', 'reader'])).stderr).toBe(
-      '“changing” is a reader now.\n',
+      '“changing” is now a reader.\n',
     )
     const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
     expect((await shell.pubring(add, { env, input: ecKey().publicKeyPem })).code).toBe(5)

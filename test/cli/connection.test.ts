@@ -49,7 +49,7 @@ describe('the API key in a file', () => {
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
     const ran = await shell.pubring(list, { env })
     expect(ran).toMatchObject({ code: 4, stdout: '' })
-    expect(ran.stderr).toMatch(/api\.key \(PUBRING_API_KEY_FILE\) holds is not an API key/)
+    expect(ran.stderr).toMatch(/api\.key \(PUBRING_API_KEY_FILE\) does not hold an API key/)
     expect(ran.stderr).not.toContain(shell.test.admin.slice(8, 20))
   })
 })
@@ -212,7 +212,11 @@ describe('profiles', () => {
       { profiles: { a: { apikey: 'x' } } },
       /apikey; did you mean apiKey\?/,
     ],
-    ['a value that is none', { profiles: { a: { url: 1 } } }, /url of profile a must be a text/],
+    [
+      'a value that is none',
+      { profiles: { a: { url: 1 } } },
+      /url of profile a must be a non-empty string/,
+    ],
     ['no object', { profiles: [] }, /profiles must be an object/],
   ])('%s: one line that says so, without what is in it', async (_name, content, message) => {
     write(content)

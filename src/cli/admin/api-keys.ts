@@ -1,4 +1,4 @@
-import type { ApiKey, ApiKeyUpdate } from '../../../client/src/index.ts'
+import type { ApiKey } from '../../../client/src/index.ts'
 import { type Role, roles } from '../../contract/roles.ts'
 import { parseId } from '../../core/ids.ts'
 import { didYouMean } from '../../nearest.ts'
@@ -19,37 +19,37 @@ export interface ApiKeyCreateFlags extends ConnectionFlags {
   databaseUrl?: string
 }
 
-/** Makes an API key by the server; the secret alone is on stdout. */
+/** Creates an API key; only its secret goes to stdout. */
 export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags): Promise<void> {
   const { name, project } = flags
   if (flags.databaseUrl !== undefined) {
-    throw usageError('--database-url goes with --admin: a server knows where its database is.')
+    throw usageError('--database-url requires --admin: otherwise the server creates the API key.')
   }
   if (name === undefined || flags.role === undefined) {
     throw usageError(
       'An API key needs a --name and a --role (reader, writer or admin).',
-      'With --admin it is made in the database itself, without asking a server.',
+      'With --admin it is created in the database directly, without a server.',
     )
   }
   const role = readRole(flags.role)
   const expireTime =
     flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
   await withSession(terminal, flags, async ({ client, print, notify }) => {
-    const made = await client.apiKeys.create({
+    const created = await client.apiKeys.create({
       name,
       role,
       ...(project === undefined ? {} : { project }),
       ...(expireTime === undefined ? {} : { expireTime }),
     })
     notify(
-      `API key “${made.name}” (${role}, ${project ?? 'all projects'}), id ${made.id}. It is shown this once:`,
+      `API key “${created.name}” (${role}, ${project ?? 'all projects'}), id ${created.id}. It is shown only once:`,
     )
-    print(made, () => `${made.apiKey}\n`)
+    print(created, () => `${created.apiKey}\n`)
   })
 }
 
 function readRole(text: string): Role {
-  const role = roles.find((one) => one === text)
+  const role = roles.find((name) => name === text)
   if (role !== undefined) return role
   throw usageError(`The role must be one of ${roles.join(', ')}${didYouMean(text, roles)}`)
 }
@@ -93,20 +93,20 @@ export async function listApiKeys(terminal: Terminal, flags: ConnectionFlags): P
 
 export async function showApiKey(
   terminal: Terminal,
-  given: string | undefined,
+  ref: string | undefined,
   flags: ConnectionFlags,
 ): Promise<void> {
   await withSession(terminal, flags, async (session) => {
     const { apiKeys } = session.client
-    const apiKey = given === undefined ? await apiKeys.self() : await find(session, given)
-    session.print(apiKey, () => membersOf(terminal, apiKey))
-    if (given === undefined) {
+    const apiKey = ref === undefined ? await apiKeys.self() : await findApiKey(session, ref)
+    session.print(apiKey, () => formatDetails(terminal, apiKey))
+    if (ref === undefined) {
       session.notify(`The API key comes from ${session.connection.apiKeySource}.`)
     }
   })
 }
 
-function membersOf(terminal: Terminal, apiKey: ApiKey): string {
+function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
   const { projectId, expireTime, lastUseTime } = apiKey
   return formatMembers(terminal, [
     ['id', apiKey.id],
@@ -132,7 +132,7 @@ const apiKeyKind: ItemKind<ApiKey> = {
 }
 
 /** The API key with the id, or the only one with the name. */
-async function find({ client }: Session, ref: string): Promise<ApiKey> {
+async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
   const id = parseId(ref)
   if (id !== undefined) return client.apiKeys.get(id)
   return pickOne(await client.apiKeys.list(), ref, apiKeyKind)
@@ -140,89 +140,82 @@ async function find({ client }: Session, ref: string): Promise<ApiKey> {
 
 export async function renameApiKey(
   terminal: Terminal,
-  given: string,
+  ref: string,
   name: string,
   flags: ConnectionFlags,
 ): Promise<void> {
-  await change(terminal, given, { name }, flags, (apiKey) => {
-    return `The API key ${apiKey.id} is called “${apiKey.name}”.`
+  await withApiKey(terminal, ref, flags, async ({ client, print, notify }, { id }) => {
+    const apiKey = await client.apiKeys.update(id, { name })
+    print(apiKey, () => '')
+    notify(`API key ${id} is now called “${apiKey.name}”.`)
   })
 }
 
 export async function changeRole(
   terminal: Terminal,
-  given: string,
-  text: string,
+  ref: string,
+  roleName: string,
   flags: ConnectionFlags,
 ): Promise<void> {
-  const role = readRole(text)
-  await change(
-    terminal,
-    given,
-    { role },
-    flags,
-    (apiKey) => `“${apiKey.name}” is a ${apiKey.role} now.`,
-  )
+  const role = readRole(roleName)
+  await withApiKey(terminal, ref, flags, async ({ client, print, notify }, { id }) => {
+    const apiKey = await client.apiKeys.update(id, { role })
+    print(apiKey, () => '')
+    notify(`“${apiKey.name}” is now a ${apiKey.role}.`)
+  })
 }
 
-async function change(
+async function withApiKey(
   terminal: Terminal,
-  given: string,
-  patch: ApiKeyUpdate,
+  ref: string,
   flags: ConnectionFlags,
-  said: (apiKey: ApiKey) => string,
+  action: (session: Session, apiKey: ApiKey) => Promise<void>,
 ): Promise<void> {
   await withSession(terminal, flags, async (session) => {
-    const { id } = await find(session, given)
-    const apiKey = await session.client.apiKeys.update(id, patch)
-    session.print(apiKey, () => '')
-    session.notify(said(apiKey))
+    await action(session, await findApiKey(session, ref))
   })
 }
 
 export async function revokeApiKey(
   terminal: Terminal,
-  given: string,
+  ref: string,
   flags: ConfirmedFlags,
 ): Promise<void> {
-  await end(terminal, given, flags, 'Revoke it?', async (session, { id, name }) => {
-    const apiKey = await session.client.apiKeys.update(id, { active: false })
-    session.print(apiKey, () => '')
-    session.notify(`“${name}” counts no more.`)
+  await withApiKey(terminal, ref, flags, async (session, apiKey) => {
+    await confirmRemoval(session, apiKey, 'Revoke it?', flags.yes)
+    const revoked = await session.client.apiKeys.update(apiKey.id, { active: false })
+    session.print(revoked, () => '')
+    session.notify(`“${apiKey.name}” is revoked.`)
   })
 }
 
 export async function deleteApiKey(
   terminal: Terminal,
-  given: string,
+  ref: string,
   flags: ConfirmedFlags,
 ): Promise<void> {
-  await end(terminal, given, flags, 'Delete it?', async (session, { id, name }) => {
-    await session.client.apiKeys.delete(id)
-    session.print({ deleted: id }, () => '')
-    session.notify(`“${name}” (${id}) is deleted and counts no more.`)
+  await withApiKey(terminal, ref, flags, async (session, apiKey) => {
+    await confirmRemoval(session, apiKey, 'Delete it?', flags.yes)
+    await session.client.apiKeys.delete(apiKey.id)
+    session.print({ deleted: apiKey.id }, () => '')
+    session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
   })
 }
 
-/** The API key that asks is asked about in any case: with it, nothing could be undone. */
-async function end(
-  terminal: Terminal,
-  given: string,
-  flags: ConfirmedFlags,
+/** The API key in use always needs a confirmation: without it, the removal cannot be undone. */
+async function confirmRemoval(
+  { client, terminal }: Session,
+  { id, name, role, prefix }: ApiKey,
   question: string,
-  action: (session: Session, apiKey: ApiKey) => Promise<void>,
+  yes: boolean | undefined,
 ): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const apiKey = await find(session, given)
-    const isOwn = (await session.client.apiKeys.self()).id === apiKey.id
-    await confirm(terminal, {
-      statement: isOwn
-        ? `“${apiKey.name}” is the API key that this command uses.`
-        : `“${apiKey.name}” (${apiKey.role}, ${apiKey.prefix}…) will count no more.`,
-      question,
-      yes: flags.yes,
-      unattended: isOwn ? 'refuse' : 'proceed',
-    })
-    await action(session, apiKey)
+  const isOwn = (await client.apiKeys.self()).id === id
+  await confirm(terminal, {
+    statement: isOwn
+      ? `“${name}” is the API key that this command uses.`
+      : `“${name}” (${role}, ${prefix}…) will no longer be valid.`,
+    question,
+    yes,
+    unattended: isOwn ? 'refuse' : 'proceed',
   })
 }

@@ -7,6 +7,7 @@ import { type Column, formatTable } from '../terminal/table.ts'
 import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
 import { formatRelative } from '../terminal/times.ts'
 
+/** Flags of `events`. */
 export interface EventFlags extends ConnectionFlags {
   system?: true
   after?: string
@@ -14,31 +15,31 @@ export interface EventFlags extends ConnectionFlags {
   follow?: true
 }
 
-/** Events that one request asks for. */
+/** Events per request. */
 const pageSize = 200
 
-/** Which events: of which ledger, from where, how many. */
+/** The events to show; without a project, those of the system ledger. */
 interface Range {
   scope: { project?: string }
   after: number
   limit: number
 }
 
-/** Shows the events of a ledger; with `--follow` it goes on until it is interrupted. */
+/** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
 export async function showEvents(terminal: Terminal, flags: EventFlags): Promise<void> {
-  const after = wholeNumber(flags.after, '--after') ?? 0
-  const limit = wholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
+  const after = parseWholeNumber(flags.after, '--after') ?? 0
+  const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
   await withSession(terminal, flags, async (session) => {
     const scope = flags.system === true ? {} : { project: session.project }
     const range = { scope, after, limit }
     if (flags.follow === true) return follow(session, range)
-    const events = await eventsIn(session, range)
+    const events = await readEvents(session, range)
     session.print(events, () => formatTable(terminal, columns, events))
-    if (events.length === 0) session.notify('There are no such events.')
+    if (events.length === 0) session.notify('No events match.')
   })
 }
 
-async function eventsIn({ client }: Session, { scope, after, limit }: Range): Promise<Event[]> {
+async function readEvents({ client }: Session, { scope, after, limit }: Range): Promise<Event[]> {
   const events: Event[] = []
   let last = after
   while (events.length < limit) {
@@ -56,22 +57,22 @@ async function follow({ client, terminal, json }: Session, { scope, after, limit
   let shown = 0
   try {
     for await (const event of client.events.follow({ ...scope, after, signal })) {
-      terminal.stdout.write(json ? `${JSON.stringify(event)}\n` : lineOf(event, terminal))
+      terminal.stdout.write(json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal))
       shown += 1
       if (shown >= limit) return
     }
   } catch (error) {
-    // To interrupt it is how it is meant to end.
+    // Ctrl-C is the normal end.
     if (!(error instanceof PubringError && error.code === 'aborted')) throw error
   }
 }
 
-/** Without knowing the lines to come, on a terminal it cannot be a table. */
-function lineOf(event: Event, terminal: Terminal): string {
+/** On a terminal, a line without column widths: those of later events are unknown. */
+function formatEvent(event: Event, terminal: Terminal): string {
   if (columnsOf(terminal.stdout) === undefined) return formatTable(terminal, columns, [event])
   const { dim } = colorsFor(terminal.stdout, terminal.env)
   const { time, type, actor } = event
-  const rest = [type.padEnd(16), subjectOf(event), actor.name, changesOf(event)]
+  const rest = [type.padEnd(16), subjectId(event), actor.name, formatChanges(event)]
   return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
 }
 
@@ -80,15 +81,15 @@ const columns: readonly Column<Event>[] = [
   { heading: 'TIME', value: ({ time }) => time, display: ({ time }) => formatRelative(time) },
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, truncate: true },
-  { heading: 'SUBJECT', value: subjectOf },
-  { heading: 'CHANGES', value: changesOf, truncate: true },
+  { heading: 'SUBJECT', value: subjectId },
+  { heading: 'CHANGES', value: formatChanges, truncate: true },
 ]
 
-function subjectOf({ subject }: Event): string {
+function subjectId({ subject }: Event): string {
   return subject.id
 }
 
-function changesOf({ changes = {} }: Event): string {
+function formatChanges({ changes = {} }: Event): string {
   return Object.entries(changes)
     .map(([name, { from, to }]) => {
       if (from === undefined) return `${name} ${to}`
@@ -97,7 +98,7 @@ function changesOf({ changes = {} }: Event): string {
     .join(', ')
 }
 
-function wholeNumber(text: string | undefined, option: string): number | undefined {
+function parseWholeNumber(text: string | undefined, option: string): number | undefined {
   if (text === undefined) return undefined
   if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
   return Number(text)

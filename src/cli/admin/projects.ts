@@ -21,7 +21,7 @@ export async function listProjects(terminal: Terminal, flags: ConnectionFlags): 
   await withSession(terminal, flags, async ({ client, print, notify }) => {
     const projects = await Array.fromAsync(client.projects.all())
     print(projects, () => formatTable(terminal, columns, projects))
-    if (projects.length === 0) notify('There are no projects. pubring project create makes one.')
+    if (projects.length === 0) notify('There are no projects. pubring project create creates one.')
   })
 }
 
@@ -34,22 +34,22 @@ export async function createProject(
     const project = await client.projects.create({ name })
     print(project, () => `${project.id}\n`)
     notify(
-      `Project ${project.name} is made. Its first key: pubring key add key.pem --project ${project.name} --name …`,
+      `Project ${project.name} is created. Add its first key: pubring key add key.pem --project ${project.name} --name …`,
     )
   })
 }
 
-/** The project, its issuer and the address of its key set, as verifiers see them. */
+/** Shows the project with the issuer and the key set address that verifiers use. */
 export async function showProject(
   terminal: Terminal,
-  given: string | undefined,
+  ref: string | undefined,
   flags: ConnectionFlags,
 ): Promise<void> {
   await withSession(
     terminal,
-    withProject(flags, given),
-    async ({ client, project: ref, print }) => {
-      const project = await client.projects.get(ref)
+    withProject(flags, ref),
+    async ({ client, project: idOrName, print }) => {
+      const project = await client.projects.get(idOrName)
       const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
       print({ ...project, issuer, jwksUri }, () =>
         formatMembers(terminal, [
@@ -68,33 +68,33 @@ export async function showProject(
 
 export async function renameProject(
   terminal: Terminal,
-  given: string,
+  ref: string,
   name: string,
   flags: ConnectionFlags,
 ): Promise<void> {
   await withSession(
     terminal,
-    withProject(flags, given),
-    async ({ client, project: ref, print, notify }) => {
-      const project = await client.projects.rename(ref, name)
+    withProject(flags, ref),
+    async ({ client, project: idOrName, print, notify }) => {
+      const project = await client.projects.rename(idOrName, name)
       print(project, () => '')
-      notify(`The project ${project.id} is called ${project.name}.`)
+      notify(`Project ${project.id} is now called ${project.name}.`)
     },
   )
 }
 
 export async function deleteProject(
   terminal: Terminal,
-  given: string,
+  ref: string,
   flags: ConfirmedFlags,
 ): Promise<void> {
   await withSession(
     terminal,
-    withProject(flags, given),
-    async ({ client, project: ref, print, notify }) => {
-      const project = await client.projects.get(ref)
+    withProject(flags, ref),
+    async ({ client, project: idOrName, print, notify }) => {
+      const project = await client.projects.get(idOrName)
       await confirm(terminal, {
-        statement: `Project ${project.name} (${project.id}) will be deleted for good.`,
+        statement: `Project ${project.name} (${project.id}) will be deleted permanently.`,
         question: 'Delete it?',
         yes: flags.yes,
         unattended: 'proceed',
@@ -102,13 +102,13 @@ export async function deleteProject(
       await client.projects.delete(project.id)
       print({ deleted: project.id }, () => '')
       notify(
-        `Project ${project.name} (${project.id}) is deleted; its ledger stays readable by its id.`,
+        `Project ${project.name} (${project.id}) is deleted. Its ledger can still be read by id.`,
       )
     },
   )
 }
 
-/** A project named as an argument goes before every other. */
+/** A project in the arguments takes precedence over all settings. */
 function withProject(flags: ConnectionFlags, project: string | undefined): ConnectionFlags {
   return project === undefined ? flags : { ...flags, project, projectSource: 'the command line' }
 }

@@ -5,35 +5,35 @@ import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.t
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, databaseOption, yesOption } from './options.ts'
 
-const whichApiKey = 'id of the API key, or its name where only one has it'
+const refHelp = 'Id of the API key, or its name if unique'
 
 export function registerApiKeys(program: Command, terminal: Terminal): void {
-  const apiKey = addGroup(program, 'api-key', 'API keys: who may call the API')
+  const apiKey = addGroup(program, 'api-key', 'Manage API keys')
   registerCreate(apiKey, terminal)
   registerReads(apiKey, terminal)
   registerChanges(apiKey, terminal)
-  registerEnds(apiKey, terminal)
+  registerRemovals(apiKey, terminal)
 }
 
 function registerCreate(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, {
-    usage: 'create',
-    description: 'make an API key, and print its secret: the only time that it is shown',
+    name: 'create',
+    description: 'Create an API key and print its secret, which is shown only once',
     notes: [
-      'It is made by the server, for one project with --project, for all without.',
-      'With --admin it is made in the database itself, whether a server runs or not and without any API key: the way in for whoever has the machine. That is always an admin of all projects.',
+      'The server creates it, for one project with --project, otherwise for all projects.',
+      'With --admin it is created in the database directly, with or without a running server and without an API key. It is always an admin of all projects. Use it to regain access.',
     ].join('\n\n'),
     examples: [
       'pubring api-key create --name "deploy pipeline" --role writer --project payments > deploy.key',
-      'export PUBRING_API_KEY=$(pubring api-key create --admin --name "way back in")',
+      'export PUBRING_API_KEY=$(pubring api-key create --admin --name "recovery")',
     ],
   })
-    .option('-n, --name <name>', 'what the list of API keys calls it')
-    .addOption(new Option('-r, --role <role>', 'what it may do').choices(roles))
-    .option('-p, --project <id-or-name>', 'the one project that it is for; by default all')
-    .option('--expires <when>', 'until when it counts: 90d, or 2027-01-31T12:00:00Z')
+    .option('-n, --name <name>', 'Name in the list of API keys')
+    .addOption(new Option('-r, --role <role>', 'What it may do').choices(roles))
+    .option('-p, --project <id-or-name>', 'Restrict it to one project; default: all')
+    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .addOption(
-      new Option('--admin', 'make it in the database itself').conflicts([
+      new Option('--admin', 'Create an admin API key in the database directly').conflicts([
         'role',
         'project',
         'expires',
@@ -52,73 +52,74 @@ function registerCreate(apiKey: Command, terminal: Terminal): void {
 
 function registerReads(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, {
-    usage: 'list',
-    description: 'list the API keys, without their secrets',
+    name: 'list',
+    description: 'List the API keys, without their secrets',
     notes:
-      'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, with tabs between them.',
+      'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, tab-separated.',
     examples: ['pubring api-key list'],
   }).action(async (flags: ConnectionFlags) => {
     const { listApiKeys } = await import('../admin/api-keys.ts')
     await listApiKeys(terminal, flags)
   })
   addApiCommand(apiKey, {
-    usage: 'show',
-    description: 'show an API key; by default the one that asks',
+    name: 'show',
+    description: 'Show an API key, by default the one in use',
     examples: ['pubring api-key show'],
   })
-    .argument('[api-key]', whichApiKey)
-    .action(async (given: string | undefined, flags: ConnectionFlags) => {
+    .argument('[api-key]', refHelp)
+    .action(async (ref: string | undefined, flags: ConnectionFlags) => {
       const { showApiKey } = await import('../admin/api-keys.ts')
-      await showApiKey(terminal, given, flags)
+      await showApiKey(terminal, ref, flags)
     })
 }
 
 function registerChanges(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, {
-    usage: 'rename',
-    description: 'give an API key another name',
+    name: 'rename',
+    description: 'Rename an API key',
     examples: ['pubring api-key rename ID "deploy pipeline, Berlin"'],
   })
-    .argument('<api-key>', whichApiKey)
-    .argument('<name>', 'the new name')
-    .action(async (given: string, name: string, flags: ConnectionFlags) => {
+    .argument('<api-key>', refHelp)
+    .argument('<name>', 'The new name')
+    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
       const { renameApiKey } = await import('../admin/api-keys.ts')
-      await renameApiKey(terminal, given, name, flags)
+      await renameApiKey(terminal, ref, name, flags)
     })
   addApiCommand(apiKey, {
-    usage: 'role',
-    description: 'change what an API key may do',
+    name: 'role',
+    description: 'Change the role of an API key',
     examples: ['pubring api-key role "deploy pipeline" reader'],
   })
-    .argument('<api-key>', whichApiKey)
+    .argument('<api-key>', refHelp)
     .argument('<role>', roles.join(', '))
-    .action(async (given: string, role: string, flags: ConnectionFlags) => {
+    .action(async (ref: string, role: string, flags: ConnectionFlags) => {
       const { changeRole } = await import('../admin/api-keys.ts')
-      await changeRole(terminal, given, role, flags)
+      await changeRole(terminal, ref, role, flags)
     })
 }
 
-function registerEnds(apiKey: Command, terminal: Terminal): void {
+function registerRemovals(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, {
-    usage: 'revoke',
-    description: 'let an API key count no more, from the next request on; it stays in the list',
+    name: 'revoke',
+    description: 'Revoke an API key; takes effect with the next request',
+    notes: 'A revoked API key stays in the list.',
     examples: ['pubring api-key revoke "deploy pipeline" --yes'],
   })
-    .argument('<api-key>', whichApiKey)
+    .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConfirmedFlags) => {
+    .action(async (ref: string, flags: ConfirmedFlags) => {
       const { revokeApiKey } = await import('../admin/api-keys.ts')
-      await revokeApiKey(terminal, given, flags)
+      await revokeApiKey(terminal, ref, flags)
     })
   addApiCommand(apiKey, {
-    usage: 'delete',
-    description: 'revoke an API key and take it off the list, for good',
+    name: 'delete',
+    description: 'Revoke an API key and remove it from the list permanently',
     examples: ['pubring api-key delete "deploy pipeline" --yes'],
   })
-    .argument('<api-key>', whichApiKey)
+    .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConfirmedFlags) => {
+    .action(async (ref: string, flags: ConfirmedFlags) => {
       const { deleteApiKey } = await import('../admin/api-keys.ts')
-      await deleteApiKey(terminal, given, flags)
+      await deleteApiKey(terminal, ref, flags)
     })
 }

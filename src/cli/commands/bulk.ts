@@ -13,33 +13,30 @@ export function registerBulk(program: Command, terminal: Terminal): void {
 
 function registerImport(program: Command, terminal: Terminal): void {
   addApiCommand(program, {
-    usage: 'import',
-    description: 'register many public keys, all or none',
+    name: 'import',
+    description: 'Register many public keys, all or none',
     project: true,
-    notes: [
-      'The source is a file (PEM blocks, a JWKS, what export wrote), a folder of such files, the https address',
-      'of a key set, or - for standard input. Names come from kid, comment or file. A second run adds only what',
-      'is missing. One private key in the source, and nothing is sent.',
-    ].join('\n'),
+    notes:
+      'The source is a file (PEM blocks, a JWKS or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',
       'pubring export --all > keys.json && pubring import keys.json --all --profile other',
     ],
   })
-    .argument('<source>', 'file, folder, https address, or - for standard input')
-    .option('--all', 'the keys of an export go to the projects of their names, made where missing')
-    .option('-a, --algorithm <name>', 'for keys that it fits and of which the source names none')
-    .option('--name-prefix <text>', 'put it before every name')
+    .argument('<source>', 'File, folder, https address, or - for standard input')
+    .option('--all', 'Import into the projects that the export names; create missing ones')
+    .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
+    .option('--name-prefix <text>', 'Prefix for every name')
     .addOption(
       new Option(
         '--kids <which>',
-        'kids and times: keep (admin) or new; by default those of an export are kept',
+        'Kids and times: keep (needs an admin API key) or new; default: keep those of an export',
       ).choices(['keep', 'new']),
     )
-    .option('--skip-refused', 'import the others where some are refused')
-    .option('--dry-run', 'only say what would happen')
-    .option('--allow-http', 'fetch a key set by plain http, too')
+    .option('--skip-refused', 'Import the other keys if some are rejected')
+    .option('--dry-run', 'Show what would be imported, and import nothing')
+    .option('--allow-http', 'Allow the address of a key set to be http')
     .action(async (source: string, flags: ImportFlags) => {
       const { importSource } = await import('../import/run.ts')
       await importSource(terminal, source, flags)
@@ -48,16 +45,16 @@ function registerImport(program: Command, terminal: Terminal): void {
 
 function registerExport(program: Command, terminal: Terminal): void {
   addApiCommand(program, {
-    usage: 'export',
-    description: 'write the keys of a project, or of all, to stdout',
+    name: 'export',
+    description: 'Write the keys of a project, or of all projects, to stdout',
     project: true,
     notes:
-      'json and csv hold all that import needs to bring the keys back; jwks is what verifiers see, pem the bare keys.',
+      'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
     examples: ['pubring export > payments.json', 'pubring export --all --format csv > keys.csv'],
   })
-    .option('--all', 'the keys of all projects that the API key may see')
+    .option('--all', 'Export all projects that the API key can access')
     .addOption(
-      new Option('--format <format>', 'how to write them')
+      new Option('--format <format>', 'Output format')
         .choices(['json', 'jwks', 'pem', 'csv'])
         .default('json'),
     )
@@ -69,16 +66,16 @@ function registerExport(program: Command, terminal: Terminal): void {
 
 function registerApply(program: Command, terminal: Terminal): void {
   addApiCommand(program, {
-    usage: 'apply',
-    description: "make a project's keys match a file",
+    name: 'apply',
+    description: "Make a project's keys match a file",
     project: true,
     notes:
-      'The plan is shown first. Keys that the file does not have stay, unless --prune is given. The last active\nkey is never taken away without --yes.',
+      'The plan is shown first. Keys that are not in the file stay, unless --prune is set. The last active key is never removed without --yes.',
     examples: ['pubring apply keys.json --dry-run', 'pubring apply keys.json --prune --yes'],
   })
-    .argument('<file>', 'the declaration, as JSON; - reads standard input')
-    .option('--prune', 'switch off and delete the keys that the file does not have')
-    .option('--dry-run', 'show the plan and end')
+    .argument('<file>', 'The declaration, as JSON; - reads standard input')
+    .option('--prune', 'Deactivate and delete keys that are not in the file')
+    .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())
     .action(async (file: string, flags: ApplyFlags) => {
       const { applyFile } = await import('../import/apply.ts')

@@ -4,32 +4,48 @@ import { addCommand } from './options.ts'
 
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
 
-/** `completion`, and what its scripts call at every Tab; `bare` makes the tree to complete from. */
+/** The one function of the package bash-completion that the bash script needs. */
+const bashFallback = `if ! declare -F _get_comp_words_by_ref > /dev/null; then
+  _get_comp_words_by_ref() {
+    cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD - 1]}
+    words=("\${COMP_WORDS[@]}") cword=$COMP_CWORD
+  }
+fi
+`
+
+/**
+ * Adds `completion` and the hidden `complete`, which its scripts run at every Tab. `createTree` makes
+ * the commands to complete from.
+ */
 export function registerCompletion(
   program: Command,
   terminal: Terminal,
-  bare: (terminal: Terminal) => Command,
+  createTree: (terminal: Terminal) => Command,
 ): void {
   addCommand(program, {
-    usage: 'completion',
-    description: 'print a script that lets a shell complete commands and options',
+    name: 'completion',
+    description: 'Print a shell script that completes commands and options',
     examples: [
       'echo "source <(pubring completion bash)" >> ~/.bashrc',
       'echo "source <(pubring completion zsh)" >> ~/.zshrc',
       'pubring completion fish > ~/.config/fish/completions/pubring.fish',
     ],
   })
-    .addArgument(new Argument('<shell>', 'the shell').choices(shells))
+    .addArgument(new Argument('<shell>', 'The shell').choices(shells))
     .action(async (shell: string) => {
-      const { printScript } = await import('../admin/completion.ts')
-      printScript(terminal, shell)
+      const { default: tab } = await import('@bomb.sh/tab')
+      if (shell === 'bash') terminal.stdout.write(bashFallback)
+      tab.setup('pubring', 'pubring', shell)
     })
   program
     .command('complete', { hidden: true })
     .argument('[words...]')
     .allowUnknownOption()
     .action(async (words: string[]) => {
-      const { complete } = await import('../admin/completion.ts')
-      complete(bare(terminal), words)
+      const { default: createCompletion } = await import('@bomb.sh/tab/commander')
+      const completion = createCompletion(createTree(terminal), {
+        completionCommandName: 'completion',
+      })
+      completion.parse(words)
     })
 }

@@ -8,6 +8,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   registerMigrate(program, terminal)
   registerCopy(program, terminal)
   registerBackup(program, terminal)
+  registerRestore(program, terminal)
   registerCheck(program, terminal)
   registerLedger(program, terminal)
   registerAudit(program, terminal)
@@ -15,120 +16,120 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
 
 function registerMigrate(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'migrate',
-    description: 'bring the schema of the database up to date, as a start does, and end',
+    name: 'migrate',
+    description: 'Migrate the database to the schema of this release, as serve does at startup',
     examples: ['pubring migrate && pubring serve'],
   })
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: DatabaseFlags) => {
-      const command = await import('../database/migrate.ts')
-      await command.migrate(terminal, flags)
+      const { migrate } = await import('../database/migrate.ts')
+      await migrate(terminal, flags)
     })
 }
 
 function registerCopy(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'copy',
-    description: 'copy everything to an empty database, of the same kind or not, and check it',
+    name: 'copy',
+    description: 'Copy the registry to an empty database of either engine, and compare the two',
     notes:
-      'End the servers first: what they write meanwhile is not copied. The password of PostgreSQL is taken from the address, PUBRING_DATABASE_PASSWORD, PUBRING_DATABASE_PASSWORD_FILE or PGPASSWORD.',
+      'Stop the servers first: later changes are not copied. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD, PUBRING_DATABASE_PASSWORD_FILE or PGPASSWORD.',
     examples: [
       'pubring copy --from sqlite:./data/pubring.db --to postgres://pubring@db.example.com/pubring',
     ],
   })
-    .requiredOption('--from <url>', 'the database that is read: sqlite:PATH or postgres://…')
-    .requiredOption(
-      '--to <url>',
-      'the database that is written: empty, or with the same in it already',
-    )
+    .requiredOption('--from <url>', 'The source: sqlite:PATH or postgres://…')
+    .requiredOption('--to <url>', 'The target: an empty database, or an earlier copy of the source')
     .addOption(jsonOption())
     .action(async (flags: { from: string; to: string; json?: true }) => {
-      const command = await import('../database/copy.ts')
-      await command.copy(terminal, flags)
+      const { copy } = await import('../database/copy.ts')
+      await copy(terminal, flags)
     })
 }
 
 function registerBackup(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'backup',
-    description: 'copy the database to a file, whether a server runs or not',
+    name: 'backup',
+    description: 'Copy the database to a file, with or without a running server',
     examples: ['pubring backup "pubring-$(date +%F).db"'],
   })
-    .argument('<file>', 'where to; it must not be there yet')
-    .option('--force', 'replace the file where it is there')
+    .argument('<file>', 'The target, which must not exist')
+    .option('--force', 'Replace an existing file')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const command = await import('../database/backup.ts')
-      await command.backUp(terminal, file, flags)
+      const { backUp } = await import('../database/backup.ts')
+      await backUp(terminal, file, flags)
     })
+}
+
+function registerRestore(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'restore',
-    description: 'put a backup in the place of the database, once it is found whole',
-    notes: 'Stop the server first. What is replaced is kept beside the database.',
+    name: 'restore',
+    description: 'Replace the database with a backup that passes all checks',
+    notes: 'Stop the server first. The replaced database is kept beside the new one.',
     examples: ['pubring restore pubring-2026-01-31.db'],
   })
-    .argument('<file>', 'the backup')
-    .option('--force', 'also where the database is too damaged to tell whether a server uses it')
+    .argument('<file>', 'The backup')
+    .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const command = await import('../database/restore.ts')
-      await command.restore(terminal, file, flags)
+      const { restore } = await import('../database/restore.ts')
+      await restore(terminal, file, flags)
     })
 }
 
 function registerCheck(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'check',
-    description:
-      'check the database, or a backup, and its hash chains; exit code 1 where one is broken',
+    name: 'check',
+    description: 'Check the database or a backup, and its hash chains',
+    notes: 'Exits with 1 if something is broken.',
     examples: ['pubring check pubring-2026-01-31.db'],
   })
-    .argument('[file]', 'a backup; without it, the database itself')
+    .argument('[file]', 'A backup; default: the database')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (file: string | undefined, flags: DatabaseFlags) => {
-      const command = await import('../database/check.ts')
-      await command.check(terminal, file, flags)
+      const { check } = await import('../database/check.ts')
+      await check(terminal, file, flags)
     })
 }
 
 function registerLedger(program: Command, terminal: Terminal): void {
-  const ledger = addGroup(program, 'ledger', 'the record of all changes')
+  const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
   addCommand(ledger, {
-    usage: 'verify',
-    description: 'check the hash chain of every ledger; exit code 1 where one is broken',
+    name: 'verify',
+    description: 'Verify the hash chain of every ledger',
+    notes: 'Exits with 1 if a chain is broken.',
     examples: ['pubring ledger verify --project default'],
   })
     .option(
       '--project <id-or-name>',
-      'the ledger of this project alone, of a deleted one by its id',
+      'Verify the ledger of one project only; a deleted project by its id',
     )
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: DatabaseFlags & { project?: string }) => {
-      const command = await import('../database/ledger.ts')
-      await command.verify(terminal, flags)
+      const { verify } = await import('../database/ledger.ts')
+      await verify(terminal, flags)
     })
 }
 
 function registerAudit(program: Command, terminal: Terminal): void {
   addCommand(program, {
-    usage: 'audit',
-    description: 'examine all registered keys again, more slowly than the intake can',
-    notes:
-      'Exit code 1 where something is found. An audit that is interrupted goes on when it is run again.',
+    name: 'audit',
+    description: 'Examine all registered keys again, more thoroughly than at registration',
+    notes: 'Exits with 1 if it finds a weak key. After an interruption, run it again to continue.',
     examples: ['pubring audit --deactivate'],
   })
-    .option('--project <id-or-name>', 'the keys of this project alone, compared with all others')
-    .option('--deactivate', 'switch off the keys that are found to be weak')
-    .option('--again', 'examine the keys that have passed already, too')
+    .option('--project <id-or-name>', 'Examine one project only, against the keys of all projects')
+    .option('--deactivate', 'Deactivate weak keys')
+    .option('--again', 'Also examine keys that have passed already')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(async (flags: AuditFlags) => {
-      const command = await import('../database/audit.ts')
-      await command.audit(terminal, flags)
+      const { audit } = await import('../database/audit.ts')
+      await audit(terminal, flags)
     })
 }

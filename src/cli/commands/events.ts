@@ -5,20 +5,22 @@ import { addApiCommand } from './options.ts'
 
 export function registerEvents(program: Command, terminal: Terminal): void {
   addApiCommand(program, {
-    usage: 'events',
-    description: 'show who changed what and when: the ledger of a project',
+    name: 'events',
+    description: 'Show who changed what and when: the ledger of a project',
     project: true,
-    notes:
-      'With --follow it goes on until Ctrl-C, across cut connections; --json prints one JSON document a line then.\n\nIn a pipe: revision, time, type, actor, subject, changes, with tabs between them.',
+    notes: [
+      '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
+      'In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
+    ].join('\n\n'),
     examples: [
       'pubring events --project payments',
       'pubring events --system --follow --json | jq .type',
     ],
   })
-    .option('--system', 'the ledger of projects and API keys (for an admin of all projects)')
-    .option('--after <revision>', 'events after this revision')
-    .option('--limit <number>', 'so many at most; all by default')
-    .option('-f, --follow', 'go on with every event as it happens')
+    .option('--system', 'Show the ledger of projects and API keys (admin of all projects only)')
+    .option('--after <revision>', 'Show events after this revision')
+    .option('--limit <number>', 'Maximum number of events; default: all')
+    .option('-f, --follow', 'Show new events as they happen')
     .action(async (flags: EventFlags) => {
       const { showEvents } = await import('../admin/events.ts')
       await showEvents(terminal, flags)

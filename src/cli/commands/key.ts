@@ -5,11 +5,10 @@ import type { KeyRotateFlags } from '../keys/rotate.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addCommand, addGroup, jsonOption, yesOption } from './options.ts'
 
-/** Which key: every command about one key takes it like this. */
-const whichKey = 'kid of the key, or its name where only one has it'
+const refHelp = 'Kid of the key, or its name if unique'
 
 export function registerKeys(program: Command, terminal: Terminal): void {
-  const key = addGroup(program, 'key', 'JWT public keys: add, list, rotate, switch off, delete')
+  const key = addGroup(program, 'key', 'Manage JWT public keys')
   registerAdd(key, terminal)
   registerReads(key, terminal)
   registerChanges(key, terminal)
@@ -20,24 +19,24 @@ export function registerKeys(program: Command, terminal: Terminal): void {
 
 function registerAdd(key: Command, terminal: Terminal): void {
   addApiCommand(key, {
-    usage: 'add',
-    description: 'register a public key, and print its kid',
+    name: 'add',
+    description: 'Register a public key and print its kid',
     project: true,
     notes:
-      'The file holds one public key: PEM, DER, a certificate, an SSH public key or a JWK; what is not PEM is converted here. A private key is refused before anything is sent.',
+      'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
       'pubring key add key.pem --name "orders service, spring 2026"',
       'openssl pkey -in private.pem -pubout | pubring key add - --name orders --expires 90d',
     ],
   })
-    .argument('<file>', 'the public key; - reads standard input')
-    .requiredOption('-n, --name <name>', 'what the list of keys calls it')
+    .argument('<file>', 'The public key; - reads standard input')
+    .requiredOption('-n, --name <name>', 'Name in the list of keys')
     .option(
       '-a, --algorithm <name>',
-      'what tokens signed with it carry as alg; by default the usual one of the key',
+      'The alg of tokens signed with it; default: the usual one for the key',
     )
-    .option('--inactive', 'register it switched off')
-    .option('--expires <when>', 'switch it off by itself: in 90d, or at 2027-01-31T12:00:00Z')
+    .option('--inactive', 'Register it without activating it')
+    .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .action(async (file: string, flags: KeyAddFlags) => {
       const { addKey } = await import('../keys/add.ts')
       await addKey(terminal, file, flags)
@@ -46,129 +45,125 @@ function registerAdd(key: Command, terminal: Terminal): void {
 
 function registerReads(key: Command, terminal: Terminal): void {
   addApiCommand(key, {
-    usage: 'list',
-    description: 'list the keys of a project, oldest first',
+    name: 'list',
+    description: 'List the keys of a project, oldest first',
     project: true,
-    notes:
-      'In a pipe: kid, name, algorithm, state, createTime, expireTime, with tabs between them.',
+    notes: 'In a pipe: kid, name, algorithm, state, createTime, expireTime, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].id"'],
   })
-    .option('--active', 'the active ones alone')
+    .option('--active', 'List active keys only')
     .action(async (flags: ConnectionFlags & { active?: true }) => {
       const { listKeys } = await import('../keys/show.ts')
       await listKeys(terminal, flags)
     })
   addApiCommand(key, {
-    usage: 'show',
-    description: 'show a key with what is known of it',
+    name: 'show',
+    description: 'Show the details of a key',
     project: true,
     examples: [
       'pubring key show "orders service, spring 2026"',
       'pubring key show KID --pem > key.pem',
     ],
   })
-    .argument('<key>', whichKey)
-    .option('--pem', 'print the key itself, as PEM, and nothing else')
-    .action(async (given: string, flags: ConnectionFlags & { pem?: true }) => {
+    .argument('<key>', refHelp)
+    .option('--pem', 'Print only the key, as PEM')
+    .action(async (ref: string, flags: ConnectionFlags & { pem?: true }) => {
       const { showKey } = await import('../keys/show.ts')
-      await showKey(terminal, given, flags)
+      await showKey(terminal, ref, flags)
     })
 }
 
 function registerChanges(key: Command, terminal: Terminal): void {
   addApiCommand(key, {
-    usage: 'rename',
-    description: 'give a key another name',
+    name: 'rename',
+    description: 'Rename a key',
     project: true,
     examples: ['pubring key rename KID "orders service, autumn 2026"'],
   })
-    .argument('<key>', whichKey)
-    .argument('<name>', 'the new name')
-    .action(async (given: string, label: string, flags: ConnectionFlags) => {
+    .argument('<key>', refHelp)
+    .argument('<name>', 'The new name')
+    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
       const { renameKey } = await import('../keys/changes.ts')
-      await renameKey(terminal, given, label, flags)
+      await renameKey(terminal, ref, name, flags)
     })
   addApiCommand(key, {
-    usage: 'activate',
-    description: 'switch a key on',
+    name: 'activate',
+    description: 'Activate a key',
     project: true,
     examples: ['pubring key activate KID'],
   })
-    .argument('<key>', whichKey)
-    .action(async (given: string, flags: ConnectionFlags) => {
+    .argument('<key>', refHelp)
+    .action(async (ref: string, flags: ConnectionFlags) => {
       const { activateKey } = await import('../keys/changes.ts')
-      await activateKey(terminal, given, flags)
+      await activateKey(terminal, ref, flags)
     })
   addApiCommand(key, {
-    usage: 'deactivate',
-    description: 'switch a key off: within a second nothing that it signed verifies here',
+    name: 'deactivate',
+    description: 'Deactivate a key; it leaves the key set within a second',
     project: true,
-    notes: 'The last active key of a project is asked about, or wants --yes.',
+    notes: 'To deactivate the last active key of a project, confirm or pass --yes.',
     examples: ['pubring key deactivate KID'],
   })
-    .argument('<key>', whichKey)
+    .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConfirmedFlags) => {
+    .action(async (ref: string, flags: ConfirmedFlags) => {
       const { deactivateKey } = await import('../keys/changes.ts')
-      await deactivateKey(terminal, given, flags)
+      await deactivateKey(terminal, ref, flags)
     })
   addApiCommand(key, {
-    usage: 'expire',
-    description: 'let a key switch itself off at some time, or no longer',
+    name: 'expire',
+    description: 'Set or remove the time at which a key expires',
     project: true,
     examples: ['pubring key expire KID 30d', 'pubring key expire KID never'],
   })
-    .argument('<key>', whichKey)
-    .argument('<when>', 'in 90d, at 2027-01-31T12:00:00Z, or never')
-    .action(async (given: string, when: string, flags: ConnectionFlags) => {
+    .argument('<key>', refHelp)
+    .argument('<when>', '90d, 2027-01-31T12:00:00Z, or never')
+    .action(async (ref: string, when: string, flags: ConnectionFlags) => {
       const { expireKey } = await import('../keys/changes.ts')
-      await expireKey(terminal, given, when, flags)
+      await expireKey(terminal, ref, when, flags)
     })
 }
 
 function registerDelete(key: Command, terminal: Terminal): void {
   addApiCommand(key, {
-    usage: 'delete',
-    description: 'delete a key that is switched off, for good',
+    name: 'delete',
+    description: 'Delete an inactive key permanently',
     project: true,
     examples: ['pubring key delete KID --yes'],
   })
-    .argument('<key>', whichKey)
+    .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConfirmedFlags) => {
+    .action(async (ref: string, flags: ConfirmedFlags) => {
       const { deleteKey } = await import('../keys/changes.ts')
-      await deleteKey(terminal, given, flags)
+      await deleteKey(terminal, ref, flags)
     })
 }
 
 function registerRotate(key: Command, terminal: Terminal): void {
   addApiCommand(key, {
-    usage: 'rotate',
-    description: 'replace a key by a new one without a single refused token, step by step',
+    name: 'rotate',
+    description: 'Replace a key step by step, so that no token fails to verify',
     project: true,
     notes: [
-      'Registers the new key and waits until every verifier knows it; has you switch the signer; lets the old key expire when the last token that it signed has; waits until every verifier knows that; deletes it.',
-      'It can be left at any time with Ctrl-C: all that counts is on the server, and the same command goes on where it was. Where nobody can be asked it ends before the signer is to be switched, and goes on when it is run again with --switched.',
+      'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed. Once every verifier has dropped it, it is deleted.',
+      'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --name "orders service, autumn 2026" --token-lifetime 15m',
       'pubring key rotate new.pem --name autumn --old spring --switched --token-lifetime 15m',
     ],
   })
-    .argument('<file>', 'the new public key, as for key add')
-    .option('-n, --name <name>', 'name of the new key; not needed to go on')
-    .option(
-      '--old <key>',
-      'the key to replace, by kid or name; by default the only other active one',
-    )
-    .option('-a, --algorithm <name>', 'of the new key, as for key add')
-    .option('--switched', 'the signer signs with the new key now')
+    .argument('<file>', 'The new public key, as for key add')
+    .option('-n, --name <name>', 'Name of the new key; not needed to resume')
+    .option('--old <key>', 'Kid or name of the key to replace; default: the only other active key')
+    .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
+    .option('--switched', 'Confirm that the signer uses the new key')
     .option(
       '--token-lifetime <time>',
-      'how long tokens live: the old key counts for that long after the switch',
+      'Lifetime of tokens: the old key stays active this long after the switch',
       '1h',
     )
-    .option('--keep', 'leave the old key in the list, switched off')
+    .option('--keep', 'Keep the old key, inactive')
     .addOption(yesOption())
     .action(async (file: string, flags: KeyRotateFlags) => {
       const { rotateKey } = await import('../keys/rotate.ts')
@@ -178,16 +173,29 @@ function registerRotate(key: Command, terminal: Terminal): void {
 
 function registerCheck(key: Command, terminal: Terminal): void {
   addCommand(key, {
-    usage: 'check',
-    description:
-      'say whether a public key would be taken, without a server; exit code 1 where it would not',
+    name: 'check',
+    description: 'Check offline whether a public key would be accepted',
+    notes: 'Exits with 1 if it would be rejected.',
     examples: ['pubring key check key.pem --algorithm RS256'],
   })
-    .argument('<file>', 'the key as PEM; - reads standard input')
-    .option('-a, --algorithm <name>', 'what tokens signed with it will carry as alg')
+    .argument('<file>', 'The key as PEM; - reads standard input')
+    .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
     .addOption(jsonOption())
     .action(async (file: string, flags: { algorithm?: string; json?: true }) => {
       const { check } = await import('../keys/check.ts')
       await check(terminal, file, flags)
     })
+}
+
+export function registerJwks(program: Command, terminal: Terminal): void {
+  const jwks = addGroup(program, 'jwks', 'Show the published key set')
+  addApiCommand(jwks, {
+    name: 'show',
+    description: 'Print the published key set of a project as JSON; needs no API key',
+    project: true,
+    examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
+  }).action(async (flags: ConnectionFlags) => {
+    const { showJwks } = await import('../keys/show.ts')
+    await showJwks(terminal, flags)
+  })
 }

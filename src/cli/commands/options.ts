@@ -3,28 +3,26 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 
-/** Heading of the options that every command has that calls a server. */
+/** Heading of the options that every command that calls a server has. */
 export const commonOptions = 'Common options:'
 
-/** What a command says of itself. */
+/** A command's entry in the help. */
 export interface Description {
-  /** As commander takes it: `add <file>`. */
-  usage: string
+  name: string
   description: string
-  /** Lines as typed, without the prompt. */
+  /** Command lines without a prompt. */
   examples: readonly string[]
-  /** What `--help` says besides. */
+  /** Paragraphs between the options and the examples. */
   notes?: string
 }
 
-/** A command with its examples. */
-export function addCommand(parent: Command, description: Description): Command {
-  const { usage, examples, notes } = description
-  const command = parent.command(usage).description(description.description)
+/** Adds a command with its examples. */
+export function addCommand(parent: Command, { name, examples, notes, ...help }: Description) {
+  const command = parent.command(name).description(help.description)
   if (notes !== undefined) {
     command.addHelpText(
       'after',
-      () => `\n${command.createHelp().boxWrap(notes, widthOfHelp(command))}`,
+      () => `\n${command.createHelp().boxWrap(notes, helpWidth(command))}`,
     )
   }
   const heading = examples.length === 1 ? 'Example:' : 'Examples:'
@@ -32,45 +30,43 @@ export function addCommand(parent: Command, description: Description): Command {
   return command.addHelpText('after', ['', heading, ...lines].join('\n'))
 }
 
-/** Columns that a line of help may have; lines of text are not longer than a person reads well. */
-function widthOfHelp(command: Command): number {
+/** The width of the terminal, but at most a readable line. */
+function helpWidth(command: Command): number {
   return Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100)
 }
 
-/** A command that only has others below it. */
+/** Adds a command that only has subcommands. */
 export function addGroup(parent: Command, name: string, description: string): Command {
   return parent.command(name).description(description).helpCommand(false)
 }
 
-/** A command that calls a server; with `project` it is about one project. */
+/** Adds a command that calls a server; with `project`, one that works on a single project. */
 export function addApiCommand(
   parent: Command,
-  description: Description & { project?: boolean },
+  { project = false, ...description }: Description & { project?: boolean },
 ): Command {
   const command = addCommand(parent, description)
-  command.optionsGroup(commonOptions)
-  const { url, apiKeyFile, profile, project, timeout } = clientSettings
-  if (description.project === true) {
-    command.addOption(optionOf(project, '-p, --project <id-or-name>'))
-  }
-  command.addOption(jsonOption())
-  command.addOption(optionOf(url, '--url <url>'))
-  command.addOption(optionOf(apiKeyFile, '--api-key-file <file>'))
-  command.addOption(optionOf(profile, '--profile <name>'))
-  command.addOption(optionOf(timeout, '--timeout <time>'))
-  return command.optionsGroup('Options:')
+  if (project) command.addOption(optionOf(clientSettings.project, '-p, --project <id-or-name>'))
+  const { url, apiKeyFile, profile, timeout } = clientSettings
+  return command
+    .optionsGroup(commonOptions)
+    .addOption(jsonOption())
+    .addOption(optionOf(url, '--url <url>'))
+    .addOption(optionOf(apiKeyFile, '--api-key-file <file>'))
+    .addOption(optionOf(profile, '--profile <name>'))
+    .addOption(optionOf(timeout, '--timeout <time>'))
+    .optionsGroup('Options:')
 }
 
 export function jsonOption(): Option {
-  return new Option('--json', 'print one JSON document')
+  return new Option('--json', 'Print one JSON document')
 }
 
-/** Does without asking what a person would be asked about. */
 export function yesOption(): Option {
-  return new Option('-y, --yes', 'do it without asking')
+  return new Option('-y, --yes', 'Skip the confirmation')
 }
 
-/** For the commands that work on the database themselves. */
+/** The database of the commands that open it directly. */
 export function databaseOption(): Option {
   return optionOf(settings.databaseUrl)
 }

@@ -5,28 +5,11 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, jsonOption, optionOf } from './options.ts'
 
 export function registerProfiles(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    usage: 'login',
-    description: 'keep an API key and an address in the configuration file, under a name',
-    notes:
-      'The API key is typed, or read from standard input where that is no terminal; it is tried first. It is kept in a file that only its owner can read: $XDG_CONFIG_HOME/pubring/config.json (~/.config by default).',
-    examples: [
-      'pubring login --url https://keys.example.com --profile production',
-      'pubring login --url https://keys.example.com --project payments < deploy.key',
-    ],
-  })
-    .addOption(optionOf(clientSettings.url, '--url <url>'))
-    .option('-p, --project <id-or-name>', 'project that the commands are about by default')
-    .option('--profile <name>', 'name of the profile', 'default')
-    .addOption(jsonOption())
-    .action(async (flags: LoginFlags) => {
-      const { login } = await import('../connection/login.ts')
-      await login(terminal, flags)
-    })
-  const profile = addGroup(program, 'profile', 'the servers that the configuration file knows')
+  registerLogin(program, terminal)
+  const profile = addGroup(program, 'profile', 'Manage the profiles in the configuration file')
   addCommand(profile, {
-    usage: 'list',
-    description: 'list the profiles; a * marks the current one',
+    name: 'list',
+    description: 'List the profiles; * marks the current one',
     examples: ['pubring profile list'],
   })
     .addOption(jsonOption())
@@ -35,25 +18,46 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
       listProfiles(terminal, flags)
     })
   addCommand(profile, {
-    usage: 'use',
-    description: 'let the commands use a profile where none is named',
+    name: 'use',
+    description: 'Make a profile the current one',
     examples: ['pubring profile use production'],
   })
-    .argument('<profile>', 'its name')
+    .argument('<profile>', 'Its name')
     .addOption(jsonOption())
     .action(async (name: string, flags: { json?: true }) => {
-      const { chooseProfile } = await import('../connection/profiles.ts')
-      chooseProfile(terminal, name, flags)
+      const { selectProfile } = await import('../connection/profiles.ts')
+      selectProfile(terminal, name, flags)
     })
   addCommand(profile, {
-    usage: 'delete',
-    description: 'forget a profile and its API key; the API key itself goes on counting',
+    name: 'delete',
+    description: 'Remove a profile and its copy of the API key, which stays valid',
     examples: ['pubring profile delete production'],
   })
-    .argument('<profile>', 'its name')
+    .argument('<profile>', 'Its name')
     .addOption(jsonOption())
     .action(async (name: string, flags: { json?: true }) => {
       const { deleteProfile } = await import('../connection/profiles.ts')
       deleteProfile(terminal, name, flags)
+    })
+}
+
+function registerLogin(program: Command, terminal: Terminal): void {
+  addCommand(program, {
+    name: 'login',
+    description: 'Store an API key and a server address as a profile',
+    notes:
+      'Prompts for the API key, or reads it from standard input if that is not a terminal, and tries it first. The configuration file is readable only by its owner: $XDG_CONFIG_HOME/pubring/config.json (default: ~/.config).',
+    examples: [
+      'pubring login --url https://keys.example.com --profile production',
+      'pubring login --url https://keys.example.com --project payments < deploy.key',
+    ],
+  })
+    .addOption(optionOf(clientSettings.url, '--url <url>'))
+    .option('-p, --project <id-or-name>', 'Default project of the profile')
+    .option('--profile <name>', 'Name of the profile', 'default')
+    .addOption(jsonOption())
+    .action(async (flags: LoginFlags) => {
+      const { login } = await import('../connection/login.ts')
+      await login(terminal, flags)
     })
 }

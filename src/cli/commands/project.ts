@@ -3,23 +3,40 @@ import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.t
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, yesOption } from './options.ts'
 
-const whichProject =
-  'id or name of the project; by default that of PUBRING_PROJECT or of the profile'
+const refHelp = 'Id or name of the project'
 
 export function registerProjects(program: Command, terminal: Terminal): void {
-  const project = addGroup(program, 'project', 'projects: the owners of sets of keys')
+  const project = addGroup(program, 'project', 'Manage projects, each with its own set of keys')
+  registerReads(project, terminal)
+  registerChanges(project, terminal)
+}
+
+function registerReads(project: Command, terminal: Terminal): void {
   addApiCommand(project, {
-    usage: 'list',
-    description: 'list the projects that the API key may see',
-    notes: 'In a pipe: name, id, revision, createTime, with tabs between them.',
+    name: 'list',
+    description: 'List the projects that the API key can access',
+    notes: 'In a pipe: name, id, revision, createTime, tab-separated.',
     examples: ['pubring project list', 'pubring project list | cut -f1'],
   }).action(async (flags: ConnectionFlags) => {
     const { listProjects } = await import('../admin/projects.ts')
     await listProjects(terminal, flags)
   })
   addApiCommand(project, {
-    usage: 'create',
-    description: 'make a project, and print its id',
+    name: 'show',
+    description: 'Show a project, with the addresses that verifiers need',
+    examples: ['pubring project show payments'],
+  })
+    .argument('[project]', `${refHelp}; default: that of PUBRING_PROJECT or the profile`)
+    .action(async (ref: string | undefined, flags: ConnectionFlags) => {
+      const { showProject } = await import('../admin/projects.ts')
+      await showProject(terminal, ref, flags)
+    })
+}
+
+function registerChanges(project: Command, terminal: Terminal): void {
+  addApiCommand(project, {
+    name: 'create',
+    description: 'Create a project and print its id',
     examples: ['pubring project create payments'],
   })
     .argument('<name>', '1 to 128 of a-z, 0-9 and hyphen')
@@ -28,35 +45,25 @@ export function registerProjects(program: Command, terminal: Terminal): void {
       await createProject(terminal, name, flags)
     })
   addApiCommand(project, {
-    usage: 'show',
-    description: 'show a project, with the addresses that verifiers need',
-    examples: ['pubring project show payments'],
-  })
-    .argument('[project]', whichProject)
-    .action(async (given: string | undefined, flags: ConnectionFlags) => {
-      const { showProject } = await import('../admin/projects.ts')
-      await showProject(terminal, given, flags)
-    })
-  addApiCommand(project, {
-    usage: 'rename',
-    description: 'give a project another name; its id, and with it the issuer, stays',
+    name: 'rename',
+    description: 'Rename a project; its id and its issuer stay the same',
     examples: ['pubring project rename payments billing'],
   })
-    .argument('<project>', 'id or name of the project')
-    .argument('<name>', 'the new name')
-    .action(async (given: string, name: string, flags: ConnectionFlags) => {
+    .argument('<project>', refHelp)
+    .argument('<name>', 'The new name')
+    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
       const { renameProject } = await import('../admin/projects.ts')
-      await renameProject(terminal, given, name, flags)
+      await renameProject(terminal, ref, name, flags)
     })
   addApiCommand(project, {
-    usage: 'delete',
-    description: 'delete a project that has no keys, for good',
+    name: 'delete',
+    description: 'Delete a project without keys permanently',
     examples: ['pubring project delete payments --yes'],
   })
-    .argument('<project>', 'id or name of the project')
+    .argument('<project>', refHelp)
     .addOption(yesOption())
-    .action(async (given: string, flags: ConfirmedFlags) => {
+    .action(async (ref: string, flags: ConfirmedFlags) => {
       const { deleteProject } = await import('../admin/projects.ts')
-      await deleteProject(terminal, given, flags)
+      await deleteProject(terminal, ref, flags)
     })
 }

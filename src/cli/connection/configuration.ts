@@ -15,45 +15,45 @@ import { didYouMean } from '../../nearest.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
 import { usageError } from '../terminal/failures.ts'
 
-/** How one server is reached, under a name of the user's own. */
+/** The settings for one server, under a name that the user chooses. */
 export interface Profile {
   url?: string
   project?: string
-  /** The secret itself; the file is then for its owner alone. */
+  /** The secret itself; then only the owner may read the configuration file. */
   apiKey?: string
-  /** A file that holds it; relative to the configuration file. */
+  /** A file that holds the secret; relative to the configuration file. */
   apiKeyFile?: string
 }
 
 export interface Configuration {
   path: string
-  /** The profile that counts where none is named. */
+  /** The profile in use if none is named. */
   currentProfile?: string
   profiles: Readonly<Record<string, Profile>>
 }
 
 const members = ['url', 'project', 'apiKey', 'apiKeyFile'] as const
 
-/** `$XDG_CONFIG_HOME/pubring/config.json`, by default below `~/.config`. */
+/** `$XDG_CONFIG_HOME/pubring/config.json`; the default of the variable is `~/.config`. */
 function configurationPath(env: Environment): string {
-  const { XDG_CONFIG_HOME: given = '', HOME: home = homedir() } = env
-  // What is not absolute is to be ignored (XDG Base Directory Specification).
-  const folder = given.startsWith('/') ? given : join(home, '.config')
+  const { XDG_CONFIG_HOME: configHome = '', HOME: home = homedir() } = env
+  // Relative paths are ignored, as the XDG Base Directory Specification requires.
+  const folder = configHome.startsWith('/') ? configHome : join(home, '.config')
   return join(folder, 'pubring', 'config.json')
 }
 
 /**
- * The configuration file; an empty one where there is none. Throws a usage error where it is not
- * what it should be, or where others can read the secret in it.
+ * Reads the configuration file; a missing file is an empty configuration. Throws a usage error if it
+ * is invalid, or if other users can read a secret in it.
  */
 export function readConfiguration(env: Environment): Configuration {
   const path = configurationPath(env)
   if (!existsSync(path)) return { path, profiles: {} }
   const content = parse(path)
-  const profiles = Object.entries(objectIn(content.profiles ?? {}, path, 'profiles')).map(
+  const profiles = Object.entries(requireObject(content.profiles ?? {}, path, 'profiles')).map(
     ([name, profile]) => [name, readProfile(profile, path, name)] as const,
   )
-  if (profiles.some(([, { apiKey }]) => apiKey !== undefined)) refuseReadable(path)
+  if (profiles.some(([, { apiKey }]) => apiKey !== undefined)) requirePrivate(path)
   const { currentProfile } = content
   return {
     path,
@@ -64,45 +64,42 @@ export function readConfiguration(env: Environment): Configuration {
 
 function parse(path: string): Record<string, unknown> {
   try {
-    return objectIn(JSON.parse(readFileSync(path, 'utf8')), path, 'the whole')
+    return requireObject(JSON.parse(readFileSync(path, 'utf8')), path, 'the file')
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
-    // What the parser says quotes the text, which may hold a secret.
-    throw usageError(`${path} is not valid JSON.`, 'Correct it, or move it away and log in again.')
+    // The parser's message quotes the text, which may contain a secret.
+    throw usageError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
   }
 }
 
-function objectIn(value: unknown, path: string, what: string): Record<string, unknown> {
+function requireObject(value: unknown, path: string, what: string): Record<string, unknown> {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
   throw usageError(`${path}: ${what} must be an object.`)
 }
 
 function readProfile(value: unknown, path: string, name: string): Profile {
-  const given = objectIn(value, path, `profile ${name}`)
-  for (const [member, text] of Object.entries(given)) {
+  const profile = requireObject(value, path, `profile ${name}`)
+  for (const [member, text] of Object.entries(profile)) {
     if (!members.some((known) => known === member)) {
-      const near = didYouMean(member, members, `, but ${members.join(', ')}.`)
-      throw usageError(`${path}: a profile has no member ${member}${near}`)
+      const hint = didYouMean(member, members, `; known members: ${members.join(', ')}.`)
+      throw usageError(`${path}: a profile has no member ${member}${hint}`)
     }
     if (typeof text !== 'string' || text === '') {
-      throw usageError(`${path}: ${member} of profile ${name} must be a text that is not empty.`)
+      throw usageError(`${path}: ${member} of profile ${name} must be a non-empty string.`)
     }
   }
-  return given
+  return profile
 }
 
-function refuseReadable(path: string): void {
+function requirePrivate(path: string): void {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return
-  throw usageError(
-    `${path} holds an API key and can be read by others than its owner.`,
-    `chmod 600 '${path}'`,
-  )
+  throw usageError(`${path} holds an API key, but other users can read it.`, `chmod 600 '${path}'`)
 }
 
-/** Replaces the file, which is then for its owner alone. */
+/** Replaces the file; only its owner can read it. */
 export function writeConfiguration({ path, ...content }: Configuration): void {
   makePrivateFolder(dirname(path))
-  // A link, such as one of a folder of dot files, stays one.
+  // Keeps a symbolic link, such as one into a folder of dot files.
   const target = existsSync(path) ? realpathSync(path) : path
   const partial = `${target}.${process.pid}`
   writeFileSync(partial, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
@@ -110,12 +107,12 @@ export function writeConfiguration({ path, ...content }: Configuration): void {
   renameSync(partial, target)
 }
 
-/** The profile with the name. Throws a usage error that names the nearest one. */
+/** The profile with the name. Throws a usage error that suggests a similar one. */
 export function profileNamed({ path, profiles }: Configuration, name: string): Profile {
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined
   if (profile !== undefined) return profile
   throw usageError(
     `There is no profile ${name} in ${path}${didYouMean(name, Object.keys(profiles))}`,
-    `pubring login --profile ${name} makes it.`,
+    `pubring login --profile ${name} creates it.`,
   )
 }

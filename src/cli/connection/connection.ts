@@ -14,17 +14,17 @@ export interface ConnectionFlags {
   profile?: string
   timeout?: string
   project?: string
-  /** Where `project` stands, unless it is the option. */
+  /** Where `project` comes from, if not from the option. */
   projectSource?: string
   json?: true
 }
 
-/** Options of a call whose confirmation `--yes` skips. */
+/** Options of a command that asks for confirmation. */
 export interface ConfirmedFlags extends ConnectionFlags {
   yes?: true
 }
 
-/** Where a server is and who calls it, each with where that was said. */
+/** A server, a project and an API key, each with its source for messages. */
 export interface Connection {
   url: string
   urlSource: string
@@ -33,100 +33,104 @@ export interface Connection {
   apiKeySource?: string
   project: string
   projectSource: string
-  /** Milliseconds. */
-  timeout: number
+  timeoutMs: number
 }
 
-interface Given {
+interface SourcedValue {
   value: string
   source: string
 }
 
-/** The places in which a setting may stand, the one that counts first. */
-interface Places {
+/** Where settings come from. */
+interface Sources {
   flags: ConnectionFlags
   env: Environment
   profile: Profile
   profileName: string
-  /** What a file that it names is relative to. */
+  /** Base of relative paths in the profile. */
   folder: string
-  /** Whether it was named in this very command: then it goes before the environment. */
-  chosen: boolean
+  /** Whether `--profile` selects the profile, which then takes precedence over the environment. */
+  isProfileFlag: boolean
 }
 
 /**
- * The settings of a command that calls a server: options, then a profile named by `--profile`, then
- * the environment, then the current profile. Throws a usage error where they cannot be used.
+ * Resolves the settings of a command that calls a server: options, the profile of `--profile`, the
+ * environment, the current profile, defaults. Throws a usage error if they are invalid.
  */
 export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
   rejectUnknownServerVariables(env)
-  const places = placesOf(env, flags)
-  const url = settle(clientSettings.url, 'url', places)
-  const project = settle(clientSettings.project, 'project', places)
-  const timeout = settle(clientSettings.timeout, 'timeout', places)
+  const sources = readSources(env, flags)
+  const url = resolveSetting(clientSettings.url, 'url', sources)
+  const project = resolveSetting(clientSettings.project, 'project', sources)
+  const timeout = resolveSetting(clientSettings.timeout, 'timeout', sources)
   return {
     url: String(url.value),
     urlSource: url.source,
-    ...apiKeyOf(places, String(url.value)),
+    ...resolveApiKey(sources, String(url.value)),
     project: String(project.value),
     projectSource: project.source,
-    timeout: Number(timeout.value) * 1_000,
+    timeoutMs: Number(timeout.value) * 1_000,
   }
 }
 
-function placesOf(env: Environment, flags: ConnectionFlags): Places {
-  const chosen = flags.profile !== undefined
-  const file = readConfiguration(env)
-  const named = readSetting(clientSettings.profile, env, flags.profile)
-  const name = named ?? file.currentProfile
-  const profile = name === undefined ? {} : profileNamed(file, name)
-  return { flags, env, profile, profileName: name ?? '', folder: dirname(file.path), chosen }
+function readSources(env: Environment, flags: ConnectionFlags): Sources {
+  const configuration = readConfiguration(env)
+  const name =
+    readSetting(clientSettings.profile, env, flags.profile) ?? configuration.currentProfile
+  return {
+    flags,
+    env,
+    profile: name === undefined ? {} : profileNamed(configuration, name),
+    profileName: name ?? '',
+    folder: dirname(configuration.path),
+    isProfileFlag: flags.profile !== undefined,
+  }
 }
 
-function settle<Value>(
-  one: Setting<Value>,
+function resolveSetting<Value>(
+  setting: Setting<Value>,
   name: 'url' | 'project' | 'timeout',
-  { flags, env, profile, profileName, chosen }: Places,
+  { flags, env, profile, profileName, isProfileFlag }: Sources,
 ): { value: Value; source: string } {
-  const place = name === 'project' ? flags.projectSource : undefined
-  const flag = given(flags[name], place ?? `${one.flag}`)
-  const variable = given(env[one.env], one.env)
-  const ofProfile = given(
+  const flagSource = (name === 'project' ? flags.projectSource : undefined) ?? `${setting.flag}`
+  const flag = sourced(flags[name], flagSource)
+  const variable = sourced(env[setting.env], setting.env)
+  const fromProfile = sourced(
     name === 'timeout' ? undefined : profile[name],
     `${name} of profile ${profileName}`,
   )
-  const order = chosen ? [flag, ofProfile, variable] : [flag, variable, ofProfile]
-  const found = order.find((each) => each !== undefined)
-  const { value, source } = found ?? { value: one.default ?? '', source: 'the default' }
-  return { value: parseSetting(one, value, source), source }
+  const rest = isProfileFlag ? (fromProfile ?? variable) : (variable ?? fromProfile)
+  const { value, source } = flag ?? rest ?? { value: setting.default ?? '', source: 'the default' }
+  return { value: parseSetting(setting, value, source), source }
 }
 
-function given(value: string | undefined, source: string): Given | undefined {
+function sourced(value: string | undefined, source: string): SourcedValue | undefined {
   return value === undefined ? undefined : { value, source }
 }
 
-/** The API key; that of a profile only for the server of that profile. */
-function apiKeyOf(places: Places, url: string): Pick<Connection, 'apiKey' | 'apiKeySource'> {
-  const { flags, env, profile, profileName, folder, chosen } = places
+/** The API key; a profile's is only for the server of that profile. */
+function resolveApiKey(sources: Sources, url: string): Pick<Connection, 'apiKey' | 'apiKeySource'> {
+  const { flags, env, profile, profileName, folder, isProfileFlag } = sources
   const { apiKey, apiKeyFile } = clientSettings
-  const flag = fromFile(flags.apiKeyFile, `${apiKeyFile.flag}`)
-  if (flag !== undefined) return checked(flag)
-  const ofEnvironment = () =>
-    given(env[apiKey.env], apiKey.env) ?? fromFile(env[apiKeyFile.env], apiKeyFile.env)
-  const ofProfile = () => {
+  const fromVariable = () =>
+    sourced(env[apiKey.env], apiKey.env) ?? fromFile(env[apiKeyFile.env], apiKeyFile.env)
+  const fromProfile = () => {
     if (profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url) {
       return undefined
     }
     const source = `profile ${profileName}`
-    const named = profile.apiKeyFile
-    const file = named === undefined ? undefined : resolve(folder, named)
-    return given(profile.apiKey, source) ?? fromFile(file, source)
+    const path = profile.apiKeyFile
+    const file = path === undefined ? undefined : resolve(folder, path)
+    return sourced(profile.apiKey, source) ?? fromFile(file, source)
   }
-  const found = chosen ? (ofProfile() ?? ofEnvironment()) : (ofEnvironment() ?? ofProfile())
-  return found === undefined ? {} : checked(found)
+  const found =
+    fromFile(flags.apiKeyFile, `${apiKeyFile.flag}`) ??
+    (isProfileFlag ? (fromProfile() ?? fromVariable()) : (fromVariable() ?? fromProfile()))
+  if (found === undefined) return {}
+  return { apiKey: parseApiKey(found.value, found.source), apiKeySource: found.source }
 }
 
-function fromFile(path: string | undefined, source: string): Given | undefined {
+function fromFile(path: string | undefined, source: string): SourcedValue | undefined {
   if (path === undefined) return undefined
   return { value: readApiKeyFile(path, source), source: `${path} (${source})` }
 }
@@ -136,29 +140,27 @@ function readApiKeyFile(path: string, source: string): string {
     return readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    const why =
-      code === 'ENOENT' ? 'is not there' : code === 'EISDIR' ? 'is a folder' : 'cannot be read'
-    throw usageError(`The file ${path} that ${source} names ${why}.`)
+    const reason =
+      code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : 'cannot be read'
+    throw usageError(`The file ${path} named by ${source} ${reason}.`)
   }
 }
 
-/** White space and a byte order mark around it come from editors and `echo`. */
-function checked({ value, source }: Given): Pick<Connection, 'apiKey' | 'apiKeySource'> {
-  return { apiKey: apiKeyIn(value, source), apiKeySource: source }
-}
-
-/** The API key in the text. Throws, without the text, where it is none: that is known offline. */
-export function apiKeyIn(text: string, source: string): string {
+/**
+ * The API key in the text, without the white space and byte order mark that editors and `echo` add.
+ * Throws if it is malformed, with a message that does not quote it.
+ */
+export function parseApiKey(text: string, source: string): string {
   const trimmed = text.replace(/^[\s\uFEFF]+|[\s\uFEFF]+$/g, '')
   if (isApiKeySecret(trimmed)) return trimmed
-  const what =
+  const reason =
     trimmed === ''
       ? 'is empty'
       : /[^\x21-\x7e]/.test(trimmed)
-        ? 'holds a blank, a line break or a character that is not ASCII, such as a curly quote'
-        : 'was perhaps not copied whole'
-  throw new CommandError('unauthorized', `What ${source} holds is not an API key: it ${what}.`, {
+        ? 'contains white space or a character that is not ASCII, such as a curly quote'
+        : 'may be incomplete'
+  throw new CommandError('unauthorized', `${source} does not hold an API key: it ${reason}.`, {
     code: 'invalid_api_key_text',
-    hints: ['An API key is pubring_ and 49 letters and digits, and nothing else. It was not sent.'],
+    hints: ['An API key is pubring_ followed by 49 letters and digits. Nothing was sent.'],
   })
 }

@@ -5,21 +5,20 @@ import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
 
-/** The call that failed: what its errors and hints name. */
-export interface FailedCall {
+/** The context of a failed call, for its message and hints. */
+interface FailedCall {
   connection: Connection
   client: Client
   terminal: Terminal
 }
 
-/** The error of a command, from what the client threw: its kind, and what to do about it. */
-export async function explain(error: unknown, session: FailedCall): Promise<unknown> {
+/** Turns an error of the client into one of the command, with its exit code and hints. */
+export async function toCommandError(error: unknown, call: FailedCall): Promise<unknown> {
   if (!(error instanceof PubringError)) return error
   const { code, status, problem, requestId } = error
-  const kind = kindOf(error)
-  return new CommandError(kind, sentence(error, session), {
+  return new CommandError(kindOf(error), messageOf(error, call), {
     code,
-    hints: await hintsFor(error, session),
+    hints: await hintsFor(error, call),
     problem: problem ?? {
       ...(status === undefined ? {} : { status }),
       ...(requestId === undefined ? {} : { requestId }),
@@ -38,127 +37,119 @@ const kindsByCode: Readonly<Record<string, ExitKind>> = {
 
 function kindOf(error: PubringError): ExitKind {
   const { code, status = 0 } = error
-  if (code === 'unreachable')
-    return isCertificateFault(causeOf(error)) ? 'untrusted' : 'unavailable'
-  return kindsByCode[code] ?? kindOfStatus(status)
+  if (code !== 'unreachable') return kindsByCode[code] ?? kindOfStatus(status)
+  return isTlsCode(systemCode(error)) ? 'untrusted' : 'unavailable'
 }
 
-/** What `fetch` met: the code of the system or of TLS. */
-export function causeOf(error: unknown): string {
+/** The code of the system or TLS error behind an error of `fetch`; empty if there is none. */
+export function systemCode(error: unknown): string {
   for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
-    if ('code' in each && typeof each.code === 'string' && /^[A-Z]/.test(each.code))
+    if ('code' in each && typeof each.code === 'string' && /^[A-Z]/.test(each.code)) {
       return each.code
-    const inner = each instanceof AggregateError ? each.errors[0] : each.cause
-    each = inner
+    }
+    each = each instanceof AggregateError ? each.errors[0] : each.cause
   }
   return ''
 }
 
-/** Whether the code is one of TLS. */
-export function isCertificateFault(cause: string): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(cause)
+export function isTlsCode(code: string): boolean {
+  return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(code)
 }
 
-function sentence(error: PubringError, session: FailedCall): string {
-  if (error.code !== 'unreachable') return sentences[error.code]?.(session) ?? error.message
-  const { url } = session.connection
-  const code = causeOf(error)
+/** The API speaks of requests; these codes need a sentence about the command instead. */
+const messages: Readonly<Record<string, (connection: Connection) => string>> = {
+  project_not_found: ({ project }) =>
+    `There is no project “${project}” that the API key can access.`,
+  key_active: () => 'The key is active: verifiers may still need it.',
+}
+
+function messageOf(error: PubringError, { connection }: FailedCall): string {
+  if (error.code !== 'unreachable') return messages[error.code]?.(connection) ?? error.message
+  const { url } = connection
+  const code = systemCode(error)
   if (code === 'ECONNREFUSED') return `No server listens at ${url}.`
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `There is no host by the name in ${url}.`
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `The host in ${url} cannot be resolved.`
   if (code === 'CERT_HAS_EXPIRED') return `The certificate of ${url} has expired.`
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return `The certificate of ${url} is for another host.`
   }
-  if (/_SSL_/.test(code)) return `What listens at ${url} does not speak TLS (${code}).`
-  if (isCertificateFault(code)) return `The certificate of ${url} is not trusted here (${code}).`
+  if (/_SSL_/.test(code)) return `The server at ${url} does not speak TLS (${code}).`
+  if (isTlsCode(code)) return `The certificate of ${url} is not trusted here (${code}).`
   return error.message
 }
 
-/** Where the service speaks of requests, to somebody who types commands. */
-const sentences: Readonly<Record<string, (session: FailedCall) => string>> = {
-  project_not_found: ({ connection: { project } }) =>
-    `There is no project “${project}” that the API key may see.`,
-  key_active: () => 'The key is active: verifiers may still need it.',
-}
-
-/** One line each. */
-async function hintsFor(error: PubringError, session: FailedCall): Promise<string[]> {
-  const { code, retryAfter } = error
-  const { connection } = session
-  if (code === 'unreachable') return unreachableHints(error, session)
-  const hints = hintsByCode[code]?.(error, session) ?? []
-  if (code === 'project_not_found') return [...(await nearProjects(session)), ...hints]
-  if (error.status === 401) return [`It came from ${connection.apiKeySource}.`, ...hints]
+async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]> {
+  const { code, retryAfter, status } = error
+  const { connection } = call
+  if (code === 'unreachable') return unreachableHints(systemCode(error), call)
+  const hints = hintsByCode[code]?.(connection, error) ?? []
+  if (code === 'project_not_found') return [...(await similarProject(call)), ...hints]
+  if (status === 401) return [`It came from ${connection.apiKeySource}.`, ...hints]
   if (retryAfter !== undefined) return [`Try again in ${retryAfter} s.`, ...hints]
-  return [...hints]
+  return hints
 }
 
-type Hints = (error: PubringError, session: FailedCall) => string[]
+type Hints = (connection: Connection, error: PubringError) => string[]
 
 const hintsByCode: Readonly<Record<string, Hints>> = {
   invalid_api_key: () => [
-    'pubring login stores another one; where the database is, pubring api-key create --admin makes one.',
+    'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
   ],
-  insufficient_role: (_error, { connection }) => [
-    `The API key came from ${connection.apiKeySource}; pubring api-key show tells its role.`,
+  insufficient_role: ({ apiKeySource }) => [
+    `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
   ],
-  project_not_found: (_error, { connection }) => [
-    `The project came from ${connection.projectSource}; pubring project list shows those that your API key may see.`,
+  project_not_found: ({ projectSource }) => [
+    `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
   ],
   key_not_found: () => ['pubring key list shows the keys of the project.'],
   api_key_not_found: () => ['pubring api-key list shows the API keys.'],
-  key_active: () => [
-    'Switch it off first with pubring key deactivate, or rotate: pubring key rotate',
+  key_active: () => ['First run pubring key deactivate; or replace it with pubring key rotate.'],
+  project_not_empty: ({ project }) => [
+    `Delete its keys first: pubring key list --project ${project}`,
   ],
-  project_not_empty: (_error, { connection: { project } }) => [
-    `Its keys must go first: pubring key list --project ${project}`,
-  ],
-  duplicate_key: ({ problem }) =>
+  duplicate_key: (_connection, { problem }) =>
     problem?.kid === undefined ? [] : [`pubring key show ${problem.kid}`],
-  private_key_submitted: () => ['The key is burnt: make a new pair, and let nothing sign with it.'],
-  unexpected_response: (_error, { connection }) => [
-    `Is there a Pubring at ${connection.url}? It came from ${connection.urlSource}.`,
+  private_key_submitted: () => [
+    'Treat the key as compromised: generate a new pair and stop signing with it.',
   ],
-  route_not_found: (_error, { connection }) => [
-    `Is the path in ${connection.url} right? It came from ${connection.urlSource}.`,
+  unexpected_response: ({ url, urlSource }) => [
+    `Is there a Pubring at ${url}? It came from ${urlSource}.`,
   ],
-  timeout: () => ['--timeout 60s gives it more time.'],
+  route_not_found: ({ url, urlSource }) => [
+    `Is the path in ${url} right? It came from ${urlSource}.`,
+  ],
+  timeout: () => ['--timeout 60s allows more time.'],
 }
 
-function unreachableHints(error: PubringError, { connection, terminal }: FailedCall): string[] {
+function unreachableHints(code: string, { connection, terminal }: FailedCall): string[] {
   const { url, urlSource } = connection
-  const from = `The address came from ${urlSource}.`
-  const code = causeOf(error)
-  if (/_SSL_/.test(code)) return ['Try http:// in place of https://.', from]
-  if (isCertificateFault(code)) {
+  const source = `The address came from ${urlSource}.`
+  if (/_SSL_/.test(code)) return ['Try http:// instead of https://.', source]
+  if (isTlsCode(code)) {
     return [
-      'Where an authority of your own has signed it: NODE_EXTRA_CA_CERTS=authority.pem, or NODE_USE_SYSTEM_CA=1 for those that this machine trusts.',
-      from,
+      'To trust a private certificate authority, set NODE_EXTRA_CA_CERTS=authority.pem; to trust those of this machine, NODE_USE_SYSTEM_CA=1.',
+      source,
     ]
   }
   const { HTTPS_PROXY, https_proxy: secure = HTTPS_PROXY } = terminal.env
   const { HTTP_PROXY, http_proxy: plain = HTTP_PROXY } = terminal.env
   const proxy = url.startsWith('https:') ? secure : plain
-  if (proxy !== undefined)
-    return ['A proxy is set; NO_PROXY names hosts to reach without it.', from]
-  if (code === 'ECONNREFUSED') {
-    return [
-      'Start one with pubring serve, or say where it is: --url, PUBRING_URL or a profile.',
-      from,
-    ]
+  if (proxy !== undefined) {
+    return ['A proxy is set; list hosts that need none in NO_PROXY.', source]
   }
-  return [from]
+  if (code === 'ECONNREFUSED') {
+    return ['Start one with pubring serve, or set --url, PUBRING_URL or a profile.', source]
+  }
+  return [source]
 }
 
-/** The project that was perhaps meant, of those that the API key may see. */
-async function nearProjects({ client, connection: { project } }: FailedCall): Promise<string[]> {
+/** A project with a similar name, among those that the API key can access. */
+async function similarProject({ client, connection }: FailedCall): Promise<string[]> {
   try {
     const { items } = await client.projects.list({ limit: 200 })
-    const near = nearest(
-      project,
-      items.map(({ name }) => name),
-    )
-    return near === undefined ? [] : [`Did you mean ${near}?`]
+    const names = items.map(({ name }) => name)
+    const match = nearest(connection.project, names)
+    return match === undefined ? [] : [`Did you mean ${match}?`]
   } catch (error) {
     if (error instanceof PubringError) return []
     throw error

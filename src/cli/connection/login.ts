@@ -4,8 +4,8 @@ import { readBytes } from '../terminal/files.ts'
 import { notify } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { readConfiguration, writeConfiguration } from './configuration.ts'
-import { apiKeyIn } from './connection.ts'
-import { openConnection } from './session.ts'
+import { parseApiKey } from './connection.ts'
+import { withConnection } from './session.ts'
 
 /** Flags of `login`. */
 export interface LoginFlags {
@@ -15,18 +15,15 @@ export interface LoginFlags {
   json?: true
 }
 
-/** Tries an API key, and keeps it and the address as a profile, which is the current one then. */
+/** Tries an API key and stores it with the address as a profile, which becomes the current one. */
 export async function login(terminal: Terminal, flags: LoginFlags): Promise<void> {
   const { env } = terminal
   const configuration = readConfiguration(env)
   const url = String(readSetting(clientSettings.url, env, flags.url))
   if (url.startsWith('http:') && !isLocal(url)) {
-    notify(
-      terminal,
-      'The API key goes over the network as it is, since this is http: whoever listens has it.',
-    )
+    notify(terminal, 'The address is http: the API key is sent unencrypted.')
   }
-  const apiKey = apiKeyIn(await readSecret(terminal, url), 'the input')
+  const apiKey = parseApiKey(await readSecret(terminal, url), 'The input')
   const connection = {
     url,
     urlSource: flags.url === undefined ? clientSettings.url.env : '--url',
@@ -34,9 +31,9 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     apiKeySource: 'the input',
     project: flags.project ?? 'default',
     projectSource: '--project',
-    timeout: 30_000,
+    timeoutMs: 30_000,
   }
-  await openConnection(terminal, connection, flags.json === true, async ({ client, print }) => {
+  await withConnection(terminal, connection, flags.json === true, async ({ client, print }) => {
     const self = await client.apiKeys.self()
     const project = flags.project ?? self.projectId
     if (project !== undefined) await client.projects.get(project)
@@ -50,7 +47,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     print({ profile: flags.profile, url, project, apiKey: self }, () => '')
     notify(
       terminal,
-      `“${name}” (${role}) at ${url} is profile ${flags.profile}, in ${configuration.path}.`,
+      `“${name}” (${role}) at ${url} is profile ${flags.profile} in ${configuration.path}.`,
     )
   })
 }

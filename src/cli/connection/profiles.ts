@@ -3,17 +3,17 @@ import { formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { profileNamed, readConfiguration, writeConfiguration } from './configuration.ts'
 
-/** The profiles, without their secrets. */
+/** Lists the profiles, without their secrets. */
 export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
   const { path, currentProfile, profiles } = readConfiguration(terminal.env)
-  const all = Object.entries(profiles).map(([name, { url = '', project = '', ...keys }]) => ({
+  const rows = Object.entries(profiles).map(([name, { url = '', project = '', ...keys }]) => ({
     name,
     current: name === currentProfile,
     url,
     project,
     apiKey: keys.apiKey === undefined ? (keys.apiKeyFile ?? 'none') : 'in this file',
   }))
-  printResult(terminal, flags.json, all, () =>
+  printResult(terminal, flags.json, rows, () =>
     formatTable(
       terminal,
       [
@@ -23,28 +23,25 @@ export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
         { heading: 'PROJECT', value: ({ project }) => project, truncate: true },
         { heading: 'API KEY', value: ({ apiKey }) => apiKey, truncate: true },
       ],
-      all,
+      rows,
     ),
   )
-  if (all.length === 0)
-    notify(terminal, `There are no profiles in ${path}. pubring login makes one.`)
+  if (rows.length === 0)
+    notify(terminal, `There are no profiles in ${path}. pubring login creates one.`)
 }
 
-export function chooseProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
+export function selectProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
   const configuration = readConfiguration(terminal.env)
   const { url } = profileNamed(configuration, name)
   writeConfiguration({ ...configuration, currentProfile: name })
   printResult(terminal, flags.json, { currentProfile: name }, () => '')
-  notify(
-    terminal,
-    `The commands use profile ${name}${url === undefined ? '' : ` (${url})`} from now on.`,
-  )
+  notify(terminal, `The current profile is now ${name}${url === undefined ? '' : ` (${url})`}.`)
 }
 
 export function deleteProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
   const { path, currentProfile, profiles } = readConfiguration(terminal.env)
   profileNamed({ path, profiles }, name)
-  const { [name]: _gone, ...rest } = profiles
+  const { [name]: _deleted, ...rest } = profiles
   writeConfiguration({
     path,
     profiles: rest,
@@ -53,6 +50,6 @@ export function deleteProfile(terminal: Terminal, name: string, flags: { json?: 
   printResult(terminal, flags.json, { deleted: name }, () => '')
   notify(
     terminal,
-    `Profile ${name} is forgotten. Its API key goes on counting: pubring api-key revoke ends that.`,
+    `Profile ${name} is deleted. Its API key is still valid: revoke it with pubring api-key revoke.`,
   )
 }

@@ -1,73 +1,72 @@
 import http from 'node:http'
 import process from 'node:process'
-import type { Client } from '../../../client/src/index.ts'
-import { createClient } from '../../../client/src/index.ts'
+import { type Client, createClient } from '../../../client/src/index.ts'
 import type { Environment } from '../../config/setting.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { readVersion } from '../terminal/version.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
-import { explain } from './faults.ts'
+import { toCommandError } from './faults.ts'
 
-/** What a command that calls a server works with. */
+/** The context of a command that calls a server. */
 export interface Session {
   terminal: Terminal
   connection: Connection
   client: Client
-  /** Id or name, as given. */
+  /** Id or name, as the user wrote it. */
   project: string
   json: boolean
-  /** The result on stdout: the document with `--json`, else the text. */
+  /** Writes the result to stdout: the document with `--json`, else the text. */
   print(document: unknown, text: () => string): void
-  /** The time of the server, in milliseconds: this machine's clock may be wrong. */
+  /** The server's time in milliseconds; the clock of this machine may be wrong. */
   now(): number
-  /** Something else that a person wants to know, on stderr. */
+  /** Writes a message to stderr. */
   notify(line: string): void
 }
 
-interface Needs {
-  /** Public operations are called without an API key. */
+interface SessionOptions {
+  /** Public operations need no API key. */
   access?: 'public'
 }
 
-/** Runs the action against the server that options, environment and profiles name. */
+/** Runs the action against the server that the options, environment and profiles select. */
 export async function withSession(
   terminal: Terminal,
   flags: ConnectionFlags,
   action: (session: Session) => Promise<void>,
-  { access }: Needs = {},
+  { access }: SessionOptions = {},
 ): Promise<void> {
   const connection = resolveConnection(terminal.env, flags)
   if (connection.apiKey === undefined && access !== 'public') throw missingApiKey(connection)
-  await openConnection(terminal, connection, flags.json === true, action)
+  await withConnection(terminal, connection, flags.json === true, action)
 }
 
-/** The same over a connection that is known. */
-export async function openConnection(
+/** Runs the action over the connection. */
+export async function withConnection(
   terminal: Terminal,
   connection: Connection,
   json: boolean,
   action: (session: Session) => Promise<void>,
 ): Promise<void> {
-  const restore = goByProxy(terminal.env)
-  const session = openSession(terminal, connection, json)
+  const restoreProxy = configureProxy(terminal.env)
+  const session = createSession(terminal, connection, json)
   try {
     await action(session)
   } catch (error) {
-    throw await explain(error, session)
+    throw await toCommandError(error, session)
   } finally {
-    restore()
+    restoreProxy()
   }
 }
 
-function openSession(terminal: Terminal, connection: Connection, json: boolean): Session {
-  const { url, apiKey, timeout, project } = connection
-  const clock = serverClock()
+function createSession(terminal: Terminal, connection: Connection, json: boolean): Session {
+  const { url, apiKey, timeoutMs, project } = connection
+  const clock = createServerClock()
   const client = createClient({
     url,
-    timeout,
-    // Whoever waits at a prompt would rather be told.
+    timeout: timeoutMs,
+    // A user at a prompt prefers an early error to more retries.
     retries: 1,
     fetch: clock.fetch,
     userAgent: `pubring/${readVersion()}`,
@@ -85,20 +84,20 @@ function openSession(terminal: Terminal, connection: Connection, json: boolean):
   }
 }
 
-/** Milliseconds: the `Date` of an answer has whole seconds, so less cannot be told from none. */
-const leastSkew = 2_000
+/** Milliseconds. `Date` headers have whole seconds, so a smaller difference is noise. */
+const minSkewMs = 2_000
 
-/** Learns from the answers how far the server's clock is from this machine's. */
-function serverClock() {
-  let skew = 0
+/** Measures the difference between the server's clock and this machine's from its responses. */
+function createServerClock() {
+  let skewMs = 0
   return {
-    now: () => Date.now() + skew,
+    now: () => Date.now() + skewMs,
     async fetch(...request: Parameters<typeof fetch>): Promise<Response> {
-      const answer = await fetch(...request)
-      const told = Date.parse(answer.headers.get('date') ?? '')
-      const difference = told + 500 - Date.now()
-      skew = Math.abs(difference) >= leastSkew ? difference : 0
-      return answer
+      const response = await fetch(...request)
+      const serverTime = Date.parse(response.headers.get('date') ?? '')
+      const difference = serverTime + 500 - Date.now()
+      skewMs = Math.abs(difference) >= minSkewMs ? difference : 0
+      return response
     },
   }
 }
@@ -107,21 +106,21 @@ function missingApiKey({ url }: Connection): CommandError {
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [
-      'export PUBRING_API_KEY=…, name a file with PUBRING_API_KEY_FILE, or run pubring login.',
-      'The first start of the server prints one; pubring api-key create --admin makes one at the database.',
+      'Set PUBRING_API_KEY, name a file with PUBRING_API_KEY_FILE, or run pubring login.',
+      'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
     ],
   })
 }
 
 const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']
 
-/** Lets requests go by the proxy that the environment names; answers what undoes that. */
-function goByProxy(env: Environment): () => void {
+/** Sends requests through the proxy that the environment names. Returns a function that undoes it. */
+function configureProxy(env: Environment): () => void {
   if (!proxyVariables.some((name) => (env[name] ?? '') !== '')) return () => {}
   if (typeof http.setGlobalProxyFromEnv !== 'function') {
     throw usageError(
-      `This Node (${process.version}) knows no proxies, and the environment names one.`,
-      'Take Node 26, or unset HTTP_PROXY and HTTPS_PROXY.',
+      `Node ${process.version} does not support the proxy that the environment sets.`,
+      'Use Node 26, or unset HTTP_PROXY and HTTPS_PROXY.',
     )
   }
   return http.setGlobalProxyFromEnv({ ...env })

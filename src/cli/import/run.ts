@@ -45,7 +45,7 @@ export async function importSource(
   const signal = terminal.interruptSignal()
   await withSession(terminal, flags, async (session) => {
     const { project, connection } = session
-    const fetchOptions = { timeoutMs: connection.timeout, allowHttp, signal }
+    const fetchOptions = { timeoutMs: connection.timeoutMs, allowHttp, signal }
     const projects = withTargets(await readSource(source, terminal, fetchOptions), { project, all })
     requireSize(projects)
     const rows = toRows(projects, { algorithm, namePrefix, kids })

@@ -13,7 +13,7 @@ export function announceSecret(newSecret: string | undefined): void {
 }
 
 function adminApiKey(secret: string): string {
-  return `Your admin API key, shown this once (keep it safe):
+  return `Your admin API key, shown only once (keep it safe):
 
   export PUBRING_API_KEY=${secret}
 `

@@ -1,4 +1,4 @@
-import { causeOf, isCertificateFault } from '../../connection/faults.ts'
+import { isTlsCode, systemCode } from '../../connection/faults.ts'
 import { type ExitKind, kindOfStatus } from '../../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 
@@ -39,8 +39,8 @@ function explain(error: unknown, { host }: URL, { signal, timeoutMs }: FetchOpti
   if (error instanceof Error && error.name === 'TimeoutError') {
     return unavailable(`${host} did not answer within ${timeoutMs / 1_000} s.`)
   }
-  const cause = causeOf(error)
-  if (isCertificateFault(cause)) {
+  const cause = systemCode(error)
+  if (isTlsCode(cause)) {
     return unavailable(`The certificate of ${host} is not trusted here (${cause}).`, 'untrusted')
   }
   return unavailable(`${host} cannot be reached${cause && ` (${cause})`}.`)
