@@ -23,7 +23,7 @@ describe('pubring api-key', () => {
     return { ...ran, secret: rememberSecret('an API key', ran.stdout.trim()) }
   }
 
-  test('create prints the secret alone, and it counts', async () => {
+  test('create prints only the secret, which is valid', async () => {
     const { code, secret, stderr } = await create('deploy', '--project', 'payments')
     expect({ code, secret }).toEqual({ code: 0, secret: expect.stringMatching(/^pubring_\w{49}$/) })
     expect(stderr).toMatch(/API key “deploy” \(writer, payments\), id .* shown only once/)
@@ -37,7 +37,7 @@ describe('pubring api-key', () => {
     })
   })
 
-  test('a role and a name change, by name', async () => {
+  test('role and rename change an API key by name', async () => {
     const { secret } = await create('changing')
     const env = { PUBRING_API_KEY: secret }
     expect((await shell.pubring(['api-key', 'role', 'changing', 'reader'])).stderr).toBe(
@@ -49,25 +49,25 @@ describe('pubring api-key', () => {
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(/\tchanged\treader\t/)
   })
 
-  test('revoked it counts no more and stays in the list; deleted it is gone', async () => {
-    const { secret } = await create('ending')
+  test('a revoked API key gets 401 and stays in the list; a deleted one is gone', async () => {
+    const { secret } = await create('unwanted')
     const env = { PUBRING_API_KEY: secret }
-    expect((await shell.pubring(['api-key', 'revoke', 'ending'])).code).toBe(0)
+    expect((await shell.pubring(['api-key', 'revoke', 'unwanted'])).code).toBe(0)
     expect((await shell.pubring(['api-key', 'show'], { env })).code).toBe(4)
     expect((await shell.pubring(['api-key', 'list'])).stdout).toMatch(
-      /\tending\twriter\t\trevoked\t/,
+      /\tunwanted\twriter\t\trevoked\t/,
     )
-    expect((await shell.pubring(['api-key', 'delete', 'ending'])).code).toBe(0)
-    expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('ending')
+    expect((await shell.pubring(['api-key', 'delete', 'unwanted'])).code).toBe(0)
+    expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('unwanted')
   })
 
-  test('the one that is used wants --yes', async () => {
+  test('revoking the API key in use requires --yes', async () => {
     const ran = await shell.pubring(['api-key', 'revoke', 'a admin'])
     expect(ran).toMatchObject({ code: 2, stdout: '' })
     expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
   })
 
-  test('made without a name or a role it says what is wanted, and of the other way', async () => {
+  test('create without a name or a role names both options, and --admin', async () => {
     const ran = await shell.pubring(['api-key', 'create'])
     expect(ran).toMatchObject({ code: 2, stdout: '' })
     expect(ran.stderr).toMatch(/--name and a --role[\s\S]*--admin/)
@@ -75,9 +75,9 @@ describe('pubring api-key', () => {
 })
 
 describe('pubring project', () => {
-  test('made, listed, shown with what verifiers need, renamed, deleted', async () => {
-    const made = await shell.pubring(['project', 'create', 'Billing'])
-    const id = made.stdout.trim()
+  test('creates, lists, shows with the addresses for verifiers, renames and deletes a project', async () => {
+    const created = await shell.pubring(['project', 'create', 'Billing'])
+    const id = created.stdout.trim()
     expect((await shell.pubring(['project', 'list'])).stdout).toContain(`billing\t${id}\t1\t`)
     const shown = await shell.pubring(['project', 'show', 'billing', '--json'])
     expect(documentOf(shown)).toMatchObject({
@@ -100,7 +100,7 @@ describe('tokens', () => {
     ['RSA', () => rsaKey(), 'RS256'],
     ['P-384', () => ecKey('P-384'), 'ES384'],
     ['Ed25519', () => edKey(), 'Ed25519'],
-  ])('a sample of %s is signed here, and the server finds it good', async (name, make, alg) => {
+  ])('a sample signed with %s verifies on the server', async (name, make, alg) => {
     const key = make()
     const file = shell.file('private.pem', privatePem(key))
     await shell.pubring(['key', 'add', '-', '--name', name], { input: key.publicKeyPem })
@@ -121,7 +121,7 @@ describe('tokens', () => {
     expect(documentOf(wrong)).toMatchObject({ valid: false, reason: 'audience_mismatch' })
   })
 
-  test('with --kid no server is asked', async () => {
+  test('a sample with --kid needs no server', async () => {
     const file = shell.file('private.pem', privatePem(ecKey()))
     const env = { PUBRING_URL: 'http://127.0.0.1:1', PUBRING_API_KEY: undefined }
     const { code, stdout } = await shell.pubring(['token', 'sample', file, '--kid', 'mine'], {
@@ -138,10 +138,10 @@ describe('tokens', () => {
   })
 
   test.each([
-    ['a key that is not registered', () => privatePem(ecKey()), [], 6, /not in the key set/],
+    ['an unregistered key', () => privatePem(ecKey()), [], 6, /not in the key set/],
     ['a public key', () => ecKey().publicKeyPem, [], 2, /not a private key/],
     [
-      'an algorithm that does not fit',
+      'an unsuitable algorithm',
       () => privatePem(ecKey()),
       ['--kid', 'x', '--algorithm', 'RS256'],
       2,
@@ -153,7 +153,7 @@ describe('tokens', () => {
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
   })
 
-  test('a token on the command line is refused, and not quoted', async () => {
+  test('a token on the command line is refused and not quoted', async () => {
     const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlc2lnbmF0dXJl'
     const ran = await shell.pubring(['token', 'check', token])
     expect(ran).toMatchObject({ code: 2, stdout: '' })
@@ -163,7 +163,7 @@ describe('tokens', () => {
 })
 
 describe('pubring events', () => {
-  test('in order, from a revision on, so many of them', async () => {
+  test('prints events in order, with --after and --limit', async () => {
     await shell.pubring(['project', 'create', 'eventful'])
     const there = ['--project', 'eventful']
     for (const name of ['one', 'two']) {
@@ -182,12 +182,12 @@ describe('pubring events', () => {
     expect((await shell.pubring(['events', '--system', '--json'])).code).toBe(0)
   })
 
-  test('--follow goes on until it is interrupted, which is no failure', async () => {
+  test('--follow runs until it is interrupted, and then succeeds', async () => {
     const there = ['--project', 'eventful']
     const controller = new AbortController()
     const following = shell.pubring(['events', '--follow', '--json', '--after', '3', ...there], {
       signal: controller.signal,
-      heard(stdout) {
+      onStdout(stdout) {
         if (stdout.split('\n').length > 2) controller.abort()
       },
     })

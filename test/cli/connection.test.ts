@@ -26,7 +26,7 @@ describe('the API key in a file', () => {
     ['CRLF', (key: string) => `${key}\r\n`],
     ['a byte order mark', (key: string) => `\uFEFF${key}`],
     ['blanks around it', (key: string) => `  ${key}\t\n\n`],
-  ])('%s does not count', async (_name, form) => {
+  ])('%s is ignored', async (_name, form) => {
     const file = shell.file('api.key', form(shell.test.admin))
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
     expect((await shell.pubring(list, { env })).code).toBe(0)
@@ -37,14 +37,14 @@ describe('the API key in a file', () => {
   test.each([
     ['curly quotes', (key: string) => `“${key}”`],
     ['a line break in it', (key: string) => `${key.slice(0, 30)}\n${key.slice(30)}`],
-    ['nothing', () => '\n'],
-    ['a part of it', (key: string) => key.slice(0, -1)],
+    ['an empty file', () => '\n'],
+    ['an incomplete API key', (key: string) => key.slice(0, -1)],
     [
-      'a letter that is wrong',
+      'a wrong letter',
       (key: string) => `${key.slice(0, 20)}${key[20] === 'x' ? 'y' : 'x'}${key.slice(21)}`,
     ],
     ['the line that sets it', (key: string) => `export PUBRING_API_KEY=${key}`],
-  ])('%s is no API key; it is not sent and not shown', async (_name, form) => {
+  ])('%s is not an API key: it is neither sent nor quoted', async (_name, form) => {
     const file = shell.file('api.key', form(shell.test.admin))
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: file }
     const ran = await shell.pubring(list, { env })
@@ -54,12 +54,12 @@ describe('the API key in a file', () => {
   })
 })
 
-describe('the address', () => {
-  test.each(['', '/', '/v1', '/v1/'])('with “%s” at its end is the same', async (end) => {
+describe('the server address', () => {
+  test.each(['', '/', '/v1', '/v1/'])('may end in “%s”', async (end) => {
     expect((await shell.pubring(list, { env: { PUBRING_URL: `${shell.url}${end}` } })).code).toBe(0)
   })
 
-  test('below a path, and IPv6', async () => {
+  test('may have a path and an IPv6 host', async () => {
     const server = await serve('::1', (request, response) => {
       const fits = request.url?.startsWith('/sub/path/v1/projects/payments/jwt-keys') === true
       response.writeHead(fits ? 200 : 404, { 'content-type': 'application/json' })
@@ -70,7 +70,7 @@ describe('the address', () => {
     server.close()
   })
 
-  test('a redirect is not followed: the API key goes to nobody else', async () => {
+  test('a redirect is not followed: the API key is not sent elsewhere', async () => {
     const seen: (string | undefined)[] = []
     const other = await serve('127.0.0.1', (request, response) => {
       seen.push(request.headers['x-api-key']?.toString())
@@ -85,24 +85,24 @@ describe('the address', () => {
     for (const each of [server, other]) each.close()
   })
 
-  test('a proxy is used where the environment names one, and not for NO_PROXY', async () => {
-    const asked: string[] = []
+  test('the proxy of the environment is used, except for NO_PROXY', async () => {
+    const proxied: string[] = []
     const proxy = await serve('127.0.0.1', ({ method, url = '', headers }, response) => {
-      asked.push(url)
-      // Not the global agent, which the command has turned to this very proxy.
+      proxied.push(url)
+      // The command has set the global agent to this proxy.
       const options = { headers, agent: new Agent(), ...(method === undefined ? {} : { method }) }
-      const passed = request(url, options, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers)
-        answer.pipe(response)
+      const forwarded = request(url, options, (upstream) => {
+        response.writeHead(upstream.statusCode ?? 502, upstream.headers)
+        upstream.pipe(response)
       })
-      passed.end()
+      forwarded.end()
     })
     const env = { HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
     expect((await shell.pubring(list, { env })).code).toBe(0)
-    expect(asked).toEqual([`${shell.url}/v1/projects/payments/jwt-keys`])
+    expect(proxied).toEqual([`${shell.url}/v1/projects/payments/jwt-keys`])
     const direct = await shell.pubring(list, { env: { ...env, NO_PROXY: '127.0.0.1' } })
     expect(direct.code).toBe(0)
-    expect(asked).toHaveLength(1)
+    expect(proxied).toHaveLength(1)
     proxy.closeAllConnections()
     proxy.close()
   })
@@ -110,9 +110,9 @@ describe('the address', () => {
 
 async function serve(
   host: string,
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
+  handler: (request: IncomingMessage, response: ServerResponse) => void,
 ): Promise<Server> {
-  const server = createServer(answer).listen(0, host)
+  const server = createServer(handler).listen(0, host)
   await once(server, 'listening')
   return server
 }
@@ -122,18 +122,18 @@ function portOf(server: Server): number {
 }
 
 describe('profiles', () => {
-  const nothing = { PUBRING_URL: undefined, PUBRING_API_KEY: undefined, PUBRING_PROJECT: undefined }
+  const unset = { PUBRING_URL: undefined, PUBRING_API_KEY: undefined, PUBRING_PROJECT: undefined }
   const config = () => join(shell.folder, '.config/pubring/config.json')
   const write = (content: unknown, mode = 0o600) => {
     mkdirSync(join(shell.folder, '.config/pubring'), { recursive: true })
     writeFileSync(config(), typeof content === 'string' ? content : JSON.stringify(content))
     chmodSync(config(), mode)
   }
-  const bare = (args: string[], input = '') => shell.pubring(args, { env: nothing, input })
+  const bare = (args: string[], input = '') => shell.pubring(args, { env: unset, input })
   beforeEach(() => write({}))
   afterEach(() => write({}))
 
-  test('login tries the API key, keeps it for its owner alone, and the commands use it', async () => {
+  test('login tries the API key and stores it in a file that only its owner can read', async () => {
     const login = ['login', '--url', shell.url, '--project', 'payments', '--profile', 'here']
     const ran = await bare(login, `${shell.test.admin}\n`)
     expect(ran).toMatchObject({ code: 0, stdout: '' })
@@ -152,7 +152,7 @@ describe('profiles', () => {
     expect((await bare(list)).code).toBe(4)
   })
 
-  test('login keeps nothing that does not count', async () => {
+  test('login stores nothing invalid', async () => {
     const login = ['login', '--url', shell.url]
     expect((await bare(login, 'hello')).code).toBe(4)
     const unknown = shell.test.admin.replace(/./, 'p')
@@ -160,7 +160,7 @@ describe('profiles', () => {
     expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({})
   })
 
-  test('a file with a secret that others can read is refused, with the command that ends that', async () => {
+  test('a file with a secret that other users can read is refused, with the command that fixes it', async () => {
     write({ profiles: { here: { url: shell.url, apiKey: shell.test.admin } } }, 0o644)
     const ran = await bare([...list, '--profile', 'here'])
     expect(ran).toMatchObject({ code: 2, stdout: '' })
@@ -171,7 +171,7 @@ describe('profiles', () => {
     expect(file).toMatchObject({ code: 0, stderr: expect.stringMatching(/has no keys|^$/) })
   })
 
-  test('a profile’s API key is not sent to another address', async () => {
+  test('a profile’s API key is sent only to the address of the profile', async () => {
     const seen: unknown[] = []
     const other = await serve('127.0.0.1', (request, response) => {
       seen.push(request.headers['x-api-key'])
@@ -187,7 +187,7 @@ describe('profiles', () => {
     other.close()
   })
 
-  test('--profile goes before the environment, which goes before the current profile', async () => {
+  test('--profile takes precedence over the environment, and that over the current profile', async () => {
     write({
       currentProfile: 'away',
       profiles: {
@@ -198,7 +198,7 @@ describe('profiles', () => {
     expect((await shell.pubring(list)).code).toBe(0)
     expect((await shell.pubring([...list, '--profile', 'away'])).code).toBe(8)
     expect((await bare([...list, '--profile', 'here'])).code).toBe(0)
-    const variable = { ...nothing, PUBRING_PROFILE: 'here' }
+    const variable = { ...unset, PUBRING_PROFILE: 'here' }
     expect((await shell.pubring(list, { env: variable })).code).toBe(0)
     expect((await bare(list)).code).toBe(8)
     await bare(['profile', 'use', 'here'])
@@ -206,19 +206,15 @@ describe('profiles', () => {
   })
 
   test.each([
-    ['no JSON', '{"profiles": {"a": {"apiKey": "pubring_secret"', /is not valid JSON/],
+    ['malformed JSON', '{"profiles": {"a": {"apiKey": "pubring_secret"', /is not valid JSON/],
+    ['a misspelt member', { profiles: { a: { apikey: 'x' } } }, /apikey; did you mean apiKey\?/],
     [
-      'a member that is misspelt',
-      { profiles: { a: { apikey: 'x' } } },
-      /apikey; did you mean apiKey\?/,
-    ],
-    [
-      'a value that is none',
+      'a value of the wrong type',
       { profiles: { a: { url: 1 } } },
       /url of profile a must be a non-empty string/,
     ],
-    ['no object', { profiles: [] }, /profiles must be an object/],
-  ])('%s: one line that says so, without what is in it', async (_name, content, message) => {
+    ['a list instead of an object', { profiles: [] }, /profiles must be an object/],
+  ])('%s: one line of error, without the contents', async (_name, content, message) => {
     write(content)
     const ran = await bare(list)
     expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })

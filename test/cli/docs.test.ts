@@ -5,7 +5,7 @@ import { cliDocument } from '../../scripts/cli-document.ts'
 
 const document = cliDocument()
 
-test('docs/cli.md is what the commands say of themselves (npm run generate)', () => {
+test('docs/cli.md is up to date (npm run generate)', () => {
   const file = join(import.meta.dirname, '../../docs/cli.md')
   expect(readFileSync(file, 'utf8')).toBe(document)
 })

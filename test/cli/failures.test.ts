@@ -17,7 +17,7 @@ afterAll(() => shell.close())
 
 const list = ['key', 'list']
 
-/** One line and hints on stderr, nothing on stdout, no stack, and the exit code of the table. */
+/** Expects one line and hints on stderr, nothing on stdout, no stack, and the exit code. */
 function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp): void {
   expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: exitCodes[kind].code, stdout: '' })
   const [first = '', ...hints] = ran.stderr.trimEnd().split('\n')
@@ -26,13 +26,13 @@ function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp):
   for (const hint of hints) expect(hint).toMatch(/^hint: /)
 }
 
-describe('who calls', () => {
-  test('no API key: how to set one; nothing is asked of the server', async () => {
+describe('authentication and authorization', () => {
+  test('a missing API key: the error says how to set one', async () => {
     const env = { PUBRING_API_KEY: undefined }
     expectFailure(await shell.pubring(list, { env }), 'unauthorized', /export PUBRING_API_KEY=/)
   })
 
-  test('an API key that does not count: where it came from, and not the key', async () => {
+  test('an invalid API key: the error names its source and does not quote it', async () => {
     const secret = rememberSecret('an API key', newApiKeySecret())
     const env = { PUBRING_API_KEY: secret }
     const ran = await shell.pubring(list, { env })
@@ -42,7 +42,7 @@ describe('who calls', () => {
     expectFailure(flag, 'unauthorized', /hint: It came from .*wrong\.key \(--api-key-file\)\./)
   })
 
-  test('a role that is too low', async () => {
+  test('a role that does not allow the call', async () => {
     const env = { PUBRING_API_KEY: await shell.test.apiKey('reader', shell.test.project.id) }
     const add = ['key', 'add', '-', '--name', 'x', '--algorithm', 'ES256']
     const ran = await shell.pubring(add, { env, input: ecKey().publicKeyPem })
@@ -50,40 +50,40 @@ describe('who calls', () => {
   })
 })
 
-describe('what is not there', () => {
-  test('a project: which was perhaps meant, and where the name came from', async () => {
+describe('not found', () => {
+  test('a project: the error suggests a similar one and names the source', async () => {
     const ran = await shell.pubring([...list, '--project', 'paymets'])
     expectFailure(ran, 'not_found', /Did you mean payments\?[\s\S]*came from --project/)
     const variable = await shell.pubring(list, { env: { PUBRING_PROJECT: 'paymets' } })
     expectFailure(variable, 'not_found', /came from PUBRING_PROJECT/)
   })
 
-  test('a key, an API key', async () => {
-    const nobody = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
-    expectFailure(await shell.pubring(['key', 'show', nobody]), 'not_found', /pubring key list/)
-    const show = ['api-key', 'show', nobody]
+  test('a key, an API key: the error names the command that lists them', async () => {
+    const unknownId = '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'
+    expectFailure(await shell.pubring(['key', 'show', unknownId]), 'not_found', /pubring key list/)
+    const show = ['api-key', 'show', unknownId]
     expectFailure(await shell.pubring(show), 'not_found', /pubring api-key list/)
   })
 })
 
-describe('what cannot be done as things are', () => {
-  test('a name that is taken, a project that has keys', async () => {
-    const taken = await shell.pubring(['project', 'create', 'payments'])
-    expectFailure(taken, 'conflict', /taken|already/)
+describe('conflicts and invalid input', () => {
+  test('a duplicate project name, a project that has keys', async () => {
+    const duplicate = await shell.pubring(['project', 'create', 'payments'])
+    expectFailure(duplicate, 'conflict', /taken|already/)
     const input = ecKey().publicKeyPem
     await shell.pubring(['key', 'add', '-', '--name', 'k'], { input })
     const full = await shell.pubring(['project', 'delete', 'payments'])
     expectFailure(full, 'conflict', /pubring key list --project payments/)
   })
 
-  test('a name that cannot be', async () => {
+  test('an invalid project name', async () => {
     expectFailure(await shell.pubring(['project', 'create', '-a-']), 'usage', /unknown option/)
     expectFailure(await shell.pubring(['project', 'create', 'a b']), 'refused', /a-z/)
   })
 })
 
-describe('a server that cannot be reached', () => {
-  test('nothing listens: the address, where it came from, how to start one', async () => {
+describe('an unreachable server', () => {
+  test('connection refused: the error names the address, its source and how to start a server', async () => {
     const url = `http://127.0.0.1:${await freePort()}`
     const ran = await shell.pubring(list, { env: { PUBRING_URL: url } })
     expectFailure(ran, 'unavailable', /No server listens at http[\s\S]*pubring serve/)
@@ -91,19 +91,19 @@ describe('a server that cannot be reached', () => {
     expect(ran.stderr).toContain('The address came from PUBRING_URL.')
   })
 
-  test('a host that is not there, a port that fetch refuses', async () => {
-    const away = await shell.pubring([...list, '--url', 'http://no-such-host.invalid'])
-    expectFailure(away, 'unavailable', /no host by the name/)
+  test('an unknown host, a port that fetch blocks', async () => {
+    const unknownHost = await shell.pubring([...list, '--url', 'http://no-such-host.invalid'])
+    expectFailure(unknownHost, 'unavailable', /cannot be resolved/)
     const refused = await shell.pubring([...list, '--url', 'http://127.0.0.1:1'])
     expectFailure(refused, 'unavailable', /127\.0\.0\.1:1/)
   })
 
-  test('TLS is spoken to one that does not speak it', async () => {
+  test('https to a server that speaks http', async () => {
     const url = shell.url.replace('http:', 'https:')
     expectFailure(await shell.pubring([...list, '--url', url]), 'untrusted', /does not speak TLS/)
   })
 
-  test('an answer that is not Pubring’s', async () => {
+  test('a response that is not Pubring’s', async () => {
     const server = createServer((_request, response) => response.end('<html>hello</html>'))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -116,7 +116,7 @@ describe('a server that cannot be reached', () => {
     server.close()
   })
 
-  test('no answer in time', async () => {
+  test('a time-out', async () => {
     const server = createServer(() => {})
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -127,7 +127,7 @@ describe('a server that cannot be reached', () => {
     server.close()
   })
 
-  test('the database is away', async () => {
+  test('an unavailable database', async () => {
     const { restore } = await shell.test.database.destroy()
     try {
       expectFailure(await shell.pubring(list), 'unavailable', /Try again in \d+ s/)
@@ -137,7 +137,7 @@ describe('a server that cannot be reached', () => {
   })
 })
 
-describe('a call that is wrong', () => {
+describe('an invalid call', () => {
   test.each([
     [['kee', 'list'], /unknown command 'kee'; did you mean key\?/],
     [['key', 'lits'], /unknown command 'lits'; did you mean list\?/],
@@ -157,18 +157,18 @@ describe('a call that is wrong', () => {
     expectFailure(await shell.pubring(args), 'usage', message)
   })
 
-  test('a group without a command shows what there is', async () => {
+  test('a command without its subcommand prints the help', async () => {
     const { code, stdout, stderr } = await shell.pubring(['key'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/rotate[\s\S]*pubring: pubring key needs a command\.\n$/)
   })
 
-  test('a variable that nobody knows', async () => {
+  test('an unknown variable', async () => {
     const ran = await shell.pubring(list, { env: { PUBRING_APIKEY: 'x' } })
     expectFailure(ran, 'usage', /PUBRING_APIKEY is not .* did you mean PUBRING_API_KEY\?/)
   })
 
-  test('files that cannot be: not there, a folder, empty', async () => {
+  test('a file that is missing, a folder or empty', async () => {
     const add = (file: string) => shell.pubring(['key', 'add', file, '--name', 'x'])
     const real = shell.file('orders.pem', ecKey().publicKeyPem)
     expectFailure(
@@ -184,12 +184,17 @@ describe('a call that is wrong', () => {
   })
 })
 
-describe('with --json an error is one document on stderr', () => {
+describe('an error with --json is one document on stderr', () => {
   test.each([
-    ['of the server', ['key', 'show', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'], 6, 'key_not_found'],
-    ['of the command', ['key', 'show', 'nobody'], 6, 'key_not_found'],
-    ['of the call', ['key', 'list', '--wrong'], 2, 'usage'],
-    ['of a connection', ['key', 'list', '--url', 'http://127.0.0.1:1'], 8, 'unreachable'],
+    [
+      'from the server',
+      ['key', 'show', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+      6,
+      'key_not_found',
+    ],
+    ['from the command', ['key', 'show', 'nobody'], 6, 'key_not_found'],
+    ['from an invalid call', ['key', 'list', '--wrong'], 2, 'usage'],
+    ['from a connection', ['key', 'list', '--url', 'http://127.0.0.1:1'], 8, 'unreachable'],
   ])('%s', async (_name, args, exitCode, code) => {
     const ran = await shell.pubring([...args, '--json'])
     expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: exitCode, stdout: '' })
@@ -201,7 +206,7 @@ describe('with --json an error is one document on stderr', () => {
     })
   })
 
-  test('one of the server has what a report needs', async () => {
+  test('an error from the server has its status and request id', async () => {
     const ran = await shell.pubring(['project', 'show', 'nobody', '--json'])
     expect(JSON.parse(ran.stderr)).toMatchObject({
       status: 404,
@@ -210,13 +215,13 @@ describe('with --json an error is one document on stderr', () => {
   })
 })
 
-describe('a project that is not there', () => {
-  test('and that a file names: the file is said', async () => {
+describe('a missing project', () => {
+  test('named by a file: the error names the file', async () => {
     const file = shell.file('declared.json', JSON.stringify({ project: 'nowhere', keys: [] }))
     expectFailure(await shell.pubring(['apply', file]), 'not_found', /came from .*declared\.json;/)
   })
 
-  test('and that the command names: that is said', async () => {
+  test('named by the command: the error says so', async () => {
     const ran = await shell.pubring(['project', 'show', 'nowhere'])
     expectFailure(ran, 'not_found', /came from the command line;/)
     const listed = await shell.pubring([...list, '--project', 'nowhere'])
@@ -228,15 +233,15 @@ test.each([
   ['key', /Usage: pubring key /],
   ['key add', /Usage: pubring key add /],
   ['', /Usage: pubring /],
-])('pubring help %s shows that help', async (words, usage) => {
+])('pubring help %s prints that help', async (words, usage) => {
   const ran = await shell.pubring(['help', ...words.split(' ').filter(Boolean)])
   expect(ran).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(usage) })
 })
 
-test('a key that is declared twice is named as the file counts, not as a request does', async () => {
+test('a key declared twice is named by its position in the file', async () => {
   const { publicKeyPem } = ecKey()
   const keys = ['first', 'second'].map((name) => ({ name, publicKeyPem }))
   const ran = await shell.pubring(['apply', shell.file('twice.json', JSON.stringify({ keys }))])
-  expectFailure(ran, 'refused', /Key 2, second: .*key 1/)
+  expectFailure(ran, 'refused', /key 2, second: .*key 1/)
   expect(ran.stderr).not.toContain('/keys/')
 })

@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => shell.close())
 
-/** In an order in which each finds what it needs. */
+/** Each command finds what the earlier ones created. */
 const session: readonly (readonly string[])[] = [
   ['project', 'create', 'shop'],
   ['project', 'list'],
@@ -66,9 +66,9 @@ const session: readonly (readonly string[])[] = [
 
 test('every command that calls a server prints one JSON document with --json', async () => {
   for (const args of session) {
-    const given = args.map((arg) => (arg.endsWith('.pem') ? `${folder}/${arg}` : arg))
+    const argv = args.map((arg) => (arg.endsWith('.pem') ? `${folder}/${arg}` : arg))
     const input = args[0] === 'login' ? shell.test.admin : ''
-    const { code, stdout, stderr } = await shell.pubring([...given, '--json'], { input })
+    const { code, stdout, stderr } = await shell.pubring([...argv, '--json'], { input })
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: '' })
     const document: unknown = JSON.parse(stdout)
     expect(document, args.join(' ')).toBeTypeOf('object')
@@ -79,7 +79,7 @@ test('every command that calls a server prints one JSON document with --json', a
   }
 }, 60_000)
 
-test('every command that works on the database does, too', async () => {
+test('every command that opens the database prints one JSON document with --json', async () => {
   const here = openShell(() => ({}))
   const place = (name: string) => `sqlite:${here.folder}/${name}.db`
   const [first, second] = [place('first'), place('second')]

@@ -21,15 +21,15 @@ afterAll(async () => {
   await shell.close()
 })
 
-function environment(more: Record<string, string> = {}) {
+function environment(variables: Record<string, string> = {}) {
   const { PATH = '' } = process.env
   const { admin, project } = shell.test
   const known = { PUBRING_URL: shell.url, PUBRING_API_KEY: admin, PUBRING_PROJECT: project.name }
-  return { PATH, HOME: shell.folder, ...known, ...more }
+  return { PATH, HOME: shell.folder, ...known, ...variables }
 }
 
-/** `pubring …` as a process, by way of a shell where a script is given. */
-async function spawned(
+/** Runs `pubring …` as a process, through a shell if there is a script. */
+async function spawnPubring(
   args: string[],
   {
     env,
@@ -55,10 +55,10 @@ test.each([
   ['a list', ['key', 'list']],
   ['an export', ['export']],
 ])(
-  '%s that cannot be written is said in one line, and nothing is called done',
+  '%s that cannot be written is one line of error, without a success message',
   async (_name, args) => {
-    await spawned(['key', 'add', '-', '--name', 'some'], { input: ecKey().publicKeyPem })
-    const { code, stderr } = await spawned(args, { script: 'exec "$0" "$@" > /dev/full' })
+    await spawnPubring(['key', 'add', '-', '--name', 'some'], { input: ecKey().publicKeyPem })
+    const { code, stderr } = await spawnPubring(args, { script: 'exec "$0" "$@" > /dev/full' })
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr: 'pubring: The output cannot be written (ENOSPC).\n',
@@ -66,9 +66,11 @@ test.each([
   },
 )
 
-test('a key from standard input: its kid on stdout, in a pipe without colours', async () => {
+test('key add reads standard input and prints the kid, in a pipe without colors', async () => {
   const input = ecKey().publicKeyPem
-  const { code, stdout, stderr } = await spawned(['key', 'add', '-', '--name', 'piped'], { input })
+  const { code, stdout, stderr } = await spawnPubring(['key', 'add', '-', '--name', 'piped'], {
+    input,
+  })
   expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
   expect(stderr).toMatch(/^Registered “piped”/)
 })
@@ -76,34 +78,34 @@ test('a key from standard input: its kid on stdout, in a pipe without colours', 
 test.each([
   [['key', 'list'], /^$/],
   [['key', 'show', 'nobody'], /^pubring: /],
-])('a reader that closes the pipe ends %j quietly', async (args, said) => {
+])('a closed pipe ends %j without an error', async (args, message) => {
   const script = '{ "$0" "$@"; echo "code $?" >&2; } | true'
-  const { stdout, stderr } = await spawned(args, { script })
+  const { stdout, stderr } = await spawnPubring(args, { script })
   expect(stdout).toBe('')
   const [, before, code] = /^([\s\S]*)code (\d+)\n$/.exec(stderr) ?? []
-  expect(before).toMatch(said)
+  expect(before).toMatch(message)
   expect(Number(code)).toBe(args.includes('nobody') ? 6 : 0)
 })
 
-test('a file that is not there: one line, no stack, exit code 2', async () => {
-  const ran = await spawned(['key', 'add', 'none.pem', '--name', 'x'])
+test('a missing file: one line, no stack, exit code 2', async () => {
+  const ran = await spawnPubring(['key', 'add', 'none.pem', '--name', 'x'])
   expect(ran).toEqual({ code: 2, stdout: '', stderr: 'pubring: There is no file none.pem.\n' })
 })
 
-describe('an authority that is not trusted', () => {
-  test('is said, with what makes it trusted; then it is', async () => {
+describe('an untrusted certificate authority', () => {
+  test('is reported with the variable that makes it trusted', async () => {
     const env = { PUBRING_URL: proxy.url }
-    const refused = await spawned(['key', 'list'], { env })
+    const refused = await spawnPubring(['key', 'list'], { env })
     expect(refused).toMatchObject({ code: 9, stdout: '' })
     expect(refused.stderr).toMatch(/certificate of https.* is not trusted here \(\w+\)/)
     expect(refused.stderr).toContain('NODE_EXTRA_CA_CERTS=')
     writeFileSync(join(shell.folder, 'authority.pem'), proxy.cert)
     const trusted = { ...env, NODE_EXTRA_CA_CERTS: 'authority.pem' }
-    expect((await spawned(['key', 'list'], { env: trusted })).code).toBe(0)
+    expect((await spawnPubring(['key', 'list'], { env: trusted })).code).toBe(0)
   })
 })
 
-test('Ctrl-C ends what follows events, with the code of an interruption', async () => {
+test('Ctrl-C ends events --follow with exit code 130', async () => {
   const child = spawn(process.execPath, [main, 'events', '--follow'], { env: environment() })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {
@@ -118,21 +120,21 @@ test('Ctrl-C ends what follows events, with the code of an interruption', async 
   expect(output).not.toMatch(/Error|abort/i)
 })
 
-test('shells take the completion scripts, and what they ask for completes', async () => {
+test('the completion scripts are valid, and complete prints candidates', async () => {
   for (const name of ['bash', 'zsh', 'fish']) {
-    const { code, stdout } = await spawned(['completion', name])
+    const { code, stdout } = await spawnPubring(['completion', name])
     expect(code).toBe(0)
     expect(stdout).toContain('pubring complete --')
     if (name === 'bash') execFileSync('bash', ['-n'], { input: stdout })
   }
   const complete = async (...words: string[]) =>
-    (await spawned(['complete', '--', ...words])).stdout
+    (await spawnPubring(['complete', '--', ...words])).stdout
   expect(await complete('key', 'ro')).toMatch(/^rotate\t/)
   expect(await complete('key', 'add', '--al')).toMatch(/^--algorithm\t/)
   expect(await complete('')).toMatch(/^completion\t/m)
 })
 
-test('the version is that of the package', async () => {
-  const { stdout } = await spawned(['--version'])
+test('--version prints the version of the package', async () => {
+  const { stdout } = await spawnPubring(['--version'])
   expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
 })

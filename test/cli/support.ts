@@ -6,7 +6,7 @@ import { run } from '../../src/cli/run.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { expectNoSecret } from '../support/secrets.ts'
 
-/** What a command wrote, and its exit code. */
+/** The output and exit code of a command. */
 export interface Ran {
   code: number
   stdout: string
@@ -14,31 +14,31 @@ export interface Ran {
 }
 
 export interface Call {
-  /** Instead of the variables that lead to the test server as an admin; undefined unsets one. */
+  /** Overrides the variables that select the test server and an admin API key; undefined unsets one. */
   env?: Record<string, string | undefined>
-  /** What stands on standard input. */
+  /** Standard input. */
   input?: string | Buffer
-  /** What a person types at the terminal once the question is there: all of it is a terminal then. */
+  /** What a user types on the terminal after each question; makes stdin and stderr a terminal. */
   answers?: Record<string, string>
-  /** Columns of the terminal that stdout is; without it, it is a pipe. */
+  /** Makes stdout a terminal of this width; otherwise it is a pipe. */
   columns?: number
   /** Ctrl-C. */
   signal?: AbortSignal
-  /** Told of all that stands on stdout so far, whenever something is added. */
-  heard?: (stdout: string) => void
+  /** Called with all of stdout whenever it grows. */
+  onStdout?: (stdout: string) => void
 }
 
-/** A shell in a folder of its own. */
+/** Runs commands in a temporary home folder. */
 export interface Shell {
   folder: string
-  /** Writes a file of the folder and answers its path. */
+  /** Writes a file in the folder and returns its path. */
   file(name: string, content: string | Buffer): string
   pubring(args: readonly string[], call?: Call): Promise<Ran>
-  /** Fails where a command wrote a secret, but for those that are to. */
+  /** Removes the folder. Fails if a command printed a secret, except those that must. */
   remove(): void
 }
 
-/** Commands of this process, with the environment given and nothing else. */
+/** Runs commands in this process, with only the environment from `env`. */
 export function openShell(env: () => Record<string, string>): Shell {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const written: Record<string, string> = {}
@@ -66,19 +66,19 @@ export function openShell(env: () => Record<string, string>): Shell {
 async function runIn(
   env: Record<string, string | undefined>,
   args: readonly string[],
-  { input = '', answers, columns, signal, heard = () => {} }: Call,
+  { input = '', answers, columns, signal, onStdout = () => {} }: Call,
 ): Promise<Ran> {
   const written = { stdout: '', stderr: '' }
   const stream = (name: keyof typeof written) => {
-    const one = new PassThrough()
-    one.on('data', (chunk) => {
+    const output = new PassThrough()
+    output.on('data', (chunk) => {
       written[name] += chunk
-      if (name === 'stdout') heard(written.stdout)
+      if (name === 'stdout') onStdout(written.stdout)
     })
-    return one
+    return output
   }
   const keyboard = Object.assign(new PassThrough(), { isTTY: true })
-  // As that of a process, which nobody can end.
+  // Like the stream of a process, it cannot be ended.
   const stderr = Object.assign(stream('stderr'), { end: () => stderr })
   if (answers !== undefined) type(keyboard, stderr, answers)
   const terminal = columns === undefined ? {} : { isTTY: true, columns }
@@ -95,21 +95,21 @@ async function runIn(
   return { code, ...written }
 }
 
-/** Types each answer once its question stands on the terminal. */
-function type(keyboard: PassThrough, shown: PassThrough, answers: Record<string, string>): void {
-  const left = new Map(Object.entries(answers))
+/** Types each answer once its question appears on the screen. */
+function type(keyboard: PassThrough, screen: PassThrough, answers: Record<string, string>): void {
+  const pending = new Map(Object.entries(answers))
   let text = ''
-  shown.on('data', (chunk) => {
+  screen.on('data', (chunk) => {
     text += chunk
-    for (const [question, answer] of left) {
+    for (const [question, answer] of pending) {
       if (!text.includes(question)) continue
-      left.delete(question)
+      pending.delete(question)
       setImmediate(() => keyboard.write(answer))
     }
   })
 }
 
-/** A shell and the whole application on a real port, which it knows as an admin. */
+/** A shell whose commands call the whole application on a real port, as an admin. */
 export async function startShell(
   options?: Parameters<typeof startApp>[0],
 ): Promise<Shell & { test: TestApp; url: string; close(): Promise<void> }> {
@@ -131,7 +131,7 @@ export async function startShell(
   }
 }
 
-/** What came of a command with `--json`, as the one document that it is. */
+/** The document that a command with `--json` printed. */
 export function documentOf({ stdout }: Ran): Record<string, unknown> {
   return Object(JSON.parse(stdout))
 }

@@ -7,7 +7,7 @@ test.each([
   ['2027-01-31T12:30Z', '2027-01-31T12:30:00.000Z'],
   ['2027-01-31 12:30:05+02:00', '2027-01-31T10:30:05.000Z'],
   ['2027-01-31t12:30:05.5z', '2027-01-31T12:30:05.500Z'],
-])('%s is a moment', (text, time) => {
+])('%s is a time', (text, time) => {
   expect(parseTimeOption(text, '--expires')).toBe(time)
 })
 
@@ -22,7 +22,7 @@ test.each([
   '-3d',
   'tomorrow',
   '',
-])('%j is no moment, and is not made into another one', (text) => {
+])('%j is rejected, not corrected', (text) => {
   expect(() => parseTimeOption(text, '--expires')).toThrow(
     expect.objectContaining({
       kind: 'usage',
@@ -31,11 +31,14 @@ test.each([
   )
 })
 
-test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])('%j is too far away', (text) => {
-  expect(() => parseTimeOption(text, '--expires')).toThrow(
-    /^--expires must be before the year 10000/,
-  )
-})
+test.each(['99999999d', `${'9'.repeat(400)}s`, '9999999w'])(
+  '%j is too far in the future',
+  (text) => {
+    expect(() => parseTimeOption(text, '--expires')).toThrow(
+      /^--expires must be before the year 10000/,
+    )
+  },
+)
 
 test.each([
   ['30 d', 30 * 86_400_000],
@@ -45,6 +48,6 @@ test.each([
   ['47 h', 47 * 3_600_000],
   ['61 s', 60_400],
   ['3 min', 121_000],
-])('%s is how long a time is told', (told, milliseconds) => {
-  expect(formatDuration(milliseconds)).toBe(told)
+])('a duration is formatted as %s', (formatted, milliseconds) => {
+  expect(formatDuration(milliseconds)).toBe(formatted)
 })

@@ -50,7 +50,7 @@ const self = async (secret: string) => {
 }
 
 describe('pubring api-key create --admin', () => {
-  test('beside a running server: the secret alone on stdout, and it counts at once', async () => {
+  test('prints only the secret to stdout beside a running server, and it is valid immediately', async () => {
     const { code, stdout, stderr } = await pubring('api-key', 'create', '--admin', '--name', 'me')
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -85,10 +85,10 @@ describe('pubring api-key create --admin', () => {
   })
 
   test.each([
-    [['api-key', 'create'], 2, /With --admin it is made in the database itself/],
+    [['api-key', 'create'], 2, /With --admin it is created in the database directly/],
     [['api-key', 'create', '--admin', '--name', ''], 3, /name is empty/],
     [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], 1, /no database at/],
-  ])('%j makes nothing: exit code %i', async (args, exitCode, message) => {
+  ])('%j creates nothing: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await pubring(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)

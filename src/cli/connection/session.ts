@@ -106,7 +106,7 @@ function missingApiKey({ url }: Connection): CommandError {
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [
-      'Set PUBRING_API_KEY, name a file with PUBRING_API_KEY_FILE, or run pubring login.',
+      'Run export PUBRING_API_KEY=…, set PUBRING_API_KEY_FILE to a file, or run pubring login.',
       'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
     ],
   })
