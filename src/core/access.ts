@@ -69,8 +69,26 @@ export function projectNotFound(): PubringError {
   )
 }
 
+/** Throws `invalid_api_key` unless the API key exists and is active at that time (ISO 8601). */
+export function requireActiveApiKey(
+  apiKey: ApiKeyRecord | undefined,
+  time: string,
+): asserts apiKey is ApiKeyRecord {
+  if (apiKey === undefined || !isApiKeyActive(apiKey, time)) throw invalidApiKey()
+}
+
+export function invalidApiKey(): PubringError {
+  return new PubringError(
+    'invalid_api_key',
+    'The API key in the X-Api-Key header is unknown, expired or revoked. Check that it was copied completely.',
+  )
+}
+
 /** Throws `insufficient_role` where the caller's role or binding does not permit the operation. */
-export function requireAccess(principal: Principal, access: Access): void {
+export function requireAccess(
+  principal: Pick<Principal, 'role' | 'projectId'>,
+  access: Access,
+): void {
   if (roles.indexOf(principal.role) < roles.indexOf(access.role)) {
     throw new PubringError(
       'insufficient_role',

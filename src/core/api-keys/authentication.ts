@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import { isApiKeyActive, type Principal } from '../access.ts'
+import { invalidApiKey, isApiKeyActive, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ApiKeyRecord } from '../records.ts'
@@ -83,12 +83,5 @@ function missingApiKey(): PubringError {
   return new PubringError(
     'missing_api_key',
     'Send an API key in the X-Api-Key header, not in the query or in Authorization.',
-  )
-}
-
-function invalidApiKey(): PubringError {
-  return new PubringError(
-    'invalid_api_key',
-    'The API key in the X-Api-Key header is unknown, expired or revoked. Check that it was copied completely.',
   )
 }

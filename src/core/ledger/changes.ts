@@ -2,6 +2,7 @@ import type { Role } from '../../contract/roles.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { ExposedKey } from '../../intake/types.ts'
+import type { Access } from '../access.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
@@ -10,6 +11,13 @@ export interface Origin {
   requestId: string
   /** ISO 8601. An `updateTime` never goes back, even if this does. */
   time: string
+  /** Absent for changes by the system itself, or by someone with access to the database. */
+  authorization?: Authorization
+}
+
+/** What a request was admitted on. Its change checks it again, inside the transaction. */
+export interface Authorization extends Access {
+  apiKeyId: string
 }
 
 /** Limits that the transaction of a change enforces. */

@@ -77,5 +77,11 @@ export function ledgerOf(request: FastifyRequest): string {
 /** The origin of a change: its caller, request and time. */
 export function originOf(request: FastifyRequest, context: Context): Origin {
   const { apiKeyId, name } = principalOf(request)
-  return { actor: { apiKeyId, name }, requestId: request.id, time: now(context.clock) }
+  const { access } = request.routeOptions.config
+  return {
+    actor: { apiKeyId, name },
+    requestId: request.id,
+    time: now(context.clock),
+    ...(access === undefined ? {} : { authorization: { apiKeyId, ...access } }),
+  }
 }

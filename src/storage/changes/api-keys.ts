@@ -24,7 +24,7 @@ export async function createApiKey(
   db: Db,
   { apiKey, origin, first }: ChangeOf<'api_key.create'>,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const ledger = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db, origin)
   const oldest = first ? await readOldest(db) : undefined
   if (oldest !== undefined) return { result: oldest, changed: false }
   const twin = await db
@@ -45,7 +45,7 @@ export async function updateApiKey(
   db: Db,
   { id, boundTo, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
 ): Promise<Outcome<ApiKeyRecord>> {
-  const ledger = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
   const before = find(all, id, boundTo)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
@@ -68,7 +68,7 @@ export async function deleteApiKey(
   db: Db,
   { id, boundTo, ifMatch, origin }: ChangeOf<'api_key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const ledger = await lockSystemLedger(db)
+  const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
   const apiKey = find(all, id, boundTo)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
@@ -80,7 +80,7 @@ export async function deleteApiKey(
 /** Deletes the API keys bound to a deleted project, since they no longer give any access. */
 export async function deleteBoundApiKeys(db: Db, projectId: string, origin: Origin): Promise<void> {
   const bound = (await readApiKeys(db)).filter((apiKey) => apiKey.projectId === projectId)
-  for (const apiKey of bound) await remove(db, await lockSystemLedger(db), origin, apiKey)
+  for (const apiKey of bound) await remove(db, await lockSystemLedger(db, origin), origin, apiKey)
 }
 
 async function remove(

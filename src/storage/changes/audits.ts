@@ -51,7 +51,7 @@ export async function reportWeakness(
   change: ChangeOf<'key.report_weakness'>,
 ): Promise<Outcome<WeaknessReport>> {
   const { origin, projectId, kid, weaknesses, deactivate } = change
-  const { ledger, keySet } = await lockKeySet(db, projectId)
+  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   const known = await readReportedWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !known.includes(code))

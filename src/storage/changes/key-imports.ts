@@ -21,7 +21,7 @@ export async function importKeys(
   change: ChangeOf<'key.import'>,
 ): Promise<Outcome<ImportResult>> {
   const { origin, projectId, limits, compared, dryRun } = change
-  const ledger = await lockProjectLedger(db, projectId)
+  const ledger = await lockProjectLedger(db, projectId, origin)
   const existing = await readKeysForAdmission(db, projectId)
   if (existing === undefined) throw projectNotFound()
   const keys = change.keys.map(({ key }) => key)

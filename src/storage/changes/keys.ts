@@ -7,7 +7,7 @@ import { isActive } from '../../core/keys/jwks.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
 import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
-import type { ChangeOf, KeyPrecondition } from '../../core/ledger/changes.ts'
+import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { readKeySet } from '../reads/store.ts'
@@ -25,7 +25,7 @@ export async function createKey(
   db: Db,
   { key, limits, origin }: ChangeOf<'key.create'>,
 ): Promise<Outcome<KeyRecord>> {
-  const ledger = await lockProjectLedger(db, key.projectId)
+  const ledger = await lockProjectLedger(db, key.projectId, origin)
   const [existing, lock] = await pipeline(
     db,
     () => readKeysForAdmission(db, key.projectId),
@@ -47,7 +47,7 @@ export async function updateKey(
   { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
 ): Promise<Outcome<KeyRecord>> {
   const { time } = origin
-  const { ledger, keySet } = await lockKeySet(db, projectId)
+  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, time)
   requireValidExpiry(key, patch, time)
@@ -67,7 +67,7 @@ export async function deleteKey(
   db: Db,
   { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const { ledger, keySet } = await lockKeySet(db, projectId)
+  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, origin.time)
   if (isActive(key, origin.time)) {
@@ -101,8 +101,9 @@ function requirePrecondition(
 export async function lockKeySet(
   db: Db,
   projectId: string,
+  origin: Origin,
 ): Promise<{ ledger: LockedLedger; keySet: KeySet }> {
-  const ledger = await lockProjectLedger(db, projectId)
+  const ledger = await lockProjectLedger(db, projectId, origin)
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) throw projectNotFound()
   return { ledger, keySet }

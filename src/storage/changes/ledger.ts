@@ -9,6 +9,7 @@ import type { Origin } from '../../core/ledger/changes.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'
+import { requireAuthorization } from './authorization.ts'
 
 /** A ledger locked for one change: its new revision, and the hash that the next event extends. */
 export interface LockedLedger {
@@ -53,16 +54,36 @@ export async function lockLedger(db: Db, ledgerId: string): Promise<LockedLedger
   return row && { ledgerId, revision: row.revision, previousHash: row.hash }
 }
 
-/** Throws `project_not_found` if there is no such ledger. That of a deleted project remains. */
-export async function lockProjectLedger(db: Db, projectId: string): Promise<LockedLedger> {
-  const ledger = await lockLedger(db, projectId)
+/**
+ * Locks the ledger for a request and checks its authorization again under the lock. Throws
+ * `project_not_found` if there is no such ledger. That of a deleted project remains.
+ */
+export async function lockProjectLedger(
+  db: Db,
+  projectId: string,
+  origin: Origin,
+): Promise<LockedLedger> {
+  const ledger = await lockForRequest(db, projectId, origin)
   if (ledger === undefined) throw projectNotFound()
   return ledger
 }
 
-export async function lockSystemLedger(db: Db): Promise<LockedLedger> {
-  const ledger = await lockLedger(db, systemLedgerId)
+export async function lockSystemLedger(db: Db, origin: Origin): Promise<LockedLedger> {
+  const ledger = await lockForRequest(db, systemLedgerId, origin)
   if (ledger === undefined) throw new Error('the system ledger is missing')
+  return ledger
+}
+
+async function lockForRequest(
+  db: Db,
+  ledgerId: string,
+  origin: Origin,
+): Promise<LockedLedger | undefined> {
+  const [ledger] = await pipeline(
+    db,
+    () => lockLedger(db, ledgerId),
+    () => requireAuthorization(db, origin),
+  )
   return ledger
 }
 

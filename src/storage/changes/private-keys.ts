@@ -22,8 +22,8 @@ export async function rejectPrivateKey(
 ): Promise<Outcome<undefined>> {
   const { time, actor } = origin
   const ledger = await (projectId === undefined
-    ? lockSystemLedger(db)
-    : lockProjectLedger(db, projectId))
+    ? lockSystemLedger(db, origin)
+    : lockProjectLedger(db, projectId, origin))
   if (!(await blockFingerprints(db, exposed, time))) return { result: undefined, changed: false }
   if (!isWithinIncidentLimit(await readEarlierTimes(db, ledger, actor), time)) {
     await restoreRevision(db, ledger)

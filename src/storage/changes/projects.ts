@@ -41,7 +41,7 @@ export async function renameProject(
   db: Db,
   { projectId, name, ifMatch, origin }: ChangeOf<'project.rename'>,
 ): Promise<Outcome<ProjectRecord>> {
-  const { ledger, project } = await lockProject(db, projectId)
+  const { ledger, project } = await lockProject(db, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
   if (await isNameTaken(db, name)) throw nameTaken()
@@ -61,7 +61,7 @@ export async function deleteProject(
   db: Db,
   { projectId, ifMatch, origin }: ChangeOf<'project.delete'>,
 ): Promise<Outcome<undefined>> {
-  const { ledger, project } = await lockProject(db, projectId)
+  const { ledger, project } = await lockProject(db, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   const key = await db
     .selectFrom('jwt_key')
@@ -84,8 +84,9 @@ export async function deleteProject(
 async function lockProject(
   db: Db,
   projectId: string,
+  origin: Origin,
 ): Promise<{ ledger: LockedLedger; project: ProjectRecord }> {
-  const ledger = await lockProjectLedger(db, projectId)
+  const ledger = await lockProjectLedger(db, projectId, origin)
   const row = await db
     .selectFrom('project')
     .select(['id', 'name', 'create_time', 'update_time'])
@@ -105,7 +106,7 @@ async function appendToBoth(
 ): Promise<void> {
   const event = { type, subject: { type: 'project', id: ledger.ledgerId }, changes } as const
   await appendEvents(db, ledger, origin, [event])
-  await appendEvents(db, await lockSystemLedger(db), origin, [event])
+  await appendEvents(db, await lockSystemLedger(db, origin), origin, [event])
 }
 
 async function isNameTaken(db: Db, name: string): Promise<boolean> {

@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { newId } from '../../src/core/ids.ts'
+import { systemLedgerId } from '../../src/core/ledger/chain.ts'
+import type { ChangeOf, ChangeType, Origin } from '../../src/core/ledger/changes.ts'
+import type { ApiKeyRecord } from '../../src/core/records.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import {
+  createProject,
+  limits,
+  openTestStore,
+  origin,
+  type TestStore,
+} from '../support/store/store.ts'
+
+let stored: TestStore
+let projectId: string
+let kid: string
+let other: ApiKeyRecord
+
+beforeAll(async () => {
+  stored = await openTestStore()
+  projectId = (await createProject(stored.store, 'payments')).id
+  const key = keyRecord(projectId)
+  await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
+  kid = key.id
+  other = await newApiKey('admin')
+})
+afterAll(() => stored.dispose())
+
+async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
+  const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, { name: role, role })
+  await stored.store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  return apiKey
+}
+
+function exposed() {
+  const { thumbprint, materialSha256 } = keyRecord(projectId)
+  return { thumbprint, materialSha256 }
+}
+
+/** One change of each type that a request can cause; a new type does not compile without one. */
+const changes: {
+  [Type in Exclude<ChangeType, 'key.pass_audit' | 'api_key.touch'>]: (
+    origin: Origin,
+  ) => ChangeOf<Type>
+} = {
+  'project.create': (origin) => ({ type: 'project.create', origin, id: newId(), name: 'other' }),
+  'project.rename': (origin) => ({ type: 'project.rename', origin, projectId, name: 'renamed' }),
+  'project.delete': (origin) => ({ type: 'project.delete', origin, projectId }),
+  'key.create': (origin) => ({ type: 'key.create', origin, key: keyRecord(projectId), limits }),
+  'key.import': (origin) => ({
+    type: 'key.import',
+    origin,
+    projectId,
+    keys: [{ index: 0, key: keyRecord(projectId), kidProvided: false }],
+    limits,
+    compared: [],
+    dryRun: false,
+  }),
+  'key.update': (origin) => ({
+    type: 'key.update',
+    origin,
+    projectId,
+    kid,
+    patch: { active: false },
+    limits,
+  }),
+  'key.delete': (origin) => ({ type: 'key.delete', origin, projectId, kid }),
+  'key.report_weakness': (origin) => ({
+    type: 'key.report_weakness',
+    origin,
+    projectId,
+    kid,
+    weaknesses: ['rsa_roca'],
+    deactivate: true,
+  }),
+  'private_key.refuse': (origin) => ({
+    type: 'private_key.refuse',
+    origin,
+    projectId,
+    exposed: exposed(),
+  }),
+  'api_key.create': (origin) => ({
+    type: 'api_key.create',
+    origin,
+    apiKey: apiKeyRecord(newApiKeySecret(), origin.time, { name: 'planted', role: 'admin' }),
+  }),
+  'api_key.update': (origin) => ({
+    type: 'api_key.update',
+    origin,
+    id: other.id,
+    patch: { role: 'reader' },
+  }),
+  'api_key.delete': (origin) => ({ type: 'api_key.delete', origin, id: other.id }),
+}
+
+/** All that the changes above would alter. */
+async function state() {
+  const { store } = stored
+  return {
+    heads: await store.heads([projectId, systemLedgerId]),
+    projects: await store.listProjects({ limit: 10 }),
+    keySet: await store.keySet(projectId),
+    apiKeys: await store.listApiKeys(undefined),
+  }
+}
+
+const losses: [string, string, (id: string) => Promise<unknown>][] = [
+  [
+    'revoked',
+    'invalid_api_key',
+    (id) => stored.store.commit({ type: 'api_key.delete', origin: origin(), id }),
+  ],
+  [
+    'demoted',
+    'insufficient_role',
+    (id) =>
+      stored.store.commit({
+        type: 'api_key.update',
+        origin: origin(),
+        id,
+        patch: { role: 'reader' },
+      }),
+  ],
+]
+
+describe.each(losses)('with an API key that was %s meanwhile', (_loss, code, lose) => {
+  test.each(Object.keys(changes) as (keyof typeof changes)[])(
+    '%s changes nothing',
+    async (type) => {
+      const { id } = await newApiKey('admin')
+      await lose(id)
+      const before = await state()
+      const authorization = { apiKeyId: id, role: 'admin' } as const
+      const change = changes[type]({ ...origin(), authorization })
+      await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
+      expect(await state()).toEqual(before)
+    },
+  )
+})
