@@ -11,6 +11,11 @@ const onBothEngines = [
 export default defineConfig({
   test: {
     pool: 'forks',
+    // Files share a worker and what it has loaded; the application is imported once for each worker.
+    isolate: false,
+    // Node strips the types itself, as it does in production, and caches what it compiled.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    setupFiles: 'test/support/compile-cache.ts',
     // Most of them wait for something most of the time.
     maxWorkers: 3,
     testTimeout: 30_000,

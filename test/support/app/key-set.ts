@@ -1,5 +1,5 @@
 import { type JWTPayload, jwtVerify } from 'jose'
-import { afterEach, expect, vi } from 'vitest'
+import { expect, onTestFinished, vi } from 'vitest'
 import {
   type KeySetOptions,
   type KeySetState,
@@ -18,16 +18,11 @@ export interface WatchedKeySet {
   waitForState(isIt: (state: KeySetState) => boolean): Promise<void>
 }
 
-const opened: ProjectKeySet[] = []
-afterEach(() => {
-  for (const keys of opened.splice(0)) keys.close()
-})
-
-/** A key set of the project; it is closed after the test. */
+/** A key set of the project, closed after the test. */
 export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKeySet {
   const states: KeySetState[] = []
   const keys = projectKeySet(url, { ...options, onChange: (state) => states.push(state) })
-  opened.push(keys)
+  onTestFinished(() => keys.close())
   const waitForState = async (isIt: (state: KeySetState) => boolean) => {
     const seen = states.length
     const isReached = () => isIt(keys.state()) || states.slice(seen).some(isIt)
