@@ -1,34 +1,29 @@
 /**
- * What each operation costs the server, beside the least that a Node service can cost, measured in
- * the same minutes: docs/performance.md says how. Tables are on stdout, progress on stderr; each part
- * keeps its figures in bench/results/PART.json, with --quick in quick-PART.json.
+ * The cost of each operation, compared with the least that a Node service can cost, measured in the
+ * same minutes; docs/performance.md describes the method. Prints tables, with progress on stderr, and
+ * writes the figures of each part to bench/results/PART.json, with --quick to quick-PART.json.
  *
  *   npm run bench [-- --quick] [--part reads|creates|processes] [--rounds 10]
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { measureBusyIntake } from './busy-intake.ts'
+import { type BenchConfig, connections, full, quick } from './config.ts'
+import { measureBusyIntake } from './creates/busy-intake.ts'
 import { measureEcCreates } from './creates/ec-creates.ts'
 import { measureRsaCreates } from './creates/rsa-creates.ts'
 import { startGenerator } from './load/client.ts'
-import { type Bench, measureReads, type Stocked } from './reads.ts'
-import type { Figure, ReadFigure } from './report/figures.ts'
+import { measureRevocations } from './processes/revocations.ts'
+import { measureStarts } from './processes/starts.ts'
+import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
+import { workersOverOne } from './reads/workers.ts'
+import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
-import { saveResults } from './report/results.ts'
+import { type Results, saveResults } from './report/results.ts'
 import { resultsText } from './report/table.ts'
-import { measureRevocations } from './revocations.ts'
-import { startFloor } from './server/floor-process.ts'
-import {
-  createDatabases,
-  type Databases,
-  type Engine,
-  type Subject,
-  startSubject,
-} from './server/subject.ts'
-import { connections, type Extent, full, quick } from './settings.ts'
-import { stockShelf } from './shelf.ts'
-import { measureStarts } from './starts.ts'
-import { workersOverOne } from './workers.ts'
+import { startBaseline } from './server/baseline.ts'
+import { createDatabases, type Databases, type Engine } from './server/databases.ts'
+import { createFixtures } from './server/fixtures.ts'
+import { type BenchServer, startServer } from './server/start.ts'
 
 const engines: Engine[] = ['sqlite', 'postgres']
 const { values } = parseArgs({
@@ -38,92 +33,98 @@ const { values } = parseArgs({
     rounds: { type: 'string' },
   },
 })
-const usual = values.quick ? quick : full
-const extent: Extent = { ...usual, rounds: Number(values.rounds ?? usual.rounds) }
+const defaults = values.quick ? quick : full
+const config: BenchConfig = { ...defaults, rounds: Number(values.rounds ?? defaults.rounds) }
 
-const began = performance.now()
-function progress(what: string): void {
-  process.stderr.write(
-    `${((performance.now() - began) / 1_000).toFixed(0).padStart(5)} s  ${what}\n`,
-  )
+const startTime = performance.now()
+function progress(text: string): void {
+  const seconds = ((performance.now() - startTime) / 1_000).toFixed(0)
+  process.stderr.write(`${seconds.padStart(5)} s  ${text}\n`)
 }
 
-/** Servers of each kind, all on databases of their own. */
-async function startSubjects(databases: Databases): Promise<Subject[]> {
-  const subjects: Subject[] = []
+/** Servers of each kind, each on a database of its own. */
+async function startServers(databases: Databases): Promise<BenchServer[]> {
+  const servers: BenchServer[] = []
   for (const engine of engines) {
-    for (const workers of extent.workers) {
-      subjects.push(await startSubject(await databases.make(engine), { workers }))
+    for (const workers of config.workers) {
+      servers.push(await startServer(await databases.create(engine), { workers }))
     }
   }
-  return subjects
+  return servers
 }
 
-interface Found {
-  reads: ReadFigure[]
-  figures: Figure[]
+interface Part {
+  /** How much is measured, in words. */
+  scope: string
+  measure(context: BenchContext, databases: Databases): Promise<Pick<Results, 'reads' | 'figures'>>
 }
 
-const parts: Record<string, (bench: Bench, databases: Databases) => Promise<Found>> = {
-  async reads(bench, databases) {
-    const subjects = await startSubjects(databases)
-    if (extent.logging) {
-      subjects.push(await startSubject(await databases.make('sqlite'), { logs: true }))
-    }
-    const stocked: Stocked[] = []
-    for (const subject of subjects) {
-      stocked.push({ subject, shelf: await stockShelf(subject.replica) })
-    }
-    const reads = await measureReads(bench, stocked)
-    await Promise.all(subjects.map((subject) => subject.close()))
-    return { reads, figures: workersOverOne(reads) }
+const parts: Record<string, Part> = {
+  reads: {
+    scope: `${config.rounds} shuffled rounds of ${config.seconds} s for each line, ${connections} connections; medians, with the quartiles in brackets. p50 and p99 at half of the requests/s.`,
+    async measure(context, databases) {
+      const servers = await startServers(databases)
+      if (config.measureLogging) {
+        servers.push(await startServer(await databases.create('sqlite'), { logs: true }))
+      }
+      const prepared: PreparedServer[] = []
+      for (const server of servers) {
+        prepared.push({ server, fixtures: await createFixtures(server.replica) })
+      }
+      const reads = await measureReads(context, prepared)
+      await Promise.all(servers.map((server) => server.close()))
+      return { reads, figures: workersOverOne(reads) }
+    },
   },
-  async creates({ generator }, databases) {
-    const subjects = await startSubjects(databases)
-    const single = subjects.filter(({ workers }) => workers === 1)
-    const figures = await measureEcCreates(generator, extent, subjects)
-    progress('RSA-2048')
-    figures.push(...(await measureRsaCreates(generator, extent, single)))
-    progress('lists while RSA-4096 keys are registered')
-    for (const subject of single.filter(({ engine }) => engine === 'sqlite')) {
-      figures.push(...(await measureBusyIntake(subject, extent.busyRounds)))
-    }
-    await Promise.all(subjects.map((subject) => subject.close()))
-    return { reads: [], figures }
+  creates: {
+    scope: `${config.rounds} shuffled rounds: of ${config.ecKeys} P-256 keys from ${connections} connections, of ${config.rsaKeys} RSA-2048 keys from 4; medians, with the quartiles in brackets.`,
+    async measure({ generator }, databases) {
+      const servers = await startServers(databases)
+      const single = servers.filter(({ workers }) => workers === 1)
+      const figures = await measureEcCreates(generator, config, servers)
+      progress('RSA-2048')
+      figures.push(...(await measureRsaCreates(generator, config, single)))
+      progress('lists while RSA-4096 keys are registered')
+      for (const server of single.filter(({ engine }) => engine === 'sqlite')) {
+        figures.push(...(await measureBusyIntake(server, config.busyRounds)))
+      }
+      await Promise.all(servers.map((server) => server.close()))
+      return { reads: [], figures }
+    },
   },
-  async processes(_bench, databases) {
-    const figures: Figure[] = []
-    for (const engine of engines) figures.push(...(await measureStarts(databases, engine, extent)))
-    progress('revocations')
-    figures.push(await measureRevocations(databases, extent.revocations))
-    return { reads: [], figures }
+  processes: {
+    scope: `${config.starts} starts of each; medians, with the quartiles in brackets.`,
+    async measure(_context, databases) {
+      const figures: Figure[] = []
+      for (const engine of engines) {
+        figures.push(...(await measureStarts(databases, engine, config)))
+      }
+      progress('revocations')
+      figures.push(await measureRevocations(databases, config.revocations))
+      return { reads: [], figures }
+    },
   },
 }
 
-const extents: Record<string, string> = {
-  reads: `${extent.rounds} shuffled rounds of ${extent.seconds} s for each line, ${connections} connections; medians, with the quartiles in brackets. p50 and p99 at half of the requests/s.`,
-  creates: `${extent.rounds} shuffled rounds: of ${extent.ecKeys} P-256 keys from ${connections} connections, of ${extent.rsaKeys} RSA-2048 keys from 4; medians, with the quartiles in brackets.`,
-  processes: `${extent.starts} starts of each; medians, with the quartiles in brackets.`,
-}
-
-async function measure(part: string): Promise<void> {
-  progress(part)
-  const where = machine()
+async function run(name: string): Promise<void> {
+  const part = parts[name]
+  if (part === undefined) throw new Error(`--part is one of: ${Object.keys(parts).join(', ')}.`)
+  progress(name)
+  const measuredOn = machine()
   const databases = createDatabases()
-  const bench: Bench = { generator: startGenerator(), floor: await startFloor(), extent }
+  const context = { generator: startGenerator(), baseline: await startBaseline(), config }
   try {
-    const found = await parts[part]?.(bench, databases)
-    if (found === undefined) throw new Error(`--part is one of: ${Object.keys(parts).join(', ')}.`)
-    const results = { machine: where, extent: extents[part] ?? '', ...found }
-    saveResults(values.quick ? `quick-${part}` : part, results)
+    const measured = await part.measure(context, databases)
+    const results = { machine: measuredOn, scope: part.scope, ...measured }
+    saveResults(values.quick ? `quick-${name}` : name, results)
     process.stdout.write(`${resultsText(results)}\n\n`)
   } finally {
-    bench.generator.close()
-    bench.floor.close()
+    context.generator.close()
+    context.baseline.close()
     await databases.close()
   }
 }
 
-for (const part of values.part === undefined ? Object.keys(parts) : [values.part]) {
-  await measure(part)
+for (const name of values.part === undefined ? Object.keys(parts) : [values.part]) {
+  await run(name)
 }

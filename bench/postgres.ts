@@ -1,7 +1,7 @@
 /**
- * What one replica does on PostgreSQL: changes per second on one project and on many, look-ups of
- * revisions, and requests over HTTP for a list and for a key set, with 32 clients each. Without an
- * address, on a PostgreSQL of its own with PostgreSQL's own settings (every commit waits for the disk).
+ * Rates of one replica on PostgreSQL with 32 clients: changes of one project and of many, reads of a
+ * ledger head, and HTTP requests for a list and for a key set. Without a URL, starts a PostgreSQL with
+ * default settings, where every commit waits for the disk.
  *
  *   node bench/postgres.ts [postgres://…]
  */
@@ -10,34 +10,33 @@ import { Agent, request } from 'node:http'
 import process from 'node:process'
 import { newId } from '../src/core/ids.ts'
 import { openPostgresStore } from '../src/storage/postgres/store.ts'
-import { createPostgres } from '../test/support/postgres/server.ts'
-import { createKey as createKeyOver, createReplicas } from '../test/support/server/replicas.ts'
+import { createReplicas, registerKey } from '../test/support/server/replicas.ts'
 import { keyRecord } from '../test/support/store/key-records.ts'
 import { createProject, limits, origin } from '../test/support/store/store.ts'
+import { startPostgres } from './server/databases.ts'
 
 const clients = 32
 const seconds = 5
 const print = (name: string, rate: number) =>
   process.stdout.write(`${name.padEnd(48)} ${Math.round(rate).toString().padStart(7)}/s\n`)
 
-/** Calls per second of so many callers without pause. */
+/** Calls per second with all clients busy. */
 async function rateOf(call: (client: number) => Promise<unknown>): Promise<number> {
-  const until = performance.now() + seconds * 1_000
+  const end = performance.now() + seconds * 1_000
   let done = 0
-  const began = performance.now()
+  const start = performance.now()
   await Promise.all(
     Array.from({ length: clients }, async (_, client) => {
-      for (; performance.now() < until; done += 1) await call(client)
+      for (; performance.now() < end; done += 1) await call(client)
     }),
   )
-  return (done / (performance.now() - began)) * 1_000
+  return (done / (performance.now() - start)) * 1_000
 }
 
-const given = process.argv[2]
-const own = given === undefined ? await createPostgres() : undefined
-await own?.start()
+const option = process.argv[2]
+const own = option === undefined ? await startPostgres() : undefined
 await own?.query('create database pubring')
-const url = given ?? own?.url('pubring') ?? ''
+const url = option ?? own?.url('pubring') ?? ''
 
 const store = await openPostgresStore({ url })
 const projects = await Promise.all(
@@ -50,26 +49,26 @@ const kids = await Promise.all(
   }),
 )
 let label = 0
-const change = (place: number) => {
+const change = (index: number) => {
   label += 1
   return store.commit({
     type: 'key.update',
     origin: origin(),
-    projectId: projects[place]?.id ?? '',
-    kid: kids[place] ?? '',
+    projectId: projects[index]?.id ?? '',
+    kid: kids[index] ?? '',
     patch: { label: `label ${label}` },
     limits,
   })
 }
 print('changes, all of one project', await rateOf(() => change(0)))
 print(`changes, of ${clients} projects`, await rateOf((client) => change(client)))
-print('look-ups of a head', await rateOf(() => store.heads([projects[0]?.id ?? ''])))
+print('reads of a ledger head', await rateOf(() => store.heads([projects[0]?.id ?? ''])))
 await store.close()
 
 const replicas = createReplicas(url)
 const replica = await replicas.add({ PUBRING_LOG_LEVEL: 'fatal' })
 const project = projects[0]?.id ?? ''
-for (let more = 0; more < 4; more += 1) await createKeyOver(replica, project)
+for (let count = 0; count < 4; count += 1) await registerKey(replica, project)
 const agent = new Agent({ keepAlive: true, maxSockets: clients })
 async function get(path: string): Promise<void> {
   const sent = request(replica.url + path, { agent, headers: { 'X-Api-Key': replica.apiKey } })

@@ -1,7 +1,7 @@
 /**
- * Where the server's time goes while one operation is asked as fast as it answers: the functions with
- * the most time of their own, from profiles of V8 (--cpu-prof), one for each of its threads, and the
- * parts that they belong to. The start of the process is in them.
+ * Profiles the server under full load of one operation: the functions and the parts of the code with
+ * the most self time, for each thread, from V8's profiles (--cpu-prof). Includes the start of the
+ * process.
  *
  *   npm run bench:profile -- --operation 'create P-256' [--engine postgres]
  */
@@ -10,20 +10,21 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { connections } from './config.ts'
 import { registerEc } from './creates/ec-creates.ts'
 import { createRsaGroups, registerRsa } from './creates/rsa-creates.ts'
 import { createFreshKeys } from './fill/fresh-keys.ts'
 import { type LoadGenerator, startGenerator } from './load/client.ts'
-import { type Operation, operations } from './operations.ts'
+import { type Operation, operations } from './reads/operations.ts'
 import { profileText, readProfiles } from './report/profiles.ts'
-import { capture } from './server/capture.ts'
-import { createDatabases, type Subject, startSubject } from './server/subject.ts'
-import { connections } from './settings.ts'
-import { stockShelf } from './shelf.ts'
+import { captureCall } from './server/capture.ts'
+import { createDatabases } from './server/databases.ts'
+import { createFixtures } from './server/fixtures.ts'
+import { type BenchServer, startServer } from './server/start.ts'
 
 const seconds = 10
 
-/** Some seconds of work. */
+/** Enough for some seconds. */
 const ecKeys = 12_800
 
 const { values } = parseArgs({
@@ -33,27 +34,26 @@ const { values } = parseArgs({
   },
 })
 
-type Load = (generator: LoadGenerator, subject: Subject) => Promise<unknown>
+type Load = (generator: LoadGenerator, server: BenchServer) => Promise<unknown>
 
 const loads = new Map<string, Load>([
   ...operations.map((operation): [string, Load] => [operation.name, reading(operation)]),
   ['create P-256', createP256],
-  ['create RSA-2048', async (...under) => registerRsa(...under, await createRsaGroups())],
+  ['create RSA-2048', async (...target) => registerRsa(...target, await createRsaGroups())],
 ])
 
 function reading(operation: Operation): Load {
-  return async (generator, subject) => {
-    const call = operation.call(await stockShelf(subject.replica))
-    const { status, body } = await capture(subject.port, call)
-    const calls = [{ ...call, expected: { status, body } }]
-    await generator.run({ port: subject.port, pids: [], connections, calls, seconds })
+  return async (generator, server) => {
+    const { port, replica } = server
+    const calls = [await captureCall(port, operation.call(await createFixtures(replica)))]
+    await generator.run({ port, pids: [], connections, calls, seconds })
   }
 }
 
-async function createP256(generator: LoadGenerator, subject: Subject): Promise<void> {
+async function createP256(generator: LoadGenerator, server: BenchServer): Promise<void> {
   const keys = createFreshKeys()
   try {
-    await registerEc(generator, subject, await keys.take(ecKeys))
+    await registerEc(generator, server, await keys.take(ecKeys))
   } finally {
     await keys.close()
   }
@@ -65,15 +65,15 @@ const folder = mkdtempSync(join(tmpdir(), 'pubring-profile-'))
 const databases = createDatabases()
 const generator = startGenerator()
 try {
-  const database = await databases.make(values.engine === 'postgres' ? 'postgres' : 'sqlite')
+  const database = await databases.create(values.engine === 'postgres' ? 'postgres' : 'sqlite')
   const options = `--cpu-prof --cpu-prof-dir=${folder}`
-  const subject = await startSubject(database, { nodeOptions: options })
+  const server = await startServer(database, { nodeOptions: options })
   try {
-    await load(generator, subject)
-    subject.replica.signal('SIGTERM')
-    await subject.replica.ended
+    await load(generator, server)
+    server.replica.signal('SIGTERM')
+    await server.replica.ended
   } finally {
-    await subject.close()
+    await server.close()
   }
   for (const { thread, profile } of readProfiles(folder)) {
     process.stdout.write(profileText(`${values.operation}, ${thread}`, profile))

@@ -1,29 +1,30 @@
 /**
- * How long a verifier trusts a key that was deactivated, from the answer to the PATCH on: the live key
- * set of the client beside jose's `createRemoteJWKSet`, both at their defaults and in real time. Takes
- * about 12 minutes, since jose keeps a key set for 10. Writes bench/results/revocation.json and the
- * table of docs/verifying.md.
+ * How long a verifier trusts a deactivated key, counted from the response to the PATCH: the client's
+ * live key set compared with jose's `createRemoteJWKSet`, both with default options and in real time.
+ * Takes about 12 minutes, since jose caches a key set for 10. Writes bench/results/revocation.json and
+ * the table of docs/verifying.md.
  *
  *   npm run bench:revocation [live]
  *
- * With `live`, which takes about 3 minutes, the rows of jose stay as they were measured before.
+ * With `live`, which takes about 3 minutes, the rows of jose are kept from the last run.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { type Machine, machine } from './report/machine.ts'
 import { spreadOf } from './report/spread.ts'
-import { measureCached, measureCut, measureDirect, measureSlow } from './revocation/scenes.ts'
-import { createRegistry, type Registry } from './revocation/service.ts'
-import type { VerifierName } from './revocation/trust.ts'
-import { createDatabases, startSubject } from './server/subject.ts'
+import { type BenchProject, createBenchProject } from './revocation/project.ts'
+import { measureCached, measureCut, measureDirect, measureSlow } from './revocation/scenarios.ts'
+import type { VerifierName } from './revocation/verifiers.ts'
+import { createDatabases } from './server/databases.ts'
+import { startServer } from './server/start.ts'
 
-/** Milliseconds for which a cache keeps a key set, by default. */
-const maxAge = 60_000
+/** Default lifetime of a key set in a cache, in milliseconds. */
+const maxAgeMs = 60_000
 
 interface Row {
   verifier: VerifierName
   between: string
-  /** When it was measured, UTC. */
+  /** Time of the measurement, UTC. */
   date: string
   times: number[]
 }
@@ -31,45 +32,48 @@ interface Row {
 const results = new URL('results/revocation.json', import.meta.url)
 const page = new URL('../docs/verifying.md', import.meta.url)
 
-type Registries = () => Promise<Registry>
+type ProjectFactory = () => Promise<BenchProject>
 const cache = 'a cache that drops `Prefer`, `max-age=60`'
+const brokenConnection = 'a broken connection'
 
-async function measureLive(registry: Registries): Promise<Row[]> {
-  const name = 'projectKeySet'
-  const direct = await row(name, 'nothing', measureDirect(await registry(), 100))
+async function measureLive(newProject: ProjectFactory): Promise<Row[]> {
+  const verifier = 'projectKeySet'
+  const scenario = async () => ({ project: await newProject(), verifier, keys: 20 }) as const
+  const direct = await row(verifier, 'nothing', measureDirect(await newProject(), 100))
   const others = await Promise.all([
-    row(name, cache, measureCached(await registry(), name, 20, maxAge)),
-    row(name, 'a line that is cut', measureCut(await registry(), name, 20, 'cut')),
-    row(name, 'a line gone silent', measureCut(await registry(), name, 20, 'block')),
+    row(verifier, cache, measureCached({ ...(await scenario()), spreadMs: maxAgeMs })),
+    row(verifier, brokenConnection, measureCut(await scenario(), 'cut')),
+    row(verifier, 'a silent connection', measureCut(await scenario(), 'block')),
   ])
   return [direct, ...others]
 }
 
-async function measureJose(registry: Registries): Promise<Row[]> {
-  const name = 'createRemoteJWKSet'
+async function measureJose(newProject: ProjectFactory): Promise<Row[]> {
+  const verifier = 'createRemoteJWKSet'
+  const scenario = async () => ({ project: await newProject(), verifier, keys: 5 }) as const
   return Promise.all([
-    row(name, 'nothing', measureSlow(await registry(), name, 5)),
-    row(name, cache, measureCached(await registry(), name, 5, 0)),
-    row(name, 'a line that is cut', measureCut(await registry(), name, 5, 'cut')),
+    row(verifier, 'nothing', measureSlow(await scenario())),
+    row(verifier, cache, measureCached(await scenario())),
+    row(verifier, brokenConnection, measureCut(await scenario(), 'cut')),
   ])
 }
 
-async function measure(liveAlone: boolean): Promise<Row[]> {
+async function measure(liveOnly: boolean): Promise<Row[]> {
   const databases = createDatabases()
-  const subject = await startSubject(await databases.make('sqlite'))
-  let made = 0
-  const registry = () => createRegistry(subject, `revocation-${made++}`)
+  const server = await startServer(await databases.create('sqlite'))
+  let count = 0
+  const newProject = () => createBenchProject(server, `revocation-${count++}`)
   try {
-    const jose = liveAlone ? loadRows('createRemoteJWKSet') : measureJose(registry)
-    return (await Promise.all([measureLive(registry), jose])).flat()
+    const jose = liveOnly ? storedRows('createRemoteJWKSet') : measureJose(newProject)
+    return (await Promise.all([measureLive(newProject), jose])).flat()
   } finally {
-    await subject.close()
+    await server.close()
     await databases.close()
   }
 }
 
-/** The rows of an earlier run. */
-async function loadRows(name: VerifierName): Promise<Row[]> {
+/** The rows of the last run. */
+function storedRows(name: VerifierName): Row[] {
   const { rows }: { rows: Row[] } = JSON.parse(readFileSync(results, 'utf8'))
   return rows.filter(({ verifier }) => verifier === name)
 }
@@ -83,10 +87,10 @@ async function row(
   return { verifier, between, date, times: await times }
 }
 
-function text(rows: Row[], { cpu, cores, node, load }: Machine): string {
+function tableText(rows: Row[], { cpu, cores, node, load }: Machine): string {
   const lines = rows.map(({ verifier, between, times, date }) => {
-    const [median, most] = [spreadOf(times).median, Math.max(...times)].map(timeText)
-    return `| \`${verifier}\` | ${between} | ${times.length} | ${median} | ${most} | ${date} |`
+    const [median, max] = [spreadOf(times).median, Math.max(...times)].map(durationText)
+    return `| \`${verifier}\` | ${between} | ${times.length} | ${median} | ${max} | ${date} |`
   })
   return [
     '| verifier | in between | keys | median | maximum | measured (UTC) |',
@@ -97,25 +101,23 @@ function text(rows: Row[], { cpu, cores, node, load }: Machine): string {
   ].join('\n')
 }
 
-function timeText(milliseconds: number): string {
-  return milliseconds < 1_000
-    ? `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)} ms`
-    : `${(milliseconds / 1_000).toFixed(1)} s`
+function durationText(ms: number): string {
+  return ms < 1_000 ? `${ms.toFixed(ms < 10 ? 1 : 0)} ms` : `${(ms / 1_000).toFixed(1)} s`
 }
 
-const place = machine()
+const measuredOn = machine()
 const rows = await measure(process.argv.includes('live'))
-const table = text(rows, place)
+const table = tableText(rows, measuredOn)
 mkdirSync(new URL('.', results), { recursive: true })
-const figures = rows.map((each) => ({
+const rounded = rows.map((each) => ({
   ...each,
-  times: each.times.map((time) => Math.round(time * 10) / 10),
+  times: each.times.map((ms) => Math.round(ms * 10) / 10),
 }))
-writeFileSync(results, `${JSON.stringify({ machine: place, rows: figures }, null, 2)}\n`)
-const between = /(<!-- revocation -->\n)[\s\S]*?(<!-- end of revocation -->)/
-const written = readFileSync(page, 'utf8').replace(
-  between,
+writeFileSync(results, `${JSON.stringify({ machine: measuredOn, rows: rounded }, null, 2)}\n`)
+const marker = /(<!-- revocation -->\n)[\s\S]*?(<!-- end of revocation -->)/
+const rendered = readFileSync(page, 'utf8').replace(
+  marker,
   (_, begin, end) => `${begin}\n${table}\n\n${end}`,
 )
-writeFileSync(page, written)
+writeFileSync(page, rendered)
 process.stdout.write(`${table}\n`)

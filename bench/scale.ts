@@ -1,7 +1,7 @@
 /**
- * What a large registry costs more than a small one, in one run: lists, key sets and creates of one
- * project and of any, pages of projects, memory and start. Fills both databases first, unless the
- * address of one that `bench:fill` has filled is given. The table is on stdout; the figures go to
+ * Costs of a large registry relative to a small one: lists, key sets and creates in one project and in
+ * random projects, pages of projects, memory and start. Fills both databases first, unless `--large`
+ * names one that `bench:fill` has filled. Prints a table, and writes the figures to
  * bench/results/scale-ENGINE.json, or with fewer than a million keys to quick-scale-ENGINE.json.
  *
  *   npm run bench:scale -- --engine sqlite [--keys 1000000] [--large sqlite:/tmp/large.db]
@@ -11,24 +11,19 @@ import { parseArgs } from 'node:util'
 import { fillRegistry, type Size } from './fill/registry.ts'
 import { type LoadGenerator, startGenerator } from './load/client.ts'
 import { residentMib } from './load/usage.ts'
+import { measureStart } from './processes/starts.ts'
 import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
 import { saveResults } from './report/results.ts'
 import { shuffled, spreadOf } from './report/spread.ts'
 import { resultsText } from './report/table.ts'
-import { type Contender, contendersOf, createTools } from './scale/contenders.ts'
-import { measureBounded, memoryFigure } from './scale/memory.ts'
+import { type Benchmark, createBenchmarks, createTools } from './scale/benchmarks.ts'
+import { measureWithHeapLimit, memoryFigure } from './scale/memory.ts'
 import { measurePages } from './scale/pages.ts'
 import { openRegistry, type Registry } from './scale/registry.ts'
 import { serverCores } from './server/cores.ts'
-import {
-  createDatabases,
-  type Database,
-  type Engine,
-  engineNames,
-  startSubject,
-} from './server/subject.ts'
-import { start } from './starts.ts'
+import { createDatabases, type Database, type Engine, engineNames } from './server/databases.ts'
+import { startServer } from './server/start.ts'
 
 const { values } = parseArgs({
   options: {
@@ -42,76 +37,77 @@ const { values } = parseArgs({
 const engine: Engine = values.engine === 'postgres' ? 'postgres' : 'sqlite'
 const keysPerProject = 10
 const keys = Number(values.keys)
-const extent = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
+const config = { rounds: Number(values.rounds), seconds: Number(values.seconds) }
 const starts = 5
 const small: Size = { keys: 1_000, projects: 1_000 / keysPerProject }
 const large: Size = { keys, projects: keys / keysPerProject }
 
-const progress = (what: string) => process.stderr.write(`${what}\n`)
-const counted = (count: number) => count.toLocaleString('en')
+const progress = (text: string) => process.stderr.write(`${text}\n`)
+const formatted = (count: number) => count.toLocaleString('en')
 
-async function filled(database: Database, size: Size): Promise<Database> {
+async function fill(database: Database, size: Size): Promise<Database> {
   await fillRegistry(database.url, size, (done) => {
-    if (done % 100_000 < 10_000) progress(`filled ${counted(done)} of ${counted(size.keys)} keys`)
+    if (done % 100_000 < 10_000)
+      progress(`filled ${formatted(done)} of ${formatted(size.keys)} keys`)
   })
   return database
 }
 
-/** The large registry over the small one, round by round. */
+/** Compares the large registry with the small one, round by round. */
 async function measureAccess(generator: LoadGenerator, few: Registry, many: Registry) {
-  const tools = createTools(generator, extent.seconds)
-  const pairs = (await contendersOf(tools, few)).map((contender) => ({
-    contender,
-    samples: [0].slice(1),
-  }))
-  const others = (await contendersOf(tools, many)).map((contender) => ({
-    contender,
-    samples: [0].slice(1),
-  }))
+  const tools = createTools(generator, config.seconds)
+  const withSamples = async (registry: Registry) =>
+    (await createBenchmarks(tools, registry)).map((benchmark) => ({
+      benchmark,
+      samples: [] as number[],
+    }))
+  const small = await withSamples(few)
+  const large = await withSamples(many)
   const memory: number[] = []
   try {
-    for (let round = -1; round < extent.rounds; round += 1) {
-      for (const { contender, samples } of shuffled([...pairs, ...others])) {
-        const micros = await contender.run()
+    // The first round is a warm-up.
+    for (let round = -1; round < config.rounds; round += 1) {
+      for (const { benchmark, samples } of shuffled([...small, ...large])) {
+        const micros = await benchmark.run()
         if (round >= 0) samples.push(micros)
-        memory.push(residentMib(many.subject.pids))
+        memory.push(residentMib(many.server.pids))
       }
-      progress(`round ${round + 1} of ${extent.rounds}`)
+      progress(`round ${round + 1} of ${config.rounds}`)
     }
   } finally {
     await tools.keys.close()
   }
-  const figures = pairs.map(({ contender, samples }, index) =>
-    comparison(contender, samples, others[index]?.samples ?? []),
+  const figures = small.map(({ benchmark, samples }, index) =>
+    comparison(benchmark, samples, large[index]?.samples ?? []),
   )
   return { figures, memory: Math.max(...memory) }
 }
 
 function comparison(
-  { operation, access, registry }: Contender,
+  { operation, access, registry }: Benchmark,
   few: number[],
   many: number[],
 ): Figure {
   const [before, after] = [few, many].map((samples) => spreadOf(samples).median.toFixed(0))
   return {
     name: `${operation}, ${access === 'hot' ? 'the same projects' : 'any project'}`,
-    server: registry.subject.name,
+    server: registry.server.name,
     unit: '×',
     value: spreadOf(many.map((micros, round) => micros / (few[round] ?? Number.NaN))),
-    target: { most: access === 'hot' ? 1.2 : 2 },
+    target: { max: access === 'hot' ? 1.2 : 2 },
     note: `CPU per request, ${after} µs over ${before} µs`,
   }
 }
 
-async function measureStart(database: Database): Promise<Figure> {
+async function measureLargeStart(database: Database): Promise<Figure> {
   const times: number[] = []
-  for (let count = 0; count < starts; count += 1) times.push((await start(database)).ms)
+  for (let count = 0; count < starts; count += 1) times.push((await measureStart(database)).ms)
   return {
     name: 'start to ready',
     server: engineNames[engine],
     unit: 'ms',
     value: spreadOf(times),
-    target: { most: 1_500 },
+    target: { max: 1_500 },
     note: 'from the start of the process to the first 200 of /health/ready',
   }
 }
@@ -120,24 +116,24 @@ async function measureAll(): Promise<Figure[]> {
   const databases = createDatabases()
   const generator = startGenerator()
   try {
-    const few = await filled(await databases.make(engine), small)
+    const few = await fill(await databases.create(engine), small)
     const many =
       values.large === undefined
-        ? await filled(await databases.make(engine), large)
+        ? await fill(await databases.create(engine), large)
         : { engine, url: values.large }
-    const subjects = [await startSubject(few), await startSubject(many)] as const
+    const servers = [await startServer(few), await startServer(many)] as const
     try {
-      for (const subject of subjects) subject.pin(serverCores(1))
+      for (const server of servers) server.pin(serverCores(1))
       progress('servers are ready')
-      const [a, b] = [await openRegistry(subjects[0]), await openRegistry(subjects[1])]
-      const pages = await measurePages(generator, b, extent)
+      const [a, b] = [await openRegistry(servers[0]), await openRegistry(servers[1])]
+      const pages = await measurePages(generator, b, config)
       const { figures, memory } = await measureAccess(generator, a, b)
-      figures.push(...pages, memoryFigure('', b.subject.name, memory))
-      for (const subject of subjects) await subject.close()
-      figures.push(await measureBounded(generator, many, extent))
-      return [...figures, await measureStart(many)]
+      figures.push(...pages, memoryFigure('', b.server.name, memory))
+      for (const server of servers) await server.close()
+      figures.push(await measureWithHeapLimit(generator, many, config))
+      return [...figures, await measureLargeStart(many)]
     } finally {
-      for (const subject of subjects) await subject.close()
+      for (const server of servers) await server.close()
     }
   } finally {
     generator.close()
@@ -145,9 +141,9 @@ async function measureAll(): Promise<Figure[]> {
   }
 }
 
-const where = machine()
+const measuredOn = machine()
 const figures = await measureAll()
-const text = `${counted(large.keys)} P-256 keys in ${counted(large.projects)} projects beside ${counted(small.keys)} in ${counted(small.projects)}; ${extent.rounds} shuffled rounds of ${extent.seconds} s (creates: of 320), 32 connections.`
-const results = { machine: where, extent: text, reads: [], figures }
+const text = `${formatted(large.keys)} P-256 keys in ${formatted(large.projects)} projects compared with ${formatted(small.keys)} in ${formatted(small.projects)}; ${config.rounds} shuffled rounds of ${config.seconds} s (creates: of 320), 32 connections.`
+const results = { machine: measuredOn, scope: text, reads: [], figures }
 saveResults(`${keys < 1_000_000 ? 'quick-' : ''}scale-${engine}`, results)
 process.stdout.write(`${resultsText(results)}\n`)

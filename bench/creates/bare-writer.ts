@@ -1,7 +1,7 @@
 /**
- * The least that storing keys durably can cost on SQLite: the statements of the server's creates,
- * repeated in groups by a bare loop on node:sqlite. They are recorded while the storage layer creates
- * the same keys in another file; a process of its own, since it looks over that layer's shoulder.
+ * The least that storing keys durably can cost on SQLite: a bare loop on node:sqlite that repeats, in
+ * groups, the statements that the storage layer executes to create the same keys. It records them by
+ * patching node:sqlite, and therefore runs in a process of its own.
  */
 import process from 'node:process'
 import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
@@ -16,10 +16,10 @@ interface Statement {
 }
 
 export interface BareTask {
-  /** Two databases, the same before and after. */
+  /** Files of the database written by the storage layer and of the one written by the loop. */
   recorded: string
   repeated: string
-  /** What is written first, and not measured. */
+  /** Written first, and not measured. */
   projects: Change[]
   keys: Change[]
   group: number
@@ -27,10 +27,10 @@ export interface BareTask {
 
 export type BareMessage = { perSecond: number } | { failed: string }
 
-const plain = Object.getOwnPropertyDescriptors(StatementSync.prototype)
+const unpatched = Object.getOwnPropertyDescriptors(StatementSync.prototype)
 
-/** From now on every statement that is executed goes on the list as well. */
-function listen(list: Statement[]): void {
+/** Adds every statement executed from now on to the list. */
+function startRecording(list: Statement[]): void {
   for (const name of ['all', 'run'] as const) {
     const execute = StatementSync.prototype[name]
     Object.defineProperty(StatementSync.prototype, name, {
@@ -43,33 +43,33 @@ function listen(list: Statement[]): void {
   }
 }
 
-function stopListening(): void {
-  Object.defineProperties(StatementSync.prototype, plain)
+function stopRecording(): void {
+  Object.defineProperties(StatementSync.prototype, unpatched)
 }
 
-/** What the storage layer says to SQLite for each change, its savepoint included. */
+/** The statements of the storage layer for each change, its savepoint included. */
 async function record({ db }: SqliteConnection, changes: Change[]): Promise<Statement[][]> {
-  const heard: Statement[] = []
+  const recorded: Statement[] = []
   const statements: Statement[][] = []
-  listen(heard)
+  startRecording(recorded)
   for (const change of changes) {
     await savepoint.execute(db)
     await applyChange(db, change)
     await release.execute(db)
-    statements.push(heard.splice(0))
+    statements.push(recorded.splice(0))
   }
-  stopListening()
+  stopRecording()
   return statements
 }
 
-/** Writes the changes in groups, each durable before the next; answers how many in a second. */
+/** Writes the changes in groups, each durable before the next; returns changes per second. */
 function repeat(database: DatabaseSync, changes: Statement[][], group: number): number {
   const texts = new Set(changes.flat().map(({ text }) => text))
   const prepared = new Map([...texts].map((text) => [text, database.prepare(text)]))
   const returning = new Set(
     [...texts].filter((text) => (prepared.get(text)?.columns().length ?? 0) > 0),
   )
-  const began = performance.now()
+  const start = performance.now()
   for (let from = 0; from < changes.length; from += group) {
     database.exec('BEGIN IMMEDIATE')
     for (const { text, parameters } of changes.slice(from, from + group).flat()) {
@@ -80,7 +80,7 @@ function repeat(database: DatabaseSync, changes: Statement[][], group: number): 
     }
     database.exec('COMMIT')
   }
-  return (changes.length * 1_000) / (performance.now() - began)
+  return (changes.length * 1_000) / (performance.now() - start)
 }
 
 async function measure({ recorded, repeated, projects, keys, group }: BareTask): Promise<number> {

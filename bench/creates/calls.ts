@@ -1,31 +1,26 @@
 import { createProject, kidsOf } from '../../test/support/server/replicas.ts'
 import type { Call } from '../load/task.ts'
-import type { Subject } from '../server/subject.ts'
+import type { BenchServer } from '../server/start.ts'
 
-/** Octets of `{"kid":"…"}`. */
+/** Bytes of `{"kid":"…"}`. */
 const kidLength = 46
 
-/** Distinguishes the projects of all rounds of a run. */
-let made = 0
-
-/** Makes so many projects; answers their ids. */
-export async function newProjects({ replica }: Subject, count: number): Promise<string[]> {
-  const names = Array.from({ length: count }, () => {
-    made += 1
-    return `bench-${process.pid}-${made}`
-  })
+/** Creates this many projects; returns their ids. */
+export async function createProjects({ replica }: BenchServer, count: number): Promise<string[]> {
+  const prefix = `bench-${process.pid}-${Math.round(performance.now())}`
+  const names = Array.from({ length: count }, (_, index) => `${prefix}-${index}`)
   const ids: string[] = []
-  // All of them wait for the system's ledger: few at once.
+  // All of them wait for the lock of the system ledger, so few at a time.
   for (let from = 0; from < count; from += 4) {
-    const some = names.slice(from, from + 4)
-    ids.push(...(await Promise.all(some.map((name) => createProject(replica, name)))))
+    const batch = names.slice(from, from + 4)
+    ids.push(...(await Promise.all(batch.map((name) => createProject(replica, name)))))
   }
   return ids
 }
 
-/** The requests that register the keys, in the projects by turns. */
+/** Requests that register the keys, in the projects by turns. */
 export function createCalls(
-  { replica }: Subject,
+  { replica }: BenchServer,
   projects: string[],
   algorithm: 'ES256' | 'RS256',
   pems: string[],
@@ -41,7 +36,7 @@ export function createCalls(
 
 /** Throws unless the server lists every kid that it acknowledged. */
 export async function requireListed(
-  { replica, name }: Subject,
+  { replica, name }: BenchServer,
   projects: string[],
   bodies: string[],
 ): Promise<void> {

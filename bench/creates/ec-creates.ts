@@ -6,40 +6,40 @@ import { join } from 'node:path'
 import { newId } from '../../src/core/ids.ts'
 import type { Change, Origin } from '../../src/core/ledger/changes.ts'
 import type { Accepted } from '../../src/intake/types.ts'
+import { type BenchConfig, connections } from '../config.ts'
 import { createFreshKeys } from '../fill/fresh-keys.ts'
 import { recordOf } from '../fill/registry-rows.ts'
 import type { LoadGenerator } from '../load/client.ts'
 import type { Figure } from '../report/figures.ts'
 import { shuffled, spreadOf } from '../report/spread.ts'
 import { allCores } from '../server/cores.ts'
-import type { Subject } from '../server/subject.ts'
-import { connections, type Extent } from '../settings.ts'
+import type { BenchServer } from '../server/start.ts'
 import type { BareMessage, BareTask } from './bare-writer.ts'
-import { createCalls, newProjects, requireListed } from './calls.ts'
+import { createCalls, createProjects, requireListed } from './calls.ts'
 
 const keysPerProject = 10
 
-/** Registers P-256 keys, 32 at once, beside a bare loop of the same statements. */
+/** Registers P-256 keys, 32 at once, and compares with a bare loop of the same statements. */
 export async function measureEcCreates(
   generator: LoadGenerator,
-  { rounds, ecKeys }: Extent,
-  subjects: Subject[],
+  { rounds, ecKeys }: BenchConfig,
+  servers: BenchServer[],
 ): Promise<Figure[]> {
   const keys = createFreshKeys()
   const bare = startBareWriter()
-  const samples = new Map<Subject | 'bare', { rate: number; micros: number }[]>(
-    [...subjects, 'bare' as const].map((each) => [each, []]),
+  const samples = new Map<BenchServer | 'bare', { rate: number; micros: number }[]>(
+    [...servers, 'bare' as const].map((each) => [each, []]),
   )
-  for (const subject of subjects) subject.pin(allCores)
+  for (const server of servers) server.pin(allCores)
   try {
-    // The first round warms everything up.
+    // The first round is a warm-up.
     for (let round = -1; round < rounds; round += 1) {
-      for (const [who, list] of shuffled([...samples])) {
+      for (const [writer, list] of shuffled([...samples])) {
         const fresh = await keys.take(ecKeys)
         const sample =
-          who === 'bare'
+          writer === 'bare'
             ? { rate: await bare.write(fresh), micros: 0 }
-            : await registerEc(generator, who, fresh)
+            : await registerEc(generator, writer, fresh)
         if (round >= 0) list.push(sample)
       }
     }
@@ -50,19 +50,19 @@ export async function measureEcCreates(
   return figures(samples)
 }
 
-/** Registers the keys in new projects; answers how many in a second, and the CPU time of each. */
-export async function registerEc(generator: LoadGenerator, subject: Subject, keys: Accepted[]) {
-  const projects = await newProjects(subject, Math.ceil(keys.length / keysPerProject))
+/** Registers the keys in new projects; returns keys per second and the CPU time of each. */
+export async function registerEc(generator: LoadGenerator, server: BenchServer, keys: Accepted[]) {
+  const projects = await createProjects(server, Math.ceil(keys.length / keysPerProject))
   const pems = keys.map(({ key }) => key.publicKeyPem)
-  const { port, pids } = subject
+  const { port, pids } = server
   const { answered, seconds, cpuMicros, bodies } = await generator.run({
     port,
     pids,
     connections,
-    calls: createCalls(subject, projects, 'ES256', pems),
+    calls: createCalls(server, projects, 'ES256', pems),
     keepBodies: true,
   })
-  await requireListed(subject, projects, bodies)
+  await requireListed(server, projects, bodies)
   return { rate: answered / seconds, micros: cpuMicros / answered }
 }
 
@@ -85,7 +85,7 @@ function startBareWriter() {
   }
 }
 
-/** The same changes that the requests lead to. */
+/** The changes that the same requests would cause. */
 function changesOf(keys: Accepted[]): { projects: Change[]; keys: Change[] } {
   const time = new Date().toISOString()
   const origin = (): Origin => ({
@@ -111,36 +111,36 @@ function changesOf(keys: Accepted[]): { projects: Change[]; keys: Change[] } {
   }
 }
 
-function figures(samples: Map<Subject | 'bare', { rate: number; micros: number }[]>): Figure[] {
+function figures(samples: Map<BenchServer | 'bare', { rate: number; micros: number }[]>): Figure[] {
   const bare = samples.get('bare') ?? []
-  const made: Figure[] = []
-  for (const [who, list] of samples) {
-    const server = who === 'bare' ? 'node:sqlite, bare loop' : who.name
+  const result: Figure[] = []
+  for (const [writer, list] of samples) {
+    const server = writer === 'bare' ? 'node:sqlite, bare loop' : writer.name
     const name = 'create P-256, 32 at once'
-    made.push({
+    result.push({
       name,
       server,
       unit: '/s',
       value: spreadOf(list.map(({ rate }) => rate)),
       note: 'durable creates per second',
     })
-    if (who === 'bare') continue
-    made.push({
+    if (writer === 'bare') continue
+    result.push({
       name,
       server,
       unit: 'µs',
       value: spreadOf(list.map(({ micros }) => micros)),
       note: 'CPU per create',
     })
-    if (who.engine !== 'sqlite') continue
-    made.push({
+    if (writer.engine !== 'sqlite') continue
+    result.push({
       name,
       server,
       unit: '×',
       value: spreadOf(list.map(({ rate }, round) => rate / (bare[round]?.rate ?? Number.NaN))),
-      ...(who.workers === 1 ? { target: { least: 0.6 } } : {}),
+      ...(writer.workers === 1 ? { target: { min: 0.6 } } : {}),
       note: 'creates per second over those of a bare loop of the same statements, in groups of 32',
     })
   }
-  return made
+  return result
 }

@@ -1,4 +1,4 @@
-/** What the intake alone costs: examines the keys that the parent sends, with nothing around it. */
+/** Measures intake alone: examines the keys that the parent sends, with nothing around it. */
 import process from 'node:process'
 import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
 import { examineKey } from '../../src/intake/index.ts'
@@ -6,10 +6,10 @@ import { cpuMicros } from '../load/usage.ts'
 
 const blocklist = createBlocklist()
 
-/** Answers with the CPU time per key in microseconds. */
+/** Sends back the CPU time per key in microseconds. */
 process.on('message', (pems: string[]) => {
   const before = cpuMicros([process.pid])
-  const taken = pems.filter((pem) => examineKey(pem, 'RS256', blocklist).ok)
-  if (taken.length < pems.length) throw new Error('the intake refused a key')
+  const accepted = pems.filter((pem) => examineKey(pem, 'RS256', blocklist).ok)
+  if (accepted.length < pems.length) throw new Error('the intake rejected a key')
   process.send?.((cpuMicros([process.pid]) - before) / pems.length)
 })

@@ -14,15 +14,15 @@ function makePrime(bits: number): Promise<bigint> {
 }
 
 /**
- * Public RSA keys of so many bits, in groups without a common prime: a tournament of a few primes,
- * whose rounds pair each of them with another one. (A fresh pair for every key would take minutes.)
+ * Public RSA keys of this size, in groups without a common prime: a round-robin tournament of a few
+ * primes, each of whose rounds is a group. (Generating a new pair for every key would take minutes.)
  */
 export async function rsaGroups(bits: number, primeCount: number): Promise<string[][]> {
   const primes = await Promise.all(Array.from({ length: primeCount }, () => makePrime(bits / 2)))
   const [fixed = 1n, ...circle] = primes
   return circle.map((_, round) => {
-    const turned = [...circle.slice(round), ...circle.slice(0, round)]
-    const line = [fixed, ...turned]
+    const rotated = [...circle.slice(round), ...circle.slice(0, round)]
+    const line = [fixed, ...rotated]
     return line.slice(0, primeCount / 2).map((p, i) => publicPem(p * (line.at(-1 - i) ?? 1n)))
   })
 }

@@ -4,14 +4,14 @@ import { Worker } from 'node:worker_threads'
 import type { Accepted } from '../../src/intake/types.ts'
 
 export interface FreshKeys {
-  /** So many keys that nobody has had; more are made meanwhile. */
+  /** Returns this many new keys; generates more in the background. */
   take(count: number): Promise<Accepted[]>
   close(): Promise<void>
 }
 
-const batch = 500
+const batchSize = 500
 
-/** Keys from as many threads as there are processors, some ahead of what was taken. */
+/** Generates keys in a thread per processor, one batch ahead of demand. */
 export function createFreshKeys(): FreshKeys {
   const workers = Array.from(
     { length: availableParallelism() },
@@ -19,21 +19,21 @@ export function createFreshKeys(): FreshKeys {
   )
   const batches = workers.map(order)
   let ready: Accepted[] = []
-  let turn = 0
+  let current = 0
 
-  /** Has a thread make the next batch; rejects where the thread dies. */
+  /** Orders the next batch from a thread; rejects if the thread dies. */
   async function order(worker: Worker): Promise<Accepted[]> {
-    worker.postMessage(batch)
+    worker.postMessage(batchSize)
     const [keys]: Accepted[][] = await once(worker, 'message')
     return keys ?? []
   }
   async function next(): Promise<Accepted[]> {
-    const worker = workers[turn]
-    const made = await batches[turn]
-    if (worker === undefined || made === undefined) throw new Error('no thread makes keys')
-    batches[turn] = order(worker)
-    turn = (turn + 1) % workers.length
-    return made
+    const worker = workers[current]
+    const keys = await batches[current]
+    if (worker === undefined || keys === undefined) throw new Error('no thread generates keys')
+    batches[current] = order(worker)
+    current = (current + 1) % workers.length
+    return keys
   }
   return {
     async take(count) {

@@ -1,4 +1,4 @@
-/** A thread that makes P-256 keys and has the intake examine each: registered keys, but not stored yet. */
+/** A thread that generates P-256 keys and runs intake on each: everything but storing them. */
 import { createECDH } from 'node:crypto'
 import { parentPort } from 'node:worker_threads'
 import { createBlocklist } from '../../src/intake/blocklists/blocklist.ts'
@@ -6,16 +6,16 @@ import { writePem } from '../../src/intake/encoding/pem.ts'
 import { examineKey } from '../../src/intake/index.ts'
 import type { Accepted } from '../../src/intake/types.ts'
 
-/** SubjectPublicKeyInfo of P-256 up to the point (RFC 5480 section 2). */
-const head = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
+/** SubjectPublicKeyInfo of a P-256 key up to the point (RFC 5480 section 2). */
+const spkiPrefix = Buffer.from('3059301306072a8648ce3d020106082a8648ce3d030107034200', 'hex')
 
 const curve = createECDH('prime256v1')
 const blocklist = createBlocklist()
 
 function freshKey(): Accepted {
-  const pem = writePem(Buffer.concat([head, curve.generateKeys()]))
+  const pem = writePem(Buffer.concat([spkiPrefix, curve.generateKeys()]))
   const verdict = examineKey(pem, 'ES256', blocklist)
-  if (!verdict.ok) throw new Error(`a fresh key was refused: ${verdict.faults[0].code}`)
+  if (!verdict.ok) throw new Error(`a new key was rejected: ${verdict.faults[0].code}`)
   return verdict
 }
 

@@ -9,7 +9,7 @@ import type { Row } from '../../src/storage/copy/tables.ts'
 import { eventToRow, keyToRow } from '../../src/storage/row-mapping.ts'
 import type { TableName, Tables } from '../../src/storage/schema.ts'
 
-/** The last event of a ledger, to which the next one is chained. */
+/** The last event of a ledger, which the next one is chained to. */
 export interface LedgerHead {
   ledgerId: string
   revision: number
@@ -30,8 +30,8 @@ export interface NewProject {
 export const noRows = (): RegistryRows => ({ project: [], ledger: [], event: [], jwt_key: [] })
 
 /**
- * Adds the rows that a project and its keys leave behind which were created one after the other:
- * those that `storage/changes` would write, the chained events in both ledgers included.
+ * Adds the rows that `storage/changes` would write for a new project and its keys, including the
+ * chained events in both ledgers.
  */
 export function addProject(rows: RegistryRows, system: LedgerHead, project: NewProject): void {
   const { name, keys, origin } = project
@@ -100,7 +100,7 @@ export function recordOf(
   }
 }
 
-/** Columns that are not given are null. */
+/** Missing columns become null. */
 function asRow(values: Record<string, string | number | null | undefined>): Row {
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, value ?? null]))
 }

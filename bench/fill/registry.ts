@@ -11,15 +11,13 @@ export interface Size {
   projects: number
 }
 
-/** Rows of one statement: within the parameters that every engine takes. */
-const rowsAtOnce = 500
-/** Keys of one transaction. */
-const keysAtOnce = 10_000
+/** Rows per statement, within the parameter limits of both engines. */
+const rowsPerStatement = 500
+const keysPerTransaction = 10_000
 
 /**
- * Fills an empty registry with so many projects and distinct P-256 keys, each project with as many
- * as the next. The ledgers are whole afterwards, and between two transactions. Rejects with one line
- * for a person where there are projects already.
+ * Fills an empty registry with projects and distinct P-256 keys, evenly distributed. The ledgers are
+ * intact after every transaction. Rejects with a one-line message if there are projects already.
  */
 export async function fillRegistry(
   databaseUrl: string,
@@ -48,7 +46,7 @@ export async function fillRegistry(
         },
       })
       done += share
-      if (rows.jwt_key.length >= keysAtOnce || index === projects - 1) {
+      if (rows.jwt_key.length >= keysPerTransaction || index === projects - 1) {
         await write(target, rows, system)
         rows = noRows()
         onProgress(done)
@@ -71,8 +69,8 @@ async function systemHead({ db }: CopyEndpoint): Promise<LedgerHead> {
 
 async function write(target: CopyEndpoint, rows: RegistryRows, system: LedgerHead): Promise<void> {
   for (const table of ['project', 'ledger', 'event', 'jwt_key'] as const) {
-    for (let from = 0; from < rows[table].length; from += rowsAtOnce) {
-      await insertRows(target.db, table, rows[table].slice(from, from + rowsAtOnce))
+    for (let from = 0; from < rows[table].length; from += rowsPerStatement) {
+      await insertRows(target.db, table, rows[table].slice(from, from + rowsPerStatement))
     }
   }
   const { ledgerId, revision, hash } = system

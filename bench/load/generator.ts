@@ -1,12 +1,18 @@
-/** The process that makes the requests: one task after the other, as its parent sends them. */
+/** The load generator process: runs one task after another, as its parent sends them. */
 import process from 'node:process'
 import { runLoad } from './run.ts'
-import type { LoadMessage, LoadTask } from './task.ts'
+import type { GeneratorCommand, GeneratorMessage } from './task.ts'
 
-process.on('message', async (task: LoadTask) => {
-  const message: LoadMessage = await runLoad(task).then(
+let stop = () => {}
+
+process.on('message', async (command: GeneratorCommand) => {
+  if ('stop' in command) return stop()
+  const stopped = new Promise<void>((resolve) => {
+    stop = resolve
+  })
+  const message: GeneratorMessage = await runLoad(command.task, stopped).then(
     (result) => ({ result }),
-    (error) => ({ spoiled: error instanceof Error ? error.message : String(error) }),
+    (error) => ({ failure: error instanceof Error ? error.message : String(error) }),
   )
   process.send?.(message)
 })

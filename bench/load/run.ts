@@ -1,32 +1,39 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { prepare } from './answer.ts'
-import { createDesk } from './desk.ts'
-import { openLane } from './lane.ts'
-import type { LoadResult, LoadTask } from './task.ts'
+import { openConnection } from './connection.ts'
+import { createDispatcher } from './dispatcher.ts'
+import { prepareCall } from './response.ts'
+import type { Latency, LoadResult, LoadTask } from './task.ts'
 import { cpuMicros } from './usage.ts'
 
-/** Makes the requests, and checks every answer. Rejects where one is wrong, or none comes. */
-export async function runLoad(task: LoadTask): Promise<LoadResult> {
+/**
+ * Sends the requests and checks every response, until the task's time is over or `stopped` resolves.
+ * Rejects if a response is wrong or none arrives.
+ */
+export async function runLoad(task: LoadTask, stopped?: Promise<void>): Promise<LoadResult> {
   const { port, connections, pids } = task
-  const desk = createDesk(task.calls.map(prepare), task)
-  const lanes = await Promise.all(Array.from({ length: connections }, () => openLane(port, desk)))
+  const dispatcher = createDispatcher(task.calls.map(prepareCall), task)
+  const opened = await Promise.all(
+    Array.from({ length: connections }, () => openConnection(port, dispatcher)),
+  )
   const cpuBefore = cpuMicros(pids)
-  const began = performance.now()
-  desk.begin(lanes)
-  const end = task.seconds === undefined ? [] : [delay(task.seconds * 1_000)]
-  await Promise.race([desk.drained, ...end])
-  const answered = desk.times.length
-  const seconds = (performance.now() - began) / 1_000
+  const start = performance.now()
+  dispatcher.start(opened)
+  const ends: Promise<unknown>[] = [dispatcher.drained]
+  if (task.seconds !== undefined) ends.push(delay(task.seconds * 1_000))
+  if (stopped !== undefined) ends.push(stopped)
+  await Promise.race(ends)
+  const answered = dispatcher.latencies.length
+  const seconds = (performance.now() - start) / 1_000
   const cpu = cpuMicros(pids) - cpuBefore
-  desk.stop()
-  await desk.drained
-  for (const lane of lanes) lane.close()
-  const latency = percentiles(desk.times.slice(0, answered))
-  return { answered, seconds, cpuMicros: cpu, latency, bodies: desk.bodies }
+  dispatcher.stop()
+  await dispatcher.drained
+  for (const connection of opened) connection.close()
+  const latency = percentiles(dispatcher.latencies.slice(0, answered))
+  return { answered, seconds, cpuMicros: cpu, latency, bodies: dispatcher.bodies }
 }
 
-function percentiles(times: number[]): LoadResult['latency'] {
-  const sorted = Float64Array.from(times).sort()
+function percentiles(latencies: number[]): Latency {
+  const sorted = Float64Array.from(latencies).sort()
   const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? 0
   return { p50: at(0.5), p99: at(0.99), slowest: sorted.at(-1) ?? 0 }
 }

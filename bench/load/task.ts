@@ -1,4 +1,4 @@
-/** One request, and the only answer to it that is right. */
+/** One request and its only acceptable response. */
 export interface Call {
   method: string
   path: string
@@ -6,11 +6,11 @@ export interface Call {
   body?: string
   expected: {
     status: number
-    /** The octets of the body; absent where they differ from answer to answer. */
+    /** The exact body; absent where it differs from response to response. */
     body?: string
-    /** Their number, where there is no `body`. */
+    /** Length of the body in bytes, for responses without a fixed `body`. */
     length?: number
-    /** What the body must hold. */
+    /** Text that the body must contain. */
     part?: string
   }
 }
@@ -21,12 +21,19 @@ export interface LoadTask {
   /** Processes whose CPU time is counted. */
   pids: number[]
   calls: Call[]
-  /** How long the calls are made, again and again; absent: each is made once. */
+  /** Repeats the calls for this long. Absent: each call is sent once. */
   seconds?: number
-  /** Requests per second at even distances; absent: each connection asks as soon as it is answered. */
+  /** Requests per second, evenly spaced. Absent: each connection sends as soon as it is free. */
   rate?: number
-  /** Whether the bodies of the answers are wanted. */
+  /** Whether to return the response bodies. */
   keepBodies?: boolean
+}
+
+/** Milliseconds. */
+export interface Latency {
+  p50: number
+  p99: number
+  slowest: number
 }
 
 export interface LoadResult {
@@ -34,10 +41,13 @@ export interface LoadResult {
   seconds: number
   /** User and system time of all the processes, in microseconds. */
   cpuMicros: number
-  /** Milliseconds. With a `rate`, from the moment at which the request was due. */
-  latency: { p50: number; p99: number; slowest: number }
+  /** With a `rate` of more than 250, measured from the time at which the request was due. */
+  latency: Latency
   bodies: string[]
 }
 
-/** What the process that makes the requests says; one wrong answer spoils the run. */
-export type LoadMessage = { result: LoadResult } | { spoiled: string }
+/** Sent to the generator process: a task, or the end of a task that has no fixed duration. */
+export type GeneratorCommand = { task: LoadTask } | { stop: true }
+
+/** Sent by the generator process; one wrong response fails the whole run. */
+export type GeneratorMessage = { result: LoadResult } | { failure: string }

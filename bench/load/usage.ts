@@ -1,9 +1,9 @@
 import { globSync, readFileSync } from 'node:fs'
 
-/** Linux counts in hundredths of a second, whatever its own clock (USER_HZ). */
+/** Linux counts CPU time in hundredths of a second (USER_HZ), whatever its own clock. */
 const microsPerTick = 10_000
 
-/** The process, and those that it has started. */
+/** The process and its child processes. */
 export function withChildren(pid: number): number[] {
   const children = globSync(`/proc/${pid}/task/*/children`).flatMap((file) =>
     readFileSync(file, 'utf8').split(' ').filter(Boolean).map(Number),
@@ -11,7 +11,7 @@ export function withChildren(pid: number): number[] {
   return [pid, ...children]
 }
 
-/** Microseconds of CPU that the processes have used with all their threads, those that ended too. */
+/** Microseconds of CPU that the processes have used, in all threads, including finished ones. */
 export function cpuMicros(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
@@ -21,7 +21,7 @@ export function cpuMicros(pids: readonly number[]): number {
   }, 0)
 }
 
-/** MiB of memory that the processes have, pages that they share counted for each. */
+/** Resident memory of the processes in MiB; shared pages count for each. */
 export function residentMib(pids: readonly number[]): number {
   return pids.reduce((sum, pid) => {
     const [, kib = '0'] =

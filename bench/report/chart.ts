@@ -7,7 +7,7 @@ const barHeight = 16
 const groupGap = 18
 const top = 48
 
-/** Readable on white and on black: text follows the reader's theme, bars have the same on both. */
+/** Readable on white and on black: text follows the reader's theme, bars keep their color. */
 const style = `
   text { font: 13px system-ui, sans-serif; fill: #24292f }
   .title { font-weight: 600 }
@@ -21,15 +21,15 @@ const style = `
     .quiet { fill: #9198a1 }
   }`
 
-/** The reads of single processes over the floor, with their targets, as an SVG document. */
-export function chartOf(reads: readonly ReadFigure[]): string {
+/** The reads of single processes relative to the baseline, with their targets, as an SVG document. */
+export function renderChart(reads: readonly ReadFigure[]): string {
   const shown = reads.filter(({ server }) => server === 'SQLite' || server === 'PostgreSQL')
   const groups = Map.groupBy(shown, ({ operation }) => operation)
-  const most = Math.max(
+  const longest = Math.max(
     2,
-    ...shown.map(({ ratio, target }) => Math.max(ratio.median, target?.most ?? 0)),
+    ...shown.map(({ ratio, target }) => Math.max(ratio.median, target?.max ?? 0)),
   )
-  const scale = (width - left - right) / most
+  const scale = (width - left - right) / longest
   let y = top
   const parts: string[] = []
   for (const [operation, figures] of groups) {
@@ -42,10 +42,10 @@ export function chartOf(reads: readonly ReadFigure[]): string {
     y += groupGap
   }
   const height = y + 10
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="CPU of the server per request over that of the floor">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="CPU of the server per request over that of the baseline">
 <style>${style}
 </style>
-<text class="title" x="10" y="20">CPU per request, the floor (node:http with a ready string) = 1</text>
+<text class="title" x="10" y="20">CPU per request, the baseline (node:http with a ready string) = 1</text>
 ${legend()}
 <line class="axis" x1="${place(1, scale)}" x2="${place(1, scale)}" y1="${top - 6}" y2="${y - groupGap + 6}" stroke-dasharray="3 3"/>
 ${parts.join('\n')}
@@ -60,14 +60,14 @@ function place(value: number, scale: number): string {
 function bar({ server, ratio, target }: ReadFigure, y: number, scale: number): string[] {
   const at = (value: number) => place(value, scale)
   const length = (ratio.median * scale).toFixed(1)
-  const end = left + Math.max(ratio.median, target?.most ?? 0) * scale + 6
+  const end = left + Math.max(ratio.median, target?.max ?? 0) * scale + 6
   return [
     `<rect class="${server}" x="${left}" y="${y + 1}" width="${length}" height="${barHeight - 2}"/>`,
     `<text class="quiet" x="${end.toFixed(1)}" y="${y + 12}">${ratio.median.toFixed(2)}</text>`,
-    ...(target?.most === undefined
+    ...(target?.max === undefined
       ? []
       : [
-          `<line class="target" x1="${at(target.most)}" x2="${at(target.most)}" y1="${y}" y2="${y + barHeight}"/>`,
+          `<line class="target" x1="${at(target.max)}" x2="${at(target.max)}" y1="${y}" y2="${y + barHeight}"/>`,
         ]),
   ]
 }

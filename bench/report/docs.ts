@@ -4,26 +4,26 @@
  *   npm run bench:docs
  */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { chartOf } from './chart.ts'
+import { renderChart } from './chart.ts'
 import { loadResults } from './results.ts'
 import { resultsText } from './table.ts'
 
 const page = new URL('../../docs/performance.md', import.meta.url)
 const chart = new URL('../../docs/performance.svg', import.meta.url)
 
-/** The page with each table made anew, and the chart; parts without results stay as they are. */
-export function writtenDocs(text: string): { page: string; chart: string | undefined } {
-  const place = /(<!-- results: (\S+) -->\n)[\s\S]*?(<!-- end of results -->)/g
-  const filled = text.replace(place, (whole, begin: string, name: string, end: string) => {
+/** The page with its tables rendered, and the chart; parts without results stay as they are. */
+export function renderDocs(text: string): { page: string; chart: string | undefined } {
+  const marker = /(<!-- results: (\S+) -->\n)[\s\S]*?(<!-- end of results -->)/g
+  const rendered = text.replace(marker, (whole, begin: string, name: string, end: string) => {
     const results = loadResults(name)
     return results === undefined ? whole : `${begin}\n${resultsText(results)}\n\n${end}`
   })
   const reads = loadResults('reads')
-  return { page: filled, chart: reads && chartOf(reads.reads) }
+  return { page: rendered, chart: reads && renderChart(reads.reads) }
 }
 
 if (import.meta.main) {
-  const written = writtenDocs(readFileSync(page, 'utf8'))
-  writeFileSync(page, written.page)
-  if (written.chart !== undefined) writeFileSync(chart, written.chart)
+  const rendered = renderDocs(readFileSync(page, 'utf8'))
+  writeFileSync(page, rendered.page)
+  if (rendered.chart !== undefined) writeFileSync(chart, rendered.chart)
 }

@@ -1,19 +1,19 @@
 import type { Spread } from './spread.ts'
 
-/** The bound that a figure is to keep. */
+/** The bound that a figure must keep. */
 export interface Target {
-  most?: number
-  least?: number
+  max?: number
+  min?: number
 }
 
-/** An operation that is asked again and again, beside the floor of the same answer. */
+/** A repeated read, compared with the baseline that serves the same response. */
 export interface ReadFigure {
   operation: string
   server: string
-  /** CPU of the server per request, in microseconds; of the floor likewise. */
+  /** CPU per request of the server and of the baseline, in microseconds. */
   micros: Spread
-  floorMicros: Spread
-  /** `micros` over `floorMicros`, both of the same round. */
+  baselineMicros: Spread
+  /** `micros` over `baselineMicros`, both of the same round. */
   ratio: Spread
   target?: Target
   /** Requests per second with all connections busy. */
@@ -23,20 +23,20 @@ export interface ReadFigure {
   p99: number
 }
 
-/** Anything else that is measured. */
+/** Any other measurement. */
 export interface Figure {
   name: string
   server: string
   unit: string
   value: Spread
   target?: Target
-  /** What the figure is made of. */
+  /** What the figure means. */
   note: string
 }
 
 /** Undefined where there is no target. */
-export function isMet({ most, least }: Target = {}, value: number): boolean | undefined {
-  if (most !== undefined) return value <= most
-  if (least !== undefined) return value >= least
+export function isMet({ max, min }: Target = {}, value: number): boolean | undefined {
+  if (max !== undefined) return value <= max
+  if (min !== undefined) return value >= min
   return undefined
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import process from 'node:process'
 
-/** Where and when figures were measured. */
+/** The machine, and the time of the measurement. */
 export interface Machine {
   cpu: string
   cores: number
@@ -10,7 +10,7 @@ export interface Machine {
   kernel: string
   node: string
   date: string
-  /** Of the last minute, before anything was measured. */
+  /** Load average of the minute before the measurement. */
   load: number
   commit: string
 }
@@ -28,7 +28,7 @@ export function machine(): Machine {
   }
 }
 
-/** With a plus where files differ from it. */
+/** With a plus if the sources differ from it. */
 function commit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim()

@@ -13,16 +13,16 @@ interface ProfileNode {
   callFrame: { functionName: string; url: string; lineNumber: number }
 }
 
-/** The threads, by the module that runs in each alone; those of the intake take no options of Node. */
+/** Threads, recognized by a module that runs only there. Intake threads take no Node options. */
 const threads = [
   { name: 'main thread', module: 'src/main.ts' },
   { name: 'writer thread', module: 'src/storage/sqlite/writer.ts' },
 ]
 
-/** Lines of a table that say something. */
-const lines = 12
+/** Rows of a table. */
+const rows = 12
 
-/** The profiles that the threads of one process left in the folder (`--cpu-prof`), by their names. */
+/** The profiles that `--cpu-prof` wrote to the folder, by thread. */
 export function readProfiles(folder: string): { thread: string; profile: Profile }[] {
   return globSync(join(folder, '*.cpuprofile')).flatMap((file) => {
     const profile: Profile = JSON.parse(readFileSync(file, 'utf8'))
@@ -32,7 +32,7 @@ export function readProfiles(folder: string): { thread: string; profile: Profile
   })
 }
 
-/** Time of their own, by part and by function, in percent of the time in which the thread was busy. */
+/** Self time by part and by function, in percent of the thread's busy time. */
 export function profileText(title: string, profile: Profile): string {
   return [
     table(
@@ -43,18 +43,18 @@ export function profileText(title: string, profile: Profile): string {
   ].join('\n')
 }
 
-/** The package or the folder that a function is in. */
+/** The package or source folder of a function. */
 function partOf(url: string): string {
   if (url === '') return 'V8 and native code'
   if (url.startsWith('node:')) return 'Node'
   const [, name] = /node_modules\/((?:@[^/]+\/)?[^/]+)(?!.*node_modules\/)/.exec(url) ?? []
-  const [, folder] = /\/(src\/(?:core\/intake|[^/]+))/.exec(url) ?? []
+  const [, folder] = /\/(src\/[^/]+)/.exec(url) ?? []
   return name ?? folder ?? url
 }
 
 function functionOf({ callFrame: { functionName, url, lineNumber } }: ProfileNode): string {
-  const place = url.replace(/^.*\/(?=node_modules|src)/, '')
-  return `${functionName || '(anonymous)'}  ${place}:${lineNumber + 1}`
+  const path = url.replace(/^.*\/(?=node_modules|src)/, '')
+  return `${functionName || '(anonymous)'}  ${path}:${lineNumber + 1}`
 }
 
 function selfTimes(
@@ -77,7 +77,7 @@ function selfTimes(
 function table(title: string, times: [string, number][]): string {
   const total = times.reduce((sum, [, time]) => sum + time, 0)
   const shown = times
-    .slice(0, lines)
+    .slice(0, rows)
     .map(([name, time]) => `${((time / total) * 100).toFixed(1).padStart(6)} %  ${name}\n`)
   return `\n${title}: ${(total / 1_000).toFixed(0)} ms busy\n${shown.join('')}`
 }

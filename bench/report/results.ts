@@ -2,18 +2,18 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Figure, ReadFigure } from './figures.ts'
 import type { Machine } from './machine.ts'
 
-/** What one run found. */
+/** The results of one run. */
 export interface Results {
   machine: Machine
   /** How much was measured, in words. */
-  extent: string
+  scope: string
   reads: ReadFigure[]
   figures: Figure[]
 }
 
 const folder = new URL('../results/', import.meta.url)
 
-/** Keeps the results under a name, as JSON. Figures have four digits that mean something. */
+/** Saves the results under a name, as JSON with four significant digits. */
 export function saveResults(name: string, results: Results): void {
   mkdirSync(folder, { recursive: true })
   const digits = (_: string, value: unknown) =>
@@ -21,7 +21,7 @@ export function saveResults(name: string, results: Results): void {
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(results, digits, 2)}\n`)
 }
 
-/** Undefined where there are none of that name. */
+/** Undefined if there are none of that name. */
 export function loadResults(name: string): Results | undefined {
   try {
     return JSON.parse(readFileSync(new URL(`${name}.json`, folder), 'utf8'))

@@ -3,8 +3,8 @@ import type { Machine } from './machine.ts'
 import type { Results } from './results.ts'
 import type { Spread } from './spread.ts'
 
-/** The results as Markdown: where, what is read again and again, and all else. */
-export function resultsText({ machine, extent, reads, figures }: Results): string {
+/** The results as Markdown: the machine, the scope, the reads and all other figures. */
+export function resultsText({ machine, scope: extent, reads, figures }: Results): string {
   const parts = [machineText(machine), extent, readTable(reads), figureTable(figures)]
   return parts.filter((part) => part !== '').join('\n\n')
 }
@@ -25,7 +25,7 @@ function readTable(reads: ReadFigure[]): string {
     numberText(figure.p50),
     numberText(figure.p99),
   ])
-  const head = ['operation', 'server', 'CPU µs/request', 'floor = 1', 'target', 'met']
+  const head = ['operation', 'server', 'CPU µs/request', 'baseline = 1', 'target', 'met']
   return tableText([...head, 'requests/s', 'p50 ms', 'p99 ms'], rows)
 }
 
@@ -38,7 +38,7 @@ function figureTable(figures: Figure[]): string {
     ...targetCells(target, value.median),
     note,
   ])
-  return tableText(['figure', 'server', 'measured', 'target', 'met', 'what it is'], rows)
+  return tableText(['figure', 'server', 'measured', 'target', 'met', 'meaning'], rows)
 }
 
 function tableText(head: string[], rows: string[][]): string {
@@ -46,16 +46,15 @@ function tableText(head: string[], rows: string[][]): string {
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
 
-/** The bound, and whether it is kept; where it is not, how many times it is missed by. */
+/** The bound, and whether it is kept; if not, the factor by which it is missed. */
 function targetCells(target: Target | undefined, value: number): string[] {
   if (target === undefined) return ['', '']
-  const { most, least = Number.NaN } = target
-  const [bound, excess] =
-    most === undefined ? [`≥ ${least}`, least / value] : [`≤ ${most}`, value / most]
+  const { max, min = Number.NaN } = target
+  const [bound, excess] = max === undefined ? [`≥ ${min}`, min / value] : [`≤ ${max}`, value / max]
   return [bound, isMet(target, value) ? 'yes' : `**no**, ${excess.toFixed(2)} ×`]
 }
 
-/** The median, and the quartiles where they say something. */
+/** The median, and the quartiles unless they are equal. */
 function spreadText({ median, low, high }: Spread): string {
   const [middle, from, to] = [median, low, high].map(numberText)
   return from === to ? `${middle}` : `${middle} (${from}–${to})`

@@ -3,37 +3,38 @@ import { residentMib } from '../load/usage.ts'
 import type { Figure } from '../report/figures.ts'
 import { spreadOf } from '../report/spread.ts'
 import { serverCores } from '../server/cores.ts'
-import { type Database, startSubject } from '../server/subject.ts'
-import { contendersOf, createTools } from './contenders.ts'
+import type { Database } from '../server/databases.ts'
+import { startServer } from '../server/start.ts'
+import { createBenchmarks, createTools } from './benchmarks.ts'
 import { openRegistry } from './registry.ts'
 
-/** As an operator bounds what V8 keeps, in MiB. */
-const bound = 256
+/** Heap limit in MiB. */
+const heapLimitMib = 256
 
-/** What a server whose heap is bounded takes under the same random load, round after round. */
-export async function measureBounded(
+/** Memory of a server with a limited heap under the same random load. */
+export async function measureWithHeapLimit(
   generator: LoadGenerator,
   database: Database,
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Figure> {
-  const nodeOptions = `--max-old-space-size=${bound}`
-  const subject = await startSubject(database, { nodeOptions })
+  const nodeOptions = `--max-old-space-size=${heapLimitMib}`
+  const server = await startServer(database, { nodeOptions })
   const tools = createTools(generator, seconds)
   try {
-    subject.pin(serverCores(1))
-    const contenders = await contendersOf(tools, await openRegistry(subject))
+    server.pin(serverCores(1))
+    const benchmarks = await createBenchmarks(tools, await openRegistry(server))
     const memory: number[] = []
     for (let round = 0; round < rounds; round += 1) {
-      for (const { access, run } of contenders) {
+      for (const { access, run } of benchmarks) {
         if (access === 'hot') continue
         await run()
-        memory.push(residentMib(subject.pids))
+        memory.push(residentMib(server.pids))
       }
     }
-    return memoryFigure(`, NODE_OPTIONS=${nodeOptions}`, subject.name, Math.max(...memory))
+    return memoryFigure(`, NODE_OPTIONS=${nodeOptions}`, server.name, Math.max(...memory))
   } finally {
     await tools.keys.close()
-    await subject.close()
+    await server.close()
   }
 }
 
@@ -43,7 +44,7 @@ export function memoryFigure(how: string, server: string, mib: number): Figure {
     server,
     unit: 'MiB',
     value: spreadOf([mib]),
-    target: { most: 300 },
-    note: 'resident, the most that was seen after any measurement',
+    target: { max: 300 },
+    note: 'resident, the maximum after any measurement',
   }
 }

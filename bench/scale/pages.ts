@@ -1,15 +1,16 @@
+import { connections } from '../config.ts'
 import type { LoadGenerator } from '../load/client.ts'
 import type { Figure } from '../report/figures.ts'
 import { shuffled, spreadOf } from '../report/spread.ts'
-import { connections } from '../settings.ts'
-import { get, known, type Registry } from './registry.ts'
+import { captureCall } from '../server/capture.ts'
+import { getRequest, type Registry } from './registry.ts'
 
 const depths = { 'in the middle': 0.5, 'at the end': 0.99 }
 
-/** What a page of 50 projects costs deep in the list, over the first page of the same list. */
+/** Cost of a page of 50 projects deep in the list, relative to the first page. */
 export async function measurePages(
   generator: LoadGenerator,
-  { subject, projects }: Registry,
+  { server, projects }: Registry,
   { rounds, seconds }: { rounds: number; seconds: number },
 ): Promise<Figure[]> {
   const after = (depth: number) => projects[Math.floor(projects.length * depth)] ?? ''
@@ -21,11 +22,11 @@ export async function measurePages(
   const pages = await Promise.all(
     all.map(async ({ name, path }) => ({
       name,
-      calls: await known(subject, get(subject, path)),
-      samples: [0].slice(1),
+      calls: [await captureCall(server.port, getRequest(server, path))],
+      samples: [] as number[],
     })),
   )
-  const { port, pids } = subject
+  const { port, pids } = server
   for (let round = -1; round < rounds; round += 1) {
     for (const { calls, samples } of shuffled(pages)) {
       const result = await generator.run({ port, pids, connections, calls, seconds })
@@ -35,10 +36,10 @@ export async function measurePages(
   const [first, ...deep] = pages
   return deep.map(({ name, samples }) => ({
     name: `page of 50 projects, ${name}`,
-    server: subject.name,
+    server: server.name,
     unit: '×',
     value: spreadOf(samples.map((micros, round) => micros / (first?.samples[round] ?? Number.NaN))),
-    target: { most: 1.2 },
+    target: { max: 1.2 },
     note: `over the first page of ${projects.length.toLocaleString('en')} projects: ${spreadOf(first?.samples ?? []).median.toFixed(0)} µs`,
   }))
 }

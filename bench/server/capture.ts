@@ -3,25 +3,34 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Call } from '../load/task.ts'
 
-/** A real answer, to be sent again as it is. */
-export interface Captured {
+/** A recorded response, to be compared with or replayed. */
+export interface CapturedResponse {
   status: number
-  /** Names and values in turn, without those that node:http writes by itself. */
+  /** Names and values in turn, without the headers that node:http adds itself. */
   headers: string[]
   body: string
 }
 
-const written = new Set(['date', 'connection', 'keep-alive'])
+const addedByNode = new Set(['date', 'connection', 'keep-alive'])
 
-/** Makes the request once. */
-export async function capture(port: number, call: Omit<Call, 'expected'>): Promise<Captured> {
-  const { method, path, headers } = call
+/** Sends the request once and records the response. */
+export async function capture(
+  port: number,
+  { method, path, headers, body }: Omit<Call, 'expected'>,
+): Promise<CapturedResponse> {
   const sent = request({ port, host: '127.0.0.1', method, path, headers })
-  sent.end(call.body)
+  sent.end(body)
   const [response] = await once(sent, 'response')
   const raw: string[] = response.rawHeaders
   const kept = raw.flatMap((name, index) =>
-    index % 2 === 0 && !written.has(name.toLowerCase()) ? [name, raw[index + 1] ?? ''] : [],
+    index % 2 === 0 && !addedByNode.has(name.toLowerCase()) ? [name, raw[index + 1] ?? ''] : [],
   )
   return { status: response.statusCode, headers: kept, body: await text(response) }
+}
+
+/** The request with its present response as the only acceptable one. */
+export async function captureCall(port: number, request: Omit<Call, 'expected'>): Promise<Call> {
+  const { status, body } = await capture(port, request)
+  if (status >= 400) throw new Error(`${request.path} answers ${status}: ${body}`)
+  return { ...request, expected: { status, body } }
 }

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { writtenDocs } from '../../bench/report/docs.ts'
+import { renderDocs } from '../../bench/report/docs.ts'
 
 const file = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
 test('the tables and the chart of docs/performance.md are those of bench/results', () => {
   const page = file('performance.md')
-  const written = writtenDocs(page)
+  const written = renderDocs(page)
   expect(written.page).toBe(page)
   expect(written.chart).toBe(file('performance.svg'))
 })

@@ -92,14 +92,22 @@ function caller(url: string, apiKey: string): Replica['call'] {
   }
 }
 
-/** Registers a fresh key; whoever wants to repeat it passes the PEM. */
+/** Registers a key, by default a new one; returns the response, whatever it is. */
 export function createKey(
   replica: Replica,
   project: string,
   publicKeyPem = ecKey().publicKeyPem,
+  algorithm = 'ES256',
 ): Promise<CallResult> {
-  const body = { name: 'k', algorithm: 'ES256', publicKeyPem }
+  const body = { name: 'k', algorithm, publicKeyPem }
   return replica.call('POST', `/v1/projects/${project}/jwt-keys`, body)
+}
+
+/** Registers a key and returns its kid. */
+export async function registerKey(...key: Parameters<typeof createKey>): Promise<string> {
+  const { status, body } = await createKey(...key)
+  if (status !== 201) throw new Error(`no key: ${status} ${body}`)
+  return JSON.parse(body).kid
 }
 
 export async function createProject(replica: Replica, name: string): Promise<string> {

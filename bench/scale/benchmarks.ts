@@ -1,13 +1,13 @@
+import { connections } from '../config.ts'
 import { createCalls } from '../creates/calls.ts'
 import { createFreshKeys, type FreshKeys } from '../fill/fresh-keys.ts'
 import type { LoadGenerator } from '../load/client.ts'
 import type { Call, LoadResult } from '../load/task.ts'
-import { capture } from '../server/capture.ts'
-import { connections } from '../settings.ts'
-import { anyOf, get, known, type Registry } from './registry.ts'
+import { capture, captureCall } from '../server/capture.ts'
+import { getRequest, type Registry, randomProjects } from './registry.ts'
 
-/** How one operation is asked of one registry. */
-export interface Contender {
+/** One operation on one registry. */
+export interface Benchmark {
   operation: string
   access: 'hot' | 'random'
   registry: Registry
@@ -15,9 +15,9 @@ export interface Contender {
   run(): Promise<number>
 }
 
-/** Requests of one random measurement: more than are answered in it, so that few come twice. */
+/** Requests of one random measurement: more than are answered in it, so few repeat. */
 const randomRequests = 30_000
-const createdAtOnce = 320
+const createsPerRun = 320
 const hotProjects = 32
 
 export interface Tools {
@@ -32,7 +32,7 @@ export const createTools = (generator: LoadGenerator, seconds: number): Tools =>
   seconds,
 })
 
-export async function contendersOf(tools: Tools, registry: Registry): Promise<Contender[]> {
+export async function createBenchmarks(tools: Tools, registry: Registry): Promise<Benchmark[]> {
   const [list, jwks] = ['jwt-keys', '.well-known/jwks.json']
   return [
     await hotRead(tools, registry, 'list of 10 keys', list),
@@ -44,12 +44,12 @@ export async function contendersOf(tools: Tools, registry: Registry): Promise<Co
   ]
 }
 
-async function demand(
+async function measureCalls(
   { generator, seconds }: Tools,
-  { subject }: Registry,
+  { server }: Registry,
   calls: Call[],
 ): Promise<number> {
-  const { port, pids } = subject
+  const { port, pids } = server
   return perRequest(await generator.run({ port, pids, connections, calls, seconds }))
 }
 
@@ -62,55 +62,55 @@ async function hotRead(
   registry: Registry,
   operation: string,
   document: string,
-): Promise<Contender> {
-  const [project = ''] = anyOf(registry, 1)
-  const request = get(registry.subject, `/v1/projects/${project}/${document}`)
-  const calls = await known(registry.subject, request)
-  return { operation, access: 'hot', registry, run: () => demand(tools, registry, calls) }
+): Promise<Benchmark> {
+  const [project = ''] = randomProjects(registry, 1)
+  const request = getRequest(registry.server, `/v1/projects/${project}/${document}`)
+  const calls = [await captureCall(registry.server.port, request)]
+  return { operation, access: 'hot', registry, run: () => measureCalls(tools, registry, calls) }
 }
 
-/** All projects have as many keys, so their answers have as many octets. */
+/** All projects have the same number of keys, so the responses have the same length. */
 async function randomRead(
   tools: Tools,
   registry: Registry,
   operation: string,
   document: string,
-  named: boolean,
-): Promise<Contender> {
-  const { subject } = registry
-  const request = (project: string) => get(subject, `/v1/projects/${project}/${document}`)
-  const [any = ''] = anyOf(registry, 1)
-  const { body } = await capture(subject.port, request(any))
+  namesProject: boolean,
+): Promise<Benchmark> {
+  const { server } = registry
+  const request = (project: string) => getRequest(server, `/v1/projects/${project}/${document}`)
+  const [any = ''] = randomProjects(registry, 1)
+  const { body } = await capture(server.port, request(any))
   const call = (project: string): Call => ({
     ...request(project),
     expected: {
       status: 200,
       length: Buffer.byteLength(body),
-      ...(named ? { part: `"projectId":"${project}"` } : {}),
+      ...(namesProject ? { part: `"projectId":"${project}"` } : {}),
     },
   })
   return {
     operation,
     access: 'random',
     registry,
-    run: () => demand(tools, registry, anyOf(registry, randomRequests).map(call)),
+    run: () => measureCalls(tools, registry, randomProjects(registry, randomRequests).map(call)),
   }
 }
 
-/** Afterwards the keys are deleted again, so that projects do not grow from round to round. */
-function create(tools: Tools, registry: Registry, access: Contender['access']): Contender {
-  const { subject } = registry
-  const hot = anyOf(registry, hotProjects)
+/** Deletes the keys afterwards, so that projects do not grow from round to round. */
+function create(tools: Tools, registry: Registry, access: Benchmark['access']): Benchmark {
+  const { server } = registry
+  const hot = randomProjects(registry, hotProjects)
   return {
     operation: 'create P-256',
     access,
     registry,
     async run() {
-      const fresh = await tools.keys.take(createdAtOnce)
-      const projects = access === 'hot' ? hot : anyOf(registry, createdAtOnce)
-      const pems = fresh.map(({ key }) => key.publicKeyPem)
-      const calls = createCalls(subject, projects, 'ES256', pems)
-      const { port, pids } = subject
+      const newKeys = await tools.keys.take(createsPerRun)
+      const projects = access === 'hot' ? hot : randomProjects(registry, createsPerRun)
+      const pems = newKeys.map(({ key }) => key.publicKeyPem)
+      const calls = createCalls(server, projects, 'ES256', pems)
+      const { port, pids } = server
       const task = { port, pids, connections, calls, keepBodies: true }
       const result = await tools.generator.run(task)
       await removeAll(tools, registry, projects)
@@ -119,17 +119,17 @@ function create(tools: Tools, registry: Registry, access: Contender['access']): 
   }
 }
 
-async function removeAll(tools: Tools, { subject }: Registry, projects: string[]): Promise<void> {
-  const { port, replica } = subject
+async function removeAll(tools: Tools, { server }: Registry, projects: string[]): Promise<void> {
+  const { port, replica } = server
   const headers = { 'X-Api-Key': replica.apiKey, 'Content-Type': 'application/json' }
   const paths: string[] = []
   for (const project of new Set(projects)) {
-    const { body } = await capture(port, get(subject, `/v1/projects/${project}/jwt-keys`))
-    const found: { id: string; label: string }[] = JSON.parse(body)
-    const made = found.filter(({ label }) => label === 'bench')
-    paths.push(...made.map(({ id }) => `/v1/projects/${project}/jwt-keys/${id}`))
+    const { body } = await capture(port, getRequest(server, `/v1/projects/${project}/jwt-keys`))
+    const listed: { id: string; label: string }[] = JSON.parse(body)
+    const created = listed.filter(({ label }) => label === 'bench')
+    paths.push(...created.map(({ id }) => `/v1/projects/${project}/jwt-keys/${id}`))
   }
-  if (paths.length !== createdAtOnce) throw new Error(`${paths.length} keys are listed`)
+  if (paths.length !== createsPerRun) throw new Error(`${paths.length} keys are listed`)
   const calls = (method: string, status: number, body?: string): Call[] =>
     paths.map((path) => ({
       method,

@@ -1,18 +1,18 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { Captured } from './capture.ts'
+import type { CapturedResponse } from './capture.ts'
 import { pin, serverCores } from './cores.ts'
 
-export interface Floor {
+export interface Baseline {
   pids: number[]
-  /** From now on it answers with this; resolves with its port. */
-  serve(content: Captured): Promise<number>
+  /** Serves this response from now on; resolves with the port. */
+  serve(content: CapturedResponse): Promise<number>
   close(): void
 }
 
-/** Starts `floor.ts`, on the core that a server of one process has. */
-export async function startFloor(): Promise<Floor> {
-  const child = fork(new URL('./floor.ts', import.meta.url))
+/** Starts the baseline process on the core of a single server process. */
+export async function startBaseline(): Promise<Baseline> {
+  const child = fork(new URL('./baseline-process.ts', import.meta.url))
   await once(child, 'message')
   const pids = [child.pid ?? 0]
   pin(pids, serverCores(1))

@@ -1,21 +1,21 @@
 import { type Client, createClient } from '../../client/src/index.ts'
 import { keyFor } from '../../test/support/keys/tokens.ts'
-import type { Subject } from '../server/subject.ts'
+import type { BenchServer } from '../server/start.ts'
 
-/** A project of its own on the measured service. */
-export interface Registry {
+/** A project on the measured server. */
+export interface BenchProject {
   issuer: string
-  /** Where the service itself listens: `http://127.0.0.1:PORT`. */
+  /** Address of the server: `http://127.0.0.1:PORT`. */
   origin: string
-  /** Registers a new key and answers its kid. */
+  /** Registers a new key and returns its kid. */
   register(): Promise<string>
-  /** Resolves with the moment of the answer, in milliseconds of `performance.now()`. */
+  /** Resolves with the time of the response, in milliseconds of `performance.now()`. */
   deactivate(kid: string): Promise<number>
   remove(kid: string): Promise<void>
 }
 
-export async function createRegistry(subject: Subject, name: string): Promise<Registry> {
-  const { url: origin, apiKey } = subject.replica
+export async function createBenchProject(server: BenchServer, name: string): Promise<BenchProject> {
+  const { url: origin, apiKey } = server.replica
   const client: Client = createClient({ url: origin, apiKey })
   const { id } = await client.projects.create({ name })
   return {
@@ -34,7 +34,7 @@ export async function createRegistry(subject: Subject, name: string): Promise<Re
   }
 }
 
-/** The same address on another port. */
-export function through(origin: string, { issuer, origin: own }: Registry): string {
+/** The project's issuer, reached through another origin. */
+export function issuerVia(origin: string, { issuer, origin: own }: BenchProject): string {
   return issuer.replace(own, origin)
 }

@@ -1,13 +1,13 @@
 /**
- * The least that a Node service can cost: node:http with one handler, which writes a ready string.
- * The parent sends what it is to answer, and is told the port.
+ * The least that a Node service can cost: node:http with one handler that writes a ready string.
+ * The parent sends the response to serve and receives the port.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import process from 'node:process'
-import type { Captured } from './capture.ts'
+import type { CapturedResponse } from './capture.ts'
 
-let content: Captured = { status: 204, headers: [], body: '' }
+let content: CapturedResponse = { status: 204, headers: [], body: '' }
 
 const server = createServer((_request, response) => {
   response.writeHead(content.status, content.headers)
@@ -15,7 +15,7 @@ const server = createServer((_request, response) => {
 })
 server.keepAliveTimeout = 72_000
 server.listen(0, '127.0.0.1', () => {
-  process.on('message', (next: Captured) => {
+  process.on('message', (next: CapturedResponse) => {
     content = next
     const { port } = server.address() as AddressInfo
     process.send?.(port)

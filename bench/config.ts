@@ -1,0 +1,52 @@
+/** How much is measured. */
+export interface BenchConfig {
+  rounds: number
+  /** Of one measurement in a round. */
+  seconds: number
+  /** Of one measurement at half of the highest rate. */
+  halfLoadSeconds: number
+  /** Keys registered in one round. */
+  ecKeys: number
+  rsaKeys: number
+  starts: number
+  /** Idle time after which the memory of a server is read. */
+  settleSeconds: number
+  /** Whether to include servers that log a line for each request. */
+  measureLogging: boolean
+  revocations: number
+  /** Rounds of listing keys while RSA-4096 keys are registered. */
+  busyRounds: number
+  /** Numbers of workers to measure. */
+  workers: number[]
+}
+
+export const connections = 32
+
+export const full: BenchConfig = {
+  rounds: 10,
+  seconds: 2,
+  halfLoadSeconds: 2,
+  ecKeys: 640,
+  rsaKeys: 96,
+  starts: 5,
+  settleSeconds: 5,
+  measureLogging: true,
+  revocations: 100,
+  busyRounds: 3,
+  workers: [1, 2],
+}
+
+/** Shows that everything works; its figures mean little. */
+export const quick: BenchConfig = {
+  rounds: 2,
+  seconds: 0.3,
+  halfLoadSeconds: 0.3,
+  ecKeys: 320,
+  rsaKeys: 24,
+  starts: 1,
+  settleSeconds: 1,
+  measureLogging: false,
+  revocations: 5,
+  busyRounds: 0,
+  workers: [1],
+}

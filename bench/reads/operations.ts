@@ -1,0 +1,66 @@
+import type { Call } from '../load/task.ts'
+import type { Target } from '../report/figures.ts'
+import type { Engine } from '../server/databases.ts'
+import type { Fixtures } from '../server/fixtures.ts'
+
+/** A read, and how to tell that its response is correct. */
+export interface Operation {
+  name: string
+  call(fixtures: Fixtures): Omit<Call, 'expected'>
+  isCorrect(body: string, fixtures: Fixtures): boolean
+  /** The operation whose baseline it is compared with; absent: its own. */
+  baselineOf?: string
+  targets: Record<Engine, Target>
+}
+
+const both = (max: number) => ({ sqlite: { max }, postgres: { max } })
+
+export const operations: Operation[] = [
+  {
+    name: 'JWKS, 200',
+    call: ({ three }) => get(jwks(three)),
+    isCorrect: (body, { kids }) => hasValues(JSON.parse(body).keys, 'kid', kids),
+    targets: both(1.2),
+  },
+  {
+    name: 'JWKS, 304',
+    call: ({ three, etag }) => get(jwks(three), { 'If-None-Match': etag }),
+    isCorrect: (body) => body === '',
+    baselineOf: 'JWKS, 200',
+    targets: both(1.05),
+  },
+  {
+    name: 'list of 3 keys',
+    call: ({ three, apiKey }) => get(keys(three), { 'X-Api-Key': apiKey }),
+    isCorrect: (body, { pems }) => hasValues(JSON.parse(body), 'publicKeyPem', pems.slice(0, 3)),
+    targets: { sqlite: { max: 1.5 }, postgres: { max: 1.6 } },
+  },
+  {
+    name: 'list of 50 keys',
+    call: ({ fifty, apiKey }) => get(keys(fifty), { 'X-Api-Key': apiKey }),
+    isCorrect: (body, { pems }) => hasValues(JSON.parse(body), 'publicKeyPem', pems),
+    targets: both(1.4),
+  },
+  {
+    name: 'read one key',
+    call: ({ three, kids, apiKey }) => get(`${keys(three)}/${kids[0]}`, { 'X-Api-Key': apiKey }),
+    isCorrect: (body, { pems }) => hasValues([JSON.parse(body)], 'publicKeyPem', pems.slice(0, 1)),
+    targets: both(2),
+  },
+]
+
+function get(path: string, headers: Record<string, string> = {}): Omit<Call, 'expected'> {
+  return { method: 'GET', path, headers }
+}
+
+function jwks(project: string): string {
+  return `/v1/projects/${project}/.well-known/jwks.json`
+}
+
+function keys(project: string): string {
+  return `/v1/projects/${project}/jwt-keys`
+}
+
+function hasValues(items: Record<string, unknown>[], member: string, values: string[]): boolean {
+  return JSON.stringify(items.map((item) => item[member])) === JSON.stringify(values)
+}

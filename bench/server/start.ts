@@ -1,0 +1,57 @@
+import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
+import { withChildren } from '../load/usage.ts'
+import { pin } from './cores.ts'
+import { type Database, type Engine, engineNames } from './databases.ts'
+
+/** A running `pubring serve` under measurement. */
+export interface BenchServer {
+  name: string
+  engine: Engine
+  workers: number
+  /** Whether it logs a line for each request, as by default. */
+  logs: boolean
+  port: number
+  /** The process and its workers. */
+  pids: number[]
+  replica: Replica
+  /** Restricts it to these cores. */
+  pin(cores: string): void
+  close(): Promise<void>
+}
+
+interface ServerOptions {
+  workers?: number
+  logs?: boolean
+  nodeOptions?: string
+}
+
+/** Starts a server on the database; resolves when it is ready with all its workers. */
+export async function startServer(
+  database: Database,
+  { workers = 1, logs = false, nodeOptions }: ServerOptions = {},
+): Promise<BenchServer> {
+  const replicas = createReplicas(database.url)
+  const replica = await replicas.add({
+    PUBRING_WORKERS: String(workers),
+    PUBRING_LOG_LEVEL: logs ? 'info' : 'warn',
+    // A server on a busy machine would otherwise reject requests.
+    PUBRING_OVERLOAD_LAG: '0',
+    ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
+  })
+  while (workers > 1 && withChildren(replica.pid).length <= workers) {
+    await replica.call('GET', '/health/ready')
+  }
+  const pids = withChildren(replica.pid)
+  const { engine } = database
+  return {
+    name: `${engineNames[engine]}${workers === 1 ? '' : `, ${workers} workers`}${logs ? ', logging' : ''}`,
+    engine,
+    workers,
+    logs,
+    port: Number(new URL(replica.url).port),
+    pids,
+    replica,
+    pin: (cores) => pin(pids, cores),
+    close: () => replicas.close(),
+  }
+}
