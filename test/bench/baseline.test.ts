@@ -8,11 +8,11 @@ test.each<CapturedResponse>([
   { status: 200, headers: [...headers, 'content-length', '2'], body: '{}' },
   { status: 304, headers, body: '' },
 ])(
-  'the floor answers $status with the headers and the octets of the real answer',
+  'the baseline serves $status with the headers and the bytes of the real response',
   async (content) => {
-    const floor = await startBaseline()
-    onTestFinished(() => floor.close())
-    const port = await floor.serve(content)
+    const baseline = await startBaseline()
+    onTestFinished(() => baseline.close())
+    const port = await baseline.serve(content)
     expect(await capture(port, { method: 'GET', path: '/any', headers: {} })).toEqual(content)
   },
 )

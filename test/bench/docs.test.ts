@@ -4,9 +4,9 @@ import { renderDocs } from '../../bench/report/docs.ts'
 
 const file = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 
-test('the tables and the chart of docs/performance.md are those of bench/results', () => {
+test('the tables and the chart of docs/performance.md match bench/results', () => {
   const page = file('performance.md')
-  const written = renderDocs(page)
-  expect(written.page).toBe(page)
-  expect(written.chart).toBe(file('performance.svg'))
+  const rendered = renderDocs(page)
+  expect(rendered.page).toBe(page)
+  expect(rendered.chart).toBe(file('performance.svg'))
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { runLoad } from '../../bench/load/run.ts'
 import type { Call, LoadTask } from '../../bench/load/task.ts'
@@ -15,17 +16,17 @@ async function serve(listener: RequestListener): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Right but for the tenth answer. */
+/** Serves the tenth request wrongly. */
 function wrongOnce(wrong: RequestListener): Promise<number> {
-  let asked = 0
+  let requests = 0
   return serve((request, response) => {
-    asked += 1
-    if (asked === 10) wrong(request, response)
+    requests += 1
+    if (requests === 10) wrong(request, response)
     else response.end('right')
   })
 }
 
-function load(port: number, members: Partial<LoadTask> = {}) {
+function load(port: number, members: Partial<LoadTask> = {}, stopped?: Promise<void>) {
   const call: Call = {
     method: 'GET',
     path: '/',
@@ -33,34 +34,41 @@ function load(port: number, members: Partial<LoadTask> = {}) {
     expected: { status: 200, body: 'right' },
   }
   const calls = Array.from({ length: 100 }, () => call)
-  return runLoad({ port, connections: 4, pids: [process.pid], calls, ...members })
+  return runLoad({ port, connections: 4, pids: [process.pid], calls, ...members }, stopped)
 }
 
-test('calls without a time are made once each, and all of them are counted', async () => {
-  let asked = 0
+test('without a duration, each call is sent once and counted', async () => {
+  let requests = 0
   const port = await serve((_request, response) => {
-    asked += 1
+    requests += 1
     response.end('right')
   })
   const { answered, bodies, cpuMicros } = await load(port, { keepBodies: true })
-  expect({ answered, asked, bodies: bodies.length }).toEqual({
+  expect({ answered, requests, bodies: bodies.length }).toEqual({
     answered: 100,
-    asked: 100,
+    requests: 100,
     bodies: 100,
   })
   expect(cpuMicros).toBeGreaterThanOrEqual(0)
 })
 
-test('a rate is kept', async () => {
+test('the rate is kept', async () => {
   const port = await serve((_request, response) => response.end('right'))
   const { answered, seconds } = await load(port, { seconds: 1, rate: 200 })
   expect(answered).toBeLessThanOrEqual(200 * seconds + 1)
   expect(answered).toBeGreaterThan(0)
 })
 
+test('a run without a duration lasts until it is stopped', async () => {
+  const port = await serve((_request, response) => response.end('right'))
+  const { answered } = await load(port, { rate: 50 }, delay(300))
+  expect(answered).toBeGreaterThan(0)
+  expect(answered).toBeLessThanOrEqual(16)
+})
+
 test.each<[string, RequestListener, RegExp]>([
-  ['another body', (_, response) => response.end('wrong'), /another body: wrong/],
-  ['a shorter body', (_, response) => response.end('righ'), /4 octets, not 5/],
+  ['a different body', (_, response) => response.end('wrong'), /another body: wrong/],
+  ['a shorter body', (_, response) => response.end('righ'), /4 bytes, not 5/],
   [
     'another status',
     (_, response) => {
@@ -69,12 +77,12 @@ test.each<[string, RequestListener, RegExp]>([
     },
     /status 500, not 200/,
   ],
-  ['no answer', (_, response) => response.destroy(), /ended a connection|ECONNRESET/],
-])('one answer of a hundred that is wrong spoils the run: %s', async (_name, wrong, message) => {
+  ['no response', (_, response) => response.destroy(), /ended a connection|ECONNRESET/],
+])('one wrong response in a hundred fails the run: %s', async (_name, wrong, message) => {
   await expect(load(await wrongOnce(wrong))).rejects.toThrow(message)
 })
 
-test('a body that lacks what it must hold spoils the run', async () => {
+test('a body without the required part fails the run', async () => {
   const port = await serve((_request, response) => response.end('right'))
   const call: Call = {
     method: 'GET',
