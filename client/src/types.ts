@@ -57,11 +57,11 @@ export type JwsAlgorithm =
 /** The role of an API key, from weak to strong. */
 export type Role = 'reader' | 'writer' | 'admin'
 
-/** A project: the owner of a set of JWT keys. */
+/** A project: a named set of JWT keys. */
 export type Project = {
   id: string
   name: string
-  /** Raised by one by every change to the project or to one of its keys. */
+  /** Increases by one with every change to the project or one of its keys. */
   revision: number
   createTime: string
   updateTime: string
@@ -72,34 +72,34 @@ export type JwtKey = {
   id: string
   projectId: string
   label: string
-  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
   /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
   publicKeyPem: string
-  /** Switched on and not expired. */
+  /** Whether verifiers trust the key: it is activated and not expired. */
   active: boolean
   createTime: string
   updateTime: string
   expireTime?: string
 }
 
-/** A JWT key with what is known of its material. */
+/** A JWT key with details of its key material. */
 export type JwtKeyWithDetails = {
   id: string
   projectId: string
   label: string
-  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
   /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
   publicKeyPem: string
-  /** Switched on and not expired. */
+  /** Whether verifiers trust the key: it is activated and not expired. */
   active: boolean
   createTime: string
   updateTime: string
   expireTime?: string
   details: {
     kty: string
-    /** RSA: length of the modulus. */
+    /** RSA: length of the modulus in bits. */
     bits?: number
     /** EC and OKP: the curve, such as `P-256`. */
     crv?: string
@@ -108,7 +108,7 @@ export type JwtKeyWithDetails = {
     thumbprint: string
     /** SHA-256 over the SPKI DER, lower-case hex. */
     spkiSha256: string
-    /** From then on every verifier that honours the cache headers knows the present state: sign with a new key after it, delete an old one after it. */
+    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after it. */
     convergedTime: string
   }
 }
@@ -117,7 +117,7 @@ export type JwtKeyWithDetails = {
 export type JwtKeyCreate = {
   /** The label: 1 to 255 code points, free text. Required (as `name` or as `label`). */
   name: string
-  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
   /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
   publicKeyPem: string
@@ -141,7 +141,7 @@ export type ApiKey = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** The one project it is bound to; absent: all. */
+  /** The project it is bound to; absent: all projects. */
   projectId?: string
   /** The first characters of the secret. */
   prefix: string
@@ -157,7 +157,7 @@ export type ApiKeyCreated = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** The one project it is bound to; absent: all. */
+  /** The project it is bound to; absent: all projects. */
   projectId?: string
   /** The first characters of the secret. */
   prefix: string
@@ -165,7 +165,7 @@ export type ApiKeyCreated = {
   createTime: string
   expireTime?: string
   lastUseTime?: string
-  /** The secret, for the `X-Api-Key` header. It is shown this once. */
+  /** The secret for the `X-Api-Key` header. It is returned only once. */
   apiKey: string
 }
 
@@ -175,7 +175,7 @@ export type ApiKeyCreate = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** Id or name of the one project to bind the API key to; absent: all. */
+  /** Id or name of the project to bind the API key to; absent: all projects. */
   project?: string
   expireTime?: string
 }
@@ -190,13 +190,13 @@ export type ApiKeyUpdate = {
   expireTime?: string | null
 }
 
-/** A ledger event: one change, who made it and when. */
+/** A ledger event: a change, who made it and when. */
 export type Event = {
-  /** The number of the event in its ledger. */
+  /** Number of the event in its ledger. */
   revision: number
   type: string
   time: string
-  /** The API key that asked for it; without an id, Pubring itself or a command run at the server. */
+  /** The API key that requested the change; without an id, Pubring itself or a command on the server. */
   actor: {
     apiKeyId?: string
     name: string
@@ -205,7 +205,7 @@ export type Event = {
     type: 'project' | 'key' | 'api_key' | 'registry'
     id: string
   }
-  /** Member by member; without `from` there was none, without `to` there is none. */
+  /** Old (`from`) and new (`to`) value of each changed member; absent where it has none. */
   changes?: Record<
     string,
     {
@@ -214,39 +214,39 @@ export type Event = {
     }
   >
   requestId: string
-  /** SHA-256 over the previous event's hash and this event's content: `pubring ledger verify` walks the chain. */
+  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` verifies this chain. */
   hash: string
 }
 
 /** A reason to reject a key, or a warning about it. */
 export type KeyFinding = {
   code: string
-  /** What was found, what is wanted and what to do. */
+  /** What is wrong and what to do. */
   detail: string
 }
 
-/** The verdict on a key, without storing anything. */
+/** The result of checking a key, which stores nothing. */
 export type KeyCheck = {
-  /** Whether registering it would succeed as far as the key decides. */
+  /** Whether the key can be registered, apart from limits and the other keys of a project. */
   accepted: boolean
-  /** The `code` with which registering it would be refused. */
+  /** The error `code` of an attempt to register the key. */
   problem?: string
-  /** Every reason to refuse it; the first decides. */
+  /** All faults; the first determines `problem`. */
   faults: KeyFinding[]
   warnings: KeyFinding[]
-  /** What was repaired on reading, without loss. */
+  /** Repairs of the submitted text, all without loss. */
   normalised: string[]
-  /** What was recognised, where the key could be read. */
+  /** The recognized key, if it could be parsed. */
   key?: {
     kty: string
     bits?: number
     crv?: string
     thumbprint: string
     spkiSha256: string
-    /** The values of `algorithm` that fit, the usual one first. */
+    /** The values of `algorithm` that match the key, the usual one first. */
     algorithms: string[]
   }
-  /** An accepted key as it would be stored. */
+  /** The key as it would be stored, if it is accepted. */
   publicKeyPem?: string
 }
 
@@ -278,9 +278,9 @@ export type TokenCheckReason =
 
 /** Why a token would or would not verify. */
 export type TokenCheck = {
-  /** Whether a verifier that allows no leeway for clocks would take the token now. */
+  /** Whether a verifier without leeway for clocks would accept the token now. */
   valid: boolean
-  /** Why it would not: what the failure of the last step is called. */
+  /** Why the token is not valid: the reason for the failed step. */
   reason?: TokenCheckReason
   /** The steps in order, up to the first that failed. */
   steps: {
@@ -288,11 +288,11 @@ export type TokenCheck = {
     ok: boolean
     detail: string
   }[]
-  /** The header, where it could be read; nothing in it is proved. */
+  /** The header, if it could be decoded. It is not verified. */
   header?: Record<string, unknown>
-  /** The claims, where they could be read; proved only where `signature` is ok. */
+  /** The claims, if they could be decoded. They are verified only if `signature` is ok. */
   claims?: Record<string, unknown>
-  /** The key of the project that the `kid` names. */
+  /** The key of the project with this `kid`. */
   key?: {
     id: string
     label: string
@@ -306,88 +306,88 @@ export type Jwk = {
   kty: 'RSA' | 'EC' | 'OKP' | 'AKP'
   use: 'sig'
   kid: string
-  /** RSA: the modulus, without leading zero octets. */
+  /** RSA: the modulus, without leading zero bytes. */
   n?: string
   /** RSA: the public exponent. */
   e?: string
   crv?: 'P-256' | 'P-384' | 'P-521' | 'Ed25519'
-  /** EC: the coordinate in its full length. OKP: the public key. */
+  /** EC: the coordinate at full length. OKP: the public key. */
   x?: string
-  /** EC: the coordinate in its full length. */
+  /** EC: the coordinate at full length. */
   y?: string
   /** AKP (ML-DSA): the public key. */
   pub?: string
-  /** The one algorithm that the key verifies. */
+  /** The only algorithm of the key. */
   alg: JwsAlgorithm
 }
 
-/** The key set (RFC 7517): the active keys, oldest first. Empty where none is. */
+/** The key set (RFC 7517): the active keys, oldest first; empty if no key is active. */
 export type Jwks = {
   keys: Jwk[]
 }
 
-/** What verifiers need to find the keys (OpenID Connect Discovery 1.0). */
+/** The discovery document for verifiers (OpenID Connect Discovery 1.0). */
 export type Discovery = {
-  /** The `iss` of the tokens: the address of the project, by its id. */
+  /** The `iss` of the tokens: the URL of the project, by its id. */
   issuer: string
   jwks_uri: string
   response_types_supported: string[]
   subject_types_supported: string[]
-  /** The algorithms of the active keys, and RS256, which the standard demands. */
+  /** The algorithms of the active keys, and RS256, as the standard requires. */
   id_token_signing_alg_values_supported: JwsAlgorithm[]
 }
 
 /** An error (RFC 9457). */
 export type Problem = {
-  /** Address of the page about this code. */
+  /** URL of the documentation of this code. */
   type: string
   title: string
   status: number
   /** What is wrong and what to do. */
   detail: string
-  /** Stable: compare this. */
+  /** Stable code for programs. */
   code: string
   /** Also in the `X-Request-Id` header and in the log. */
   requestId: string
   errors?: {
-    /** JSON pointer (RFC 6901) to the member of the body at fault. */
+    /** JSON pointer (RFC 6901) to the invalid member of the body. */
     pointer?: string
-    /** Name of the query parameter at fault. */
+    /** Name of the invalid query parameter. */
     parameter?: string
     code: string
     detail: string
   }[]
-  /** `duplicate_key`: the key already there. */
+  /** `duplicate_key`: the registered key. */
   kid?: string
-  /** The limit that was met. */
+  /** The exceeded limit. */
   limit?: number
 }
 
 /** A key to import. */
 export type KeyImportItem = {
-  /** The label: 1 to 255 code points. Required (as `name` or as `label`). */
+  /** The label: 1 to 255 code points, free text. Required (as `name` or as `label`). */
   name: string
-  /** What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key. */
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
   /** One public key as PEM (`-----BEGIN PUBLIC KEY-----`). */
   publicKeyPem: string
   /** Default: `true`. */
   active?: boolean
-  /** In the future; with `createTime`, any time after that: a key may come back expired. */
+  /** In the future. With `createTime`, any time after that, because a restored key may be expired. */
   expireTime?: string
-  /** For an admin of all projects: a lower-case UUID (RFC 9562) that the key keeps. It is never given to other material than it once had, in any project, deleted keys included. */
+  /** For admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). It must never have named other key material in any project, including deleted keys. */
   kid?: string
-  /** For an admin of all projects: kept. Not in the future. */
+  /** For admins of all projects: the time to restore, not in the future. */
   createTime?: string
-  /** For an admin of all projects: kept. Not in the future, not before `createTime`, which it needs. */
+  /** For admins of all projects: the time to restore. Requires `createTime`; not before it and not in the future. */
   updateTime?: string
 }
 
 /** Keys to import into one project: all or none. */
 export type KeyImport = {
-  /** The keys, in the order of the report. */
+  /** The keys. The report has the same order. */
   keys: KeyImportItem[]
-  /** `true`: the same answer, nothing is stored. Default: `false`. */
+  /** `true`: return the same response without storing anything. Default: `false`. */
   dryRun?: boolean
 }
 
@@ -398,22 +398,22 @@ export type Room = {
   limit: number
 }
 
-/** All keys are registered now. */
+/** All keys are registered. */
 export type KeyImportReport = {
-  /** Keys that were registered. */
+  /** Number of registered keys. */
   created: number
-  /** Keys that were there already. */
+  /** Number of keys that the project already had. */
   present: number
-  /** What became of each key, in the order given. */
+  /** The outcome of each key, in the order of the request. */
   items: {
     outcome: 'created' | 'present'
     kid: string
   }[]
-  /** How far the import fills the project. */
+  /** Usage of the limits of the project before and after the import. */
   room: {
-    /** Keys that the project has, active or not. */
+    /** Number of keys in the project, active or not. */
     keys: Room
-    /** Size of its key set. */
+    /** Size of its key set in bytes. */
     jwksBytes: Room
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The values of a JWT key's `algorithm`, as a caller writes them. `RSA` means RS256; every other
- * name is a JWS algorithm (RFC 7518, RFC 8037, RFC 9864, RFC 9964).
+ * The values of a JWT key's `algorithm`. `RSA` means RS256; every other name is a JWS algorithm (RFC
+ * 7518, RFC 8037, RFC 9864, RFC 9964).
  */
 export const algorithmNames = [
   'RSA',
@@ -22,5 +22,5 @@ export const algorithmNames = [
 
 export type Algorithm = (typeof algorithmNames)[number]
 
-/** A JWS `alg` header value: what the JWKS publishes and a token must carry. */
+/** A JWS `alg`, as in the JWKS and in the header of tokens. */
 export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>

@@ -14,7 +14,10 @@ const apiKeyMembers = {
   name: Type.String({ examples: ['deploy pipeline'] }),
   role: RoleName,
   projectId: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: 'The one project it is bound to; absent: all.' }),
+    Type.Unsafe<string>({
+      ...Uuid,
+      description: 'The project it is bound to; absent: all projects.',
+    }),
   ),
   prefix: Type.String({
     description: 'The first characters of the secret.',
@@ -33,7 +36,7 @@ export const ApiKeyCreated = Type.Object(
   {
     ...apiKeyMembers,
     apiKey: Type.String({
-      description: 'The secret, for the `X-Api-Key` header. It is shown this once.',
+      description: 'The secret for the `X-Api-Key` header. It is returned only once.',
       examples: ['pubring_…'],
     }),
   },
@@ -47,7 +50,7 @@ export const ApiKeyCreate = Type.Object(
     role: RoleName,
     project: Type.Optional(
       Type.String({
-        description: 'Id or name of the one project to bind the API key to; absent: all.',
+        description: 'Id or name of the project to bind the API key to; absent: all projects.',
         examples: ['default'],
       }),
     ),

@@ -15,7 +15,7 @@ export const Time = Type.String({
   examples: ['2026-05-01T12:00:00.000Z'],
 })
 
-/** A moment as a caller may write it: RFC 3339 with any offset. */
+/** A time in a request: RFC 3339 with any offset. */
 export const TimeInput = Type.String({
   format: 'date-time',
   maxLength: 64,

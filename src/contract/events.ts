@@ -5,14 +5,14 @@ const Value = Type.Union([Type.String(), Type.Number(), Type.Boolean()])
 
 export const Event = Type.Object(
   {
-    revision: Type.Integer({ minimum: 1, description: 'The number of the event in its ledger.' }),
+    revision: Type.Integer({ minimum: 1, description: 'Number of the event in its ledger.' }),
     type: Type.String({ examples: ['key.updated'] }),
     time: Time,
     actor: Type.Object(
       { apiKeyId: Type.Optional(Uuid), name: Type.String({ examples: ['deploy pipeline'] }) },
       {
         description:
-          'The API key that asked for it; without an id, Pubring itself or a command run at the server.',
+          'The API key that requested the change; without an id, Pubring itself or a command on the server.',
       },
     ),
     subject: Type.Object({
@@ -25,16 +25,16 @@ export const Event = Type.Object(
         Type.Object({ from: Type.Optional(Value), to: Type.Optional(Value) }),
         {
           description:
-            'Member by member; without `from` there was none, without `to` there is none.',
+            'Old (`from`) and new (`to`) value of each changed member; absent where it has none.',
         },
       ),
     ),
     requestId: Type.String(),
     hash: Type.String({
       description:
-        "SHA-256 over the previous event's hash and this event's content: `pubring ledger verify` walks the chain.",
+        'SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` verifies this chain.',
     }),
   },
-  { $id: 'Event', description: 'A ledger event: one change, who made it and when.' },
+  { $id: 'Event', description: 'A ledger event: a change, who made it and when.' },
 )
 export type Event = Static<typeof Event>

@@ -10,28 +10,29 @@ export type KeyCheckRequest = Static<typeof KeyCheckRequest>
 const Faults = Type.Array(
   Type.Object({
     code: Type.String({ examples: ['rsa_modulus_too_small'] }),
-    detail: Type.String({ description: 'What was found, what is wanted and what to do.' }),
+    detail: Type.String({ description: 'What is wrong and what to do.' }),
   }),
 )
 
 export const KeyCheck = Type.Object(
   {
     accepted: Type.Boolean({
-      description: 'Whether registering it would succeed as far as the key decides.',
+      description:
+        'Whether the key can be registered, apart from limits and the other keys of a project.',
     }),
     problem: Type.Optional(
       Type.String({
-        description: 'The `code` with which registering it would be refused.',
+        description: 'The error `code` of an attempt to register the key.',
         examples: ['weak_key'],
       }),
     ),
     faults: Type.Unsafe<Static<typeof Faults>>({
       ...Faults,
-      description: 'Every reason to refuse it; the first decides.',
+      description: 'All faults; the first determines `problem`.',
     }),
     warnings: Faults,
     normalised: Type.Array(Type.String({ examples: ['line_breaks'] }), {
-      description: 'What was repaired on reading, without loss.',
+      description: 'Repairs of the submitted text, all without loss.',
     }),
     key: Type.Optional(
       Type.Object(
@@ -42,16 +43,16 @@ export const KeyCheck = Type.Object(
           thumbprint: Type.String(),
           spkiSha256: Type.String(),
           algorithms: Type.Array(Type.String(), {
-            description: 'The values of `algorithm` that fit, the usual one first.',
+            description: 'The values of `algorithm` that match the key, the usual one first.',
           }),
         },
-        { description: 'What was recognised, where the key could be read.' },
+        { description: 'The recognized key, if it could be parsed.' },
       ),
     ),
     publicKeyPem: Type.Optional(
-      Type.String({ description: 'An accepted key as it would be stored.' }),
+      Type.String({ description: 'The key as it would be stored, if it is accepted.' }),
     ),
   },
-  { $id: 'KeyCheck', description: 'The verdict on a key, without storing anything.' },
+  { $id: 'KeyCheck', description: 'The result of checking a key, which stores nothing.' },
 )
 export type KeyCheck = Static<typeof KeyCheck>

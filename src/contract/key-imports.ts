@@ -1,35 +1,30 @@
 import { type Static, Type } from 'typebox'
 import { TimeInput, Uuid } from './common.ts'
-import { AlgorithmName, PublicKeyPemInput } from './keys.ts'
+import { newKeyMembers } from './keys.ts'
 
-const moment = (description: string) => Type.Unsafe<string>({ ...TimeInput, description })
+const timeInput = (description: string) => Type.Unsafe<string>({ ...TimeInput, description })
 
 export const KeyImportItem = Type.Object(
   {
-    name: Type.Optional(
-      Type.String({
-        description: 'The label: 1 to 255 code points. Required (as `name` or as `label`).',
-        examples: ['orders service, spring 2026'],
-      }),
-    ),
-    label: Type.Optional(Type.String({ description: 'Another spelling of `name`.' })),
-    algorithm: AlgorithmName,
-    publicKeyPem: PublicKeyPemInput,
-    active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
+    ...newKeyMembers,
     expireTime: Type.Optional(
-      moment('In the future; with `createTime`, any time after that: a key may come back expired.'),
+      timeInput(
+        'In the future. With `createTime`, any time after that, because a restored key may be expired.',
+      ),
     ),
     kid: Type.Optional(
       Type.String({
         description:
-          'For an admin of all projects: a lower-case UUID (RFC 9562) that the key keeps. It is never given to other material than it once had, in any project, deleted keys included.',
+          'For admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). It must never have named other key material in any project, including deleted keys.',
         examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
       }),
     ),
-    createTime: Type.Optional(moment('For an admin of all projects: kept. Not in the future.')),
+    createTime: Type.Optional(
+      timeInput('For admins of all projects: the time to restore, not in the future.'),
+    ),
     updateTime: Type.Optional(
-      moment(
-        'For an admin of all projects: kept. Not in the future, not before `createTime`, which it needs.',
+      timeInput(
+        'For admins of all projects: the time to restore. Requires `createTime`; not before it and not in the future.',
       ),
     ),
   },
@@ -44,16 +39,19 @@ export type KeyImportItem = Static<typeof KeyImportItem>
 export const KeyImport = Type.Object(
   {
     keys: Type.Array(Type.Ref('KeyImportItem#'), {
-      description: 'The keys, in the order of the report.',
+      description: 'The keys. The report has the same order.',
     }),
     dryRun: Type.Optional(
-      Type.Boolean({ default: false, description: '`true`: the same answer, nothing is stored.' }),
+      Type.Boolean({
+        default: false,
+        description: '`true`: return the same response without storing anything.',
+      }),
     ),
   },
   { $id: 'KeyImport', additionalProperties: false },
 )
 
-const Room = (description: string) =>
+const Usage = (description: string) =>
   Type.Object(
     {
       before: Type.Integer(),
@@ -65,23 +63,26 @@ const Room = (description: string) =>
 
 export const KeyImportReport = Type.Object(
   {
-    created: Type.Integer({ description: 'Keys that were registered.', examples: [2] }),
-    present: Type.Integer({ description: 'Keys that were there already.', examples: [1] }),
+    created: Type.Integer({ description: 'Number of registered keys.', examples: [2] }),
+    present: Type.Integer({
+      description: 'Number of keys that the project already had.',
+      examples: [1],
+    }),
     items: Type.Array(
       Type.Object({
         outcome: Type.Enum(['created', 'present'], { examples: ['created'] }),
         kid: Uuid,
       }),
-      { description: 'What became of each key, in the order given.' },
+      { description: 'The outcome of each key, in the order of the request.' },
     ),
     room: Type.Object(
       {
-        keys: Room('Keys that the project has, active or not.'),
-        jwksBytes: Room('Size of its key set.'),
+        keys: Usage('Number of keys in the project, active or not.'),
+        jwksBytes: Usage('Size of its key set in bytes.'),
       },
-      { description: 'How far the import fills the project.' },
+      { description: 'Usage of the limits of the project before and after the import.' },
     ),
   },
-  { $id: 'KeyImportReport', description: 'All keys are registered now.' },
+  { $id: 'KeyImportReport', description: 'All keys are registered.' },
 )
 export type KeyImportReport = Static<typeof KeyImportReport>

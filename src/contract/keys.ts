@@ -4,11 +4,11 @@ import { Time, TimeInput, Uuid } from './common.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
   description:
-    'What tokens signed with this key carry as `alg`; `RSA` means RS256. It must fit the key.',
+    'The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key.',
   examples: ['RSA'],
 })
 
-/** An example key that is nobody's: its private half was thrown away when it was made. */
+/** An example key whose private key was discarded. */
 const examplePem = [
   '-----BEGIN PUBLIC KEY-----',
   'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEAtN9ZLC5CFn2+WIzJIpMR',
@@ -31,7 +31,10 @@ const keyMembers = {
     description: 'Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.',
     examples: [examplePem],
   }),
-  active: Type.Boolean({ description: 'Switched on and not expired.', examples: [true] }),
+  active: Type.Boolean({
+    description: 'Whether verifiers trust the key: it is activated and not expired.',
+    examples: [true],
+  }),
   createTime: Time,
   updateTime: Time,
   expireTime: Type.Optional(Time),
@@ -46,7 +49,7 @@ export type JwtKey = Static<typeof JwtKey>
 export const KeyDetails = Type.Object({
   kty: Type.String({ examples: ['RSA'] }),
   bits: Type.Optional(
-    Type.Integer({ description: 'RSA: length of the modulus.', examples: [2048] }),
+    Type.Integer({ description: 'RSA: length of the modulus in bits.', examples: [2048] }),
   ),
   crv: Type.Optional(Type.String({ description: 'EC and OKP: the curve, such as `P-256`.' })),
   jwsAlgorithm: Type.String({ examples: ['RS256'] }),
@@ -55,13 +58,13 @@ export const KeyDetails = Type.Object({
   convergedTime: Type.Unsafe<string>({
     ...Time,
     description:
-      'From then on every verifier that honours the cache headers knows the present state: sign with a new key after it, delete an old one after it.',
+      'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after it.',
   }),
 })
 
 export const JwtKeyWithDetails = Type.Object(
   { ...keyMembers, details: KeyDetails },
-  { $id: 'JwtKeyWithDetails', description: 'A JWT key with what is known of its material.' },
+  { $id: 'JwtKeyWithDetails', description: 'A JWT key with details of its key material.' },
 )
 export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
 
@@ -73,29 +76,31 @@ export const PublicKeyPemInput = Type.String({
   examples: [examplePem],
 })
 
-export const JwtKeyCreate = Type.Object(
-  {
-    name: Type.Optional(
-      label('The label: 1 to 255 code points, free text. Required (as `name` or as `label`).'),
-    ),
-    label: Type.Optional(label('Another spelling of `name`.')),
-    algorithm: AlgorithmName,
-    publicKeyPem: PublicKeyPemInput,
-    active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
-    expireTime: Type.Optional(TimeInput),
-  },
-  {
-    $id: 'JwtKeyCreate',
-    additionalProperties: false,
-    anyOf: [{ required: ['name'] }, { required: ['label'] }],
-    examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
-  },
-)
+export const newKeyMembers = {
+  name: Type.Optional(
+    label('The label: 1 to 255 code points, free text. Required (as `name` or as `label`).'),
+  ),
+  label: Type.Optional(label('Same as `name`.')),
+  algorithm: AlgorithmName,
+  publicKeyPem: PublicKeyPemInput,
+  active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
+  expireTime: Type.Optional(TimeInput),
+}
+
+export const JwtKeyCreate = Type.Object(newKeyMembers, {
+  $id: 'JwtKeyCreate',
+  additionalProperties: false,
+  anyOf: [{ required: ['name'] }, { required: ['label'] }],
+  examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
+})
 export type JwtKeyCreate = Static<typeof JwtKeyCreate>
 
 export const JwtKeyCreated = Type.Object(
   { kid: Uuid },
-  { $id: 'JwtKeyCreated', description: 'Put `kid` into the header of every JWT you sign.' },
+  {
+    $id: 'JwtKeyCreated',
+    description: 'Set `kid` in the header of every JWT that you sign with the key.',
+  },
 )
 export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 

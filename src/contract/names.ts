@@ -1,4 +1,4 @@
-/** Names that can stand in a URL as they are, and that no UUID can be taken for. */
+/** Project names need no escaping in URLs. `parseProjectName` also rules out UUIDs. */
 export const projectNamePattern = /^[a-z0-9](?:[a-z0-9-]{0,126}[a-z0-9])?$/
 
 /** A lower-case UUID (RFC 9562) of any version. */

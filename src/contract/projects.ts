@@ -5,7 +5,7 @@ export const ProjectName = Type.String({
   minLength: 1,
   maxLength: 128,
   description:
-    '1 to 128 of a-z, 0-9 and hyphen, starting and ending with a letter or digit, not shaped like a UUID. Upper case is folded to lower case.',
+    '1 to 128 characters of a-z, 0-9 and hyphen. It starts and ends with a letter or digit and is no UUID. Upper case is converted to lower case.',
   examples: ['payments'],
 })
 
@@ -15,13 +15,13 @@ export const Project = Type.Object(
     name: Type.String({ examples: ['payments'] }),
     revision: Type.Integer({
       minimum: 1,
-      description: 'Raised by one by every change to the project or to one of its keys.',
+      description: 'Increases by one with every change to the project or one of its keys.',
       examples: [7],
     }),
     createTime: Time,
     updateTime: Time,
   },
-  { $id: 'Project', description: 'A project: the owner of a set of JWT keys.' },
+  { $id: 'Project', description: 'A project: a named set of JWT keys.' },
 )
 export type Project = Static<typeof Project>
 

@@ -14,21 +14,22 @@ export const Jwks = Type.Object(
         kty: Type.Enum(['RSA', 'EC', 'OKP', 'AKP']),
         use: Type.Enum(['sig']),
         kid: Uuid,
-        n: base64url('RSA: the modulus, without leading zero octets.'),
+        n: base64url('RSA: the modulus, without leading zero bytes.'),
         e: base64url('RSA: the public exponent.'),
         crv: Type.Optional(Type.Enum(['P-256', 'P-384', 'P-521', 'Ed25519'])),
-        x: base64url('EC: the coordinate in its full length. OKP: the public key.'),
-        y: base64url('EC: the coordinate in its full length.'),
+        x: base64url('EC: the coordinate at full length. OKP: the public key.'),
+        y: base64url('EC: the coordinate at full length.'),
         pub: base64url('AKP (ML-DSA): the public key.'),
         alg: Type.Enum(publishedAlgorithms, {
-          description: 'The one algorithm that the key verifies.',
+          description: 'The only algorithm of the key.',
         }),
       }),
     ),
   },
   {
     $id: 'Jwks',
-    description: 'The key set (RFC 7517): the active keys, oldest first. Empty where none is.',
+    description:
+      'The key set (RFC 7517): the active keys, oldest first; empty if no key is active.',
   },
 )
 export type Jwks = Static<typeof Jwks>
@@ -36,7 +37,7 @@ export type Jwks = Static<typeof Jwks>
 export const Discovery = Type.Object(
   {
     issuer: Type.String({
-      description: 'The `iss` of the tokens: the address of the project, by its id.',
+      description: 'The `iss` of the tokens: the URL of the project, by its id.',
       examples: ['https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
     }),
     jwks_uri: Type.String({
@@ -47,12 +48,12 @@ export const Discovery = Type.Object(
     response_types_supported: Type.Array(Type.String()),
     subject_types_supported: Type.Array(Type.String()),
     id_token_signing_alg_values_supported: Type.Array(Type.Enum(publishedAlgorithms), {
-      description: 'The algorithms of the active keys, and RS256, which the standard demands.',
+      description: 'The algorithms of the active keys, and RS256, as the standard requires.',
     }),
   },
   {
     $id: 'Discovery',
-    description: 'What verifiers need to find the keys (OpenID Connect Discovery 1.0).',
+    description: 'The discovery document for verifiers (OpenID Connect Discovery 1.0).',
   },
 )
 export type Discovery = Static<typeof Discovery>

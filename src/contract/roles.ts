@@ -1,3 +1,3 @@
-/** Roles from weak to strong; each may do all that the ones before it may. */
+/** Roles from weak to strong; each includes the permissions of the previous ones. */
 export const roles = ['reader', 'writer', 'admin'] as const
 export type Role = (typeof roles)[number]

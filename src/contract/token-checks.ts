@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid } from './common.ts'
 
-/** The steps of a token check, in order; it ends with the first that fails. */
+/** The steps of a token check, in order. It stops at the first that fails. */
 export const tokenCheckSteps = [
   'well_formed',
   'kid_present',
@@ -16,7 +16,7 @@ export const tokenCheckSteps = [
 ] as const
 export type TokenCheckStep = (typeof tokenCheckSteps)[number]
 
-/** What each step's failure is called. */
+/** The `reason` for each failed step. */
 export const tokenCheckReasons = {
   well_formed: 'malformed_token',
   kid_present: 'kid_missing',
@@ -30,27 +30,28 @@ export const tokenCheckReasons = {
   aud: 'audience_mismatch',
 } as const satisfies Record<TokenCheckStep, string>
 
-/** Its signature is made up: no key ever verifies it. */
+/** It has a made-up signature. */
 const exampleToken =
   'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
 export const TokenCheckRequest = Type.Object(
   {
     token: Type.String({
-      description: 'A JWT in compact form (RFC 7515 section 7.1). It is neither kept nor logged.',
+      description:
+        'A JWT in compact serialization (RFC 7515 section 7.1). It is neither stored nor logged.',
       examples: [exampleToken],
     }),
     audience: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `aud` that the verifier wants; absent: not compared.',
+        description: 'The `aud` that the verifier expects; absent: not compared.',
         examples: ['orders'],
       }),
     ),
     issuer: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `iss` that the verifier wants; absent: not compared.',
+        description: 'The `iss` that the verifier expects; absent: not compared.',
         examples: ['https://orders.example.com'],
       }),
     ),
@@ -69,12 +70,12 @@ const JsonObject = (description: string) =>
 export const TokenCheck = Type.Object(
   {
     valid: Type.Boolean({
-      description: 'Whether a verifier that allows no leeway for clocks would take the token now.',
+      description: 'Whether a verifier without leeway for clocks would accept the token now.',
       examples: [false],
     }),
     reason: Type.Optional(
       Type.Enum(Object.values(tokenCheckReasons), {
-        description: 'Why it would not: what the failure of the last step is called.',
+        description: 'Why the token is not valid: the reason for the failed step.',
         examples: ['key_inactive'],
       }),
     ),
@@ -86,11 +87,11 @@ export const TokenCheck = Type.Object(
       }),
       { description: 'The steps in order, up to the first that failed.' },
     ),
-    header: Type.Optional(
-      JsonObject('The header, where it could be read; nothing in it is proved.'),
-    ),
+    header: Type.Optional(JsonObject('The header, if it could be decoded. It is not verified.')),
     claims: Type.Optional(
-      JsonObject('The claims, where they could be read; proved only where `signature` is ok.'),
+      JsonObject(
+        'The claims, if they could be decoded. They are verified only if `signature` is ok.',
+      ),
     ),
     key: Type.Optional(
       Type.Object(
@@ -100,7 +101,7 @@ export const TokenCheck = Type.Object(
           jwsAlgorithm: Type.String({ examples: ['RS256'] }),
           active: Type.Boolean({ examples: [false] }),
         },
-        { description: 'The key of the project that the `kid` names.' },
+        { description: 'The key of the project with this `kid`.' },
       ),
     ),
   },

@@ -24,7 +24,7 @@ export type EventType = (typeof eventTypes)[number]
 
 export type EventValue = string | number | boolean
 
-/** By member: old and new value; `from` or `to` is absent where the member was or is. */
+/** Old (`from`) and new (`to`) value of each changed member; absent where it has none. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>
 
 export interface EventContent {
