@@ -9,7 +9,7 @@ import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { formatCount } from './flags.ts'
 
-export interface AuditReport {
+interface AuditReport {
   listener: AuditListener
   /** Writes the summary, or the whole report as JSON; true if anything was found. */
   finish(summary: AuditSummary): boolean

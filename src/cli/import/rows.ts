@@ -28,7 +28,7 @@ export interface ImportRow {
   costMs: number
 }
 
-export interface RowOptions {
+interface RowOptions {
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
   namePrefix?: string | undefined

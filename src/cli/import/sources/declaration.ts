@@ -9,7 +9,7 @@ import { readMaterial } from '../material.ts'
 import { parseJson, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
 
 /** The keys that a project should have. */
-export interface Declaration {
+interface Declaration {
   /** Absent: the project of the command. */
   project?: string
   entries: SourceEntry[]
