@@ -38,7 +38,7 @@ export async function applyFile(
   const fromFile = declared === undefined ? {} : { project: declared, projectSource: file }
   await withSession(terminal, { ...fromFile, ...flags }, async (session) => {
     const { project, client } = session
-    const rows = toRows([{ target: project, entries }], { kids: 'new' })
+    const rows = toRows(entries, { project, kids: 'new' })
     const privateKey = privateKeyError(rows)
     if (privateKey !== undefined) throw privateKey
     const existing = await client.keys.list(project)

@@ -24,7 +24,9 @@ export function readMaterial(publicKeyPem: string): KeyMaterial | undefined {
   }
 }
 
+export const minCostMs = 2
+
 function costOf({ asymmetricKeyDetails }: KeyObject): number {
   const bits = asymmetricKeyDetails?.modulusLength ?? 0
-  return bits === 0 ? 2 : bits <= 2048 ? 15 : bits <= 3072 ? 40 : 80
+  return bits === 0 ? minCostMs : bits <= 2048 ? 15 : bits <= 3072 ? 40 : 80
 }

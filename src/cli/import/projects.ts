@@ -2,24 +2,20 @@ import { PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
-import type { SourceProject } from './sources/entry.ts'
+import type { SourceEntry } from './sources/entry.ts'
 
-/** Adds the target: the project of the command, or with `all` the one of the same name. */
-export function withTargets(
-  projects: readonly SourceProject[],
-  { project, all }: { project: string; all: boolean },
-): (SourceProject & { target: string })[] {
-  if (!all && projects.length > 1) {
+/** Throws unless the entries fit the flag `--all`: each names a project, or all belong to one. */
+export function requireProjects(entries: readonly SourceEntry[], all: boolean): void {
+  const names = new Set(entries.map((entry) => entry.project))
+  if (all && names.has(undefined)) {
+    throw usageError('The source names no projects: leave out --all.')
+  }
+  if (!all && names.size > 1) {
     throw usageError(
-      `The source holds the keys of ${projects.length} projects.`,
+      `The source holds the keys of ${names.size} projects.`,
       'With --all, each key goes to the project of its name, which is created if missing.',
     )
   }
-  return projects.map((each) => {
-    if (!all) return { ...each, target: project }
-    if (each.name !== undefined) return { ...each, target: each.name }
-    throw usageError('The source names no projects: leave out --all.')
-  })
 }
 
 /** The projects of the rows that do not exist. */

@@ -2,13 +2,12 @@ import type { KeyImportItem } from '../../../client/src/index.ts'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { isAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { type KeyMaterial, readMaterial } from './material.ts'
+import { type KeyMaterial, minCostMs, readMaterial } from './material.ts'
 import {
   privateKeyCode,
   type Rejection,
   type SourceEntry,
   type SourceKey,
-  type SourceProject,
 } from './sources/entry.ts'
 
 /** One key of an import, from its place in the source to its outcome. */
@@ -29,6 +28,8 @@ export interface ImportRow {
 }
 
 interface RowOptions {
+  /** Absent: the keys go to the projects that the entries name. */
+  project?: string | undefined
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
   namePrefix?: string | undefined
@@ -36,61 +37,41 @@ interface RowOptions {
   kids?: 'keep' | 'new' | undefined
 }
 
-/** The rows for all projects of a source, with what can be rejected before sending anything. */
-export function toRows(
-  projects: readonly (SourceProject & { target: string })[],
-  options: RowOptions,
-): ImportRow[] {
-  const rows: ImportRow[] = []
-  for (const { entries, target: project } of projects) {
-    const places = new Map<string, string>()
-    for (const entry of entries) {
-      rows.push({ number: rows.length + 1, project, ...toRow(entry, places, options) })
+/** The rows for the entries of a source, with what can be rejected before sending anything. */
+export function toRows(entries: readonly SourceEntry[], options: RowOptions): ImportRow[] {
+  const places = new Map<string, string>()
+  return entries.map((entry, index) => {
+    const { place } = entry
+    const project = options.project ?? entry.project ?? ''
+    const label = `${options.namePrefix ?? ''}${entry.label}`
+    const row = { number: index + 1, project, place, label, costMs: 0 }
+    if ('rejection' in entry) return { ...row, outcome: 'refused', errors: [entry.rejection] }
+    const { key, note } = entry
+    const material = readMaterial(key.publicKeyPem)
+    const identity = material && `${project} ${material.spkiSha256}`
+    const rejection = rejectionOf(key, identity && places.get(identity))
+    if (rejection !== undefined) return { ...row, outcome: 'refused', errors: [rejection] }
+    if (identity !== undefined) places.set(identity, place)
+    return {
+      ...row,
+      outcome: 'not_sent',
+      errors: [],
+      item: toItem(key, label, material, options),
+      costMs: material?.costMs ?? minCostMs,
+      ...(note === undefined ? {} : { note }),
     }
-  }
-  return rows
+  })
 }
 
-/** `places`: of the project's keys so far, by the hash of their SPKI. */
-function toRow(
-  entry: SourceEntry,
-  places: Map<string, string>,
-  options: RowOptions,
-): Omit<ImportRow, 'number' | 'project'> {
-  const { place, key, note } = entry
-  const label = `${options.namePrefix ?? ''}${entry.label}`
-  const material = key && readMaterial(key.publicKeyPem)
-  const rejection = entry.rejection ?? rejectionOf(entry, material, places)
-  const row = {
-    place,
-    label,
-    costMs: material?.costMs ?? 2,
-    ...(note === undefined ? {} : { note }),
-  }
-  if (rejection !== undefined || key === undefined) {
-    return { ...row, outcome: 'refused', errors: rejection === undefined ? [] : [rejection] }
-  }
-  const item = toItem(key, label, material, options)
-  return { ...row, outcome: 'not_sent', errors: [], item }
-}
-
-function rejectionOf(
-  { key, place }: SourceEntry,
-  material: KeyMaterial | undefined,
-  places: Map<string, string>,
-): Rejection | undefined {
-  if (key?.algorithm !== undefined && !isAlgorithm(key.algorithm)) {
+/** `twin`: the place of the same key earlier in the source. */
+function rejectionOf({ algorithm }: SourceKey, twin: string | undefined): Rejection | undefined {
+  if (algorithm !== undefined && !isAlgorithm(algorithm)) {
     const detail = `The algorithm must be one of ${algorithmNames.join(', ')}.`
     return { code: 'unsupported_algorithm', detail }
   }
-  if (material === undefined) return undefined
-  const first = places.get(material.spkiSha256)
-  if (first !== undefined) {
-    const detail = `The source has this key twice: here and at ${first}. Remove one of them.`
-    return { code: 'duplicate_key', detail }
-  }
-  places.set(material.spkiSha256, place)
-  return undefined
+  if (twin === undefined) return undefined
+  const detail = `The source has this key twice: here and at ${twin}. Remove one of them.`
+  return { code: 'duplicate_key', detail }
 }
 
 function toItem(

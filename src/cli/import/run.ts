@@ -7,14 +7,14 @@ import { createProgressBar } from '../terminal/progress-bar.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import {
   findMissingProjects,
+  requireProjects,
   skipMissingProjects,
   withNewProjects,
-  withTargets,
 } from './projects.ts'
 import { countRows, printImport } from './report.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
-import type { SourceProject } from './sources/entry.ts'
+import type { SourceEntry } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
@@ -46,9 +46,11 @@ export async function importSource(
   await withSession(terminal, flags, async (session) => {
     const { project, connection } = session
     const fetchOptions = { timeoutMs: connection.timeoutMs, allowHttp, signal }
-    const projects = withTargets(await readSource(source, terminal, fetchOptions), { project, all })
-    requireSize(projects)
-    const rows = toRows(projects, { algorithm, namePrefix, kids })
+    const entries = await readSource(source, terminal, fetchOptions)
+    requireProjects(entries, all)
+    requireSize(entries)
+    const target = all ? undefined : project
+    const rows = toRows(entries, { project: target, algorithm, namePrefix, kids })
     const privateKey = privateKeyError(rows)
     if (privateKey !== undefined) {
       printImport(session, rows, dryRun)
@@ -65,10 +67,9 @@ export async function importSource(
   })
 }
 
-function requireSize(projects: readonly SourceProject[]): void {
-  const count = projects.reduce((sum, { entries }) => sum + entries.length, 0)
-  if (count <= maxKeys) return
-  const message = `The source holds ${count} keys; one import takes ${maxKeys}.`
+function requireSize({ length }: readonly SourceEntry[]): void {
+  if (length <= maxKeys) return
+  const message = `The source holds ${length} keys; one import takes ${maxKeys}.`
   throw usageError(message, 'Split it. Nothing was sent.')
 }
 

@@ -70,7 +70,8 @@ function toBatches(rows: readonly ImportRow[], limits: BatchLimits): Batch[] {
   const batches: Batch[] = []
   let bytes = 0
   let costMs = 0
-  for (const row of rows.filter(isSendable)) {
+  const byProject = Map.groupBy(rows.filter(isSendable), ({ project }) => project)
+  for (const row of [...byProject.values()].flat()) {
     const rowBytes = Buffer.byteLength(JSON.stringify(row.item)) + 1
     bytes += rowBytes
     costMs += row.costMs

@@ -52,9 +52,17 @@ function suggestSibling(file: string): string {
 
 async function readInput(terminal: Terminal, maxBytes: number): Promise<Buffer> {
   if (terminal.stdin.isTTY === true) notify(terminal, 'Reading standard input; end with Ctrl-D.')
+  return readStream(terminal.stdin as Readable, maxBytes)
+}
+
+/** The bytes of a stream, read no further than the first chunk beyond the limit. */
+export async function readStream(
+  stream: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
+  maxBytes: number,
+): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of terminal.stdin as Readable) {
+  for await (const chunk of stream) {
     chunks.push(Buffer.from(chunk))
     length += Buffer.byteLength(chunk)
     if (length > maxBytes) break

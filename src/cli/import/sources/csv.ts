@@ -1,13 +1,7 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { usageError } from '../../terminal/failures.ts'
-import {
-  mergeProjects,
-  recordEntry,
-  requireKnown,
-  type SourceEntry,
-  type SourceProject,
-} from './entry.ts'
+import { recordEntry, requireKnown, type SourceEntry } from './entry.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
 const columns = [
@@ -62,22 +56,21 @@ export function isCsv(text: string): boolean {
 }
 
 /**
- * The keys of a CSV export, by project; a spreadsheet may have saved it with semicolons. Throws a
- * usage error if it is not a table or has unknown headings.
+ * The keys of a CSV export; a spreadsheet may have saved it with semicolons. Throws a usage error if
+ * it is not a table or has unknown headings.
  */
-export function readCsv(text: string, name: string): SourceProject[] {
+export function readCsv(text: string, name: string): SourceEntry[] {
   const [headings = [], ...lines] = parseRows(text, name)
   requireHeadings(headings, name)
   let project: string | undefined
-  const rows = lines.map((line, index) => {
+  return lines.map((line, index) => {
     const place = `${name}, row ${index + 2}`
     const cells = line.map((value, at) => [headings[at] ?? '', unescapeFormula(value)])
     const record: Record<string, string> = Object.fromEntries(cells)
     if (line.length === headings.length) project = record.project
-    const entries = [entryOf(record, place, line.length - headings.length)]
-    return project === undefined ? { entries } : { name: project, entries }
+    const entry = entryOf(record, place, line.length - headings.length)
+    return project === undefined ? entry : { ...entry, project }
   })
-  return mergeProjects(rows)
 }
 
 function requireHeadings(headings: readonly string[], name: string): void {

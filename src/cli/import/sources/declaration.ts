@@ -63,7 +63,7 @@ async function readKey(
     { ...record, expireTime: time === undefined ? time : isoTime(time) },
     place,
   )
-  if (entry.key !== undefined) entry.key.algorithm = algorithmOf(value, publicKeyPem, place)
+  if ('key' in entry) entry.key.algorithm = algorithmOf(value, publicKeyPem, place)
   return entry
 }
 

@@ -14,25 +14,16 @@ export interface Rejection {
 export type SourceKey = Pick<KeyImportItem, 'publicKeyPem'> &
   Partial<Omit<KeyImportItem, 'publicKeyPem' | 'name' | 'algorithm'>> & { algorithm?: string }
 
-/** A key, or why there is none. */
-export interface EntryContent {
-  key?: SourceKey
-  rejection?: Rejection
-  /** What was repaired without loss on reading. */
-  note?: string
-}
+/** A key, or why there is none; `note` says what was repaired without loss on reading. */
+export type EntryContent = { key: SourceKey; note?: string } | { rejection: Rejection }
 
 /** One entry of a source. */
-export interface SourceEntry extends EntryContent {
+export type SourceEntry = EntryContent & {
+  /** The project that an export names. */
+  project?: string
   /** For a person: `keys.pem, block 6`. */
   place: string
   label: string
-}
-
-/** The keys of a source that belong to one project; most sources name none. */
-export interface SourceProject {
-  name?: string
-  entries: SourceEntry[]
 }
 
 export const privateKeyCode = 'private_key_submitted'
@@ -78,14 +69,6 @@ export function recordEntry(
     return typeof value === 'string' && value !== '' ? [[member, value]] : []
   })
   return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
-}
-
-/** One project per name, in order, with all its entries. */
-export function mergeProjects(projects: readonly SourceProject[]): SourceProject[] {
-  return [...Map.groupBy(projects, ({ name }) => name)].map(([name, group]) => ({
-    ...(name === undefined ? {} : { name }),
-    entries: group.flatMap(({ entries }) => entries),
-  }))
 }
 
 /** Throws a usage error for an unknown name; `message` is how it starts. */

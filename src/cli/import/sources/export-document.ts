@@ -1,6 +1,6 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { usageError } from '../../terminal/failures.ts'
-import { recordEntry, type SourceEntry, type SourceProject } from './entry.ts'
+import { recordEntry, type SourceEntry } from './entry.ts'
 
 const format = 'pubring-export'
 
@@ -16,15 +16,16 @@ export function isExport(document: object): boolean {
   return Reflect.get(document, 'format') === format
 }
 
-/** The keys of an export, by project. Throws for another version. */
-export function readExport(document: object, name: string): SourceProject[] {
+/** The keys of an export. Throws for another version. */
+export function readExport(document: object, name: string): SourceEntry[] {
   const { version, projects } = Object(document)
   if (version !== 1 || !Array.isArray(projects)) {
     throw usageError(`${name} is an export that this release cannot read: use a newer pubring.`)
   }
-  return projects.map((project) => {
-    const { name: projectName, keys } = Object(project)
-    return { name: String(projectName), entries: readKeys(Array.isArray(keys) ? keys : [], name) }
+  return projects.flatMap((value) => {
+    const { name: project, keys } = Object(value)
+    const entries = readKeys(Array.isArray(keys) ? keys : [], name)
+    return entries.map((entry) => ({ ...entry, project: String(project) }))
   })
 }
 

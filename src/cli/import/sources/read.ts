@@ -6,19 +6,11 @@ import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
-import {
-  convert,
-  extensions,
-  mergeProjects,
-  parseJson,
-  privateEntry,
-  type SourceProject,
-  stem,
-} from './entry.ts'
+import { convert, extensions, parseJson, privateEntry, type SourceEntry, stem } from './entry.ts'
 import { isExport, readExport, readKeys } from './export-document.ts'
 import { readJwks } from './jwks.ts'
 import { readPemBlocks } from './pem-blocks.ts'
-import { type FetchOptions, fetchText } from './remote.ts'
+import { type FetchOptions, fetchKeySet } from './remote.ts'
 
 /** Enough for 10,000 keys of the largest kind. */
 const maxFileBytes = 64 * 1024 * 1024
@@ -32,16 +24,15 @@ export async function readSource(
   source: string,
   terminal: Terminal,
   options: FetchOptions,
-): Promise<SourceProject[]> {
+): Promise<SourceEntry[]> {
   if (/^https?:\/\//i.test(source)) {
-    const text = await fetchText(source, options)
-    return readContent(Buffer.from(text), new URL(source).hostname)
+    return readContent(await fetchKeySet(source, options), new URL(source).hostname)
   }
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
 }
 
-async function readFolder(folder: string, terminal: Terminal): Promise<SourceProject[]> {
+async function readFolder(folder: string, terminal: Terminal): Promise<SourceEntry[]> {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map(({ name }) => name)
@@ -50,40 +41,40 @@ async function readFolder(folder: string, terminal: Terminal): Promise<SourcePro
   if (read.length === 0) throw usageError(`The folder ${folder} has no files with keys.`)
   const skipped = names.length - read.length
   if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
-  const projects: SourceProject[] = []
-  for (const name of read) projects.push(...(await readFile(join(folder, name), terminal)))
-  return mergeProjects(projects)
+  const entries: SourceEntry[] = []
+  for (const name of read) entries.push(...(await readFile(join(folder, name), terminal)))
+  return entries
 }
 
-async function readFile(file: string, terminal: Terminal): Promise<SourceProject[]> {
+async function readFile(file: string, terminal: Terminal): Promise<SourceEntry[]> {
   return readContent(await readBytes(file, terminal, maxFileBytes), sourceName(file))
 }
 
 /** Reads content of any supported format; `name` is what messages call it. */
-export function readContent(bytes: Buffer, name: string): SourceProject[] {
+export function readContent(bytes: Buffer, name: string): SourceEntry[] {
   const text = bytes.toString('utf8')
   const isBinary = isDer(bytes)
   if (!isBinary) {
     if (/^\uFEFF?\s*[{[]/.test(text)) return readJson(text, name)
     if (isCsv(text)) return readCsv(text, name)
     const entries = readPemBlocks(text, name)
-    if (entries.length > 0) return [{ entries }]
+    if (entries.length > 0) return entries
   }
   const label = stem(name)
   const secret = privateEntry(isBinary ? bytes.toString('base64') : text, name, label)
-  if (secret !== undefined) return [{ entries: [secret] }]
+  if (secret !== undefined) return [secret]
   const converted = convert(bytes, name)
   if (converted === undefined) throw unknownContent(name)
-  return [{ entries: [{ place: name, label, ...converted }] }]
+  return [{ place: name, label, ...converted }]
 }
 
-function readJson(text: string, name: string): SourceProject[] {
+function readJson(text: string, name: string): SourceEntry[] {
   const document = parseJson(text, name)
-  if (Array.isArray(document)) return [{ entries: readKeys(document, name) }]
+  if (Array.isArray(document)) return readKeys(document, name)
   if (isExport(document)) return readExport(document, name)
   const { keys, kty } = Object(document)
-  if (Array.isArray(keys)) return [{ entries: readJwks(keys, name) }]
-  if (kty !== undefined) return [{ entries: readJwks([document], name) }]
+  if (Array.isArray(keys)) return readJwks(keys, name)
+  if (kty !== undefined) return readJwks([document], name)
   throw unknownContent(name)
 }
 

@@ -1,6 +1,7 @@
 import { isTlsCode, systemCode } from '../../connection/faults.ts'
 import { type ExitKind, kindOfStatus } from '../../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
+import { readStream } from '../../terminal/files.ts'
 
 /** How to fetch a remote key set. */
 export interface FetchOptions {
@@ -16,7 +17,7 @@ const maxResponseBytes = 4 * 1024 * 1024
  * Fetches a key set, from this machine and without an API key. Throws if the response is too
  * large, too slow or a redirect, and for plain http unless it is allowed.
  */
-export async function fetchText(address: string, options: FetchOptions): Promise<string> {
+export async function fetchKeySet(address: string, options: FetchOptions): Promise<Buffer> {
   const url = parseAddress(address, options.allowHttp)
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(options.timeoutMs)])
   const headers = { accept: 'application/jwk-set+json, application/json' }
@@ -27,7 +28,10 @@ export async function fetchText(address: string, options: FetchOptions): Promise
       const message = `${url.host} answered ${response.status}, not a key set.`
       throw unavailable(message, kindOfStatus(response.status))
     }
-    return await readBody(response)
+    const body = await readStream(response.body ?? [], maxResponseBytes)
+    if (body.length <= maxResponseBytes) return body
+    const message = `The response has more than ${maxResponseBytes} bytes: too large for a key set.`
+    throw new CommandError('refused', message, { code: 'source_too_large' })
   } catch (error) {
     throw explain(error, url, options)
   }
@@ -70,18 +74,4 @@ function redirected(response: Response, url: URL): CommandError {
 
 function unavailable(message: string, kind: ExitKind = 'unavailable'): CommandError {
   return new CommandError(kind, message, { code: 'source_unavailable' })
-}
-
-async function readBody(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > maxResponseBytes) {
-      const message = `The response has more than ${maxResponseBytes} bytes: too large for a key set.`
-      throw new CommandError('refused', message, { code: 'source_too_large' })
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
