@@ -3,14 +3,14 @@ import { constants, platform, setPriority } from 'node:os'
 const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
 
 /**
- * Lets every other thread of the process go first where both want a processor. Linux alone has a
- * priority of each thread (sched(7)); elsewhere nothing changes, since it would be the process's.
+ * Lowers the priority of this thread, on Linux only: elsewhere threads have no priority of their own
+ * (sched(7)), and the whole process would get it.
  */
 export function lowerThreadPriority(): void {
   if (platform() === 'linux') lower(PRIORITY_BELOW_NORMAL)
 }
 
-/** Lets other processes go first; on Linux, for this thread and those that it starts afterwards. */
+/** Lowers the priority of the process; on Linux, of this thread and those that it starts later. */
 export function lowerProcessPriority(): void {
   lower(PRIORITY_LOW)
 }
@@ -19,6 +19,6 @@ function lower(priority: number): void {
   try {
     setPriority(priority)
   } catch {
-    // A sandbox may forbid it. The work is right at any priority, so it is done at this one.
+    // A sandbox may forbid it; the result does not depend on it.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Gives back what the start of this thread has left behind: V8 keeps that, and the room that it grew
- * for it, until it runs out of room. Takes the thread some 50 ms. A Node without its inspector, or one
- * that may not use it (`--permission`), keeps the garbage.
+ * Collects the garbage of the startup of this thread, which V8 would keep, with the heap that grew for
+ * it, until the heap is full. Takes about 50 ms. Does nothing if Node has no inspector or may not use
+ * it (`--permission`).
  */
 export async function collectStartupGarbage(): Promise<void> {
   await collect().catch(() => undefined)
