@@ -8,7 +8,7 @@ import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
 import { formatRelative } from '../terminal/times.ts'
 
 /** Flags of `events`. */
-export interface EventFlags extends ConnectionFlags {
+interface EventFlags extends ConnectionFlags {
   system?: true
   after?: string
   limit?: string

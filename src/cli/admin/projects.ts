@@ -1,6 +1,6 @@
 import type { Project } from '../../../client/src/index.ts'
 import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
-import { withSession } from '../connection/session.ts'
+import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -45,25 +45,20 @@ export async function showProject(
   ref: string | undefined,
   flags: ConnectionFlags,
 ): Promise<void> {
-  await withSession(
-    terminal,
-    withProject(flags, ref),
-    async ({ client, project: idOrName, print }) => {
-      const project = await client.projects.get(idOrName)
-      const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
-      print({ ...project, issuer, jwksUri }, () =>
-        formatMembers(terminal, [
-          ['name', project.name],
-          ['id', project.id],
-          ['revision', String(project.revision)],
-          ['created', formatTime(project.createTime, terminal)],
-          ['updated', formatTime(project.updateTime, terminal)],
-          ['issuer', issuer],
-          ['key set', jwksUri],
-        ]),
-      )
-    },
-  )
+  await withProject(terminal, ref, flags, async ({ client, print }, project) => {
+    const { issuer, jwks_uri: jwksUri } = await client.jwks.discovery(project.id)
+    print({ ...project, issuer, jwksUri }, () =>
+      formatMembers(terminal, [
+        ['name', project.name],
+        ['id', project.id],
+        ['revision', String(project.revision)],
+        ['created', formatTime(project.createTime, terminal)],
+        ['updated', formatTime(project.updateTime, terminal)],
+        ['issuer', issuer],
+        ['key set', jwksUri],
+      ]),
+    )
+  })
 }
 
 export async function renameProject(
@@ -72,15 +67,11 @@ export async function renameProject(
   name: string,
   flags: ConnectionFlags,
 ): Promise<void> {
-  await withSession(
-    terminal,
-    withProject(flags, ref),
-    async ({ client, project: idOrName, print, notify }) => {
-      const project = await client.projects.rename(idOrName, name)
-      print(project, () => '')
-      notify(`Project ${project.id} is now called ${project.name}.`)
-    },
-  )
+  await withProject(terminal, ref, flags, async ({ client, print, notify }, { id }) => {
+    const project = await client.projects.rename(id, name)
+    print(project, () => '')
+    notify(`Project ${id} is now called ${project.name}.`)
+  })
 }
 
 export async function deleteProject(
@@ -88,27 +79,28 @@ export async function deleteProject(
   ref: string,
   flags: ConfirmedFlags,
 ): Promise<void> {
-  await withSession(
-    terminal,
-    withProject(flags, ref),
-    async ({ client, project: idOrName, print, notify }) => {
-      const project = await client.projects.get(idOrName)
-      await confirm(terminal, {
-        statement: `Project ${project.name} (${project.id}) will be deleted permanently.`,
-        question: 'Delete it?',
-        yes: flags.yes,
-        unattended: 'proceed',
-      })
-      await client.projects.delete(project.id)
-      print({ deleted: project.id }, () => '')
-      notify(
-        `Project ${project.name} (${project.id}) is deleted. Its ledger can still be read by id.`,
-      )
-    },
-  )
+  await withProject(terminal, ref, flags, async ({ client, print, notify }, { id, name }) => {
+    await confirm(terminal, {
+      statement: `Project ${name} (${id}) will be deleted permanently.`,
+      question: 'Delete it?',
+      yes: flags.yes,
+      unattended: 'proceed',
+    })
+    await client.projects.delete(id)
+    print({ deleted: id }, () => '')
+    notify(`Project ${name} (${id}) is deleted. Its ledger can still be read by id.`)
+  })
 }
 
-/** A project in the arguments takes precedence over all settings. */
-function withProject(flags: ConnectionFlags, project: string | undefined): ConnectionFlags {
-  return project === undefined ? flags : { ...flags, project, projectSource: 'the command line' }
+/** Runs the action on the project in the arguments, or else on the one of the settings. */
+async function withProject(
+  terminal: Terminal,
+  ref: string | undefined,
+  flags: ConnectionFlags,
+  action: (session: Session, project: Project) => Promise<void>,
+): Promise<void> {
+  const override = ref === undefined ? {} : { project: ref, projectSource: 'the command line' }
+  await withSession(terminal, { ...flags, ...override }, async (session) => {
+    await action(session, await session.client.projects.get(session.project))
+  })
 }

@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander'
 import { roles } from '../../contract/roles.ts'
 import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
-import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, databaseOption, yesOption } from './options.ts'
+import { addApiCommand, addGroup, databaseOption, lazyAction, yesOption } from './options.ts'
 
 const refHelp = 'Id of the API key, or its name if unique'
 
@@ -57,20 +56,14 @@ function registerReads(apiKey: Command, terminal: Terminal): void {
     notes:
       'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, tab-separated.',
     examples: ['pubring api-key list'],
-  }).action(async (flags: ConnectionFlags) => {
-    const { listApiKeys } = await import('../admin/api-keys.ts')
-    await listApiKeys(terminal, flags)
-  })
+  }).action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).listApiKeys))
   addApiCommand(apiKey, {
     name: 'show',
     description: 'Show an API key, by default the one in use',
     examples: ['pubring api-key show'],
   })
     .argument('[api-key]', refHelp)
-    .action(async (ref: string | undefined, flags: ConnectionFlags) => {
-      const { showApiKey } = await import('../admin/api-keys.ts')
-      await showApiKey(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).showApiKey))
 }
 
 function registerChanges(apiKey: Command, terminal: Terminal): void {
@@ -81,10 +74,7 @@ function registerChanges(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', refHelp)
     .argument('<name>', 'The new name')
-    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
-      const { renameApiKey } = await import('../admin/api-keys.ts')
-      await renameApiKey(terminal, ref, name, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).renameApiKey))
   addApiCommand(apiKey, {
     name: 'role',
     description: 'Change the role of an API key',
@@ -92,10 +82,7 @@ function registerChanges(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', refHelp)
     .argument('<role>', roles.join(', '))
-    .action(async (ref: string, role: string, flags: ConnectionFlags) => {
-      const { changeRole } = await import('../admin/api-keys.ts')
-      await changeRole(terminal, ref, role, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).changeRole))
 }
 
 function registerRemovals(apiKey: Command, terminal: Terminal): void {
@@ -107,10 +94,7 @@ function registerRemovals(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(async (ref: string, flags: ConfirmedFlags) => {
-      const { revokeApiKey } = await import('../admin/api-keys.ts')
-      await revokeApiKey(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).revokeApiKey))
   addApiCommand(apiKey, {
     name: 'delete',
     description: 'Revoke an API key and remove it from the list permanently',
@@ -118,8 +102,5 @@ function registerRemovals(apiKey: Command, terminal: Terminal): void {
   })
     .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(async (ref: string, flags: ConfirmedFlags) => {
-      const { deleteApiKey } = await import('../admin/api-keys.ts')
-      await deleteApiKey(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).deleteApiKey))
 }

@@ -1,9 +1,6 @@
 import { type Command, Option } from 'commander'
-import type { ApplyFlags } from '../import/apply.ts'
-import type { ExportFlags } from '../import/export.ts'
-import type { ImportFlags } from '../import/run.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, yesOption } from './options.ts'
+import { addProjectCommand, lazyAction, yesOption } from './options.ts'
 
 export function registerBulk(program: Command, terminal: Terminal): void {
   registerImport(program, terminal)
@@ -12,10 +9,9 @@ export function registerBulk(program: Command, terminal: Terminal): void {
 }
 
 function registerImport(program: Command, terminal: Terminal): void {
-  addApiCommand(program, {
+  addProjectCommand(program, {
     name: 'import',
     description: 'Register many public keys, all or none',
-    project: true,
     notes:
       'The source is a file (PEM blocks, a JWKS or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
@@ -37,17 +33,13 @@ function registerImport(program: Command, terminal: Terminal): void {
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
-    .action(async (source: string, flags: ImportFlags) => {
-      const { importSource } = await import('../import/run.ts')
-      await importSource(terminal, source, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../import/run.ts')).importSource))
 }
 
 function registerExport(program: Command, terminal: Terminal): void {
-  addApiCommand(program, {
+  addProjectCommand(program, {
     name: 'export',
     description: 'Write the keys of a project, or of all projects, to stdout',
-    project: true,
     notes:
       'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
     examples: ['pubring export > payments.json', 'pubring export --all --format csv > keys.csv'],
@@ -58,17 +50,13 @@ function registerExport(program: Command, terminal: Terminal): void {
         .choices(['json', 'jwks', 'pem', 'csv'])
         .default('json'),
     )
-    .action(async (flags: ExportFlags) => {
-      const { exportKeys } = await import('../import/export.ts')
-      await exportKeys(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
 }
 
 function registerApply(program: Command, terminal: Terminal): void {
-  addApiCommand(program, {
+  addProjectCommand(program, {
     name: 'apply',
     description: "Make a project's keys match a file",
-    project: true,
     notes:
       'The plan is shown first. Keys that are not in the file stay, unless --prune is set. The last active key is never removed without --yes.',
     examples: ['pubring apply keys.json --dry-run', 'pubring apply keys.json --prune --yes'],
@@ -77,8 +65,5 @@ function registerApply(program: Command, terminal: Terminal): void {
     .option('--prune', 'Deactivate and delete keys that are not in the file')
     .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())
-    .action(async (file: string, flags: ApplyFlags) => {
-      const { applyFile } = await import('../import/apply.ts')
-      await applyFile(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../import/apply.ts')).applyFile))
 }

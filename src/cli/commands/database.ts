@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
-import type { AuditFlags } from '../database/audit.ts'
-import type { DatabaseFlags } from '../database/flags.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, addGroup, databaseOption, jsonOption } from './options.ts'
+import { addCommand, addGroup, databaseOption, jsonOption, lazyAction } from './options.ts'
 
 export function registerDatabase(program: Command, terminal: Terminal): void {
   registerMigrate(program, terminal)
@@ -22,10 +20,7 @@ function registerMigrate(program: Command, terminal: Terminal): void {
   })
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (flags: DatabaseFlags) => {
-      const { migrate } = await import('../database/migrate.ts')
-      await migrate(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/migrate.ts')).migrate))
 }
 
 function registerCopy(program: Command, terminal: Terminal): void {
@@ -41,10 +36,7 @@ function registerCopy(program: Command, terminal: Terminal): void {
     .requiredOption('--from <url>', 'The source: sqlite:PATH or postgres://…')
     .requiredOption('--to <url>', 'The target: an empty database, or an earlier copy of the source')
     .addOption(jsonOption())
-    .action(async (flags: { from: string; to: string; json?: true }) => {
-      const { copy } = await import('../database/copy.ts')
-      await copy(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
 }
 
 function registerBackup(program: Command, terminal: Terminal): void {
@@ -57,10 +49,7 @@ function registerBackup(program: Command, terminal: Terminal): void {
     .option('--force', 'Replace an existing file')
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const { backUp } = await import('../database/backup.ts')
-      await backUp(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).backUp))
 }
 
 function registerRestore(program: Command, terminal: Terminal): void {
@@ -74,10 +63,7 @@ function registerRestore(program: Command, terminal: Terminal): void {
     .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (file: string, flags: DatabaseFlags & { force?: true }) => {
-      const { restore } = await import('../database/restore.ts')
-      await restore(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
 }
 
 function registerCheck(program: Command, terminal: Terminal): void {
@@ -90,10 +76,7 @@ function registerCheck(program: Command, terminal: Terminal): void {
     .argument('[file]', 'A backup; default: the database')
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (file: string | undefined, flags: DatabaseFlags) => {
-      const { check } = await import('../database/check.ts')
-      await check(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
 }
 
 function registerLedger(program: Command, terminal: Terminal): void {
@@ -110,10 +93,7 @@ function registerLedger(program: Command, terminal: Terminal): void {
     )
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (flags: DatabaseFlags & { project?: string }) => {
-      const { verify } = await import('../database/ledger.ts')
-      await verify(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
 }
 
 function registerAudit(program: Command, terminal: Terminal): void {
@@ -128,8 +108,5 @@ function registerAudit(program: Command, terminal: Terminal): void {
     .option('--again', 'Also examine keys that have passed already')
     .addOption(jsonOption())
     .addOption(databaseOption())
-    .action(async (flags: AuditFlags) => {
-      const { audit } = await import('../database/audit.ts')
-      await audit(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../database/audit.ts')).audit))
 }

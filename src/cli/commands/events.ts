@@ -1,13 +1,11 @@
 import type { Command } from 'commander'
-import type { EventFlags } from '../admin/events.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand } from './options.ts'
+import { addProjectCommand, lazyAction } from './options.ts'
 
 export function registerEvents(program: Command, terminal: Terminal): void {
-  addApiCommand(program, {
+  addProjectCommand(program, {
     name: 'events',
     description: 'Show who changed what and when: the ledger of a project',
-    project: true,
     notes: [
       '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
       'In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
@@ -21,8 +19,5 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     .option('--after <revision>', 'Show events after this revision')
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('-f, --follow', 'Show new events as they happen')
-    .action(async (flags: EventFlags) => {
-      const { showEvents } = await import('../admin/events.ts')
-      await showEvents(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
 }

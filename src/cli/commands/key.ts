@@ -1,9 +1,13 @@
 import type { Command } from 'commander'
-import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
-import type { KeyAddFlags } from '../keys/add.ts'
-import type { KeyRotateFlags } from '../keys/rotate.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addCommand, addGroup, jsonOption, yesOption } from './options.ts'
+import {
+  addCommand,
+  addGroup,
+  addProjectCommand,
+  jsonOption,
+  lazyAction,
+  yesOption,
+} from './options.ts'
 
 const refHelp = 'Kid of the key, or its name if unique'
 
@@ -18,10 +22,9 @@ export function registerKeys(program: Command, terminal: Terminal): void {
 }
 
 function registerAdd(key: Command, terminal: Terminal): void {
-  addApiCommand(key, {
+  addProjectCommand(key, {
     name: 'add',
     description: 'Register a public key and print its kid',
-    project: true,
     notes:
       'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
@@ -37,29 +40,21 @@ function registerAdd(key: Command, terminal: Terminal): void {
     )
     .option('--inactive', 'Register it without activating it')
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
-    .action(async (file: string, flags: KeyAddFlags) => {
-      const { addKey } = await import('../keys/add.ts')
-      await addKey(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/add.ts')).addKey))
 }
 
 function registerReads(key: Command, terminal: Terminal): void {
-  addApiCommand(key, {
+  addProjectCommand(key, {
     name: 'list',
     description: 'List the keys of a project, oldest first',
-    project: true,
     notes: 'In a pipe: kid, name, algorithm, state, createTime, expireTime, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].id"'],
   })
     .option('--active', 'List active keys only')
-    .action(async (flags: ConnectionFlags & { active?: true }) => {
-      const { listKeys } = await import('../keys/show.ts')
-      await listKeys(terminal, flags)
-    })
-  addApiCommand(key, {
+    .action(lazyAction(terminal, async () => (await import('../keys/show.ts')).listKeys))
+  addProjectCommand(key, {
     name: 'show',
     description: 'Show the details of a key',
-    project: true,
     examples: [
       'pubring key show "orders service, spring 2026"',
       'pubring key show KID --pem > key.pem',
@@ -67,83 +62,59 @@ function registerReads(key: Command, terminal: Terminal): void {
   })
     .argument('<key>', refHelp)
     .option('--pem', 'Print only the key, as PEM')
-    .action(async (ref: string, flags: ConnectionFlags & { pem?: true }) => {
-      const { showKey } = await import('../keys/show.ts')
-      await showKey(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showKey))
 }
 
 function registerChanges(key: Command, terminal: Terminal): void {
-  addApiCommand(key, {
+  addProjectCommand(key, {
     name: 'rename',
     description: 'Rename a key',
-    project: true,
     examples: ['pubring key rename KID "orders service, autumn 2026"'],
   })
     .argument('<key>', refHelp)
     .argument('<name>', 'The new name')
-    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
-      const { renameKey } = await import('../keys/changes.ts')
-      await renameKey(terminal, ref, name, flags)
-    })
-  addApiCommand(key, {
+    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).renameKey))
+  addProjectCommand(key, {
     name: 'activate',
     description: 'Activate a key',
-    project: true,
     examples: ['pubring key activate KID'],
   })
     .argument('<key>', refHelp)
-    .action(async (ref: string, flags: ConnectionFlags) => {
-      const { activateKey } = await import('../keys/changes.ts')
-      await activateKey(terminal, ref, flags)
-    })
-  addApiCommand(key, {
+    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).activateKey))
+  addProjectCommand(key, {
     name: 'deactivate',
     description: 'Deactivate a key; it leaves the key set within a second',
-    project: true,
     notes: 'To deactivate the last active key of a project, confirm or pass --yes.',
     examples: ['pubring key deactivate KID'],
   })
     .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(async (ref: string, flags: ConfirmedFlags) => {
-      const { deactivateKey } = await import('../keys/changes.ts')
-      await deactivateKey(terminal, ref, flags)
-    })
-  addApiCommand(key, {
+    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).deactivateKey))
+  addProjectCommand(key, {
     name: 'expire',
     description: 'Set or remove the time at which a key expires',
-    project: true,
     examples: ['pubring key expire KID 30d', 'pubring key expire KID never'],
   })
     .argument('<key>', refHelp)
     .argument('<when>', '90d, 2027-01-31T12:00:00Z, or never')
-    .action(async (ref: string, when: string, flags: ConnectionFlags) => {
-      const { expireKey } = await import('../keys/changes.ts')
-      await expireKey(terminal, ref, when, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).expireKey))
 }
 
 function registerDelete(key: Command, terminal: Terminal): void {
-  addApiCommand(key, {
+  addProjectCommand(key, {
     name: 'delete',
     description: 'Delete an inactive key permanently',
-    project: true,
     examples: ['pubring key delete KID --yes'],
   })
     .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(async (ref: string, flags: ConfirmedFlags) => {
-      const { deleteKey } = await import('../keys/changes.ts')
-      await deleteKey(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).deleteKey))
 }
 
 function registerRotate(key: Command, terminal: Terminal): void {
-  addApiCommand(key, {
+  addProjectCommand(key, {
     name: 'rotate',
     description: 'Replace a key step by step, so that no token fails to verify',
-    project: true,
     notes: [
       'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed. Once every verifier has dropped it, it is deleted.',
       'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
@@ -165,10 +136,7 @@ function registerRotate(key: Command, terminal: Terminal): void {
     )
     .option('--keep', 'Keep the old key, inactive')
     .addOption(yesOption())
-    .action(async (file: string, flags: KeyRotateFlags) => {
-      const { rotateKey } = await import('../keys/rotate.ts')
-      await rotateKey(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
 }
 
 function registerCheck(key: Command, terminal: Terminal): void {
@@ -181,21 +149,14 @@ function registerCheck(key: Command, terminal: Terminal): void {
     .argument('<file>', 'The key as PEM; - reads standard input')
     .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
     .addOption(jsonOption())
-    .action(async (file: string, flags: { algorithm?: string; json?: true }) => {
-      const { check } = await import('../keys/check.ts')
-      await check(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))
 }
 
 export function registerJwks(program: Command, terminal: Terminal): void {
   const jwks = addGroup(program, 'jwks', 'Show the published key set')
-  addApiCommand(jwks, {
+  addProjectCommand(jwks, {
     name: 'show',
     description: 'Print the published key set of a project as JSON; needs no API key',
-    project: true,
     examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
-  }).action(async (flags: ConnectionFlags) => {
-    const { showJwks } = await import('../keys/show.ts')
-    await showJwks(terminal, flags)
-  })
+  }).action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showJwks))
 }

@@ -2,12 +2,13 @@ import { type Command, Option } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
+import type { Terminal } from '../terminal/terminal.ts'
 
 /** Heading of the options that every command that calls a server has. */
 export const commonOptions = 'Common options:'
 
 /** A command's entry in the help. */
-export interface Description {
+interface Description {
   name: string
   description: string
   /** Command lines without a prompt. */
@@ -40,15 +41,10 @@ export function addGroup(parent: Command, name: string, description: string): Co
   return parent.command(name).description(description).helpCommand(false)
 }
 
-/** Adds a command that calls a server; with `project`, one that works on a single project. */
-export function addApiCommand(
-  parent: Command,
-  { project = false, ...description }: Description & { project?: boolean },
-): Command {
-  const command = addCommand(parent, description)
-  if (project) command.addOption(optionOf(clientSettings.project, '-p, --project <id-or-name>'))
+/** Adds a command that calls a server. */
+export function addApiCommand(parent: Command, description: Description): Command {
   const { url, apiKeyFile, profile, timeout } = clientSettings
-  return command
+  return addCommand(parent, description)
     .optionsGroup(commonOptions)
     .addOption(jsonOption())
     .addOption(optionOf(url, '--url <url>'))
@@ -56,6 +52,20 @@ export function addApiCommand(
     .addOption(optionOf(profile, '--profile <name>'))
     .addOption(optionOf(timeout, '--timeout <time>'))
     .optionsGroup('Options:')
+}
+
+/** Adds a command that calls a server and works on one project. */
+export function addProjectCommand(parent: Command, description: Description): Command {
+  const projectOption = optionOf(clientSettings.project, '-p, --project <id-or-name>')
+  return addApiCommand(parent, description).addOption(projectOption)
+}
+
+/** Loads the code of a command when it runs, and passes it the arguments and flags. */
+export function lazyAction<Args extends unknown[]>(
+  terminal: Terminal,
+  load: () => Promise<(terminal: Terminal, ...args: Args) => void | Promise<void>>,
+): (...args: Args) => Promise<void> {
+  return async (...args) => (await load())(terminal, ...args)
 }
 
 export function jsonOption(): Option {

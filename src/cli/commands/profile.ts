@@ -1,8 +1,7 @@
 import type { Command } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
-import type { LoginFlags } from '../connection/login.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, addGroup, jsonOption, optionOf } from './options.ts'
+import { addCommand, addGroup, jsonOption, lazyAction, optionOf } from './options.ts'
 
 export function registerProfiles(program: Command, terminal: Terminal): void {
   registerLogin(program, terminal)
@@ -13,10 +12,9 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
     examples: ['pubring profile list'],
   })
     .addOption(jsonOption())
-    .action(async (flags: { json?: true }) => {
-      const { listProfiles } = await import('../connection/profiles.ts')
-      listProfiles(terminal, flags)
-    })
+    .action(
+      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).listProfiles),
+    )
   addCommand(profile, {
     name: 'use',
     description: 'Make a profile the current one',
@@ -24,10 +22,9 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
   })
     .argument('<profile>', 'Its name')
     .addOption(jsonOption())
-    .action(async (name: string, flags: { json?: true }) => {
-      const { selectProfile } = await import('../connection/profiles.ts')
-      selectProfile(terminal, name, flags)
-    })
+    .action(
+      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).selectProfile),
+    )
   addCommand(profile, {
     name: 'delete',
     description: 'Remove a profile and its copy of the API key, which stays valid',
@@ -35,10 +32,9 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
   })
     .argument('<profile>', 'Its name')
     .addOption(jsonOption())
-    .action(async (name: string, flags: { json?: true }) => {
-      const { deleteProfile } = await import('../connection/profiles.ts')
-      deleteProfile(terminal, name, flags)
-    })
+    .action(
+      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).deleteProfile),
+    )
 }
 
 function registerLogin(program: Command, terminal: Terminal): void {
@@ -56,8 +52,5 @@ function registerLogin(program: Command, terminal: Terminal): void {
     .option('-p, --project <id-or-name>', 'Default project of the profile')
     .option('--profile <name>', 'Name of the profile', 'default')
     .addOption(jsonOption())
-    .action(async (flags: LoginFlags) => {
-      const { login } = await import('../connection/login.ts')
-      await login(terminal, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../connection/login.ts')).login))
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
-import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, yesOption } from './options.ts'
+import { addApiCommand, addGroup, lazyAction, yesOption } from './options.ts'
 
 const refHelp = 'Id or name of the project'
 
@@ -17,20 +16,14 @@ function registerReads(project: Command, terminal: Terminal): void {
     description: 'List the projects that the API key can access',
     notes: 'In a pipe: name, id, revision, createTime, tab-separated.',
     examples: ['pubring project list', 'pubring project list | cut -f1'],
-  }).action(async (flags: ConnectionFlags) => {
-    const { listProjects } = await import('../admin/projects.ts')
-    await listProjects(terminal, flags)
-  })
+  }).action(lazyAction(terminal, async () => (await import('../admin/projects.ts')).listProjects))
   addApiCommand(project, {
     name: 'show',
     description: 'Show a project, with the addresses that verifiers need',
     examples: ['pubring project show payments'],
   })
     .argument('[project]', `${refHelp}; default: that of PUBRING_PROJECT or the profile`)
-    .action(async (ref: string | undefined, flags: ConnectionFlags) => {
-      const { showProject } = await import('../admin/projects.ts')
-      await showProject(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/projects.ts')).showProject))
 }
 
 function registerChanges(project: Command, terminal: Terminal): void {
@@ -40,10 +33,7 @@ function registerChanges(project: Command, terminal: Terminal): void {
     examples: ['pubring project create payments'],
   })
     .argument('<name>', '1 to 128 of a-z, 0-9 and hyphen')
-    .action(async (name: string, flags: ConnectionFlags) => {
-      const { createProject } = await import('../admin/projects.ts')
-      await createProject(terminal, name, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/projects.ts')).createProject))
   addApiCommand(project, {
     name: 'rename',
     description: 'Rename a project; its id and its issuer stay the same',
@@ -51,10 +41,7 @@ function registerChanges(project: Command, terminal: Terminal): void {
   })
     .argument('<project>', refHelp)
     .argument('<name>', 'The new name')
-    .action(async (ref: string, name: string, flags: ConnectionFlags) => {
-      const { renameProject } = await import('../admin/projects.ts')
-      await renameProject(terminal, ref, name, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/projects.ts')).renameProject))
   addApiCommand(project, {
     name: 'delete',
     description: 'Delete a project without keys permanently',
@@ -62,8 +49,5 @@ function registerChanges(project: Command, terminal: Terminal): void {
   })
     .argument('<project>', refHelp)
     .addOption(yesOption())
-    .action(async (ref: string, flags: ConfirmedFlags) => {
-      const { deleteProject } = await import('../admin/projects.ts')
-      await deleteProject(terminal, ref, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../admin/projects.ts')).deleteProject))
 }

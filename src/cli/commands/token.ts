@@ -1,8 +1,6 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import type { TokenCheckFlags } from '../tokens/check.ts'
-import type { TokenSampleFlags } from '../tokens/sample.ts'
-import { addApiCommand, addGroup } from './options.ts'
+import { addGroup, addProjectCommand, lazyAction } from './options.ts'
 
 export function registerTokens(program: Command, terminal: Terminal): void {
   const token = addGroup(program, 'token', 'Check tokens and sign samples')
@@ -11,10 +9,9 @@ export function registerTokens(program: Command, terminal: Terminal): void {
 }
 
 function registerCheck(token: Command, terminal: Terminal): void {
-  addApiCommand(token, {
+  addProjectCommand(token, {
     name: 'check',
     description: 'Explain why a token verifies or not',
-    project: true,
     notes:
       'Exits with 1 if it does not verify. A token is a secret: pass it in a file or on standard input, never on the command line.',
     examples: [
@@ -25,17 +22,13 @@ function registerCheck(token: Command, terminal: Terminal): void {
     .argument('[file]', 'The file with the token; - reads standard input', '-')
     .option('--audience <aud>', 'The aud that the verifier expects')
     .option('--issuer <iss>', 'The iss that the verifier expects')
-    .action(async (file: string, flags: TokenCheckFlags) => {
-      const { checkToken } = await import('../tokens/check.ts')
-      await checkToken(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
 }
 
 function registerSample(token: Command, terminal: Terminal): void {
-  addApiCommand(token, {
+  addProjectCommand(token, {
     name: 'sample',
     description: 'Sign a token on this machine with a private key file, and print it',
-    project: true,
     notes:
       'The private key is never sent. Without --kid, the kid comes from the project’s key set, which must contain the public half.',
     examples: [
@@ -53,8 +46,5 @@ function registerSample(token: Command, terminal: Terminal): void {
     .option('--audience <aud>', 'The claim aud; default: none')
     .option('--subject <sub>', 'The claim sub', 'sample')
     .option('--lifetime <time>', 'How long it is valid', '5m')
-    .action(async (file: string, flags: TokenSampleFlags) => {
-      const { sampleToken } = await import('../tokens/sample.ts')
-      await sampleToken(terminal, file, flags)
-    })
+    .action(lazyAction(terminal, async () => (await import('../tokens/sample.ts')).sampleToken))
 }

@@ -8,7 +8,7 @@ import { parseApiKey } from './connection.ts'
 import { withConnection } from './session.ts'
 
 /** Flags of `login`. */
-export interface LoginFlags {
+interface LoginFlags {
   url?: string
   project?: string
   profile: string

@@ -14,7 +14,7 @@ import { createAuditReport } from './audit-report.ts'
 import type { DatabaseFlags } from './flags.ts'
 
 /** Flags of `audit`. */
-export interface AuditFlags extends DatabaseFlags {
+interface AuditFlags extends DatabaseFlags {
   project?: string
   deactivate?: true
   again?: true

@@ -17,7 +17,7 @@ import { isSendable, type SendableRow, type SendOptions, sendRows } from './send
 import { readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
-export interface ApplyFlags extends ConnectionFlags {
+interface ApplyFlags extends ConnectionFlags {
   prune?: true
   dryRun?: true
   yes?: true

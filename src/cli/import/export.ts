@@ -8,7 +8,7 @@ import { writeCsv } from './sources/csv.ts'
 import { exportDocument } from './sources/export-document.ts'
 
 /** Flags of `export`. */
-export interface ExportFlags extends ConnectionFlags {
+interface ExportFlags extends ConnectionFlags {
   all?: true
   format?: 'json' | 'jwks' | 'pem' | 'csv'
 }

@@ -18,7 +18,7 @@ import type { SourceEntry } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
-export interface ImportFlags extends ConnectionFlags {
+interface ImportFlags extends ConnectionFlags {
   all?: true
   algorithm?: string
   namePrefix?: string

@@ -9,7 +9,7 @@ import { readPublicKeyFile } from './files.ts'
 import { parseAlgorithm } from './kinds.ts'
 
 /** Flags of `key add`. */
-export interface KeyAddFlags extends ConnectionFlags {
+interface KeyAddFlags extends ConnectionFlags {
   name: string
   algorithm?: string
   inactive?: true

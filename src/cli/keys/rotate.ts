@@ -15,7 +15,7 @@ import { parseAlgorithm } from './kinds.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-export interface KeyRotateFlags extends ConnectionFlags {
+interface KeyRotateFlags extends ConnectionFlags {
   name?: string
   old?: string
   algorithm?: string

@@ -17,12 +17,8 @@ export function maxConnections(): number | undefined {
 
 /** The soft limit of open files; Node raises it to the hard limit at startup. */
 function openFilesLimit(): number | undefined {
-  const report: unknown = process.report.getReport()
-  const limits = property(report, 'userLimits')
-  const soft = property(property(limits, 'open_files'), 'soft')
+  const { userLimits }: { userLimits?: { open_files?: { soft?: unknown } } } =
+    process.report.getReport()
+  const soft = userLimits?.open_files?.soft
   return typeof soft === 'number' ? soft : undefined
-}
-
-function property(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, name) : undefined
 }

@@ -2,7 +2,7 @@ import { CommandError, usageError } from './failures.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
 /** A confirmation before an action that is hard to undo. */
-export interface Question {
+interface Question {
   /** What is the case, or what will happen. */
   statement: string
   question: string

@@ -5,7 +5,7 @@ import { escapeControls, writeError } from './output.ts'
 import { colorsFor, type Terminal } from './terminal.ts'
 
 /** What a failure reports besides its message. */
-export interface FailureDetails {
+interface FailureDetails {
   /** Stable, for programs. */
   code?: string
   /** How to fix it, one line each. */

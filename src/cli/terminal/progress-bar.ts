@@ -1,7 +1,7 @@
 import { Presets, SingleBar } from 'cli-progress'
 import type { Terminal } from './terminal.ts'
 
-export interface ProgressBar {
+interface ProgressBar {
   /** A new label starts a new bar. `remaining` stands at the end if the bar's format has it. */
   show(label: string, done: number, total: number, remaining?: string): void
   /** Writes a line in place of the bar; the next update draws the bar below it. */

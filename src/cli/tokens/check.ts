@@ -9,7 +9,7 @@ import { escapeControls } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `token check`. */
-export interface TokenCheckFlags extends ConnectionFlags {
+interface TokenCheckFlags extends ConnectionFlags {
   audience?: string
   issuer?: string
 }

@@ -19,7 +19,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 
 /** Flags of `token sample`. */
-export interface TokenSampleFlags extends ConnectionFlags {
+interface TokenSampleFlags extends ConnectionFlags {
   kid?: string
   algorithm?: string
   issuer?: string
