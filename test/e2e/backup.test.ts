@@ -93,7 +93,7 @@ describe('pubring restore', () => {
     const refused = await pubring(cwd, 'restore', 'b.db')
     expect(refused).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/in use: stop the server/),
+      stderr: expect.stringMatching(/in use\. Stop the server/),
     })
     expect(await client.kids()).toEqual([kept, late])
     await stopServer(server)

@@ -36,11 +36,11 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
   }, 60_000)
   afterAll(() => dispose())
 
-  /** Twenty at once, half of them by each process. */
+  /** Twenty concurrent calls, half of them to each process. */
   const twenty = (call: (replica: Replica, index: number) => Promise<CallResult>) =>
     Promise.all(Array.from({ length: 20 }, (_, i) => call(i % 2 === 0 ? one : other, i)))
 
-  test('20 equal project names at once: one 201, 19 times 409', async () => {
+  test('20 concurrent creates of one project name: one 201, 19 times 409', async () => {
     const answers = await twenty((replica) =>
       replica.call('POST', '/v1/projects', { name: 'contested' }),
     )
@@ -48,34 +48,34 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(new Set(codes(answers))).toEqual(new Set(['project_name_taken']))
   })
 
-  test('20 times one key at once: one 201, 19 times 409 with its kid', async () => {
-    await createProject(one, 'twins')
+  test('20 concurrent creates of one key: one 201, 19 times 409 with its kid', async () => {
+    await createProject(one, 'duplicates')
     const { publicKeyPem } = ecKey()
-    const answers = await twenty((replica) => createKey(replica, 'twins', publicKeyPem))
+    const answers = await twenty((replica) => createKey(replica, 'duplicates', publicKeyPem))
     expect(statuses(answers)).toEqual([201, ...Array(19).fill(409)])
     expect(new Set(codes(answers))).toEqual(new Set(['duplicate_key']))
-    const [kid] = await kidsOf(other, 'twins')
+    const [kid] = await kidsOf(other, 'duplicates')
     for (const { body } of answers) expect(JSON.parse(body).kid).toBe(kid)
   })
 
-  test('20 keys of one name at once are 20 keys', async () => {
+  test('20 concurrent creates with one label: 20 keys', async () => {
     await createProject(one, 'namesakes')
     const answers = await twenty((replica) => createKey(replica, 'namesakes'))
     expect(statuses(answers)).toEqual(Array(20).fill(201))
     expect(new Set(await kidsOf(one, 'namesakes')).size).toBe(20)
   })
 
-  test('a create that is repeated after its answer was lost is 409 with the kid of the first', async () => {
+  test('a create repeated after its response was lost is 409 with the kid of the first', async () => {
     await createProject(one, 'repeated')
     const { publicKeyPem } = ecKey()
-    const leaving = new AbortController()
+    const abort = new AbortController()
     const lost = fetch(`${one.url}/v1/projects/repeated/jwt-keys`, {
       method: 'POST',
-      signal: leaving.signal,
+      signal: abort.signal,
       headers: { 'X-Api-Key': one.apiKey, 'Content-Type': 'application/json' },
       body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem }),
     }).catch(() => undefined)
-    setTimeout(() => leaving.abort(), 15)
+    setTimeout(() => abort.abort(), 15)
     await lost
     const again = await createKey(other, 'repeated', publicKeyPem)
     const third = await createKey(one, 'repeated', publicKeyPem)
@@ -86,7 +86,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(JSON.parse(again.body).kid).toBe(kid)
   })
 
-  test('200 times ON and OFF from both, and a new label meanwhile: every view agrees in the end', async () => {
+  test('after 200 concurrent activations, deactivations and a new label, all views agree', async () => {
     await createProject(one, 'racing')
     const { kid } = JSON.parse((await createKey(one, 'racing')).body)
     const path = `/v1/projects/racing/jwt-keys/${kid}`
@@ -98,7 +98,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
       expect(answer.status, answer.body).toBe(200)
     })
     const watch = (async () => {
-      for (let looks = 0; looks < 30; looks += 1) {
+      for (let reads = 0; reads < 30; reads += 1) {
         const { body } = await one.call('GET', path)
         times.push(String(JSON.parse(body).updateTime))
       }
@@ -127,7 +127,7 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     expect(states.at(-1)).toBe(key.active)
   })
 
-  test('a project deleted while keys arrive: each is 201 before or 404 after, 100 times', async () => {
+  test('a project deleted during a create: 201 and 409, or 404 and 204, 100 times', async () => {
     const outcomes = new Set<string>()
     for (let round = 0; round < 100; round += 1) {
       const id = await createProject(one, 'short-lived')

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app/app.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { createDatabase } from '../support/store/database.ts'
 
-/** Two registries that differ in their database alone. */
+/** Two registries that differ only in their database. */
 let apps: { sqlite: TestApp; postgres: TestApp }
 beforeAll(async () => {
   const [sqlite, postgres] = await Promise.all([start('sqlite'), start('postgres')])
@@ -22,12 +22,12 @@ async function start(engine: 'sqlite' | 'postgres') {
 
 interface Step {
   method: 'GET' | 'HEAD' | 'POST' | 'PATCH' | 'DELETE' | 'PUT'
-  /** `{name}` stands for what an earlier answer was remembered as. */
+  /** `{name}` stands for a value from an earlier response. */
   url: string
   body?: unknown
   headers?: Record<string, string>
-  /** Remembers members of the answer: `{ kid: 'first' }` makes `{first}` the kid. */
-  keep?: Record<string, string>
+  /** Members of the response to save: `{ kid: 'first' }` makes `{first}` the kid. */
+  save?: Record<string, string>
 }
 
 const key = (file: string) => fixture(`keys/${file}`)
@@ -36,21 +36,21 @@ const get = (url: string, headers?: Record<string, string>): Step => ({
   url,
   ...(headers === undefined ? {} : { headers }),
 })
-const post = (url: string, body: unknown, keep?: Record<string, string>): Step => ({
+const post = (url: string, body: unknown, save?: Record<string, string>): Step => ({
   method: 'POST',
   url,
   body,
-  ...(keep === undefined ? {} : { keep }),
+  ...(save === undefined ? {} : { save }),
 })
 const patch = (url: string, body: unknown): Step => ({ method: 'PATCH', url, body })
 const remove = (url: string): Step => ({ method: 'DELETE', url })
 
 const keys = '/v1/projects/payments/jwt-keys'
-const create = (file: string, algorithm: string, more: object = {}, keep?: string): Step =>
+const create = (file: string, algorithm: string, more: object = {}, save?: string): Step =>
   post(
     keys,
     { name: file, algorithm, publicKeyPem: key(file), ...more },
-    keep === undefined ? undefined : { kid: keep },
+    save === undefined ? undefined : { kid: save },
   )
 
 const projectSteps: Step[] = [
@@ -126,7 +126,7 @@ const keySteps: Step[] = [
     patch(`${keys}/${kid}`, { active: false }),
     remove(`${keys}/${kid}`),
   ]),
-  patch(`${keys}/{ec}`, { active: true, label: ' woken ' }),
+  patch(`${keys}/{ec}`, { active: true, label: ' renamed ' }),
   patch(`${keys}/{ec}`, { active: true }),
   patch(`${keys}/{ec}`, { label: 'a\u0000b' }),
   patch(`${keys}/{ed}`, { expireTime: null }),
@@ -196,9 +196,9 @@ const otherSteps: Step[] = [
   get('/health/live'),
 ]
 
-/** One registry's answers, with a name for each id, time, secret and digest. */
+/** Sends a step and returns the response, with a placeholder for each id, time, secret and hash. */
 function createTranscript(app: TestApp) {
-  const kept = new Map([
+  const saved = new Map([
     ['payments', app.project.id],
     ['RSA', '019AC8F2-6C1E-7D53-A1B0-5F0E4C9D2B71'],
   ])
@@ -207,7 +207,7 @@ function createTranscript(app: TestApp) {
     if (!names.has(text)) names.set(text, `<${kind} ${names.size}>`)
     return names.get(text) ?? ''
   }
-  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => kept.get(name) ?? '')
+  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => saved.get(name) ?? '')
   const plain = (text: string) =>
     text
       .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, nameOf('id'))
@@ -223,15 +223,15 @@ function createTranscript(app: TestApp) {
         Object.entries(step.headers ?? {}).map(([name, value]) => [name, fill(value)]),
       ),
     })
-    for (const [member, name] of Object.entries(step.keep ?? {})) {
-      kept.set(name, String(answer.json()[member]))
+    for (const [member, name] of Object.entries(step.save ?? {})) {
+      saved.set(name, String(answer.json()[member]))
     }
     const { date: _, ...headers } = answer.headers
     return plain(`${answer.statusCode} ${JSON.stringify(headers)} ${answer.body}`)
   }
 }
 
-test('every operation answers the same, octet by octet, whichever database is behind it', async () => {
+test('every operation returns the same bytes on both databases', async () => {
   const sqlite = createTranscript(apps.sqlite)
   const postgres = createTranscript(apps.postgres)
   const steps = [

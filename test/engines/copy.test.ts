@@ -9,7 +9,7 @@ import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
-/** `pubring copy`; its output on stderr, and nothing on stdout. */
+/** Runs `pubring copy`, which must write nothing to stdout. */
 function copy(from: string, to: string): Promise<{ code: number; stderr: string }> {
   return new Promise((resolve) => {
     const env = { PATH: process.env.PATH }
@@ -35,8 +35,8 @@ afterAll(async () => {
   for (const database of databases) await database.remove()
 })
 
-/** Everything that the API tells of the registry; times and tags included. */
-async function told(app: TestApp, apiKey: string): Promise<string[]> {
+/** Everything that the API shows of the registry, with times and entity tags. */
+async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
   const headers = { 'x-api-key': apiKey }
   const projects = (await app.send('GET', '/v1/projects', { headers })).json()
   const answers: string[] = [JSON.stringify(projects)]
@@ -52,8 +52,8 @@ async function told(app: TestApp, apiKey: string): Promise<string[]> {
   return answers
 }
 
-/** Rows that no operation shows. */
-async function hidden(database: TestDatabase) {
+/** The rows of tables that no operation shows in full. */
+async function readTables(database: TestDatabase) {
   const tables = ['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger']
   return Promise.all(
     tables.map(async (table) => {
@@ -102,11 +102,11 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
       })
     }
     await app.send('DELETE', '/v1/projects/project-2')
-    before = await told(app, apiKey)
+    before = await readApi(app, apiKey)
     await app.close()
   })
 
-  test('moves everything, and can be repeated', async () => {
+  test('copies everything, and can be repeated', async () => {
     const [there, back] = [await blank('postgres'), await blank('sqlite')]
     const first = await copy(source.url, there.url)
     expect(first).toMatchObject({ code: 0 })
@@ -118,26 +118,26 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
     expect(again.code).toBe(0)
     expect(again.stderr).toContain('Nothing was written')
     expect((await copy(there.url, back.url)).code).toBe(0)
-    expect(await hidden(there)).toEqual(await hidden(source))
-    expect(await hidden(back)).toEqual(await hidden(source))
+    expect(await readTables(there)).toEqual(await readTables(source))
+    expect(await readTables(back)).toEqual(await readTables(source))
 
     const app = await startApp({ database: there })
-    expect(await told(app, apiKey)).toEqual(before)
+    expect(await readApi(app, apiKey)).toEqual(before)
     await app.close()
   }, 60_000)
 
-  test('is refused where the target holds something else, and nothing is written', async () => {
+  test('is rejected, and writes nothing, if the target has other data', async () => {
     const other = await blank('postgres')
     const app = await startApp({ database: other })
     await app.close()
-    const kept = await hidden(other)
+    const before = await readTables(other)
     const { code, stderr } = await copy(source.url, other.url)
     expect(code).toBe(1)
     expect(stderr).toMatch(/^pubring: The target is not empty, .* use an empty database\.\n$/m)
-    expect(await hidden(other)).toEqual(kept)
+    expect(await readTables(other)).toEqual(before)
   })
 
-  test('from a database that is not there is refused, without a word of a password', async () => {
+  test('is rejected if the source is missing, without printing a password', async () => {
     const there = await blank('postgres')
     const { code, stderr } = await copy('sqlite:/nowhere/x.db', there.url)
     expect(code).toBe(1)

@@ -11,7 +11,7 @@ writeFileSync(pem, '-----BEGIN CERTIFICATE-----\n')
 afterAll(remove)
 
 describe('an address', () => {
-  test('names hosts, ports, user, password and database', () => {
+  test('has hosts, ports, user, password and database', () => {
     expect(
       parsePostgresAddress('postgresql://me:p%40ss%3A@db1:5433,db2,[::1]:5434/keys?pool_size=4'),
     ).toMatchObject({
@@ -30,13 +30,13 @@ describe('an address', () => {
     })
   })
 
-  test('may name a Unix socket, as libpq has it', () => {
+  test('may have a Unix socket as its host, as in libpq', () => {
     const { hosts, database } = parsePostgresAddress('postgres://me@/keys?host=/run/pg&port=5433')
     expect(hosts).toEqual([{ host: '/run/pg', port: 5433 }])
     expect(database).toBe('keys')
   })
 
-  test('without a database means the one of the user’s name', () => {
+  test('without a database means the database with the user’s name', () => {
     expect(parsePostgresAddress('postgres://me@db').database).toBe('me')
   })
 
@@ -44,24 +44,24 @@ describe('an address', () => {
     ['disable', undefined],
     ['require', { rejectUnauthorized: false, servername: 'db' }],
     ['verify-full', { rejectUnauthorized: true, servername: 'db' }],
-  ])('with sslmode=%s', (mode, expected) => {
+  ])('with sslmode=%s has these TLS options', (mode, expected) => {
     const { tls, allowsPlaintext } = parsePostgresAddress(`postgres://me@db/k?sslmode=${mode}`)
     expect(tls('db')).toEqual(expected)
     expect(allowsPlaintext).toBe(false)
   })
 
-  test('with sslmode=prefer, or none, takes a server without TLS too', () => {
+  test('without sslmode allows a server without TLS', () => {
     expect(parsePostgresAddress('postgres://me@db/k').allowsPlaintext).toBe(true)
   })
 
-  test('with verify-ca checks the certificate, not the name', () => {
+  test('with verify-ca verifies the chain, not the host name', () => {
     const { tls } = parsePostgresAddress(`postgres://me@db/k?sslmode=verify-ca&sslrootcert=${pem}`)
     const options = tls('db')
     expect(options).toMatchObject({ rejectUnauthorized: true, ca: expect.any(String) })
     expect(options?.checkServerIdentity).toBeTypeOf('function')
   })
 
-  test('with require and a root certificate checks it, as libpq does', () => {
+  test('with require and a root certificate verifies the chain, as in libpq', () => {
     const { tls } = parsePostgresAddress(`postgres://me@db/k?sslmode=require&sslrootcert=${pem}`)
     expect(tls('db')?.rejectUnauthorized).toBe(true)
   })
@@ -78,7 +78,7 @@ describe('an address', () => {
     'postgres://me:geheim@db/k?sslrootcert=/nowhere.pem',
     'postgres://me:geheim@/k',
     'postgres://me:geheim@db/k/l',
-  ])('%s is refused in one line that does not repeat it', (url) => {
+  ])('%s is rejected in one line that does not quote it', (url) => {
     expect(() => parsePostgresAddress(url)).toThrow(/^The address of the database [^\n]*\.$/)
     expect(() => parsePostgresAddress(url)).not.toThrow(/geh|eim/)
   })
@@ -99,12 +99,12 @@ describe('the password', () => {
     expect(passwordOf({})).toBeUndefined()
   })
 
-  test('of the address itself goes before all', () => {
+  test('in the address takes precedence', () => {
     const own = { PUBRING_DATABASE_URL: 'postgres://me:own@db/keys' }
     expect(passwordOf({ ...own, PUBRING_DATABASE_PASSWORD: 'other' })).toBe('own')
   })
 
-  test('counts for the replicas too', () => {
+  test('applies to the replica address too', () => {
     const { databaseReplicaUrl = '' } = loadConfig({
       PUBRING_DATABASE_URL: url,
       PUBRING_DATABASE_REPLICA_URL: 'postgres://me@replica/keys',
@@ -113,7 +113,7 @@ describe('the password', () => {
     expect(parsePostgresAddress(databaseReplicaUrl).password).toBe('p')
   })
 
-  test('in a file that is not there or empty is refused in one line', () => {
+  test('in a missing or empty file is rejected in one line', () => {
     writeFileSync(join(folder, 'empty'), '\n')
     for (const name of ['nowhere', 'empty']) {
       const env = { PUBRING_DATABASE_PASSWORD_FILE: join(folder, name) }
@@ -121,7 +121,7 @@ describe('the password', () => {
     }
   })
 
-  test('does not touch SQLite', () => {
+  test('is ignored for SQLite', () => {
     const env = { PUBRING_DATABASE_URL: 'sqlite:./x.db', PUBRING_DATABASE_PASSWORD: 'p' }
     expect(loadConfig(env).databaseUrl).toBe('sqlite:./x.db')
   })

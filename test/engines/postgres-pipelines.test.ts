@@ -19,17 +19,17 @@ afterAll(async () => {
 
 const sleep = (seconds: number) => ({ sql: `select pg_sleep(${seconds})`, parameters: [] })
 
-test('statements that are sent together each have their own time, however long those before take', async () => {
+test('each pipelined statement has its own timeout, however long the earlier ones take', async () => {
   const transaction = await sessions.begin()
-  const pieces = [0.4, 0.4, 0.4, 0.4].map((seconds) => transaction.query(sleep(seconds)))
-  expect(await Promise.all(pieces)).toHaveLength(4)
+  const queries = [0.4, 0.4, 0.4, 0.4].map((seconds) => transaction.query(sleep(seconds)))
+  expect(await Promise.all(queries)).toHaveLength(4)
   await transaction.commit()
 })
 
-test('one that takes too long fails with those after it, and the connection is given back', async () => {
+test('a statement that times out fails the later ones, and the connection is released', async () => {
   const transaction = await sessions.begin()
-  const pieces = [0.1, 5, 0.1].map((seconds) => transaction.query(sleep(seconds)))
-  const settled = await Promise.allSettled(pieces)
+  const queries = [0.1, 5, 0.1].map((seconds) => transaction.query(sleep(seconds)))
+  const settled = await Promise.allSettled(queries)
   expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected'])
   await transaction.rollback()
   expect((await sessions.read(sleep(0))).rows).toHaveLength(1)

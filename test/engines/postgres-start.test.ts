@@ -20,8 +20,8 @@ afterAll(async () => {
   remove()
 })
 
-/** All that a server that does not start says, in one line. */
-async function refusal(url: string): Promise<string> {
+/** The only line that a server prints which does not start. */
+async function startError(url: string): Promise<string> {
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
   expect(await server.ended).toBe(1)
   const lines = server.output().trim().split('\n')
@@ -30,40 +30,40 @@ async function refusal(url: string): Promise<string> {
   return lines[0] ?? ''
 }
 
-describe('a start ends with one clear line and no password where', () => {
+describe('the server exits with one line, without the password, if', () => {
   test.each([
     ['the password is wrong', 'keeper:geheim2@', 'postgres', /rejected this user or password/],
     ['there is no password', 'keeper@', 'postgres', /rejected this user or password/],
     ['the database is missing', 'postgres:geheim@', 'nowhere', /no database of this name/],
     ['the encoding cannot hold every name', 'postgres@', 'latin', /must be UTF8, not LATIN1/],
     [
-      'TLS is asked for and there is none',
+      'TLS is required and the server has none',
       'postgres:geheim@',
       'postgres?sslmode=require',
       /no TLS/,
     ],
-    ['the user may make nothing', 'keeper:geheim@', 'postgres', /lacks a privilege/],
-    ['the address has a mistake', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
+    ['the user cannot create tables', 'keeper:geheim@', 'postgres', /lacks a privilege/],
+    ['the address is invalid', 'postgres:geheim@', 'postgres?sslmode=yes', /The address of the/],
   ])('%s', async (_name, user, database, message) => {
-    const line = await refusal(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)
+    const line = await startError(`postgres://${user}127.0.0.1:${postgres.port}/${database}`)
     expect(line).toMatch(message)
   })
 
-  test('no host answers, after it has waited for one', async () => {
+  test('no host responds in time', async () => {
     const port = await freePort()
-    const line = await refusal(`postgres://keeper:geheim@127.0.0.1:${port},localhost:1/x`)
+    const line = await startError(`postgres://keeper:geheim@127.0.0.1:${port},localhost:1/x`)
     expect(line).toMatch(/None of its hosts answered/)
   }, 60_000)
 
-  test('the schema is that of a newer release', async () => {
+  test('a newer release has migrated the database', async () => {
     const database = await createDatabase('postgres')
     await database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
-    expect(await refusal(database.url)).toMatch(/written by a newer Pubring/)
+    expect(await startError(database.url)).toMatch(/written by a newer Pubring/)
     await database.remove()
   })
 })
 
-test('a database that comes up meanwhile is waited for', async () => {
+test('the server waits for a database that is starting', async () => {
   await postgres.stop()
   const url = postgres.url()
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
@@ -74,7 +74,7 @@ test('a database that comes up meanwhile is waited for', async () => {
   await server.ended
 }, 60_000)
 
-test('another application’s tables in the same database are left alone, in another schema too', async () => {
+test('tables of other applications in other schemas are ignored', async () => {
   const database: TestDatabase = await (await createDatabase('postgres')).blank()
   await database.query('create schema other')
   await database.query('create table other.kysely_migration (name text)')
@@ -86,8 +86,8 @@ test('another application’s tables in the same database are left alone, in ano
   await database.remove()
 })
 
-describe('while it runs', () => {
-  test('a table that is missing, or a server that is gone, is unready within 10 s, and says no more', async () => {
+describe('while the server runs', () => {
+  test('a missing table or database makes it unready within 10 s, without details', async () => {
     const database = await createDatabase('postgres')
     const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
     await whenReady(server)

@@ -36,7 +36,7 @@ test('text columns compare byte by byte, whatever the collation of the database 
   expect(row).toEqual({ provider: 'i' })
 })
 
-test('prepared statements give the same, over and over', async () => {
+test('prepared statements work when they are repeated', async () => {
   const store = await open('?prepared=on&pool_size=2')
   const project = await createProject(store, name())
   for (let index = 0; index < 20; index += 1) {
@@ -51,7 +51,7 @@ test('prepared statements give the same, over and over', async () => {
 const headsOf = (ledgerId: string, revision: number) =>
   new Map([[ledgerId, { revision, hash: expect.any(String) }]])
 
-test('a change that takes nothing back leaves no trace, and no connection is lost to it', async () => {
+test('a change without effect writes nothing and releases its connection', async () => {
   const store = await open('?pool_size=2')
   const project = await createProject(store, name())
   const rename = { type: 'project.rename', origin: origin(), projectId: project.id } as const
@@ -64,7 +64,7 @@ test('a change that takes nothing back leaves no trace, and no connection is los
   expect(await store.heads([project.id])).toEqual(headsOf(project.id, 1))
 })
 
-test('a commit waits for the disk even where the server would not ask for it', async () => {
+test('a commit waits for the disk although the server’s default is not to', async () => {
   await database.query(
     `alter database ${new URL(database.url).pathname.slice(1)} set synchronous_commit = off`,
   )
@@ -80,7 +80,7 @@ test('a commit waits for the disk even where the server would not ask for it', a
   await proxy.close()
 })
 
-test('sessions carry time-outs, and without them a transaction does', async () => {
+test('a statement that exceeds its timeout fails, and the next one works', async () => {
   const store = await open('?statement_timeout=700')
   await createProject(store, name())
   const lock = await database.lockWrites()
@@ -94,10 +94,10 @@ test('sessions carry time-outs, and without them a transaction does', async () =
   await createProject(store, name())
 })
 
-describe('published reads on a server that follows the primary', () => {
-  let follower: TestDatabase
+describe('published reads on a standby', () => {
+  let standby: TestDatabase
   beforeAll(async () => {
-    follower = await (await createDatabase('postgres')).copy()
+    standby = await (await createDatabase('postgres')).copy()
   })
 
   async function openWithReplica(replicaUrl: string): Promise<Store> {
@@ -106,9 +106,9 @@ describe('published reads on a server that follows the primary', () => {
     return store
   }
 
-  test('are never below what the primary has, whoever wrote it', async () => {
-    // A follower that is for ever behind: it never learns of anything.
-    const store = await openWithReplica(follower.url)
+  test('are never older than the primary', async () => {
+    // A copy, which never receives a change: a standby that is always behind.
+    const store = await openWithReplica(standby.url)
     const other = await openPostgresStore({ url: database.url })
     opened.push(other)
     const { published } = store
@@ -124,9 +124,9 @@ describe('published reads on a server that follows the primary', () => {
     expect(await published.keySet(newId())).toBeUndefined()
   })
 
-  test('come from there where it is as far, and not of another history', async () => {
-    const store = await openWithReplica(follower.url)
-    const other = await openPostgresStore({ url: follower.url })
+  test('come from the standby if it is current, but not from another history', async () => {
+    const store = await openWithReplica(standby.url)
+    const other = await openPostgresStore({ url: standby.url })
     opened.push(other)
     const projectId = newId()
     const create = { type: 'project.create', id: projectId, name: name() } as const
@@ -134,7 +134,7 @@ describe('published reads on a server that follows the primary', () => {
     const key = keyRecord(projectId)
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     await store.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
-    // The same revision, of a change that the primary has lost.
+    // The same revision on the standby belongs to a change that the primary does not have.
     expect((await store.published.keySet(projectId))?.keys).toEqual([])
     await other.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
     expect(await store.published.keySet(projectId)).toEqual({
@@ -145,9 +145,9 @@ describe('published reads on a server that follows the primary', () => {
     expect((await store.keySet(projectId))?.keys).toEqual([])
   })
 
-  test('come from the primary where it is away', async () => {
-    const gone = follower.url.replace(/:\d+\//, ':1/')
-    const store = await openWithReplica(gone)
+  test('come from the primary if the standby is unavailable', async () => {
+    const unreachable = standby.url.replace(/:\d+\//, ':1/')
+    const store = await openWithReplica(unreachable)
     const project = await createProject(store, name())
     expect(await store.published.keySet(project.id)).toEqual({
       revision: 1,

@@ -22,7 +22,7 @@ afterAll(async () => {
   remove()
 })
 
-/** A self-signed certificate and its key, which the server will take if nobody else can read it. */
+/** A self-signed certificate and its key, which the server accepts only with mode 600. */
 function makeCertificate(where: string, name: string, subjectAltName: string): void {
   const [key, certificate] = [join(where, `${name}.key`), join(where, `${name}.crt`)]
   const subject = ['-subj', '/CN=localhost', '-addext', `subjectAltName=${subjectAltName}`]
@@ -42,27 +42,31 @@ const open = async (host: string, parameters: string) => {
 test.each([
   ['require', '127.0.0.1', () => 'sslmode=require'],
   ['prefer', '127.0.0.1', () => 'sslmode=prefer'],
-  ['no sslmode at all', '127.0.0.1', () => ''],
-  ['verify-ca, by another name', '127.0.0.1', () => `sslmode=verify-ca&sslrootcert=${root}`],
+  ['no sslmode', '127.0.0.1', () => ''],
+  ['verify-ca and another host name', '127.0.0.1', () => `sslmode=verify-ca&sslrootcert=${root}`],
   ['verify-full', 'localhost', () => `sslmode=verify-full&sslrootcert=${root}`],
-])('a server that wants TLS is reached with %s', async (_name, host, parameters) => {
+])('a server that requires TLS accepts a connection with %s', async (_name, host, parameters) => {
   await open(host, parameters())
 })
 
 test.each([
   ['disable', 'localhost', () => 'sslmode=disable'],
-  ['verify-full under another name', '127.0.0.1', () => `sslmode=verify-full&sslrootcert=${root}`],
-  ['verify-full without its root', 'localhost', () => 'sslmode=verify-full'],
   [
-    'verify-full with another root',
+    'verify-full and another host name',
+    '127.0.0.1',
+    () => `sslmode=verify-full&sslrootcert=${root}`,
+  ],
+  ['verify-full without its root certificate', 'localhost', () => 'sslmode=verify-full'],
+  [
+    'verify-full and another root certificate',
     'localhost',
     () => `sslmode=verify-full&sslrootcert=${join(folder, 'other.crt')}`,
   ],
   [
-    'require with another root',
+    'require and another root certificate',
     'localhost',
     () => `sslmode=require&sslrootcert=${join(folder, 'other.crt')}`,
   ],
-])('and is not with %s', async (_name, host, parameters) => {
+])('the connection fails with %s', async (_name, host, parameters) => {
   await expect(open(host, parameters())).rejects.toThrow(/^The PostgreSQL database cannot be used/)
 })

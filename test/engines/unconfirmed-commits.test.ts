@@ -25,7 +25,7 @@ afterAll(async () => {
   await database.remove()
 })
 
-/** As it goes over the line; "read committed" is something else. */
+/** As on the wire; "read committed" must not match. */
 const commit = 'commit\0'
 
 let projectId: string
@@ -37,9 +37,9 @@ const revisionOf = async (ledgerId: string) =>
   (await store.heads([ledgerId])).get(ledgerId)?.revision
 
 describe.each(['before', 'after'] as const)(
-  'where the line breaks %s the server has the commit',
+  'if the connection breaks %s the server receives the commit',
   (when) => {
-    test('a key is created once, and its event written once', async () => {
+    test('a key is created once, with one event', async () => {
       const key = keyRecord(projectId)
       proxy.cutAt(commit, when)
       const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
@@ -68,7 +68,7 @@ describe.each(['before', 'after'] as const)(
       expect(await revisionOf(projectId)).toBe(3)
     })
 
-    test('a project is created once, and not refused for its own name', async () => {
+    test('a project is created once, and not rejected for its own name', async () => {
       const name = `n-${newId().slice(-12)}`
       const before = await revisionOf(systemLedgerId)
       proxy.cutAt(commit, when)
@@ -88,7 +88,7 @@ describe.each(['before', 'after'] as const)(
       expect(await revisionOf(projectId)).toBe(3)
     })
 
-    test('a deletion is a success, not "not found"', async () => {
+    test('a deletion succeeds instead of failing with "not found"', async () => {
       const key = keyRecord(projectId, { enabled: false })
       await store.commit({ type: 'key.create', origin: origin(), key, limits })
       proxy.cutAt(commit, when)
@@ -114,7 +114,7 @@ describe.each(['before', 'after'] as const)(
       expect(await revisionOf(systemLedgerId)).toBe((before ?? 0) + 1)
     })
 
-    test('a submitted private key is told of once', async () => {
+    test('a submitted private key is recorded once', async () => {
       const { thumbprint, materialSha256 } = keyRecord(projectId)
       const exposed = { thumbprint, materialSha256 }
       proxy.cutAt(commit, when)
@@ -125,7 +125,7 @@ describe.each(['before', 'after'] as const)(
   },
 )
 
-test('where the line breaks in the middle of a change, the change is made once', async () => {
+test('if the connection breaks in the middle of a change, the change is made once', async () => {
   const key = keyRecord(projectId)
   proxy.cutAt('insert into "jwt_key"', 'after')
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
@@ -136,7 +136,7 @@ test('where the line breaks in the middle of a change, the change is made once',
   })
 })
 
-test('where nobody can tell, the answer says so, and what happened is whole', async () => {
+test('if the outcome cannot be determined, the error says so, and the change is complete or absent', async () => {
   const key = keyRecord(projectId)
   proxy.cutAt(commit, 'after', () => proxy.block())
   const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })

@@ -29,7 +29,7 @@ const create = (key: KeyRecord, maxJwksBytes = limits.maxJwksBytes) =>
     limits: { ...limits, maxJwksBytes },
   })
 
-test('the octets of the key set are counted to the last one, whatever kinds of keys are in it', async () => {
+test('the size limit of the key set is exact to the byte, for every type of key', async () => {
   const { id } = await createProject(store, 'exact')
   const [later, earlier] = ['2027-01-01T00:00:00.000Z', '2025-01-01T00:00:00.000Z']
   const published = [
@@ -51,13 +51,13 @@ test('the octets of the key set are counted to the last one, whatever kinds of k
   await create(keyRecord(id, { enabled: false }))
   await create(keyRecord(id, { expireTime: earlier }))
   const next = keyRecord(id)
-  const octets = Buffer.byteLength(jwksText([...published, next], origin().time))
+  const bytes = Buffer.byteLength(jwksText([...published, next], origin().time))
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
-  await expect(create(next, octets - 1)).rejects.toEqual(refused)
-  expect(await create(next, octets)).toEqual(next)
+  await expect(create(next, bytes - 1)).rejects.toEqual(refused)
+  expect(await create(next, bytes)).toEqual(next)
 })
 
-test('the first key of a project is counted as well', async () => {
+test('the size limit applies to the first key of a project', async () => {
   const { id } = await createProject(store, 'first')
   const key = keyRecord(id)
   const { length } = jwksText([key], origin().time)

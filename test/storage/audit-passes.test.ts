@@ -32,7 +32,7 @@ const pass = (projectId: string, kids: string[]) =>
 const remove = (projectId: string, kid: string) =>
   opened.store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
 
-test('a pass is no event: revision and ledger stay, and the next event has no gap', async () => {
+test('a pass writes no event, and leaves no gap before the next one', async () => {
   const { projectId, kid } = await projectWithKey('passed')
   const before = await opened.store.findProject({ id: projectId })
   await pass(projectId, [kid])
@@ -42,9 +42,9 @@ test('a pass is no event: revision and ledger stay, and the next event has no ga
   expect(events.map(({ revision }) => revision)).toEqual([1, 2, 3])
 })
 
-test('keys that are deleted while they pass leave no trace of it', async () => {
+test('a pass of a key that is deleted concurrently leaves no row', async () => {
   const projects = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => projectWithKey(`leaving-${index}`)),
+    Array.from({ length: 60 }, (_, index) => projectWithKey(`deleted-${index}`)),
   )
   for (const { projectId, kid } of projects) {
     await Promise.all([remove(projectId, kid), pass(projectId, [kid])])
@@ -55,7 +55,7 @@ test('keys that are deleted while they pass leave no trace of it', async () => {
   expect(orphans).toEqual([])
 })
 
-test('nothing is kept of a pass in a project that was never there', async () => {
+test('a pass in an unknown project leaves no row', async () => {
   await pass('019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b72'])
   expect(
     await opened.database.query("select * from key_audit where project_id like '019ac8f2%'"),

@@ -22,9 +22,9 @@ afterAll(async () => {
   await here.dispose()
 })
 
-test('a key set is the same object until its project changes, also for those who miss it together', async () => {
+test('concurrent readers share one key set, and later ones get it until the project changes', async () => {
   const { id } = await createProject(here.store, `same-${newId()}`)
-  // What is read once is not kept.
+  // The first read is not cached.
   await here.store.keySet(id)
   const together = await Promise.all([1, 2, 3].map(() => here.store.keySet(id)))
   expect(new Set(together).size).toBe(1)
@@ -32,7 +32,7 @@ test('a key set is the same object until its project changes, also for those who
   expect(await here.store.keySet(id)).toBe(together[0])
 })
 
-test('a change through another connection is seen by the next read, 50 times', async () => {
+test('the next read sees a change by another connection, 50 times', async () => {
   const { id } = await createProject(here.store, `elsewhere-${newId()}`)
   for (let count = 1; count <= 50; count += 1) {
     const key = keyRecord(id)
@@ -42,9 +42,9 @@ test('a change through another connection is seen by the next read, 50 times', a
   }
 })
 
-test('what a key set weighs in memory is more than its records and the three bodies made of them', () => {
+test('the estimated size of a key set exceeds its records and the three bodies made of them', () => {
   const keys = Array.from({ length: 50 }, () => keyRecord(newId()))
-  const octets = JSON.stringify(keys).length
-  expect(keySetBytes({ revision: 1, head: '', keys })).toBeGreaterThan(octets)
-  expect(cachedBytes({ revision: 1, head: '', keys })).toBeGreaterThan(4 * octets)
+  const bytes = JSON.stringify(keys).length
+  expect(keySetBytes({ revision: 1, head: '', keys })).toBeGreaterThan(bytes)
+  expect(cachedBytes({ revision: 1, head: '', keys })).toBeGreaterThan(4 * bytes)
 })

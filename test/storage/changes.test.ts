@@ -29,7 +29,7 @@ test('a created project is found by id and by name, at revision 1', async () => 
   expect(project.revision).toBe(1)
 })
 
-test('of 20 creations of one name at once, one wins and 19 hear that it is taken', async () => {
+test('of 20 concurrent creations of one name, one succeeds and 19 get project_name_taken', async () => {
   const results = await Promise.allSettled(
     Array.from({ length: 20 }, () => createProject(store, 'contested')),
   )
@@ -39,7 +39,7 @@ test('of 20 creations of one name at once, one wins and 19 hear that it is taken
   }
 })
 
-test('a rename keeps the id, raises the revision and frees the old name', async () => {
+test('a rename keeps the id, increments the revision and frees the old name', async () => {
   const { id } = await createProject(store, 'before')
   const later = origin('2026-02-01T00:00:00.000Z')
   const renamed = await store.commit({
@@ -52,7 +52,7 @@ test('a rename keeps the id, raises the revision and frees the old name', async 
   expect(await store.findProject({ name: 'before' })).toBeUndefined()
 })
 
-test('a rename to its own name changes nothing, revision and updateTime included', async () => {
+test('a rename to the same name changes neither revision nor updateTime', async () => {
   const project = await createProject(store, 'same')
   const later = origin('2026-02-01T00:00:00.000Z')
   const { id } = project
@@ -66,7 +66,7 @@ test('a rename to its own name changes nothing, revision and updateTime included
   expect(await store.findProject({ id })).toMatchObject(project)
 })
 
-test('a rename to a taken name is refused and leaves the revision alone', async () => {
+test('a rename to a taken name is rejected and keeps the revision', async () => {
   await createProject(store, 'occupied')
   const project = await createProject(store, 'wanderer')
   const rename = store.commit({
@@ -79,7 +79,7 @@ test('a rename to a taken name is refused and leaves the revision alone', async 
   expect(await store.findProject({ id: project.id })).toMatchObject(project)
 })
 
-test('an id comes back only as itself: a project with keys cannot be deleted', async () => {
+test('a project can be deleted only once it has no keys', async () => {
   const { id: projectId } = await createProject(store, 'full')
   const key = keyRecord(projectId)
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
@@ -101,7 +101,7 @@ test('an id comes back only as itself: a project with keys cannot be deleted', a
   await expect(remove()).rejects.toEqual(refusal('project_not_found'))
 })
 
-test('a key reads back as it was written, with the revision of its creation', async () => {
+test('a key is read back as it was written', async () => {
   const { id: projectId } = await createProject(store, 'round-trip')
   const key = keyRecord(projectId, {
     label: 'ключ 🔑 "quoted"',
@@ -116,7 +116,7 @@ test('a key reads back as it was written, with the revision of its creation', as
   })
 })
 
-test('keys come oldest first, and by id within a millisecond', async () => {
+test('keys are listed oldest first, and by id within a millisecond', async () => {
   const { id: projectId } = await createProject(store, 'ordered')
   const late = keyRecord(projectId, { createTime: '2026-01-02T03:04:05.679Z' })
   const second = keyRecord(projectId, { id: '019ac8f2-0000-7000-8000-000000000002' })
@@ -128,8 +128,8 @@ test('keys come oldest first, and by id within a millisecond', async () => {
   expect(keys.map(({ id }) => id)).toEqual([first.id, second.id, late.id])
 })
 
-test('two equal creates at once: one is taken, one is duplicate_key naming the twin', async () => {
-  const { id: projectId } = await createProject(store, 'twins')
+test('of two concurrent creates of one key, one succeeds and one gets duplicate_key with its kid', async () => {
+  const { id: projectId } = await createProject(store, 'duplicates')
   const key = keyRecord(projectId)
   const create = (id: string) =>
     store.commit({ type: 'key.create', origin: origin(), key: { ...key, id }, limits })
@@ -142,7 +142,7 @@ test('two equal creates at once: one is taken, one is duplicate_key naming the t
   })
 })
 
-test('20 creates at once at the limit: exactly as many as fit are taken', async () => {
+test('20 concurrent creates fill a project exactly up to its limit', async () => {
   const { id: projectId } = await createProject(store, 'limited')
   const results = await Promise.allSettled(
     Array.from({ length: 20 }, () =>
@@ -163,7 +163,7 @@ test('20 creates at once at the limit: exactly as many as fit are taken', async 
   }
 })
 
-test('a key set may not outgrow what verifiers read; inactive keys do not count', async () => {
+test('a key set cannot exceed its size limit; inactive keys do not count', async () => {
   const { id: projectId } = await createProject(store, 'large')
   const small = { ...limits, maxJwksBytes: 500 }
   const create = (members: { enabled: boolean }) =>
@@ -176,19 +176,19 @@ test('a key set may not outgrow what verifiers read; inactive keys do not count'
   await create({ enabled: true })
   await create({ enabled: true })
   await expect(create({ enabled: true })).rejects.toEqual(refusal('jwks_too_large'))
-  const sleeping = await create({ enabled: false })
-  const wake = store.commit({
+  const inactive = await create({ enabled: false })
+  const activate = store.commit({
     type: 'key.update',
     origin: origin(),
     projectId,
-    kid: sleeping.id,
+    kid: inactive.id,
     patch: { active: true },
     limits: small,
   })
-  await expect(wake).rejects.toEqual(refusal('jwks_too_large'))
+  await expect(activate).rejects.toEqual(refusal('jwks_too_large'))
 })
 
-test('an API key is found by its digest; the same secret again is the same API key', async () => {
+test('an API key is found by its digest; creating the same secret again returns it', async () => {
   const secret = newApiKeySecret()
   const apiKey = apiKeyRecord(secret, origin().time, { name: 'ci', role: 'writer' })
   await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
@@ -199,8 +199,8 @@ test('an API key is found by its digest; the same secret again is the same API k
   )
 })
 
-test('an API key for a project that was deleted meanwhile is refused', async () => {
-  const { id: projectId } = await createProject(store, 'leaving')
+test('an API key for a deleted project is rejected', async () => {
+  const { id: projectId } = await createProject(store, 'deleted')
   await store.commit({ type: 'project.delete', origin: origin(), projectId })
   const members = { name: 'late', role: 'writer', projectId } as const
   const apiKey = apiKeyRecord(newApiKeySecret(), origin().time, members)
@@ -209,7 +209,7 @@ test('an API key for a project that was deleted meanwhile is refused', async () 
   expect(await store.findApiKey(apiKey.id)).toBeUndefined()
 })
 
-test('the public half of a submitted private key is blocked by either hash', async () => {
+test('the public key of a submitted private key is blocked by either hash', async () => {
   const { id: projectId } = await createProject(store, 'incident')
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   expect(await store.isBlocked({ thumbprint, materialSha256 })).toBe(false)
@@ -221,7 +221,7 @@ test('the public half of a submitted private key is blocked by either hash', asy
   expect((await store.findProject({ id: projectId }))?.revision).toBe(2)
 })
 
-test('what is blocked already is no second event, in no ledger', async () => {
+test('submitting a blocked key again writes no event in any ledger', async () => {
   const { id: projectId } = await createProject(store, 'again')
   const { id: other } = await createProject(store, 'again-elsewhere')
   const { thumbprint, materialSha256 } = keyRecord(projectId)
@@ -233,7 +233,7 @@ test('what is blocked already is no second event, in no ledger', async () => {
   expect((await store.findProject({ id: other }))?.revision).toBe(1)
 })
 
-test('of 25 private keys by one API key within a minute, 10 are events and all are blocked', async () => {
+test('of 25 private keys by one API key within a minute, all are blocked and 10 are recorded', async () => {
   const { id: projectId } = await createProject(store, 'flooded')
   const refuse = async (name: string, time: string) => {
     const { thumbprint, materialSha256 } = keyRecord(projectId)

@@ -39,7 +39,7 @@ function importChange(keys: KeyRecord[], more: Partial<Import> = {}): Import {
 const records = (count: number) => Array.from({ length: count }, () => keyRecord(projectId))
 const revision = async () => (await store.heads([projectId])).get(projectId)?.revision
 
-test('more keys than one statement takes: all are in, and the chain of events holds', async () => {
+test('more keys than fit in one statement are all imported, with a valid chain of events', async () => {
   const keys = records(1_100)
   const { items, rejected } = await store.commit(importChange(keys))
   expect({ items: items.length, rejected }).toEqual({ items: 1_100, rejected: [] })
@@ -53,26 +53,28 @@ test('more keys than one statement takes: all are in, and the chain of events ho
     expect(hash).toBe(eventHash(previous, content))
     previous = hash
   }
-  // The next change goes on from there.
+  // The next change extends the chain.
   await store.commit(importChange(records(1)))
   const [next] = await store.events(projectId, { after: 1_101, limit: 1 })
   expect(next?.hash).toBe(next && eventHash(previous, next))
 })
 
 test.each([
-  ['a refused key among them', {}, true],
+  ['an import with a rejected key', {}, true],
   ['a dry run', { dryRun: true }, false],
-])('%s: nothing is stored, the revision is as it was', async (_name, more, twice) => {
+])('%s stores nothing and keeps the revision', async (_name, more, hasDuplicate) => {
   const keys = records(3)
-  const sent = twice
+  const imported = hasDuplicate
     ? [...keys, { ...keyRecord(projectId), id: newId(), thumbprint: keys[0]?.thumbprint ?? '' }]
     : keys
-  const { rejected } = await store.commit(importChange(sent, more))
-  expect(rejected.map(({ pointer }) => pointer)).toEqual(twice ? ['/keys/3/publicKeyPem'] : [])
+  const { rejected } = await store.commit(importChange(imported, more))
+  expect(rejected.map(({ pointer }) => pointer)).toEqual(
+    hasDuplicate ? ['/keys/3/publicKeyPem'] : [],
+  )
   expect(await store.keySet(projectId)).toEqual({ revision: 1, head: expect.any(String), keys: [] })
 })
 
-test('an RSA key that joined after the comparison is compared', async () => {
+test('an RSA key registered after the comparison is compared under the lock', async () => {
   const [one, two] = ['a', 'b'].map((name) =>
     rsaRecord(projectId, modulusOf(fixture(`keys/rsa/shared-prime-${name}.pem`))),
   )
@@ -83,7 +85,7 @@ test('an RSA key that joined after the comparison is compared', async () => {
   expect(await revision()).toBe(2)
 })
 
-test('no lock stays behind, neither of kids nor of fingerprints', async () => {
+test('no lock on kids or fingerprints remains after the commit', async () => {
   const keys = records(3)
   await store.commit({
     ...importChange(keys),
@@ -92,7 +94,7 @@ test('no lock stays behind, neither of kids nor of fingerprints', async () => {
   expect(await opened.database.query('select fingerprint from blocked_fingerprint')).toEqual([])
 })
 
-test('which material a kid had is found by an index', async () => {
+test('the keys that have had a kid are found by an index', async () => {
   const lookup = `select subject_id, changes from event where subject_id in ('a', 'b') and type = 'key.created'`
   const { engine, query } = opened.database
   await store.commit(importChange(records(600)))
@@ -102,7 +104,7 @@ test('which material a kid had is found by an index', async () => {
   expect(plan).toContain('event_kid')
 })
 
-test('a project that is gone', async () => {
+test('an import into a deleted project is rejected', async () => {
   await store.commit({ type: 'project.delete', origin: origin(), projectId })
   await expect(store.commit(importChange(records(1)))).rejects.toMatchObject({
     code: 'project_not_found',

@@ -7,7 +7,7 @@ import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 
-/** Of a project with six events, and of a deleted one with two. */
+/** A project with six events, and a deleted one with two. */
 let projectId: string
 let deletedId: string
 
@@ -31,13 +31,13 @@ beforeEach(async () => {
 })
 afterAll(() => original.remove())
 
-/** What nobody should do: statements on the database behind the server's back. */
+/** Alters the database behind the server's back. */
 async function tamper(statement: string, ...values: (string | number)[]): Promise<void> {
   expect(await database.execute(statement, ...values)).toBeGreaterThan(0)
 }
 
-/** The one break that there is, all other ledgers being whole. */
-async function theBreak() {
+/** The only break; the other ledgers are intact. */
+async function findOnlyBreak() {
   const ledgers = await openLedgerReader(database.url)
   const verdicts = await Array.fromAsync(verifyLedgers(ledgers))
   await ledgers.close()
@@ -47,7 +47,7 @@ async function theBreak() {
   return { ledgerId: broken[0]?.ledgerId, ...broken[0]?.broken }
 }
 
-describe('an event that was edited', () => {
+describe('an edited event is found', () => {
   test.each([
     ['type', 'key.deleted'],
     ['time', '2026-01-02T03:04:05.679Z'],
@@ -58,13 +58,13 @@ describe('an event that was edited', () => {
     ['changes', '{"label":{"to":"another"}}'],
     ['request_id', newId()],
     ['hash', 'f'.repeat(64)],
-  ])('in its column %s is found', async (column, value) => {
+  ])('in the column %s', async (column, value) => {
     await tamper(
       `update event set ${column} = ? where project_id = ? and revision = 4`,
       value,
       projectId,
     )
-    const found = await theBreak()
+    const found = await findOnlyBreak()
     expect(found).toMatchObject({ ledgerId: projectId, revision: 4 })
     expect(found.detail).toMatch(/^event 4 \(key\.(created|deleted), .*\) was altered or moved/)
   })
@@ -77,23 +77,23 @@ describe('an event that was edited', () => {
     ['changes that are numbers', '{"a":1}'],
     ['changes to arrays', '{"a":{"to":[]}}'],
     ['200,000 brackets', '['.repeat(200_000)],
-  ])('to %s instead of changes is found', async (_name, changes) => {
+  ])('with %s as changes', async (_name, changes) => {
     await tamper(
       'update event set changes = ? where project_id = ? and revision = 4',
       changes,
       projectId,
     )
-    const found = await theBreak()
+    const found = await findOnlyBreak()
     expect(found).toMatchObject({ ledgerId: projectId, revision: 4 })
     expect(found.detail).toBe('event 4 was altered: it cannot be read')
   })
 
-  test('to no changes is found', async () => {
+  test('without its changes', async () => {
     await tamper('update event set changes = null where project_id = ? and revision = 4', projectId)
-    expect(await theBreak()).toMatchObject({ revision: 4 })
+    expect(await findOnlyBreak()).toMatchObject({ revision: 4 })
   })
 
-  test('and its hash recomputed, is found at the next one', async () => {
+  test('with a recomputed hash, at the next event', async () => {
     const ledgers = await openLedgerReader(database.url)
     const set = 'update event set actor_name = ? where project_id = ? and revision = 4'
     await tamper(set, 'nobody', projectId)
@@ -101,90 +101,90 @@ describe('an event that was edited', () => {
     await ledgers.close()
     const [, hash = ''] = /give the hash (\w+)/.exec(broken?.detail ?? '') ?? []
     await tamper('update event set hash = ? where project_id = ? and revision = 4', hash, projectId)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, revision: 5 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 5 })
   })
 
-  test('in the ledger of the system is found', async () => {
+  test('in the system’s ledger', async () => {
     await tamper('update event set time = ? where project_id = ?', '2020-01-01', systemLedgerId)
-    expect(await theBreak()).toMatchObject({ ledgerId: systemLedgerId, revision: 1 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: systemLedgerId, revision: 1 })
   })
 
-  test('in the ledger of a deleted project is found', async () => {
+  test('in the ledger of a deleted project', async () => {
     await tamper(
       'update event set actor_name = ? where project_id = ? and revision = 2',
       'x',
       deletedId,
     )
-    expect(await theBreak()).toMatchObject({ ledgerId: deletedId, revision: 2 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: deletedId, revision: 2 })
   })
 })
 
-describe('events that come, go or change places', () => {
+describe('a missing, moved or added event is found', () => {
   test.each([
     [1, 'event 1 is missing: the one that follows has the revision 2'],
     [4, 'event 4 is missing: the one that follows has the revision 5'],
     [6, 'event 6 is missing: the head says 6, the last event is 5'],
-  ])('event %i deleted', async (revision, detail) => {
+  ])('event %i is deleted', async (revision, detail) => {
     await tamper('delete from event where project_id = ? and revision = ?', projectId, revision)
-    expect(await theBreak()).toEqual({ ledgerId: projectId, revision, detail })
+    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision, detail })
   })
 
-  test('the last three deleted', async () => {
+  test('the last three are deleted', async () => {
     await tamper('delete from event where project_id = ? and revision > 3', projectId)
-    expect(await theBreak()).toMatchObject({
+    expect(await findOnlyBreak()).toMatchObject({
       revision: 4,
       detail: 'the last events are missing: the head says 6, the last event is 3',
     })
   })
 
-  test('all deleted', async () => {
+  test('all are deleted', async () => {
     await tamper('delete from event where project_id = ?', projectId)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, revision: 1 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 1 })
   })
 
-  test('two in each other’s place', async () => {
+  test('two are swapped', async () => {
     const move = 'update event set revision = ? where project_id = ? and revision = ?'
     await tamper(move, 99, projectId, 3)
     await tamper(move, 3, projectId, 4)
     await tamper(move, 4, projectId, 99)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
   })
 
-  test('one deleted and the gap closed', async () => {
+  test('one is deleted and the gap closed', async () => {
     await tamper('delete from event where project_id = ? and revision = 3', projectId)
     for (const revision of [4, 5, 6]) {
       const move = 'update event set revision = ? where project_id = ? and revision = ?'
       await tamper(move, revision - 1, projectId, revision)
     }
     await tamper('update ledger set revision = 5 where project_id = ?', projectId)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 3 })
   })
 
-  test.each([7, 0, -1])('a copy of one as revision %i', async (revision) => {
+  test.each([7, 0, -1])('one is copied to revision %i', async (revision) => {
     await tamper(
       `insert into event select project_id, ${revision}, type, time, actor_id, actor_name,
        subject_type, subject_id, changes, request_id, hash from event
        where project_id = ? and revision = 6`,
       projectId,
     )
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId })
   })
 
-  test('one whose revision is no whole number', async () => {
+  test('the revision of one is not an integer', async () => {
     const edit = "update event set revision = 'x' where project_id = ? and revision = 6"
     if (database.engine === 'postgres') {
       await expect(tamper(edit, projectId)).rejects.toThrow(/bigint/)
       return
     }
     await tamper(edit, projectId)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, revision: 6 })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, revision: 6 })
   })
 })
 
-describe('the head', () => {
-  test('with another hash', async () => {
+describe('an altered head is found', () => {
+  test('its hash is replaced', async () => {
     await tamper('update ledger set hash = ? where project_id = ?', '0'.repeat(64), projectId)
-    const found = await theBreak()
+    const found = await findOnlyBreak()
     expect(found).toMatchObject({ ledgerId: projectId, revision: 6 })
     expect(found.detail).toContain(`the head was altered: its hash is ${'0'.repeat(64)}`)
   })
@@ -193,27 +193,27 @@ describe('the head', () => {
     [5, 'the head was altered: it says revision 5, the last event is 6'],
     [0, 'the head was altered: it says revision 0, the last event is 6'],
     [7, 'event 7 is missing: the head says 7, the last event is 6'],
-  ])('with the revision %i', async (revision, detail) => {
+  ])('its revision is %i', async (revision, detail) => {
     await tamper('update ledger set revision = ? where project_id = ?', revision, projectId)
-    expect(await theBreak()).toMatchObject({ ledgerId: projectId, detail })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: projectId, detail })
   })
 
-  test('deleted', async () => {
+  test('it is deleted', async () => {
     await tamper('delete from ledger where project_id = ?', projectId)
     const detail = 'the head of the ledger is missing'
-    expect(await theBreak()).toEqual({ ledgerId: projectId, revision: 6, detail })
+    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision: 6, detail })
   })
 
-  test('of the system deleted with all its events', async () => {
+  test('that of the system is deleted with all its events', async () => {
     await tamper('delete from event where project_id = ?', systemLedgerId)
     await tamper('delete from ledger where project_id = ?', systemLedgerId)
-    expect(await theBreak()).toMatchObject({ ledgerId: systemLedgerId })
+    expect(await findOnlyBreak()).toMatchObject({ ledgerId: systemLedgerId })
   })
 
-  test('deleted with all events: the ledger of the system knows that there was one', async () => {
+  test('it is deleted with all events: the system’s ledger has recorded its project', async () => {
     await tamper('delete from event where project_id = ?', projectId)
     await tamper('delete from ledger where project_id = ?', projectId)
     const detail = 'the whole ledger is missing'
-    expect(await theBreak()).toEqual({ ledgerId: projectId, revision: 0, detail })
+    expect(await findOnlyBreak()).toEqual({ ledgerId: projectId, revision: 0, detail })
   })
 })

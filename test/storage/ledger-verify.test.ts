@@ -39,8 +39,8 @@ async function verdicts(): Promise<LedgerVerdict[]> {
   }
 }
 
-describe('whole ledgers', () => {
-  test('the system’s comes first, then every project’s, with the hash of its last event', async () => {
+describe('intact ledgers', () => {
+  test('the system’s is reported first, then each project’s, with the hash of its last event', async () => {
     const [last] = await store.store.events(projectId, { after: 5, limit: 1 })
     expect(await verdicts()).toEqual([
       { ledgerId: systemLedgerId, events: 1, hash: expect.stringMatching(/^[0-9a-f]{64}$/) },
@@ -48,13 +48,13 @@ describe('whole ledgers', () => {
     ])
   })
 
-  test('a deleted project’s ledger is still walked', async () => {
+  test('a deleted project’s ledger is verified too', async () => {
     const { id } = await createProject(store.store, 'short-lived')
     await store.store.commit({ type: 'project.delete', origin: origin(), projectId: id })
     expect(await verdicts()).toContainEqual(expect.objectContaining({ ledgerId: id, events: 2 }))
   })
 
-  test('more ledgers and events than a page holds', async () => {
+  test('more ledgers and events than fit in a page are verified', async () => {
     const names = Array.from({ length: 600 }, (_, number) => `project-${number}`)
     await Promise.all(names.map((name) => createProject(store.store, name)))
     const all = await verdicts()
@@ -64,7 +64,7 @@ describe('whole ledgers', () => {
     expect(all.filter(({ broken }) => broken !== undefined)).toEqual([])
   })
 
-  test('a ledger that grows meanwhile is not taken for a broken one', async () => {
+  test('a ledger that grows during verification is not reported as broken', async () => {
     const ledgers = await openLedgerReader(store.database.url)
     const writing = Array.from({ length: 40 }, (_, number) => addKey(`key ${number}`))
     const found = await Promise.all(
@@ -76,8 +76,8 @@ describe('whole ledgers', () => {
   })
 })
 
-describe('the database', () => {
-  test('is not written to: neither is it created where it is not', async () => {
+describe('a database', () => {
+  test('is not created, and the reader has no method that writes', async () => {
     const missing = store.database.url.replace('pubring.db', 'not.db').replace('/t_', '/not_')
     await expect(openLedgerReader(missing)).rejects.toThrow(/no database (at|of this name)/)
     const ledgers = await openLedgerReader(store.database.url)
@@ -92,13 +92,13 @@ describe('the database', () => {
     await ledgers.close()
   })
 
-  test('of something else is refused', async () => {
+  test('of another application is rejected', async () => {
     const other = await store.database.blank()
     await other.query('create table event (id integer)')
     await expect(openLedgerReader(other.url)).rejects.toThrow('not one of Pubring')
   })
 
-  test('of a newer release is refused', async () => {
+  test('of a newer release is rejected', async () => {
     await store.database.query("insert into kysely_migration values ('9999-later', '2030-01-01')")
     await expect(openLedgerReader(store.database.url)).rejects.toThrow('a newer Pubring')
   })

@@ -20,12 +20,12 @@ afterAll(() => {
 type ApiKey = Insertable<Tables['api_key']>
 
 const insertApiKeys = insertion('api_key')
-const digestsOf = statement((db, { role, least }: { role: string; least: string }) =>
+const digestsOf = statement((db, { role, minimum }: { role: string; minimum: string }) =>
   db
     .selectFrom('api_key')
     .select('digest')
     .where('role', '=', role)
-    .where('digest', '>=', least)
+    .where('digest', '>=', minimum)
     .orderBy('digest'),
 )
 
@@ -46,42 +46,42 @@ function apiKey(digest: string, members: Partial<ApiKey> = {}): ApiKey {
   }
 }
 
-test('a statement that is built once takes the values of each call, absent ones too', async () => {
+test('a statement compiled once takes the values of each call, null included', async () => {
   const { db } = connection
   await insertApiKeys(db, [apiKey('a')])
   await insertApiKeys(db, [apiKey('b', { role: 'writer', project_id: 'p' })])
   await insertApiKeys(db, [apiKey('c'), apiKey('d', { role: 'writer' })])
   await insertApiKeys(db, [])
-  expect(await digestsOf(db, { role: 'reader', least: '' })).toEqual([
+  expect(await digestsOf(db, { role: 'reader', minimum: '' })).toEqual([
     { digest: 'a' },
     { digest: 'c' },
   ])
-  expect(await digestsOf(db, { role: 'writer', least: 'c' })).toEqual([{ digest: 'd' }])
+  expect(await digestsOf(db, { role: 'writer', minimum: 'c' })).toEqual([{ digest: 'd' }])
   const bound = await db.selectFrom('api_key').select(['id', 'project_id']).orderBy('id').execute()
   expect(bound.map(({ project_id }) => project_id)).toEqual([null, 'p', null, null])
 })
 
-test('a value that looks like SQL, or like nothing, is a value', async () => {
+test('SQL and special characters in a value are not interpreted', async () => {
   const name = `x'); delete from "api_key"; -- \u0000 $1 ? {}`
   await insertApiKeys(connection.db, [apiKey('e', { name, role: 'admin' })])
   const rows = await connection.db.selectFrom('api_key').select('name').execute()
   expect(rows.filter((row) => row.name === name)).toHaveLength(1)
-  expect(await digestsOf(connection.db, { role: 'admin', least: 'e' })).toHaveLength(1)
+  expect(await digestsOf(connection.db, { role: 'admin', minimum: 'e' })).toHaveLength(1)
 })
 
-test('on SQLite no step is begun after one that failed, for it may have ended the transaction', async () => {
-  const begun: string[] = []
+test('on SQLite no step starts after a failed one, which may have ended the transaction', async () => {
+  const started: string[] = []
   const failing = pipeline(
     connection.db,
-    async () => begun.push('first'),
+    async () => started.push('first'),
     async () => Promise.reject(new Error('disk full')),
-    async () => begun.push('third'),
+    async () => started.push('third'),
   )
   await expect(failing).rejects.toThrow('disk full')
-  expect(begun).toEqual(['first'])
+  expect(started).toEqual(['first'])
 })
 
-test('of steps that are taken at once none goes on when the first failure in their order is told', async () => {
+test('concurrent steps have all settled when the error of the first failed one is reported', async () => {
   const ended: string[] = []
   const step = (name: string, turns: number, fails: boolean) => async () => {
     for (let turn = 0; turn < turns; turn += 1) await new Promise(setImmediate)

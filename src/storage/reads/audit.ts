@@ -1,14 +1,14 @@
-import type { ExpressionBuilder, Kysely } from 'kysely'
+import type { ExpressionBuilder } from 'kysely'
 import type { AuditReads, AuditScope } from '../../core/audit/records.ts'
 import { keyColumns, keyFromRow } from '../row-mapping.ts'
-import type { Tables } from '../schema.ts'
+import type { Db, Tables } from '../schema.ts'
 
-/** What an audit reads, on any engine; each is one statement, hence one snapshot. */
-export function createAuditReads(db: Kysely<Tables>): AuditReads {
+/** The queries of an audit, on any engine. Each is one statement, and so reads one snapshot. */
+export function createAuditReads(db: Db): AuditReads {
   return {
     async auditedKeys(scope, { after, limit }) {
-      const all = audited(db, scope)
-      const rest =
+      const all = keysInScope(db, scope)
+      const remaining =
         after === undefined
           ? all
           : all.where(({ eb, refTuple, tuple }) =>
@@ -18,23 +18,23 @@ export function createAuditReads(db: Kysely<Tables>): AuditReads {
                 tuple(after.projectId, after.kid),
               ),
             )
-      const rows = await rest
+      const rows = await remaining
         .innerJoin('project', 'project.id', 'jwt_key.project_id')
         .select(keyColumns)
         .select('project.name as project_name')
-        .select((select) => exposure(select).as('exposed'))
+        .select((select) => countBlocked(select).as('blocked_count'))
         .orderBy('jwt_key.project_id')
         .orderBy('jwt_key.id')
         .limit(limit)
         .execute()
-      return rows.map(({ project_name, exposed, ...row }) => ({
+      return rows.map(({ project_name, blocked_count, ...row }) => ({
         key: keyFromRow(row),
         projectName: project_name,
-        wasExposed: Number(exposed) > 0,
+        wasExposed: Number(blocked_count) > 0,
       }))
     },
     async countAuditedKeys(scope) {
-      const row = await audited(db, scope)
+      const row = await keysInScope(db, scope)
         .select((select) => select.fn.countAll<number | string>().as('count'))
         .executeTakeFirstOrThrow()
       return Number(row.count)
@@ -42,7 +42,7 @@ export function createAuditReads(db: Kysely<Tables>): AuditReads {
   }
 }
 
-function audited(db: Kysely<Tables>, { projectId, withoutPassOf }: AuditScope) {
+function keysInScope(db: Db, { projectId, withoutPassOf }: AuditScope) {
   const all = db.selectFrom('jwt_key')
   const scope = projectId === undefined ? all : all.where('jwt_key.project_id', '=', projectId)
   if (withoutPassOf === undefined) return scope
@@ -59,8 +59,8 @@ function audited(db: Kysely<Tables>, { projectId, withoutPassOf }: AuditScope) {
   )
 }
 
-/** How many fingerprints of the key are those of a private key that was submitted. */
-function exposure({ selectFrom }: ExpressionBuilder<Tables, 'jwt_key'>) {
+/** The number of the key's fingerprints that are blocked. */
+function countBlocked({ selectFrom }: ExpressionBuilder<Tables, 'jwt_key'>) {
   return selectFrom('blocked_fingerprint')
     .select((select) => select.fn.countAll<number | string>().as('count'))
     .where(({ eb, or }) =>

@@ -1,17 +1,17 @@
-import type { Kysely, Selectable } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { LedgerEntry, LedgerReads } from '../../core/ledger/verification.ts'
 import { eventFromRow } from '../row-mapping.ts'
-import type { Tables } from '../schema.ts'
+import type { Db, Tables } from '../schema.ts'
 import { readEventRows } from './store.ts'
 
-/** The ledgers as they stand in a database, and what finds one by its project's name. */
+/** The ledgers of a database. */
 export interface LedgerReader extends LedgerReads, Pick<Store, 'findProject'> {
   close(): Promise<void>
 }
 
-/** What the check of the ledgers reads, on any engine; each is one statement. */
-export function createLedgerReads(db: Kysely<Tables>): LedgerReads {
+/** The queries of the verification of ledgers, on any engine. Each is one statement. */
+export function createLedgerReads(db: Db): LedgerReads {
   return {
     async ledgerIds({ after, limit }) {
       const rows = await db
@@ -50,27 +50,27 @@ export function createLedgerReads(db: Kysely<Tables>): LedgerReads {
       return row && { revision: row.revision, hash: row.hash, events: Number(row.events) }
     },
     async ledgerEntries(ledgerId, page) {
-      return (await readEventRows(db, ledgerId, page)).map(entryOf)
+      return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },
   }
 }
 
-/** A row that was edited by hand may hold anything; where it is no event, it has no content. */
-function entryOf(row: Selectable<Tables['event']>): LedgerEntry {
+/** A row that was edited by hand may hold anything. Without valid changes it gets no content. */
+function entryFromRow(row: Selectable<Tables['event']>): LedgerEntry {
   const { revision, hash } = row
-  return isReadable(row.changes)
+  return hasValidChanges(row.changes)
     ? { revision, hash, content: eventFromRow(row) }
     : { revision, hash }
 }
 
-/** Whether the column holds what `EventChanges` can be: two levels of objects and then values. */
-function isReadable(changes: string | null): boolean {
+/** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
+function hasValidChanges(changes: string | null): boolean {
   if (changes === null) return true
-  const value = parsed(changes)
+  const value = parseJson(changes)
   return isRecord(value) && Object.values(value).every(isFlat)
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {

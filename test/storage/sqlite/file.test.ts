@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../support/server/process.ts'
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-test('all that is missing is made, for the owner alone; what is there stays as it is', () => {
+test('missing folders are created for the owner only; existing ones keep their mode', () => {
   mkdirSync(join(folder, 'open'), { mode: 0o755 })
   makePrivateFolder(join(folder, 'open/a/b'))
   makePrivateFolder(join(folder, 'open/a/b'))
@@ -15,7 +15,7 @@ test('all that is missing is made, for the owner alone; what is there stays as i
   expect(modes.map((mode) => mode & 0o777)).toEqual([0o755, 0o700, 0o700])
 })
 
-test('where none can be made, that is said and not tried for ever', () => {
+test('a folder that cannot be created is an error, not an endless loop', () => {
   writeFileSync(join(folder, 'file'), '')
   expect(() => makePrivateFolder(join(folder, 'file/a/b'))).toThrow(/ENOTDIR/)
   expect(() => makePrivateFolder('/proc/no/such')).toThrow(/ENOENT|EACCES|EPERM/)

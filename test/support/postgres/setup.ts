@@ -4,18 +4,18 @@ import { createPostgres, type PostgresServer } from './server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Which database the tests of this run are about. */
+    /** The database engine of this run. */
     engine: 'sqlite' | 'postgres'
-    /** Port of the PostgreSQL server that the run shares; 0: none. */
+    /** Port of the PostgreSQL server that the run shares. 0: none. */
     postgresPort: number
   }
 }
 
-/** Migrated once, and copied for every store of a test. */
-export const templateDatabase = 'pubring_template'
+/** Migrated once, and copied for each test database. */
+const templateDatabase = 'pubring_template'
 
-/** Nothing on this server outlives the run, so it waits for no disk. */
-const careless = `fsync = off
+/** Nothing on this server outlives the run, so it need not wait for the disk. */
+const settings = `fsync = off
 full_page_writes = off
 shared_buffers = 64MB
 max_connections = 400
@@ -25,11 +25,11 @@ autovacuum = off`
 let server: PostgresServer | undefined
 
 /**
- * One server for the whole run. Its databases sort text as English dictionaries do, so that whatever
- * relies on the order of octets without saying so is found out.
+ * One server for the whole run. Its databases use an English collation, so that code which relies on
+ * the byte order of text without asking for it fails.
  */
 export async function setup(project: TestProject): Promise<void> {
-  server = await createPostgres(careless)
+  server = await createPostgres(settings)
   await server.start()
   await server.query(
     `create database ${templateDatabase} template template0 encoding 'UTF8' locale_provider icu icu_locale 'en-US'`,

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import { chownToPostgres, openPostgresFolder, type PostgresServer } from './server.ts'
 
-/** What a primary with a standby needs; the rest of its settings are PostgreSQL's own. */
+/** What a primary with a standby needs; otherwise PostgreSQL's defaults. */
 export const primarySettings = `wal_level = replica
 max_wal_senders = 4
 wal_keep_size = 64MB
@@ -13,14 +13,16 @@ max_connections = 100
 shared_buffers = 32MB`
 
 /**
- * A running standby of the running primary, copied from its files between `pg_backup_start` and
- * `pg_backup_stop` (PostgreSQL manual, section 25.3). From then on a commit waits for it.
+ * Starts a standby of a running primary, from a copy of its files made between `pg_backup_start` and
+ * `pg_backup_stop` (PostgreSQL manual, section 25.3). From then on commits wait for the standby.
  */
 export async function addSynchronousStandby(primary: PostgresServer): Promise<PostgresServer> {
   const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
   const folder = join(parent, 'data')
   chmodSync(parent, 0o711)
-  const label = await backup(primary, () => execFileSync('cp', ['-a', primary.folder, folder]))
+  const label = await copyDuringBackup(primary, () =>
+    execFileSync('cp', ['-a', primary.folder, folder]),
+  )
   writeFileSync(join(folder, 'backup_label'), label)
   chownToPostgres(join(folder, 'backup_label'))
   rmSync(join(folder, 'postmaster.pid'), { force: true })
@@ -34,11 +36,11 @@ export async function addSynchronousStandby(primary: PostgresServer): Promise<Po
   await standby.start()
   await primary.query("alter system set synchronous_standby_names = 'standby'")
   await primary.query('select pg_reload_conf()')
-  await streaming(primary)
+  await waitUntilSynchronous(primary)
   return standby
 }
 
-async function backup(primary: PostgresServer, copy: () => void): Promise<string> {
+async function copyDuringBackup(primary: PostgresServer, copy: () => void): Promise<string> {
   const client = new pg.Client(primary.url())
   await client.connect()
   try {
@@ -51,11 +53,11 @@ async function backup(primary: PostgresServer, copy: () => void): Promise<string
   }
 }
 
-async function streaming(primary: PostgresServer): Promise<void> {
-  for (let tries = 0; tries < 200; tries += 1) {
+async function waitUntilSynchronous(primary: PostgresServer): Promise<void> {
+  for (let attempt = 0; attempt < 200; attempt += 1) {
     const [row] = await primary.query('select sync_state from pg_stat_replication')
     if (row?.sync_state === 'sync') return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error(`the standby does not follow:\n${primary.log()}`)
+  throw new Error(`the standby does not stream:\n${primary.log()}`)
 }

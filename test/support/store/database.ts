@@ -9,49 +9,60 @@ import { destroyDatabase, lockDatabase } from '../faults/database.ts'
 
 type Row = Record<string, unknown>
 
-/** An empty database for one test, of the engine that the run is about. */
+/** A database for one test. */
 export interface TestDatabase {
   engine: 'sqlite' | 'postgres'
-  /** As `PUBRING_DATABASE_URL` names it. */
+  /** As in `PUBRING_DATABASE_URL`. */
   url: string
-  /** Another one with nothing in it, not even a schema; gone with this one. */
+  /** Creates a database without a schema, which is removed together with this one. */
   blank(): Promise<TestDatabase>
-  /** Another one with the same in it, while nobody is connected to this one; gone with this one. */
+  /** Copies this database while it has no connections. The copy is removed together with it. */
   copy(): Promise<TestDatabase>
-  /** Runs a statement behind the server's back, with `?` for values; answers the rows. */
+  /** Runs a statement, with `?` for values, behind the server's back. Returns the rows. */
   query(text: string, ...values: SQLInputValue[]): Promise<Row[]>
-  /** The same for a statement that changes rows; answers how many. */
+  /** The same for a change. Returns the number of changed rows. */
   execute(text: string, ...values: SQLInputValue[]): Promise<number>
-  /** Every octet that is stored. */
+  /** Everything that is stored, as text. */
   dump(): Promise<string>
-  /** Lets nobody else write until it is released; reading goes on. */
+  /** Blocks writes of other connections until it is released, but not reads. */
   lockWrites(): Promise<{ release(): Promise<void> }>
-  /** Takes the database away from everybody. */
+  /** Makes the database unusable until it is restored. */
   destroy(): Promise<{ restore(): Promise<void> }>
   remove(): Promise<void>
 }
 
+/** An empty database with the current schema (on SQLite: none yet), by default of the run's engine. */
 export function createDatabase(engine = inject('engine')): Promise<TestDatabase> {
-  return engine === 'postgres' ? createPostgresDatabase('pubring_template') : sqlite()
+  return engine === 'postgres' ? createPostgresDatabase('pubring_template') : createSqliteDatabase()
 }
 
-async function sqlite(): Promise<TestDatabase> {
+function createChildren() {
+  const children: TestDatabase[] = []
+  return {
+    async add(creating: Promise<TestDatabase>): Promise<TestDatabase> {
+      const child = await creating
+      children.push(child)
+      return child
+    },
+    async remove(): Promise<void> {
+      for (const child of children) await child.remove()
+    },
+  }
+}
+
+async function createSqliteDatabase(): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const file = join(folder, 'pubring.db')
-  const others: TestDatabase[] = []
+  const children = createChildren()
   return {
     engine: 'sqlite',
     url: `sqlite:${file}`,
-    async blank() {
-      const other = await sqlite()
-      others.push(other)
-      return other
-    },
+    blank: () => children.add(createSqliteDatabase()),
     async copy() {
-      const other = await sqlite()
-      others.push(other)
-      withFile(file, (database) => database.prepare('vacuum into ?').run(fileOf(other)))
-      return other
+      const copy = await children.add(createSqliteDatabase())
+      const target = copy.url.slice('sqlite:'.length)
+      withFile(file, (database) => database.prepare('vacuum into ?').run(target))
+      return copy
     },
     query: async (text, ...values) =>
       withFile(file, (database) => database.prepare(text).all(...values)),
@@ -70,13 +81,9 @@ async function sqlite(): Promise<TestDatabase> {
     },
     async remove() {
       rmSync(folder, { recursive: true })
-      for (const other of others) await other.remove()
+      await children.remove()
     },
   }
-}
-
-function fileOf({ url }: TestDatabase): string {
-  return url.slice('sqlite:'.length)
 }
 
 function withFile<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
@@ -88,88 +95,79 @@ function withFile<Result>(file: string, work: (database: DatabaseSync) => Result
   }
 }
 
-const admin = () => ({ host: '127.0.0.1', port: inject('postgresPort'), user: 'postgres' })
+/** A database on the server that the whole run shares. */
+async function createPostgresDatabase(template: string): Promise<TestDatabase> {
+  const name = `t_${newId().replaceAll('-', '')}`
+  await queryPostgres('postgres', `create database ${name} template ${template} strategy file_copy`)
+  const { host, port, user } = superuser()
+  const children = createChildren()
+  return {
+    engine: 'postgres',
+    url: `postgres://${user}@${host}:${port}/${name}`,
+    blank: () => children.add(createPostgresDatabase('template0')),
+    copy: () => children.add(createPostgresDatabase(name)),
+    query: async (text, ...values) => (await queryPostgres(name, text, values)).rows,
+    execute: async (text, ...values) => (await queryPostgres(name, text, values)).rowCount ?? 0,
+    dump: () => dumpPostgres(name),
+    async lockWrites() {
+      const client = new pg.Client({ ...superuser(), database: name })
+      await client.connect()
+      await client.query('begin; update ledger set revision = revision; update api_key set id = id')
+      return { release: () => client.end() }
+    },
+    destroy: () => disconnectPostgres(name),
+    async remove() {
+      await queryPostgres('postgres', `drop database ${name} with (force)`)
+      await children.remove()
+    },
+  }
+}
 
-async function connected<Result>(
+const superuser = () => ({ host: '127.0.0.1', port: inject('postgresPort'), user: 'postgres' })
+
+async function queryPostgres(
   database: string,
-  work: (client: pg.Client) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({ ...admin(), database })
+  text: string,
+  values: SQLInputValue[] = [],
+): Promise<pg.QueryResult<Row>> {
+  const client = new pg.Client({ ...superuser(), database })
   await client.connect()
   try {
-    return await work(client)
+    return await client.query(numberParameters(text), values)
   } finally {
     await client.end()
   }
 }
 
-/** A database on the server that the run shares, whichever engine the run is about. */
-async function createPostgresDatabase(template: string): Promise<TestDatabase> {
-  const name = `t_${newId().replaceAll('-', '')}`
-  const server = (text: string) => connected('postgres', (client) => client.query(text))
-  await server(`create database ${name} template ${template} strategy file_copy`)
-  const { port, user } = admin()
-  const others: TestDatabase[] = []
-  return {
-    engine: 'postgres',
-    url: `postgres://${user}@127.0.0.1:${port}/${name}`,
-    async blank() {
-      const other = await createPostgresDatabase('template0')
-      others.push(other)
-      return other
-    },
-    async copy() {
-      const other = await createPostgresDatabase(name)
-      others.push(other)
-      return other
-    },
-    query: (text, ...values) => connected(name, (client) => rowsOf(client, text, values)),
-    execute: async (text, ...values) => {
-      const { rowCount } = await connected(name, (client) => client.query(numbered(text), values))
-      return rowCount ?? 0
-    },
-    async dump() {
-      const tables = await connected(name, (client) =>
-        rowsOf(client, "select tablename from pg_tables where schemaname = 'public'", []),
-      )
-      const texts = tables.map(({ tablename }) =>
-        connected(name, (client) => rowsOf(client, `select t::text from ${tablename} t`, [])),
-      )
-      return JSON.stringify(await Promise.all(texts))
-    },
-    async lockWrites() {
-      const client = new pg.Client({ ...admin(), database: name })
-      await client.connect()
-      await client.query('begin; update ledger set revision = revision; update api_key set id = id')
-      return { release: () => client.end() }
-    },
-    async destroy() {
-      await server(`alter database ${name} allow_connections false`)
-      await server(
-        `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
-      )
-      return {
-        async restore() {
-          await server(`alter database ${name} allow_connections true`)
-        },
-      }
-    },
-    async remove() {
-      await server(`drop database ${name} with (force)`)
-      for (const other of others) await other.remove()
-    },
-  }
-}
-
-async function rowsOf(client: pg.Client, text: string, values: SQLInputValue[]): Promise<Row[]> {
-  const { rows } = await client.query(numbered(text), values)
-  return rows
-}
-
-function numbered(text: string): string {
+function numberParameters(text: string): string {
   let count = 0
   return text.replace(/\?/g, () => {
     count += 1
     return `$${count}`
   })
+}
+
+async function dumpPostgres(name: string): Promise<string> {
+  const { rows: tables } = await queryPostgres(
+    name,
+    "select tablename from pg_tables where schemaname = 'public'",
+  )
+  const contents = tables.map(async ({ tablename }) => {
+    const { rows } = await queryPostgres(name, `select t::text from ${tablename} t`)
+    return rows
+  })
+  return JSON.stringify(await Promise.all(contents))
+}
+
+async function disconnectPostgres(name: string) {
+  await queryPostgres('postgres', `alter database ${name} allow_connections false`)
+  await queryPostgres(
+    'postgres',
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,
+  )
+  return {
+    async restore() {
+      await queryPostgres('postgres', `alter database ${name} allow_connections true`)
+    },
+  }
 }

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { newId } from '../../../src/core/ids.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 
-/** A record of a fresh P-256 key, worked out by node:crypto alone. */
+/** A record of a new P-256 key, computed with node:crypto only. */
 export function keyRecord(projectId: string, members: Partial<KeyRecord> = {}): KeyRecord {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' })

@@ -7,20 +7,20 @@ import { createDatabase, type TestDatabase } from './database.ts'
 export interface TestStore {
   store: Store
   database: TestDatabase
-  /** Closes the store, and deletes its database unless that was given. */
+  /** Closes the store, and removes the database if `openTestStore` has created it. */
   dispose(): Promise<void>
 }
 
-/** A store over a database of its own, or the one that is given. */
-export async function openTestStore(given?: TestDatabase): Promise<TestStore> {
-  const database = given ?? (await createDatabase())
+/** Opens a store on the database, by default on a new one. */
+export async function openTestStore(existing?: TestDatabase): Promise<TestStore> {
+  const database = existing ?? (await createDatabase())
   const store = await openStore(database.url)
   return {
     store,
     database,
     async dispose() {
       await store.close()
-      if (given === undefined) await database.remove()
+      if (existing === undefined) await database.remove()
     },
   }
 }
