@@ -4,13 +4,13 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import react from '@vitejs/plugin-react'
 import { defineConfig, type Plugin } from 'vite'
 
-/** Addresses are relative, so that the console works below any path; routes are in the fragment. */
+/** Asset URLs are relative, so that the console works below any path. */
 export default defineConfig({
   root: import.meta.dirname,
   base: './',
-  // The server puts a nonce of each answer in its place.
+  // The server replaces it with a nonce in each response.
   html: { cspNonce: 'STYLE_NONCE' },
-  plugins: [react(), compressed()],
+  plugins: [react(), precompress()],
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -20,14 +20,14 @@ export default defineConfig({
   },
 })
 
-/** Beside each text file its `.br` and `.gz`, for the server to send as they are. */
-function compressed(): Plugin {
+/** Writes a `.br` and a `.gz` beside each text file, for the server to send. */
+function precompress(): Plugin {
   return {
-    name: 'pubring-compressed',
+    name: 'pubring-precompress',
     apply: 'build',
     async writeBundle({ dir = '' }, bundle) {
-      const texts = Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name))
-      await Promise.all(texts.map((name) => compress(join(dir, name))))
+      const names = Object.keys(bundle).filter((name) => /\.(js|css)$/.test(name))
+      await Promise.all(names.map((name) => compress(join(dir, name))))
     },
   }
 }

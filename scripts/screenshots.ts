@@ -41,7 +41,7 @@ async function fillKeyForm(page: Page, { publicKeyPem }: Furnished): Promise<voi
 
 async function checkToken(page: Page, { token }: Furnished): Promise<void> {
   await page.getByLabel('Token', { exact: true }).fill(token)
-  await page.getByRole('button', { name: 'Check the token' }).click()
+  await page.getByRole('button', { name: 'Check token' }).click()
   await page.locator('[data-step]').first().waitFor()
 }
 

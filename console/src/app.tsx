@@ -1,10 +1,10 @@
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { EmptyState } from './components/states.tsx'
+import { EmptyState, LoadingPage } from './components/states.tsx'
 import { Frame } from './frame.tsx'
 import { SessionGate, useSession } from './session/context.tsx'
-import { SignIn, Waiting } from './session/sign-in.tsx'
+import { SignInPage } from './session/sign-in.tsx'
 
 const ProjectsPage = lazy(async () => ({
   default: (await import('./pages/projects/page.tsx')).ProjectsPage,
@@ -22,13 +22,13 @@ const LedgerPage = lazy(async () => ({
   default: (await import('./pages/ledger.tsx')).LedgerPage,
 }))
 
-/** The console: pages by the fragment of the address, which no server ever sees. */
+/** The console. Its routes are in the URL fragment, which is never sent to a server. */
 export function App() {
   return (
-    <SessionGate signInPage={(state) => <SignIn {...state} />}>
+    <SessionGate signInPage={(state) => <SignInPage {...state} />}>
       <Router hook={useHashLocation}>
         <Frame>
-          <Suspense fallback={<Waiting />}>
+          <Suspense fallback={<LoadingPage />}>
             <Pages />
           </Suspense>
         </Frame>
@@ -56,15 +56,13 @@ function Pages() {
         <LedgerPage />
       </Route>
       <Route>
-        <EmptyState title="There is no such page">
-          The address may be from another version. Begin with the projects.
-        </EmptyState>
+        <EmptyState title="Page not found">Check the address, or go to Projects.</EmptyState>
       </Route>
     </Switch>
   )
 }
 
-/** The projects, or the one that the API key is bound to. */
+/** All projects, or the one that the API key is bound to. */
 function Home() {
   const { self } = useSession()
   return self.projectId === undefined ? (

@@ -28,7 +28,7 @@ import { Link, useLocation } from 'wouter'
 import { Logo } from './components/logo.tsx'
 import { useRights, useSession } from './session/context.tsx'
 
-/** What stands around every page: where one is, who one is, light or dark. */
+/** The header and navigation around every page. */
 export function Frame({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
   const { online } = useNetwork()
@@ -39,23 +39,7 @@ export function Frame({ children }: { children: ReactNode }) {
       padding="md"
     >
       <AppShell.Header>
-        <Group h="100%" px="md" justify="space-between" wrap="nowrap">
-          <Group gap="sm" wrap="nowrap">
-            <Burger opened={opened} onClick={toggle} hiddenFrom="sm" size="sm" aria-label="Menu" />
-            <Link href="/" className="quiet-link">
-              <Group gap="xs" wrap="nowrap">
-                <Logo />
-                <Text fw={700} size="lg">
-                  Pubring
-                </Text>
-              </Group>
-            </Link>
-          </Group>
-          <Group gap="xs" wrap="nowrap">
-            <SchemeButton />
-            <AccountMenu />
-          </Group>
-        </Group>
+        <Header menuOpened={opened} onToggleMenu={toggle} />
       </AppShell.Header>
       <AppShell.Navbar p="sm" aria-label="Main">
         <Navigation onNavigate={close} />
@@ -64,13 +48,41 @@ export function Frame({ children }: { children: ReactNode }) {
         <Container size="lg" px={0} py="sm">
           {!online && (
             <Alert color="yellow" mb="md" title="You are offline" role="status">
-              What you see may be old. Nothing that you type is lost; save when you are back.
+              The page may be outdated. Your input is kept: save when you are online again.
             </Alert>
           )}
           {children}
         </Container>
       </AppShell.Main>
     </AppShell>
+  )
+}
+
+function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMenu(): void }) {
+  return (
+    <Group h="100%" px="md" justify="space-between" wrap="nowrap">
+      <Group gap="sm" wrap="nowrap">
+        <Burger
+          opened={menuOpened}
+          onClick={onToggleMenu}
+          hiddenFrom="sm"
+          size="sm"
+          aria-label="Menu"
+        />
+        <Link href="/" className="quiet-link">
+          <Group gap="xs" wrap="nowrap">
+            <Logo />
+            <Text fw={700} size="lg">
+              Pubring
+            </Text>
+          </Group>
+        </Link>
+      </Group>
+      <Group gap="xs" wrap="nowrap">
+        <ColorSchemeButton />
+        <AccountMenu />
+      </Group>
+    </Group>
   )
 }
 
@@ -82,7 +94,7 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
     { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayManage },
     { href: '/ledger', label: 'Ledger', icon: IconHistory, shown: mayManage },
   ]
-  const isHere = (href: string) =>
+  const isCurrent = (href: string) =>
     href === '/' ? location === '/' || location.startsWith('/projects') : location === href
   return pages
     .filter(({ shown }) => shown)
@@ -93,14 +105,14 @@ function Navigation({ onNavigate }: { onNavigate: () => void }) {
         href={href}
         label={label}
         leftSection={<Icon size={18} />}
-        active={isHere(href)}
-        aria-current={isHere(href) ? 'page' : undefined}
+        active={isCurrent(href)}
+        aria-current={isCurrent(href) ? 'page' : undefined}
         onClick={onNavigate}
       />
     ))
 }
 
-function SchemeButton() {
+function ColorSchemeButton() {
   const { setColorScheme } = useMantineColorScheme()
   const scheme = useComputedColorScheme('light')
   const other = scheme === 'dark' ? 'light' : 'dark'
@@ -109,7 +121,7 @@ function SchemeButton() {
       variant="default"
       size="lg"
       onClick={() => setColorScheme(other)}
-      aria-label={`Switch to ${other} colours`}
+      aria-label={`Switch to ${other} mode`}
     >
       {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
     </ActionIcon>

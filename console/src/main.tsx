@@ -6,7 +6,7 @@ import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { theme } from './theme.ts'
 
-/** Of this answer's policy: the styles that the parts of the pages make as they go carry it. */
+/** Lets Mantine insert style elements under the content security policy of this page. */
 const styleNonce = document.querySelector<HTMLMetaElement>('meta[property=csp-nonce]')?.nonce ?? ''
 
 const root = document.getElementById('root')

@@ -4,7 +4,7 @@ const mono = 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", 
 const sans =
   'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", Arial, sans-serif'
 
-/** A blue-green that reaches a contrast of 4.5 on both grounds at the shades that are used. */
+/** A blue-green whose used shades have a contrast of 4.5 on light and dark backgrounds. */
 const petrol: MantineColorsTuple = [
   '#e6f7fa',
   '#d0eaf0',
@@ -18,7 +18,6 @@ const petrol: MantineColorsTuple = [
   '#064a57',
 ]
 
-/** Scroll locking is off: it would put a style sheet into the page for nothing. */
 export const theme = createTheme({
   primaryColor: 'petrol',
   primaryShade: { light: 7, dark: 7 },
@@ -30,6 +29,13 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } }),
+    Modal: Modal.extend({
+      defaultProps: {
+        centered: true,
+        closeButtonProps: { 'aria-label': 'Close' },
+        // It would insert a style sheet, and no page needs it.
+        lockScroll: false,
+      },
+    }),
   },
 })

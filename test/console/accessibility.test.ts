@@ -22,9 +22,9 @@ beforeAll(async () => {
     const { publicKeyPem } = name === 'orders, autumn' ? pair : keyFor('ES256')
     kids.push((await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid)
   }
-  const [off = '', on = ''] = kids
-  kid = on
-  await client.keys.update(projectId, off, { active: false })
+  const [inactive = '', active = ''] = kids
+  kid = active
+  await client.keys.update(projectId, inactive, { active: false })
   const { id } = await client.apiKeys.create({ name: 'revoked', role: 'reader' })
   await client.apiKeys.update(id, { active: false })
 })
@@ -48,9 +48,9 @@ async function go(page: Page, route: string): Promise<void> {
   await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' })
 }
 
-async function faultsOf(page: Page, places: string[]): Promise<Record<string, string[]>> {
+async function faultsOf(page: Page, paths: string[]): Promise<Record<string, string[]>> {
   const faults: Record<string, string[]> = {}
-  for (const route of places) {
+  for (const route of paths) {
     await go(page, route)
     const found = await accessibilityViolations(page)
     if (found.length > 0) faults[route] = found
@@ -58,20 +58,20 @@ async function faultsOf(page: Page, places: string[]): Promise<Record<string, st
   return faults
 }
 
-describe.each(['light', 'dark'] as const)('in %s colours', (colorScheme) => {
-  test('axe finds no fault in any page', { timeout: 90_000 }, async () => {
+describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
+  test('axe finds no fault on any page', { timeout: 90_000 }, async () => {
     const page = await console_.open('/', { colorScheme })
     expect(await faultsOf(page, routes())).toEqual({})
   })
 
   test.each([
-    ['good', () => pair.privateKey],
-    ['bad', () => keyFor('ES256').privateKey],
-  ])('axe finds no fault in a %s token’s report', async (_name, signer) => {
+    ['valid', () => pair.privateKey],
+    ['invalid', () => keyFor('ES256').privateKey],
+  ])('axe finds no fault in the report of a token (%s)', async (_name, signer) => {
     const page = await console_.open(`/projects/${projectId}/verify`, { colorScheme })
     const token = signToken(signer(), { alg: 'ES256', kid }, { iat: 1 })
     await page.getByLabel('Token', { exact: true }).fill(token)
-    await page.getByRole('button', { name: 'Check the token' }).click()
+    await page.getByRole('button', { name: 'Check token' }).click()
     await page.locator('[data-step]').first().waitFor()
     expect(await accessibilityViolations(page)).toEqual([])
   })

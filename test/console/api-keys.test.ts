@@ -11,17 +11,17 @@ beforeAll(async () => {
 })
 afterAll(() => console_.close())
 
-const made = async (name: string, role: 'reader' | 'writer' | 'admin', project?: string) =>
+const createSecret = async (name: string, role: 'reader' | 'writer' | 'admin', project?: string) =>
   rememberSecret(
     'an API key',
     (await console_.client.apiKeys.create({ name, role, ...(project && { project }) })).apiKey,
   )
 
-const works = (apiKey: string) =>
+const selfOf = (apiKey: string) =>
   createClient({ url: console_.server.url, apiKey, retries: 0 }).apiKeys.self()
 
 describe('an API key', () => {
-  test('is made for one project with an expiry, shown once, and works', async () => {
+  test('is created for one project with an expiry, shown once, and works', async () => {
     const page = await console_.open('/api-keys')
     await page.getByRole('button', { name: 'New API key' }).click()
     await page.getByLabel('Name').fill(hostile)
@@ -29,18 +29,18 @@ describe('an API key', () => {
     await page.getByRole('combobox', { name: 'Project' }).fill('default')
     await page.getByLabel('Expires at').fill('2099-01-02T03:04')
     await page.getByRole('button', { name: 'Create API key' }).click()
-    await page.getByText('It is shown this once').waitFor()
+    await page.getByText('shown only once').waitFor()
     const secret =
       (await page
         .getByRole('dialog')
         .getByText(/^pubring_/)
         .textContent()) ?? ''
-    expect(await works(rememberSecret('an API key', secret))).toMatchObject({
+    expect(await selfOf(rememberSecret('an API key', secret))).toMatchObject({
       name: hostile,
       role: 'writer',
       expireTime: expect.stringMatching(/^2099/),
     })
-    await page.getByRole('button', { name: 'I have it' }).click()
+    await page.getByRole('button', { name: 'I have copied it' }).click()
     const row = page.getByRole('row').filter({ hasText: hostile })
     await row.getByText('writer', { exact: true }).waitFor()
     expect(await page.content()).not.toContain(secret)
@@ -52,15 +52,15 @@ describe('an API key', () => {
     const { id } = await console_.client.apiKeys.create({ name: 'old', role: 'reader', expireTime })
     const page = await console_.open('/api-keys')
     await page.getByRole('button', { name: 'Actions for old' }).click()
-    await page.getByRole('menuitem', { name: 'Change' }).click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
     await page.getByLabel('Name').fill('new')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('button', { name: 'Actions for new' }).waitFor()
     expect(await console_.client.apiKeys.get(id)).toMatchObject({ name: 'new', expireTime })
   })
 
-  test('is revoked, made active again and deleted', async () => {
-    const secret = await made('pipeline', 'writer')
+  test('is revoked, reactivated and deleted', async () => {
+    const secret = await createSecret('pipeline', 'writer')
     const page = await console_.open('/api-keys')
     const act = async (item: string, button: string) => {
       await page.getByRole('button', { name: 'Actions for pipeline' }).click()
@@ -69,21 +69,21 @@ describe('an API key', () => {
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
     await act('Revoke', 'Revoke')
-    await expect(works(secret)).rejects.toMatchObject({ status: 401 })
+    await expect(selfOf(secret)).rejects.toMatchObject({ status: 401 })
     await page.getByRole('row', { name: /revoked pipeline/ }).waitFor()
-    await act('Make active again', 'Make active')
-    await expect(works(secret)).resolves.toMatchObject({ active: true })
-    await act('Delete', 'Delete for good')
-    await expect(works(secret)).rejects.toMatchObject({ status: 401 })
+    await act('Reactivate', 'Reactivate')
+    await expect(selfOf(secret)).resolves.toMatchObject({ active: true })
+    await act('Delete', 'Delete permanently')
+    await expect(selfOf(secret)).rejects.toMatchObject({ status: 401 })
     expect(await page.getByText('pipeline').count()).toBe(0)
   })
 
-  test('that one uses can be neither revoked nor deleted nor lowered', async () => {
+  test('of the session cannot be revoked, deleted or demoted', async () => {
     const page = await console_.open('/api-keys')
     await page.getByRole('button', { name: 'Actions for first admin' }).click()
-    await page.getByText('You are using it').waitFor()
-    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Change'])
-    await page.getByRole('menuitem', { name: 'Change' }).click()
+    await page.getByText('Sign in with another API key to revoke this one').waitFor()
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Edit'])
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
     expect(await page.getByRole('radio', { name: 'Reader' }).isDisabled()).toBe(true)
     await page.getByLabel('Expires at').fill('2099-01-02T03:04')
     await page.getByRole('button', { name: 'Save' }).click()
@@ -91,34 +91,34 @@ describe('an API key', () => {
   })
 })
 
-describe('what is not offered', () => {
+describe('API keys and the ledger', () => {
   test.each([
     ['a reader', 'reader', undefined],
     ['a writer', 'writer', undefined],
     ['an admin of one project', 'admin', 'default'],
-  ] as const)('to %s: API keys and the ledger', async (name, role, project) => {
-    const apiKey = await made(name, role, project)
+  ] as const)('are not offered to %s', async (name, role, project) => {
+    const apiKey = await createSecret(name, role, project)
     const page = await console_.open('/api-keys', { apiKey })
-    await page.getByText('API keys are managed by an admin of all projects.').waitFor()
+    await page.getByText('Only an admin of all projects can manage API keys.').waitFor()
     const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').count()
     expect(links).toBe(1)
     await page.goto(`${console_.server.url}/console/#/ledger`)
-    await page.getByText('The system’s ledger is read by an admin of all projects.').waitFor()
+    await page.getByText('Only an admin of all projects can read the system ledger.').waitFor()
   })
 })
 
-test('somebody without a mouse makes an API key', async () => {
+test('an API key is created with the keyboard alone', async () => {
   const page = await console_.open('/api-keys')
   await page.getByRole('button', { name: 'New API key' }).focus()
   await page.keyboard.press('Enter')
   await page.getByLabel('Name').waitFor()
   await page.keyboard.type('by hand')
   await page.keyboard.press('Enter')
-  await page.getByText('It is shown this once').waitFor()
+  await page.getByText('shown only once').waitFor()
   const secret =
     (await page
       .getByRole('dialog')
       .getByText(/^pubring_/)
       .textContent()) ?? ''
-  expect(await works(rememberSecret('an API key', secret))).toMatchObject({ name: 'by hand' })
+  expect(await selfOf(rememberSecret('an API key', secret))).toMatchObject({ name: 'by hand' })
 })

@@ -27,47 +27,47 @@ const addresses = (algorithms = ['RS256', 'ES384']): Addresses => ({
   algorithms,
 })
 
-test('every set-up on the page has the public addresses, whatever address the browser used', async () => {
+test('every setup has the public addresses, whatever address the browser uses', async () => {
   const page = await console_.open(`/projects/${projectId}/connect`)
   const issuer = `${publicUrl}/v1/projects/${projectId}`
   await page.getByLabel('Audience of your service').fill('orders')
   for (const { title } of snippets) {
     await page.getByRole('tab', { name: title, exact: true }).click()
-    const text = (await page.getByLabel(`set-up for ${title}`, { exact: true }).textContent()) ?? ''
+    const text = (await page.getByLabel(`setup for ${title}`, { exact: true }).textContent()) ?? ''
     expect(text, title).toContain(issuer)
     expect(text, title).toContain('orders')
     expect(text, title).not.toMatch(/AUDIENCE|127\.0\.0\.1|undefined/)
-    expect(await page.getByText('Trusts a switched-off key for').isVisible()).toBe(true)
+    expect(await page.getByText('Trusts a deactivated key').isVisible()).toBe(true)
   }
-  expect(await page.getByText('Nobody but this machine').count()).toBe(0)
+  expect(await page.getByText('reachable only from this machine').count()).toBe(0)
 })
 
 test('the algorithms of the active keys are pinned', async () => {
   const page = await console_.open(`/projects/${projectId}/connect`)
-  const text = await page.getByLabel('set-up for Node, live', { exact: true }).textContent()
+  const text = await page.getByLabel('setup for Node, live', { exact: true }).textContent()
   expect(text).toContain("algorithms: ['ES256']")
 })
 
-test('the set-up can be chosen and read on a phone', async () => {
+test('a setup can be chosen and read on a phone', async () => {
   const page = await console_.open(`/projects/${projectId}/connect`, phone)
   await page.getByLabel('Verifier', { exact: true }).selectOption('Python, PyJWT')
-  expect(
-    await page.getByLabel('set-up for Python, PyJWT', { exact: true }).textContent(),
-  ).toContain('PyJWKClient')
+  expect(await page.getByLabel('setup for Python, PyJWT', { exact: true }).textContent()).toContain(
+    'PyJWKClient',
+  )
   const wide = await page.evaluate('document.documentElement.scrollWidth > innerWidth')
   expect(wide).toBe(false)
 })
 
-test('an address that nobody else reaches is told of', async () => {
+test('a loopback address is reported', async () => {
   const local = await openConsole()
   const { id } = await local.client.projects.get('default')
   const page = await local.open(`/projects/${id}/connect`)
-  await page.getByText('Nobody but this machine reaches these addresses').waitFor()
+  await page.getByText('reachable only from this machine').waitFor()
   await local.close()
 })
 
 test.each(snippets)(
-  '$title: the text is filled, and HS256 and none are in it nowhere',
+  '$title: the placeholders are filled, and HS256 and none do not occur',
   (snippet) => {
     const text = snippet.text(addresses())
     expect(text).toContain(addresses().issuer)
@@ -77,20 +77,20 @@ test.each(snippets)(
 )
 
 test.each([...node, ...languages].filter(({ id }) => id !== 'node-aws'))(
-  '$title: names the algorithms that it takes',
+  '$title: pins the algorithms',
   ({ text }) => {
     const names = text(addresses())
     for (const name of ['RS256', 'ES384']) expect(names).toContain(name)
   },
 )
 
-test('the jose set-up refuses what it should, and takes a good token', async () => {
+test('the jose setup accepts a valid token and rejects others', async () => {
   const pair = keyFor('ES256')
   const { publicKeyPem } = pair
   const key = { name: 'signer', algorithm: 'ES256' as const, publicKeyPem }
   const { kid } = await console_.client.keys.create(projectId, key)
   const { issuer } = await console_.client.jwks.discovery(projectId)
-  const verify = await joseSetUp(issuer)
+  const verify = await joseSetup(issuer)
   const claims = { iss: issuer, aud: 'orders', exp: Math.floor(Date.now() / 1_000) + 60 }
   const sign = (changed: object) =>
     signToken(pair.privateKey, { alg: 'ES256', kid }, { ...claims, ...changed })
@@ -104,8 +104,8 @@ test('the jose set-up refuses what it should, and takes a good token', async () 
   }
 })
 
-/** The text of the set-up as a function; its key set is read from this server by its real address. */
-async function joseSetUp(issuer: string): Promise<(token: string) => Promise<object>> {
+/** The verify function of the jose setup, with the key set of the test server. */
+async function joseSetup(issuer: string): Promise<(token: string) => Promise<object>> {
   const keys = createLocalJWKSet(await console_.client.jwks.get(projectId))
   const jose = node.find(({ id }) => id === 'node-jose')
   const text = jose?.text({ issuer, jwksUri: `${issuer}/jwks`, algorithms: ['ES256'] }) ?? ''

@@ -11,7 +11,7 @@ let console_: TestConsole
 let project: string
 let projects = 0
 beforeAll(async () => {
-  // So short that a rotation needs no patience.
+  // Short, so that a rotation need not wait long.
   console_ = await openConsole({ PUBRING_JWKS_MAX_AGE: '1' })
 })
 afterAll(() => console_.close())
@@ -26,79 +26,79 @@ async function registered(name: string): Promise<string> {
     .kid
 }
 
-const row = (page: Page, kid: string) => page.locator(`tr[data-kid="${kid}"]`)
+const row = (page: Page, kid: string) => page.locator(`tr[data-id="${kid}"]`)
 
 async function choose(page: Page, label: string, item: string): Promise<void> {
   await page.getByRole('button', { name: `Actions for ${label}` }).click()
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-describe('switching a key off', () => {
-  test('names it and, where it is the last one, says what stops', async () => {
+describe('deactivating a key', () => {
+  test('names the key and warns if it is the last active one', async () => {
     const kid = await registered('winter')
     const page = await console_.open(`/projects/${project}`, { colorScheme: 'dark' })
-    await choose(page, 'winter', 'Switch off')
-    const dialog = page.getByRole('dialog', { name: 'Switch off “winter”?' })
-    await dialog.getByText('every token of this project stops verifying').waitFor()
+    await choose(page, 'winter', 'Deactivate')
+    const dialog = page.getByRole('dialog', { name: 'Deactivate “winter”?' })
+    await dialog.getByText('All tokens of this project will stop verifying').waitFor()
     expect(await accessibilityViolations(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Switch off' }).click()
-    await row(page, kid).getByText('off', { exact: true }).waitFor()
+    await dialog.getByRole('button', { name: 'Deactivate' }).click()
+    await row(page, kid).getByText('inactive', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
     await page.getByText('No key is active').waitFor()
     await page.context().close()
   })
 
-  test('and deleting it shows the command that does the same', async () => {
+  test('and deleting it shows the curl command', async () => {
     const kid = await registered('spring')
     await registered('summer')
     await console_.client.keys.update(project, kid, { active: false })
     const page = await console_.open(`/projects/${project}`)
     await choose(page, 'spring', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete “spring”?' })
-    await dialog.getByRole('button', { name: 'The same with curl' }).click()
+    await dialog.getByRole('button', { name: 'Show curl command' }).click()
     await dialog.getByText(`-X DELETE`).waitFor()
     expect(await dialog.textContent()).not.toContain(console_.apiKey)
-    await dialog.getByRole('button', { name: 'Delete for good' }).click()
+    await dialog.getByRole('button', { name: 'Delete permanently' }).click()
     await row(page, kid).waitFor({ state: 'detached' })
     await page.context().close()
   })
 })
 
-test('what another session does is seen without reloading', async () => {
+test('changes made elsewhere appear without reloading', async () => {
   const first = await registered('here')
   const page = await console_.open(`/projects/${project}`)
   await row(page, first).waitFor()
   const second = await registered('there')
   await row(page, second).getByText('active', { exact: true }).waitFor()
   await console_.client.keys.update(project, first, { active: false, label: 'renamed' })
-  await row(page, first).getByText('off', { exact: true }).waitFor()
+  await row(page, first).getByText('inactive', { exact: true }).waitFor()
   await row(page, first).getByText('renamed').waitFor()
   await console_.client.projects.rename(project, `seen-${projects}`)
   await page.getByRole('heading', { name: `seen-${projects}` }).waitFor()
   await page.context().close()
 })
 
-test('a key is rotated, leaving in the middle and coming back', async () => {
+test('a rotation continues after leaving it halfway', async () => {
   const old = await registered('old')
   const page = await console_.open(`/projects/${project}`)
   await choose(page, 'old', 'Rotate…')
   await page.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
-  await page.getByText('A good key').waitFor()
+  await page.getByText('Valid key').waitFor()
   await page.getByLabel('Label').fill('new')
   await page.getByRole('button', { name: 'Register key' }).click()
   await page.getByRole('button', { name: 'The signer uses the new key' }).waitFor()
   const fresh = (await console_.client.keys.list(project)).find(({ label }) => label === 'new')
   await page.getByText(`"kid": "${fresh?.id}"`).waitFor()
   await page.goto(`${console_.server.url}/console/#/projects/${project}`)
-  await page.getByRole('link', { name: 'Go on with it' }).click()
-  await page.getByLabel('Longest life of your tokens').fill('1')
+  await page.getByRole('link', { name: 'Continue' }).click()
+  await page.getByLabel('Maximum token lifetime').fill('1')
   await page.getByRole('button', { name: 'The signer uses the new key' }).click()
-  await page.getByText('Tokens of the old key are still good').waitFor()
+  await page.getByText('Tokens of the old key are still valid').waitFor()
   await page.reload()
-  await page.getByRole('button', { name: 'Switch off without waiting' }).click()
-  await page.getByText('Verifiers have forgotten it').waitFor()
+  await page.getByRole('button', { name: 'Deactivate without waiting' }).click()
+  await page.getByText('Verifiers have dropped the old key').waitFor()
   await page.getByRole('button', { name: 'Delete the old key' }).click()
-  await page.getByText('The key is rotated').waitFor()
+  await page.getByText('Rotation complete').waitFor()
   const keys = await console_.client.keys.list(project)
   expect(keys.map(({ id, active }) => [id, active])).toEqual([[fresh?.id, true]])
   expect(keys.some(({ id }) => id === old)).toBe(false)
@@ -110,11 +110,11 @@ test.each([
   "');document.title=1//",
   '{{7*7}}<script>document.title=1</script>',
   'javascript:document.title=1',
-])('the label %s is text in lists, menus, dialogs and the history', async (label) => {
+])('the label %s is rendered as text in lists, menus, dialogs and the history', async (label) => {
   const kid = await registered(label)
   const page = await console_.open(`/projects/${project}`)
   await row(page, kid).getByText(label, { exact: true }).waitFor()
-  for (const item of ['Details', 'Rename', 'Expiry', 'Switch off']) {
+  for (const item of ['Details', 'Rename', 'Set expiry', 'Deactivate']) {
     await choose(page, label, item)
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')

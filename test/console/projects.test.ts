@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 afterAll(() => console_.close())
 
-test('a project is made, renamed and deleted', async () => {
+test('a project is created, renamed and deleted', async () => {
   const page = await console_.open('/')
   await page.getByRole('button', { name: 'New project' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('default')
@@ -20,12 +20,12 @@ test('a project is made, renamed and deleted', async () => {
   const { id } = await console_.client.projects.get('orders')
   const issuer = page.getByText(`/v1/projects/${id}`, { exact: false }).first()
   await issuer.waitFor()
-  await page.getByRole('button', { name: 'More for this project' }).click()
+  await page.getByRole('button', { name: 'Project actions' }).click()
   await page.getByRole('menuitem', { name: 'Rename' }).click()
   await page.getByRole('textbox', { name: 'Name' }).fill('shop')
   await page.getByRole('button', { name: 'Rename', exact: true }).click()
   await page.getByRole('heading', { name: 'shop' }).waitFor()
-  await page.getByRole('button', { name: 'More for this project' }).click()
+  await page.getByRole('button', { name: 'Project actions' }).click()
   await page.getByRole('menuitem', { name: 'Delete' }).click()
   await page.getByRole('button', { name: 'Delete project' }).click()
   await page.getByRole('heading', { name: 'Projects' }).waitFor()
@@ -33,7 +33,7 @@ test('a project is made, renamed and deleted', async () => {
   await page.context().close()
 })
 
-test('any of many projects is found: by a part of its name where it is shown, by all of it anywhere', async () => {
+test('a project is found by part of its name if it is loaded, and by its full name or id in any case', async () => {
   const names = Array.from({ length: 120 }, (_, index) => `team-${index}`)
   for (const name of names) await console_.client.projects.create({ name })
   const page = await console_.open('/')
@@ -48,9 +48,9 @@ test('any of many projects is found: by a part of its name where it is shown, by
   await search.fill(id)
   await page.getByRole('link', { name: 'team-118', exact: true }).waitFor()
   await search.fill('')
-  await page.getByRole('button', { name: 'Show 100 more' }).click()
+  await page.getByRole('button', { name: 'Load 100 more' }).click()
   await page.getByRole('link', { name: 'team-119', exact: true }).waitFor()
   await search.fill('nowhere')
-  await page.getByText('No project with “nowhere” in its name').waitFor()
+  await page.getByText('No projects match “nowhere”').waitFor()
   await page.context().close()
 })

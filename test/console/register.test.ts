@@ -21,31 +21,31 @@ async function openForm(): Promise<Page> {
   return page
 }
 
-/** Drops a file on the field, as the desktop does. */
+/** Drops a file on the field. */
 async function drop(page: Page, bytes: Buffer, name: string): Promise<void> {
   const transfer = await page.evaluateHandle(`{
-    const made = new DataTransfer()
-    const octets = Uint8Array.from(atob('${bytes.toString('base64')}'), (each) => each.charCodeAt(0))
-    made.items.add(new File([octets], '${name}'))
-    made
+    const transfer = new DataTransfer()
+    const content = Uint8Array.from(atob('${bytes.toString('base64')}'), (each) => each.charCodeAt(0))
+    transfer.items.add(new File([content], '${name}'))
+    transfer
   }`)
   await field(page).dispatchEvent('drop', { dataTransfer: transfer })
 }
 
-/** Registers what is in the field and answers the key as the service has it. */
+/** Registers the key in the field and returns it as listed by the service. */
 async function register(page: Page, label: string) {
-  await page.getByText('A good key').waitFor()
+  await page.getByText('Valid key').waitFor()
   await page.getByLabel('Label').fill(label)
   await page.getByRole('button', { name: 'Register key' }).click()
-  await page.getByText('verifiers are still learning it').waitFor()
+  await page.getByText('verifiers are still loading the key').waitFor()
   const keys = await console_.client.keys.list('default')
   const key = keys.find((each) => each.label === label)
   expect(await page.getByRole('dialog').textContent()).toContain(key?.id)
   return key
 }
 
-/** The bodies that the page sends from now on. */
-function sent(page: Page): string[] {
+/** The requests that the page sends from now on. */
+function recordRequests(page: Page): string[] {
   const bodies: string[] = []
   page.on('request', (request) => bodies.push(`${request.url()} ${request.postData() ?? ''}`))
   return bodies
@@ -54,7 +54,7 @@ function sent(page: Page): string[] {
 const storages = 'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'
 
 describe('a key is registered', () => {
-  test('by pasting it with CRLF and blanks before it: stored as everywhere', async () => {
+  test('from pasted text with CRLF and leading spaces, in canonical form', async () => {
     const page = await openForm()
     const { publicKeyPem } = rsaKey()
     await field(page).fill(`   ${publicKeyPem.replaceAll('\n', '\r\n')}`)
@@ -64,7 +64,7 @@ describe('a key is registered', () => {
     await page.context().close()
   })
 
-  test('by dropping a file of DER, with the algorithm that fits it', async () => {
+  test('from a dropped DER file, with a matching algorithm', async () => {
     const page = await openForm()
     const { publicKey } = freshPair('P-384')
     await drop(page, publicKey.export({ type: 'spki', format: 'der' }), 'key.der')
@@ -74,7 +74,7 @@ describe('a key is registered', () => {
     await page.context().close()
   })
 
-  test('by choosing a file, and by the keyboard alone', async () => {
+  test('from a chosen file, with the keyboard alone', async () => {
     const page = await console_.open('/projects/default')
     await page.getByRole('button', { name: 'Register a key' }).focus()
     await page.keyboard.press('Enter')
@@ -83,11 +83,11 @@ describe('a key is registered', () => {
       mimeType: 'text/plain',
       buffer: Buffer.from(edKey().publicKeyPem),
     })
-    await page.getByText('A good key').waitFor()
+    await page.getByText('Valid key').waitFor()
     await page.getByLabel('Label').focus()
     await page.keyboard.type('typed')
     await page.keyboard.press('Enter')
-    await page.getByText('verifiers are still learning it').waitFor()
+    await page.getByText('verifiers are still loading the key').waitFor()
     const keys = await console_.client.keys.list('default')
     expect(keys.find(({ label }) => label === 'typed')).toMatchObject({ algorithm: 'EdDSA' })
     await page.context().close()
@@ -100,30 +100,30 @@ describe('a key is registered', () => {
     const page = await openForm()
     await field(page).fill(text())
     await page.getByText(`This is a ${form}`).waitFor()
-    await page.getByRole('button', { name: 'Take its public key' }).click()
+    await page.getByRole('button', { name: 'Extract public key' }).click()
     expect(await register(page, `from a ${form}`)).toMatchObject({ active: true })
     await page.context().close()
   })
 })
 
-describe('a private key is refused before anything is sent', () => {
+describe('a private key is rejected before anything is sent', () => {
   test.each([
     ['pasted', (page: Page, pem: string) => field(page).fill(pem)],
     ['dropped', (page: Page, pem: string) => drop(page, Buffer.from(pem), 'private.pem')],
     ['dropped as DER', (page: Page, pem: string) => drop(page, derOf(pem), 'private.der')],
-  ])('%s', async (_how, give) => {
+  ])('%s', async (_how, enter) => {
     const page = await openForm()
-    const bodies = sent(page)
+    const bodies = recordRequests(page)
     const pem = privatePem(ecKey())
-    await give(page, pem)
-    await page.getByText('it was not sent anywhere').waitFor()
-    await page.getByText('treat the key as burnt').waitFor()
+    await enter(page, pem)
+    await page.getByText('It was not sent.').waitFor()
+    await page.getByText('treat the key as compromised').waitFor()
     await page.getByLabel('Label').fill('private')
     await page.waitForTimeout(600)
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
     expect(bodies).toEqual([])
     expect(await page.evaluate(storages)).not.toContain(pem.slice(40, 80))
-    await page.getByRole('button', { name: 'Empty the field' }).click()
+    await page.getByRole('button', { name: 'Clear the field' }).click()
     expect(await field(page).inputValue()).toBe('')
     await page.context().close()
   })
@@ -133,12 +133,12 @@ function derOf(pem: string): Buffer {
   return Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64')
 }
 
-describe('what cannot be registered', () => {
+describe('a key that cannot be registered', () => {
   test.each([
     ['rsa1024.pem', 'weak_key'],
     ['t_truncated.pem', 'invalid'],
     ['ec_secp256k1.pem', 'secp256k1'],
-  ])('%s is said while one types', async (name, words) => {
+  ])('%s is reported while the user types', async (name, words) => {
     const page = await openForm()
     await field(page).fill(fixture(name))
     const notice = page.getByRole('dialog').getByText('cannot be registered')
@@ -150,13 +150,13 @@ describe('what cannot be registered', () => {
     await page.context().close()
   })
 
-  test('because it is there already says so, and keeps what was typed', async () => {
+  test('because it exists is reported, and the input is kept', async () => {
     const { publicKeyPem } = ecKey()
     const body = { name: 'first', algorithm: 'ES256', publicKeyPem } as const
     await console_.client.keys.create('default', body)
     const page = await openForm()
     await field(page).fill(publicKeyPem)
-    await page.getByText('A good key').waitFor()
+    await page.getByText('Valid key').waitFor()
     await page.getByLabel('Label').fill('second')
     await page.getByRole('button', { name: 'Register key' }).click()
     await page.getByText('duplicate_key', { exact: true }).waitFor()
@@ -165,17 +165,17 @@ describe('what cannot be registered', () => {
     await page.context().close()
   })
 
-  test('because the service is away says so, and is saved when it is back', async () => {
+  test('because the service is unreachable is registered later with the same input', async () => {
     const page = await openForm()
     await field(page).fill(ecKey().publicKeyPem)
-    await page.getByText('A good key').waitFor()
+    await page.getByText('Valid key').waitFor()
     await page.getByLabel('Label').fill('after a cut')
     await page.context().setOffline(true)
     await page.getByRole('button', { name: 'Register key' }).click()
     await page.getByText('The service cannot be reached').waitFor()
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Register key' }).click()
-    await page.getByText('verifiers are still learning it').waitFor()
+    await page.getByText('verifiers are still loading the key').waitFor()
     await page.context().close()
   })
 })

@@ -2,7 +2,7 @@ import { createPrivateKey } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { textOfFile } from '../../console/src/keys/file.ts'
+import { readKeyFile } from '../../console/src/keys/file.ts'
 import { isSecretText } from '../../console/src/keys/secret-text.ts'
 import { encodings } from '../support/keys/encodings.ts'
 import { pem } from '../support/keys/intake.ts'
@@ -80,7 +80,7 @@ test('the console detects an API key', () => {
   expect(isSecretText(`pubring_${'a'.repeat(49)}`)).toBe(true)
 })
 
-describe('the console does not take a public key for a private one', () => {
+describe('the console does not take a public key for a secret', () => {
   test.each(
     texts('material/{*.pem,*.pub,t_*,jwk_instead.json}').filter(([name]) => {
       return !name?.startsWith('private_')
@@ -99,18 +99,18 @@ describe('the console does not take a public key for a private one', () => {
 
 describe('a file', () => {
   test('of private DER is read as a private key', () => {
-    expect(isSecretText(textOfFile(pkcs8()))).toBe(true)
+    expect(isSecretText(readKeyFile(pkcs8()))).toBe(true)
   })
 
   test('of public DER becomes the PEM of the same key', () => {
     const { publicKey } = freshPair('P-256')
     const pem = publicKey.export({ type: 'spki', format: 'pem' })
-    expect(textOfFile(publicKey.export({ type: 'spki', format: 'der' }))).toBe(pem)
+    expect(readKeyFile(publicKey.export({ type: 'spki', format: 'der' }))).toBe(pem)
   })
 
   test('in UTF-16, as PowerShell writes it, is read', () => {
     const bytes = Buffer.from('\uFEFF-----BEGIN PUBLIC KEY-----', 'utf16le')
-    expect(textOfFile(bytes)).toBe('-----BEGIN PUBLIC KEY-----')
+    expect(readKeyFile(bytes)).toBe('-----BEGIN PUBLIC KEY-----')
   })
 
   test.each([
@@ -118,6 +118,6 @@ describe('a file', () => {
     ['a Java key store', Buffer.from('feedfeed0000000200000001', 'hex')],
     ['UTF-16 without a mark', Buffer.from('-----BEGIN', 'utf16le')],
   ])('of %s is rejected', (_name, bytes) => {
-    expect(() => textOfFile(bytes)).toThrow('Nothing was sent')
+    expect(() => readKeyFile(bytes)).toThrow('Nothing was sent')
   })
 })

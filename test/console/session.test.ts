@@ -16,7 +16,7 @@ beforeAll(async () => {
 })
 afterAll(() => console_.close())
 
-async function made(role: 'reader' | 'writer' | 'admin', project?: string) {
+async function createApiKey(role: 'reader' | 'writer' | 'admin', project?: string) {
   const { id, apiKey } = await console_.client.apiKeys.create({
     name: `a ${role}`,
     role,
@@ -29,7 +29,7 @@ const storages = () =>
   'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'
 
 test.each(['light', 'dark'] as const)(
-  'the way in has no fault that axe finds, in %s',
+  'axe finds no fault on the sign-in page in %s mode',
   async (colorScheme) => {
     const page = await (await console_.browser.newContext({ colorScheme })).newPage()
     await page.goto(`${console_.server.url}/console`)
@@ -41,9 +41,9 @@ test.each(['light', 'dark'] as const)(
 
 describe('signing in', () => {
   test.each([
-    ['of nobody', () => newApiKeySecret(), 'invalid_api_key'],
-    ['with a blank inside', () => 'pubring_ab cd', 'invalid_api_key_text'],
-  ])('with an API key %s says why, and keeps what was typed', async (_what, text, code) => {
+    ['that does not exist', () => newApiKeySecret(), 'invalid_api_key'],
+    ['with a space inside', () => 'pubring_ab cd', 'invalid_api_key_text'],
+  ])('fails for an API key %s, with the reason, and keeps the input', async (_what, text, code) => {
     const page = await (await console_.browser.newContext()).newPage()
     await page.goto(`${console_.server.url}/console/`)
     const field = page.getByLabel('API key', { exact: true })
@@ -56,7 +56,7 @@ describe('signing in', () => {
     await page.context().close()
   })
 
-  test('lasts as long as the tab, and leads to the page that was asked for', async () => {
+  test('lasts for the tab, and opens the requested page', async () => {
     const page = await console_.open('/ledger')
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
     await page.reload()
@@ -67,7 +67,7 @@ describe('signing in', () => {
     await page.context().close()
   })
 
-  test('is over after signing out: nothing is kept, and going back shows nothing', async () => {
+  test('ends when the user signs out, and going back shows nothing', async () => {
     const page = await console_.open('/')
     await page.getByRole('link', { name: 'default', exact: true }).click()
     await page.getByRole('tab', { name: 'Keys' }).waitFor()
@@ -83,44 +83,44 @@ describe('signing in', () => {
     await page.context().close()
   })
 
-  test('is over when the API key is revoked, and the page says why', async () => {
-    const { id, apiKey } = await made('writer')
+  test('ends when the API key is revoked, with the reason', async () => {
+    const { id, apiKey } = await createApiKey('writer')
     const page = await console_.open('/projects/default', { apiKey })
     await page.getByRole('tab', { name: 'Keys' }).waitFor()
     await console_.client.apiKeys.update(id, { active: false })
-    await page.getByText('The API key no longer works').waitFor()
+    await page.getByText('Your API key was revoked or has expired.').waitFor()
     expect(await page.evaluate(storages())).not.toContain(apiKey)
     await page.context().close()
   })
 })
 
-describe('what a role may not do is not offered', () => {
-  test('to a reader: nothing that changes', async () => {
-    const { apiKey } = await made('reader')
+describe('the console offers', () => {
+  test('a reader no changes', async () => {
+    const { apiKey } = await createApiKey('reader')
     const page = await console_.open('/projects/default', { apiKey })
     await page.getByText('No keys yet').waitFor()
-    for (const name of [/Register/, /More for this project/]) {
+    for (const name of [/Register/, /Project actions/]) {
       expect(await page.getByRole('button', { name }).count()).toBe(0)
     }
     expect(await page.getByRole('link', { name: 'API keys' }).count()).toBe(0)
     await page.context().close()
   })
 
-  test('to a writer of one project: that project alone', async () => {
+  test('a writer of one project only that project', async () => {
     await console_.client.projects.create({ name: 'unseen' })
-    const { apiKey } = await made('writer', 'default')
+    const { apiKey } = await createApiKey('writer', 'default')
     const page = await console_.open('/', { apiKey })
     await page.getByRole('heading', { name: 'default' }).waitFor()
     await page.getByRole('button', { name: 'Register a key' }).waitFor()
     await page.goto(`${console_.server.url}/console/#/projects/unseen`)
-    await page.getByText('There is no such project').waitFor()
+    await page.getByText('Project not found').waitFor()
     expect(await page.getByRole('link', { name: 'Ledger' }).count()).toBe(0)
     await page.context().close()
   })
 })
 
-describe('the address', () => {
-  test('may have a path of a proxy before it', async () => {
+describe('the URL', () => {
+  test('may have the path prefix of a proxy', async () => {
     const proxy = await startHttpServer(async (incoming, outgoing) => {
       const path = (incoming.url ?? '').replace(/^\/keys/, '')
       const { method, headers } = incoming
@@ -138,7 +138,7 @@ describe('the address', () => {
     await proxy.close()
   })
 
-  test('without the fragment leads to the same page', async () => {
+  test('without the fragment opens the same page', async () => {
     const page = await console_.open('/')
     await page.goto(`${console_.server.url}/console/projects/default/keys`)
     await page.getByText('No keys yet').waitFor()
@@ -147,7 +147,7 @@ describe('the address', () => {
   })
 })
 
-test('no page allows inline scripts or styles, a frame, or another host', async () => {
+test('the content security policy allows no inline scripts or styles, no framing and no other host', async () => {
   const answer = await fetch(`${console_.server.url}/console/`)
   const policy = answer.headers.get('content-security-policy') ?? ''
   expect(policy).toContain("script-src 'self';")

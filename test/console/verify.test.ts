@@ -24,9 +24,9 @@ const tokenWith = (claims: object, header: object = { kid }) =>
 async function checked(token: string, expected: { audience?: string; issuer?: string } = {}) {
   const page = await console_.open(`/projects/${project.id}/verify`)
   await page.getByLabel('Token', { exact: true }).fill(token)
-  await page.getByLabel('Wanted audience').fill(expected.audience ?? '')
-  await page.getByLabel('Wanted issuer').fill(expected.issuer ?? '')
-  await page.getByRole('button', { name: 'Check the token' }).click()
+  await page.getByLabel('Expected audience').fill(expected.audience ?? '')
+  await page.getByLabel('Expected issuer').fill(expected.issuer ?? '')
+  await page.getByRole('button', { name: 'Check token' }).click()
   await page.locator('[data-step]').first().waitFor()
   return page
 }
@@ -34,12 +34,12 @@ async function checked(token: string, expected: { audience?: string; issuer?: st
 const countOf = (page: Awaited<ReturnType<typeof checked>>, step: string) =>
   page.locator(`[data-step="${step}"]`).count()
 
-describe('a good token', () => {
-  test('passes every step, and its key, claims and times are readable', async () => {
+describe('a valid token', () => {
+  test('passes every step, and shows its key, claims and times', async () => {
     const page = await checked(tokenWith({ aud: 'orders', iat: seconds(0), exp: seconds(3_590) }), {
       audience: 'orders',
     })
-    expect(await page.getByText('A verifier takes this token').isVisible()).toBe(true)
+    expect(await page.getByText('This token is valid').isVisible()).toBe(true)
     expect(await countOf(page, 'failed')).toBe(0)
     expect(await countOf(page, 'passed')).toBe(10)
     expect(await page.getByRole('link', { name: label }).getAttribute('href')).toContain(project.id)
@@ -48,28 +48,28 @@ describe('a good token', () => {
     expect(await times.textContent()).toContain('in 59 minutes')
   })
 
-  test('goes to no other host than the one that serves the console', () => {
+  test('is sent only to the host of the console', () => {
     expect(console_.requestedHosts()).toEqual([new URL(console_.server.url).host])
   })
 })
 
-describe('a bad token', () => {
+describe('an invalid token', () => {
   test.each([
     ['expired', () => tokenWith({ exp: seconds(-60) }), 'token_expired', 'The token has expired'],
     [
       'of an unknown key',
       () => tokenWith({}, { kid: '01900000-0000-7000-8000-000000000000' }),
       'kid_unknown',
-      'This project has no such key',
+      'This project has no key with this kid',
     ],
     [
       'for another audience',
       () => tokenWith({ aud: 'cats' }),
       'audience_mismatch',
-      'somebody else',
+      'The token is for another audience',
     ],
-    ['cut short', () => 'eyJhbGciOi', 'malformed_token', 'This is not a whole JWT'],
-  ])('that is %s: the step, the reason and what to do are shown', async (...row) => {
+    ['cut short', () => 'eyJhbGciOi', 'malformed_token', 'This is not a complete JWT'],
+  ])('(%s) shows the failed step, the reason and what to do', async (...row) => {
     const [, token, reason, title] = row
     const page = await checked(token(), reason === 'audience_mismatch' ? { audience: 'dogs' } : {})
     expect(await page.getByText(reason, { exact: true }).isVisible()).toBe(true)
@@ -77,37 +77,37 @@ describe('a bad token', () => {
     expect(await countOf(page, 'failed')).toBe(1)
   })
 
-  test('whose claims are script is shown as text', async () => {
+  test('with script in its claims is shown as text', async () => {
     const claim = '<img src=x onerror=document.title=1>'
     const page = await checked(tokenWith({ name: claim, exp: 'soon' }))
     expect(await page.getByLabel('Claims').textContent()).toContain(claim)
     expect(await page.title()).not.toBe('1')
   })
 
-  test('of a key that is switched off meanwhile is refused with advice', async () => {
+  test('of a deactivated key is rejected with advice', async () => {
     await console_.client.keys.update(project.id, kid, { active: false })
     const page = await checked(tokenWith({}))
-    await page.getByText('The key is switched off or has expired').waitFor()
-    expect(await page.getByText('not active').isVisible()).toBe(true)
+    await page.getByText('The key is inactive or has expired').waitFor()
+    expect(await page.getByText('ES256, inactive').isVisible()).toBe(true)
     expect(await countOf(page, 'not reached')).toBeGreaterThan(0)
     await console_.client.keys.update(project.id, kid, { active: true })
   })
 })
 
-test('a token is decoded and the fault told while the network is away', async () => {
+test('a token is decoded, and the error shown, while offline', async () => {
   const page = await console_.open(`/projects/${project.id}/verify`)
   await page.getByLabel('Token', { exact: true }).fill(tokenWith({ tenant: 'acme' }))
   await page.context().setOffline(true)
-  await page.getByRole('button', { name: 'Check the token' }).click()
+  await page.getByRole('button', { name: 'Check token' }).click()
   await page.getByText('The service cannot be reached').first().waitFor()
   expect(await page.getByLabel('Claims').textContent()).toContain('"tenant": "acme"')
 })
 
-test('neither the token nor the API key stands in the curl command', async () => {
+test('the curl command contains neither the token nor the API key', async () => {
   const page = await console_.open(`/projects/${project.id}/verify`)
   const token = tokenWith({})
   await page.getByLabel('Token', { exact: true }).fill(token)
-  await page.getByRole('button', { name: 'The same with curl' }).click()
+  await page.getByRole('button', { name: 'Show curl command' }).click()
   const command = (await page.getByLabel('curl command').first().textContent()) ?? ''
   expect(command).toContain(`/v1/projects/${project.id}/token-checks`)
   expect(command).toContain('X-Api-Key: $PUBRING_API_KEY')

@@ -2,12 +2,12 @@ import { Button, Menu } from '@mantine/core'
 import { IconDots } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 
-/** What can be done with one row of a table; `of` names it. */
-export function ActionsMenu({ of, children }: { of: string; children: ReactNode }) {
+/** The actions of a table row; `name` names the row's subject. */
+export function ActionsMenu({ name, children }: { name: string; children: ReactNode }) {
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <Button variant="subtle" color="gray" px={6} size="xs" aria-label={`Actions for ${of}`}>
+        <Button variant="subtle" color="gray" px={6} size="xs" aria-label={`Actions for ${name}`}>
           <IconDots size={18} />
         </Button>
       </Menu.Target>

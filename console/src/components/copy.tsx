@@ -1,27 +1,34 @@
-import { ActionIcon, Code, CopyButton, Group, Text, Tooltip } from '@mantine/core'
+import {
+  ActionIcon,
+  Code,
+  Group,
+  CopyButton as MantineCopyButton,
+  Text,
+  Tooltip,
+} from '@mantine/core'
 import { IconCheck, IconCopy } from '@tabler/icons-react'
 
-/** Puts `value` on the clipboard. `what` names it: “kid”, “JWKS address”. */
-export function Copy({ value, what }: { value: string; what: string }) {
+/** A button that copies `value`; `name` says what it is, such as “kid”. */
+export function CopyButton({ value, name }: { value: string; name: string }) {
   return (
-    <CopyButton value={value} timeout={1_500}>
+    <MantineCopyButton value={value} timeout={1_500}>
       {({ copied, copy }) => (
-        <Tooltip label={copied ? 'Copied' : `Copy ${what}`}>
+        <Tooltip label={copied ? 'Copied' : `Copy ${name}`}>
           <ActionIcon
             variant="subtle"
             color={copied ? 'teal' : 'gray'}
             onClick={copy}
-            aria-label={copied ? `${what} copied` : `Copy ${what}`}
+            aria-label={copied ? `${name} copied` : `Copy ${name}`}
           >
             {copied ? <IconCheck size={16} /> : <IconCopy size={16} />}
           </ActionIcon>
         </Tooltip>
       )}
-    </CopyButton>
+    </MantineCopyButton>
   )
 }
 
-/** A value with its name, to read and to copy. */
+/** A labeled value with a copy button. */
 export function CopyField({ label, value }: { label: string; value: string }) {
   return (
     <div>
@@ -30,20 +37,20 @@ export function CopyField({ label, value }: { label: string; value: string }) {
       </Text>
       <Group gap={4} wrap="nowrap">
         <span className="mono">{value}</span>
-        <Copy value={value} what={label} />
+        <CopyButton value={value} name={label} />
       </Group>
     </div>
   )
 }
 
-/** A block of text to copy. */
-export function CopyBlock({ value, what }: { value: string; what: string }) {
+/** A text block with a copy button. */
+export function CopyBlock({ value, name }: { value: string; name: string }) {
   return (
     <Group align="flex-start" wrap="nowrap" gap="xs">
-      <Code block flex={1} miw={0} tabIndex={0} aria-label={what}>
+      <Code block flex={1} miw={0} tabIndex={0} aria-label={name}>
         {value}
       </Code>
-      <Copy value={value} what={what} />
+      <CopyButton value={value} name={name} />
     </Group>
   )
 }

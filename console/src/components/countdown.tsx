@@ -3,13 +3,13 @@ import { IconCircleCheck, IconHourglass } from '@tabler/icons-react'
 import { useEffect, useRef } from 'react'
 import { localTime, useNow } from './times.tsx'
 
-/** Counts down to `until` (ISO 8601), then says `done`. */
+/** Counts down to `until` (ISO 8601) under the title `waiting`, then shows `done`. */
 export function Countdown(props: {
   from: string
   until: string
   waiting: string
   done: string
-  /** What holds from then on; the time follows it. */
+  /** What is true since `until`; the time is appended. */
   since: string
   onDone?: () => void
 }) {
@@ -18,10 +18,10 @@ export function Countdown(props: {
   const end = Date.parse(until)
   const start = Math.min(Date.parse(from), end - 1)
   const left = Math.max(0, Math.ceil((end - now) / 1_000))
-  const told = useRef(false)
+  const notified = useRef(false)
   useEffect(() => {
-    if (left > 0 || told.current) return
-    told.current = true
+    if (left > 0 || notified.current) return
+    notified.current = true
     onDone?.()
   }, [left, onDone])
   if (left === 0) {
@@ -38,7 +38,7 @@ export function Countdown(props: {
       </Text>
       <Progress
         value={Math.min(100, ((now - start) / (end - start)) * 100)}
-        aria-label="Time that has passed"
+        aria-label="Elapsed time"
       />
     </Alert>
   )

@@ -2,15 +2,16 @@ import { Alert, Button, Group, List, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCloudOff } from '@tabler/icons-react'
 import { PubringError } from '../../../client/src/index.ts'
 
-/** An error in the words of the service: what is wrong, what to do, and what to quote. */
+/** An error with the explanation, the code and the request id of the service. */
 export function ErrorNotice(props: { error: unknown; retry?: () => void }) {
   const { error, retry } = props
-  const away = error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
+  const unreachable =
+    error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
   return (
     <Alert
-      color={away ? 'yellow' : 'red'}
-      icon={away ? <IconCloudOff /> : <IconAlertTriangle />}
-      title={away ? 'The service cannot be reached' : titleOf(error)}
+      color={unreachable ? 'yellow' : 'red'}
+      icon={unreachable ? <IconCloudOff /> : <IconAlertTriangle />}
+      title={unreachable ? 'The service cannot be reached' : titleOf(error)}
       role="alert"
     >
       <Details error={error} />
@@ -25,8 +26,8 @@ export function ErrorNotice(props: { error: unknown; retry?: () => void }) {
 
 function titleOf(error: unknown): string {
   return error instanceof PubringError
-    ? (error.problem?.title ?? 'That did not work')
-    : 'A fault of this page'
+    ? (error.problem?.title ?? 'The request failed')
+    : 'Unexpected error'
 }
 
 function Details({ error }: { error: unknown }) {

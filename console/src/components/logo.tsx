@@ -1,4 +1,4 @@
-/** A key, as in the icon of the page. */
+/** The same key as in favicon.svg. */
 export function Logo({ size = 28 }: { size?: number }) {
   return (
     <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">

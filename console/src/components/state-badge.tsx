@@ -3,24 +3,24 @@ import { IconAlarm, IconCircleCheck, IconCircleX } from '@tabler/icons-react'
 
 const icons = {
   active: IconCircleCheck,
-  off: IconCircleX,
+  inactive: IconCircleX,
   expired: IconAlarm,
   revoked: IconCircleX,
 }
 
-/** The state of a key or an API key; `off` is what it is called where it is switched off. */
-export function stateOf<Off extends 'off' | 'revoked'>(
+/** The state of a JWT key or an API key; `inactive` is the word for a deactivated one. */
+export function stateOf<Inactive extends 'inactive' | 'revoked'>(
   { active, expireTime }: { active: boolean; expireTime?: string },
-  off: Off,
-): 'active' | 'expired' | Off {
+  inactive: Inactive,
+): 'active' | 'expired' | Inactive {
   if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : off
+  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : inactive
 }
 
-/** The state of a key or an API key, in a word, an icon and a colour. */
+/** The state as a word with an icon and a color. */
 export function StateBadge({ state }: { state: keyof typeof icons }) {
   const Icon = icons[state]
-  const look =
+  const style =
     state === 'active'
       ? {
           variant: 'light',
@@ -29,7 +29,7 @@ export function StateBadge({ state }: { state: keyof typeof icons }) {
         }
       : { variant: 'default' }
   return (
-    <Badge {...look} tt="none" leftSection={<Icon size={13} aria-hidden />}>
+    <Badge {...style} tt="none" leftSection={<Icon size={13} aria-hidden />}>
       {state}
     </Badge>
   )

@@ -1,7 +1,9 @@
-import { Center, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Center, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core'
+import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
+import { ErrorNotice } from './error-notice.tsx'
 
-/** Where there is nothing yet: what it is, and how to begin. */
+/** A message in place of content that does not exist, with an action to create it. */
 export function EmptyState(props: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <Center py={56} px="md">
@@ -18,7 +20,16 @@ export function EmptyState(props: { title: string; children?: ReactNode; action?
   )
 }
 
-/** The room of a list that is on its way. */
+/** The placeholder of a page while its code is loading. */
+export function LoadingPage() {
+  return (
+    <Center mih={240}>
+      <Loader role="status" aria-label="Loading" />
+    </Center>
+  )
+}
+
+/** The placeholder of data that is loading. */
 export function LoadingRows({ rows = 4 }: { rows?: number }) {
   return (
     <Stack gap="sm" aria-busy="true" aria-label="Loading" role="status">
@@ -29,8 +40,20 @@ export function LoadingRows({ rows = 4 }: { rows?: number }) {
   )
 }
 
-/** The head of a page: its name, a line about it, and what can be done. */
-export function PageHead(props: { title: ReactNode; children?: ReactNode; actions?: ReactNode }) {
+/** Renders the data of a query, or a placeholder of `rows` rows, or its error. */
+export function QueryResult<Data>(props: {
+  query: UseQueryResult<Data>
+  rows?: number
+  children(data: Data): ReactNode
+}) {
+  const { query, rows, children } = props
+  if (query.isPending) return <LoadingRows {...(rows && { rows })} />
+  if (query.isError) return <ErrorNotice error={query.error} retry={() => void query.refetch()} />
+  return children(query.data)
+}
+
+/** The title of a page, a line about it, and its actions. */
+export function PageHeader(props: { title: ReactNode; children?: ReactNode; actions?: ReactNode }) {
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
       <div>

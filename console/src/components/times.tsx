@@ -1,13 +1,13 @@
 import { Text, Tooltip } from '@mantine/core'
 import { useEffect, useState } from 'react'
 
-/** The present, in ms since the epoch, read again every `every` ms. */
-export function useNow(every: number): number {
+/** The current epoch time in milliseconds, updated every `intervalMs`. */
+export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), every)
+    const timer = setInterval(() => setNow(Date.now()), intervalMs)
     return () => clearInterval(timer)
-  }, [every])
+  }, [intervalMs])
   return now
 }
 
@@ -22,11 +22,11 @@ const units = [
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** Such as “3 days ago” or “in 2 hours”; `time` and `now` in ms since the epoch. */
+/** A phrase such as “3 days ago” or “in 2 hours”, from epoch milliseconds. */
 export function relativeTime(time: number, now: number): string {
   const distance = time - now
   const [unit, length] = units.find(([, size]) => Math.abs(distance) >= size) ?? ['second', 1_000]
-  // Below two months, days say more than “next month”; above, the nearest month is meant.
+  // Up to two months, days are more precise than “next month”; beyond, months are rounded.
   if (unit === 'month' && Math.abs(distance) < 2 * length) {
     return relative.format(Math.trunc(distance / 86_400_000), 'day')
   }
@@ -39,7 +39,7 @@ export function localTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-/** A moment relative to now; pointing at it shows it in local time and as ISO 8601. */
+/** A time relative to now, with the local time and ISO 8601 as a tooltip. */
 export function RelativeTime({ time }: { time: string }) {
   const now = useNow(15_000)
   return (
@@ -48,5 +48,15 @@ export function RelativeTime({ time }: { time: string }) {
         {relativeTime(Date.parse(time), Math.max(now, Date.now()))}
       </Text>
     </Tooltip>
+  )
+}
+
+/** The relative time, or “never”. */
+export function OptionalTime({ time }: { time: string | undefined }) {
+  if (time !== undefined) return <RelativeTime time={time} />
+  return (
+    <Text component="span" inherit c="dimmed">
+      never
+    </Text>
   )
 }

@@ -1,9 +1,10 @@
 import type { Event } from '../../../client/src/index.ts'
+import { localTime } from '../components/times.tsx'
 
 type Changes = NonNullable<Event['changes']>
 type Change = Changes[string]
 
-const types: Record<string, string> = {
+const typeLabels: Record<string, string> = {
   'project.created': 'Project created',
   'project.renamed': 'Project renamed',
   'project.deleted': 'Project deleted',
@@ -11,26 +12,26 @@ const types: Record<string, string> = {
   'key.updated': 'Key changed',
   'key.deleted': 'Key deleted',
   'key.weakness_found': 'Weakness found',
-  'private_key.refused': 'Private key refused',
+  'private_key.refused': 'Private key rejected',
   'api_key.created': 'API key created',
   'api_key.updated': 'API key changed',
   'api_key.deleted': 'API key deleted',
 }
 
-/** A type of event in words, for a list to choose from. */
-export function typeWords(type: string): string {
-  return types[type] ?? type
+/** The label of an event type in the filter. */
+export function typeLabel(type: string): string {
+  return typeLabels[type] ?? type
 }
 
-/** The last label or name that these events (newest first) tell of each subject, by its id. */
-export function labelsOf(events: Event[]): Map<string, string> {
-  const labels = new Map<string, string>()
+/** The latest name of each subject by its id, from events that are sorted newest first. */
+export function subjectNames(events: Event[]): Map<string, string> {
+  const names = new Map<string, string>()
   for (const { subject, changes } of events) {
-    const label = changes?.label ?? changes?.name
-    const text = label?.to ?? label?.from
-    if (text !== undefined && !labels.has(subject.id)) labels.set(subject.id, String(text))
+    const change = changes?.label ?? changes?.name
+    const name = change?.to ?? change?.from
+    if (name !== undefined && !names.has(subject.id)) names.set(subject.id, String(name))
   }
-  return labels
+  return names
 }
 
 const nouns: Record<string, string> = { project: 'project', key: 'key', api_key: 'API key' }
@@ -45,94 +46,81 @@ const verbs: Record<string, string> = {
   'api_key.deleted': 'Deleted',
 }
 
-/** A sentence in parts: what was done, to what, of which name, and how. */
+/** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
 export type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
-/** What happened, in words; `name` is the last one known of the subject. */
+/** Describes an event; `name` is the latest known name of its subject. */
 export function sentenceOf(event: Event, name: string | undefined): Sentence {
   const { type, subject, changes = {} } = event
-  const known = name === undefined ? {} : { name }
+  const named = name === undefined ? {} : { name }
   const noun = nouns[subject.type] ?? subject.type
   if (type === 'private_key.refused') {
-    return { verb: 'Refused', noun: 'a private key that was submitted', rest: '' }
+    return { verb: 'Rejected', noun: 'a submitted private key', rest: '' }
   }
   if (type === 'key.weakness_found') {
-    return { verb: 'Found a weakness in', noun, ...known, rest: listed(changes) }
+    return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }
   }
   const verb = verbs[type]
   const renamed = changes.name ?? changes.label
   if (type === 'project.renamed' && renamed !== undefined) return renaming(noun, renamed)
-  if (verb !== undefined) return { verb, noun, ...known, rest: '' }
-  return { ...updated(noun, changes), ...known, ...renamedAlone(noun, changes) }
+  if (verb !== undefined) return { verb, noun, ...named, rest: '' }
+  if (renamed !== undefined && Object.keys(changes).length === 1) return renaming(noun, renamed)
+  return { ...updating(noun, changes), ...named }
 }
 
-function updated(noun: string, changes: Changes): Sentence {
-  const members = Object.keys(changes)
-  const [only] = members
-  const change = only === undefined ? undefined : changes[only]
-  if (members.length !== 1 || change === undefined) {
-    return { verb: 'Changed', noun, rest: listed(changes) }
+function updating(noun: string, changes: Changes): Sentence {
+  const [entry, ...others] = Object.entries(changes)
+  if (entry === undefined || others.length > 0) {
+    return { verb: 'Changed', noun, rest: changeList(changes) }
   }
-  if (only === 'active') return { verb: switched(noun, change.to === true), noun, rest: '' }
-  if (only === 'expireTime' && change.to === undefined) {
+  const [member, { from, to }] = entry
+  if (member === 'active') return { verb: activationVerb(noun, to === true), noun, rest: '' }
+  if (member === 'expireTime' && to === undefined) {
     return { verb: 'Removed the expiry of', noun, rest: '' }
   }
-  if (only === 'expireTime')
-    return { verb: 'Set the expiry of', noun, rest: `to ${shown(change.to)}` }
-  return {
-    verb: `Changed the ${only} of`,
-    noun,
-    rest: `from ${shown(change.from)} to ${shown(change.to)}`,
+  if (member === 'expireTime') {
+    return { verb: 'Set the expiry of', noun, rest: `to ${format(to)}` }
   }
+  return { verb: `Changed the ${member} of`, noun, rest: `from ${format(from)} to ${format(to)}` }
 }
 
-function switched(noun: string, on: boolean): string {
-  if (noun === 'API key') return on ? 'Reactivated' : 'Revoked'
-  return on ? 'Switched on' : 'Switched off'
-}
-
-function renamedAlone(noun: string, changes: Changes): Sentence | undefined {
-  const change = changes.label ?? changes.name
-  return Object.keys(changes).length === 1 && change !== undefined
-    ? renaming(noun, change)
-    : undefined
+function activationVerb(noun: string, active: boolean): string {
+  if (noun === 'API key') return active ? 'Reactivated' : 'Revoked'
+  return active ? 'Activated' : 'Deactivated'
 }
 
 function renaming(noun: string, { from, to }: Change): Sentence {
   return { verb: 'Renamed', noun, name: String(from), rest: `to “${to}”` }
 }
 
-/** A member of a change set as it is called in a sentence. */
-const memberWords: Record<string, string> = { expireTime: 'expiry', publicKeyPem: 'key' }
+const memberLabels: Record<string, string> = { expireTime: 'expiry', publicKeyPem: 'key' }
 
-function listed(changes: Changes): string {
-  return clausesOf(changes)
+function changeList(changes: Changes): string {
+  return changePhrases(changes)
     .map(({ text }) => text)
     .join(', ')
 }
 
-/** Every member that changed, as a clause such as “role: reader → writer”. */
-export function clausesOf(changes: Changes): { member: string; text: string }[] {
+/** Every changed member as a phrase such as “role: reader → writer”. */
+export function changePhrases(changes: Changes): { member: string; text: string }[] {
   return Object.entries(changes).map(([member, { from, to }]) => {
-    const word = memberWords[member] ?? member
-    if (from === undefined) return { member, text: `${word}: ${shown(to)}` }
-    if (to === undefined) return { member, text: `${word} removed (was ${shown(from)})` }
-    return { member, text: `${word}: ${shown(from)} → ${shown(to)}` }
+    const label = memberLabels[member] ?? member
+    if (from === undefined) return { member, text: `${label}: ${format(to)}` }
+    if (to === undefined) return { member, text: `${label} removed (was ${format(from)})` }
+    return { member, text: `${label}: ${format(from)} → ${format(to)}` }
   })
 }
 
-/** Times as the reader's own, all else as it is. */
-function shown(value: string | number | boolean | undefined): string {
+/** Times in local time, other values unchanged. */
+function format(value: string | number | boolean | undefined): string {
   const text = String(value)
-  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text)
-    ? new Date(text).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-    : text
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(text) ? localTime(text) : text
 }
 
-/** What kind of change an event is, for its icon and colour. */
-export function toneOf({ type, changes }: Event): 'good' | 'bad' | 'off' | 'plain' {
-  if (type === 'key.weakness_found' || type === 'private_key.refused') return 'bad'
-  if (type.endsWith('.deleted') || changes?.active?.to === false) return 'off'
-  if (type.endsWith('.created') || changes?.active?.to === true) return 'good'
-  return 'plain'
+/** Selects the icon and the color of an event. */
+export function toneOf({ type, changes }: Event): 'added' | 'removed' | 'alarming' | 'neutral' {
+  if (type === 'key.weakness_found' || type === 'private_key.refused') return 'alarming'
+  if (type.endsWith('.deleted') || changes?.active?.to === false) return 'removed'
+  if (type.endsWith('.created') || changes?.active?.to === true) return 'added'
+  return 'neutral'
 }

@@ -11,17 +11,19 @@ import { useId } from 'react'
 import type { Event } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
 import { RelativeTime } from '../components/times.tsx'
-import { clausesOf, sentenceOf, toneOf } from './sentences.ts'
+import { changePhrases, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
-  good: { color: 'teal', icon: IconPlus },
-  bad: { color: 'red', icon: IconAlertTriangle },
-  off: { color: 'orange', icon: IconMinus },
-  plain: { color: 'gray', icon: IconPencil },
+  added: { color: 'teal', icon: IconPlus },
+  removed: { color: 'orange', icon: IconMinus },
+  alarming: { color: 'red', icon: IconAlertTriangle },
+  neutral: { color: 'gray', icon: IconPencil },
 }
 
-/** One event in words; its details unfold. */
-export function TimelineEntry({ event, name }: { event: Event; name: string | undefined }) {
+type EntryProps = { event: Event; name: string | undefined }
+
+/** One event as a sentence that expands to its details; `name` is its subject's. */
+export function TimelineEntry({ event, name }: EntryProps) {
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   const { color, icon: Icon } = tones[toneOf(event)]
@@ -33,7 +35,7 @@ export function TimelineEntry({ event, name }: { event: Event; name: string | un
             <Icon size={15} />
           </ThemeIcon>
           <div style={{ flex: 1, minWidth: 0 }}>
-            <Words event={event} name={name} />
+            <SentenceText event={event} name={name} />
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
               {event.actor.name} · <RelativeTime time={event.time} /> · #{event.revision}
             </Text>
@@ -52,39 +54,39 @@ export function TimelineEntry({ event, name }: { event: Event; name: string | un
   )
 }
 
-function Words({ event, name }: { event: Event; name: string | undefined }) {
-  const { verb, noun, name: called, rest } = sentenceOf(event, name)
+function SentenceText({ event, name }: EntryProps) {
+  const sentence = sentenceOf(event, name)
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
-      {verb} {noun}
-      {called !== undefined && (
+      {sentence.verb} {sentence.noun}
+      {sentence.name !== undefined && (
         <>
           {' '}
           <Text span inherit fw={600}>
-            “{called}”
+            “{sentence.name}”
           </Text>
         </>
       )}
-      {rest !== '' && ` ${rest}`}
+      {sentence.rest !== '' && ` ${sentence.rest}`}
     </Text>
   )
 }
 
 function Details({ event }: { event: Event }) {
   const { subject, changes = {}, time, requestId, hash } = event
-  const ofWhat = subject.type.replace('_', ' ').replace('api', 'API')
+  const subjectType = subject.type.replace('_', ' ').replace('api', 'API')
   const exact = new Date(time).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })
   return (
     <Stack gap="xs" pl={44} pb="md">
       <Text size="sm">{exact}</Text>
-      {clausesOf(changes).map(({ member, text }) => (
+      {changePhrases(changes).map(({ member, text }) => (
         <Text key={member} size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           {text}
         </Text>
       ))}
-      <CopyField label={`Id of the ${ofWhat}`} value={subject.id} />
+      <CopyField label={`Id of the ${subjectType}`} value={subject.id} />
       <CopyField label="Request id" value={requestId} />
-      <CopyField label="Hash of the ledger up to here" value={hash} />
+      <CopyField label="Ledger hash" value={hash} />
     </Stack>
   )
 }

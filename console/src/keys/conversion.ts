@@ -1,32 +1,32 @@
-import { base64Bytes, childrenOf, elementAt, pemOf } from './der.ts'
+import { decodeBase64, readChildren, readElement, toPem } from './der.ts'
 
-/** A form that the registry does not take, made into one that it takes. */
+/** A public key in PEM, extracted from a format that the service does not accept. */
 export type Conversion = { from: 'certificate' | 'JWK'; pem: string }
 
 /**
- * The public key of a certificate or of a public JWK as PEM; undefined where the text is neither.
- * A certificate proves nothing here: its key alone is taken. Throws a sentence where it cannot be read.
+ * The public key of a certificate or public JWK; undefined if the text is neither. A certificate is
+ * not verified, only its key is used. Throws an error for the user if it cannot be read.
  */
 export async function convert(text: string): Promise<Conversion | undefined> {
   const [, body] =
     /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----([\s\S]*?)-----END/.exec(text) ?? []
-  if (body !== undefined) return { from: 'certificate', pem: keyOfCertificate(body) }
+  if (body !== undefined) return { from: 'certificate', pem: certificateKey(body) }
   if (!text.trimStart().startsWith('{')) return undefined
-  return { from: 'JWK', pem: await keyOfJwk(text) }
+  return { from: 'JWK', pem: await jwkKey(text) }
 }
 
 /** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1). */
-function keyOfCertificate(body: string): string {
-  const bytes = base64Bytes(body)
-  const certificate = bytes && elementAt(bytes, 0)
-  const tbs = bytes && certificate && childrenOf(bytes, certificate)?.[0]
-  const fields = bytes && tbs && childrenOf(bytes, tbs)
+function certificateKey(body: string): string {
+  const bytes = decodeBase64(body)
+  const certificate = bytes && readElement(bytes, 0)
+  const tbs = bytes && certificate && readChildren(bytes, certificate)?.[0]
+  const fields = bytes && tbs && readChildren(bytes, tbs)
   // version [0], serial number, signature, issuer, validity, subject, then the key.
   const key = fields?.[fields[0]?.tag === 0xa0 ? 6 : 5]
   if (bytes === undefined || key?.tag !== 0x30) {
-    throw new Error('The certificate is damaged: copy it again, whole.')
+    throw new Error('The certificate is damaged. Copy all of it.')
   }
-  return pemOf(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
+  return toPem(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
 }
 
 const importParameters: Record<string, RsaHashedImportParams | EcKeyImportParams | Algorithm> = {
@@ -37,13 +37,13 @@ const importParameters: Record<string, RsaHashedImportParams | EcKeyImportParams
   Ed25519: { name: 'Ed25519' },
 }
 
-/** A public JWK (RFC 7517), or a set of one. */
-async function keyOfJwk(text: string): Promise<string> {
-  const jwk = onlyKey(parsed(text))
+/** The key of a public JWK (RFC 7517), or of a JWKS with one key. */
+async function jwkKey(text: string): Promise<string> {
+  const jwk = singleKey(parseJson(text))
   const parameters = importParameters[jwk.crv ?? jwk.kty ?? '']
   if (parameters === undefined) throw new Error('This kind of JWK cannot be converted here.')
   if (globalThis.crypto.subtle === undefined) {
-    throw new Error('A browser converts a JWK on https pages alone: convert it with openssl.')
+    throw new Error('Browsers convert JWKs only on https pages. Convert it with openssl.')
   }
   const { kty, crv, n, e, x, y } = jwk
   const members = Object.entries({ kty, crv, n, e, x, y }).filter(
@@ -57,27 +57,27 @@ async function keyOfJwk(text: string): Promise<string> {
       true,
       ['verify'],
     )
-    return pemOf(new Uint8Array(await crypto.subtle.exportKey('spki', key)), 'PUBLIC KEY')
+    return toPem(new Uint8Array(await crypto.subtle.exportKey('spki', key)), 'PUBLIC KEY')
   } catch (cause) {
-    throw new Error('The JWK is damaged: a member is missing or does not fit.', { cause })
+    throw new Error('The JWK is damaged: a member is missing or invalid.', { cause })
   }
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (cause) {
-    throw new Error('This looks like a JWK, but it is not whole JSON yet.', { cause })
+    throw new Error('This looks like a JWK, but is not valid JSON.', { cause })
   }
 }
 
-function onlyKey(value: unknown): JsonWebKey {
+function singleKey(value: unknown): JsonWebKey {
   if (typeof value !== 'object' || value === null) throw new Error('This is not a JWK.')
   if (!('keys' in value)) return value
   if (!Array.isArray(value.keys) || value.keys.length !== 1) {
     throw new Error(
-      'This is a key set of several keys: paste one of its keys, or use pubring import.',
+      'This JWKS does not have exactly one key. Paste a single key, or use pubring import.',
     )
   }
-  return onlyKey(value.keys[0])
+  return singleKey(value.keys[0])
 }

@@ -1,35 +1,35 @@
-/** One DER element (X.690): its tag, where it begins, where its contents begin and end. */
+/** A DER element (X.690): its tag, its start, and the range of its contents. */
 export type Element = { tag: number; start: number; from: number; to: number }
 
-/** The element at `at`; undefined where the bytes are no DER. */
-export function elementAt(bytes: Uint8Array, at: number): Element | undefined {
-  const tag = bytes[at]
-  const first = bytes[at + 1]
+/** The element at an offset; undefined if it is not DER. */
+export function readElement(bytes: Uint8Array, offset: number): Element | undefined {
+  const tag = bytes[offset]
+  const first = bytes[offset + 1]
   if (tag === undefined || first === undefined) return undefined
-  const octets = first < 0x80 ? 0 : first & 0x7f
-  if (octets > 4 || first === 0x80) return undefined
-  let length = octets === 0 ? first : 0
-  for (let index = 0; index < octets; index += 1) {
-    length = length * 256 + (bytes[at + 2 + index] ?? 0)
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f
+  if (lengthBytes > 4 || first === 0x80) return undefined
+  let length = lengthBytes === 0 ? first : 0
+  for (let index = 0; index < lengthBytes; index += 1) {
+    length = length * 256 + (bytes[offset + 2 + index] ?? 0)
   }
-  const from = at + 2 + octets
-  return from + length <= bytes.length ? { tag, start: at, from, to: from + length } : undefined
+  const from = offset + 2 + lengthBytes
+  return from + length <= bytes.length ? { tag, start: offset, from, to: from + length } : undefined
 }
 
-/** The elements inside a constructed one; undefined where they do not fill it. */
-export function childrenOf(bytes: Uint8Array, parent: Element): Element[] | undefined {
+/** The elements inside a constructed one; undefined if they do not fill it. */
+export function readChildren(bytes: Uint8Array, parent: Element): Element[] | undefined {
   const children: Element[] = []
-  for (let at = parent.from; at < parent.to; ) {
-    const child = elementAt(bytes, at)
+  for (let offset = parent.from; offset < parent.to; ) {
+    const child = readElement(bytes, offset)
     if (child === undefined || child.to > parent.to) return undefined
     children.push(child)
-    at = child.to
+    offset = child.to
   }
   return children
 }
 
-/** The bytes of base64 or base64url text; white space is passed over. */
-export function base64Bytes(text: string): Uint8Array | undefined {
+/** Decodes base64 or base64url, ignoring white space; undefined if it is neither. */
+export function decodeBase64(text: string): Uint8Array | undefined {
   const plain = text.replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
   if (plain === '' || /[^A-Za-z0-9+/=]/.test(plain)) return undefined
   try {
@@ -40,7 +40,7 @@ export function base64Bytes(text: string): Uint8Array | undefined {
 }
 
 /** PEM (RFC 7468) with 64 columns. */
-export function pemOf(bytes: Uint8Array, label: string): string {
+export function toPem(bytes: Uint8Array, label: string): string {
   const base64 = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
   const lines = base64.match(/.{1,64}/g) ?? []
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`

@@ -1,7 +1,8 @@
 import { useDocumentVisibility } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
-import { PubringError } from '../../../client/src/index.ts'
+import { type JwtKey, type JwtKeyUpdate, PubringError } from '../../../client/src/index.ts'
+import type { ApiRequest } from '../components/curl.tsx'
 import { useSession } from '../session/context.tsx'
 
 /** A project by its id or name. */
@@ -23,7 +24,7 @@ export function useKeys(projectId: string | undefined) {
   })
 }
 
-/** A key with what is known of its material. */
+/** A key with its details. */
 export function useKey(projectId: string, kid: string | undefined) {
   const { client } = useSession()
   return useQuery({
@@ -33,8 +34,8 @@ export function useKey(projectId: string, kid: string | undefined) {
   })
 }
 
-/** The addresses that verifiers use, as the service publishes them. */
-export function useAddresses(projectId: string | undefined) {
+/** The discovery document of a project: its issuer and its JWKS URL. */
+export function useDiscovery(projectId: string | undefined) {
   const { client } = useSession()
   return useQuery({
     queryKey: ['discovery', projectId],
@@ -44,36 +45,63 @@ export function useAddresses(projectId: string | undefined) {
   })
 }
 
+/** A change of a key: the request, and a function that sends it and refreshes the keys. */
+export type KeyChange = { request: ApiRequest; run(): Promise<void> }
+
+/** The changes of one key. */
+export function useKeyChanges({ projectId, id }: JwtKey) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const path = `/projects/${projectId}/jwt-keys/${id}`
+  const refresh = () => queries.invalidateQueries({ queryKey: ['keys', projectId] })
+  return {
+    update: (body: JwtKeyUpdate): KeyChange => ({
+      request: { method: 'PATCH', path, body },
+      run: async () => {
+        await client.keys.update(projectId, id, body)
+        await refresh()
+      },
+    }),
+    remove: (): KeyChange => ({
+      request: { method: 'DELETE', path },
+      run: async () => {
+        await client.keys.delete(projectId, id)
+        await refresh()
+      },
+    }),
+  }
+}
+
 /**
- * Reads anew what an event of the project has changed, whoever changed it, as long as it is shown. A
- * hidden tab lets go of its stream: browsers give all tabs together six connections (HTTP/1.1).
+ * Refreshes the queries of a project when one of its events arrives. Only while the tab is visible:
+ * over HTTP/1.1 a browser shares six connections among all tabs.
  */
 export function useLiveProject(projectId: string | undefined, revision: number | undefined): void {
   const { client } = useSession()
   const queries = useQueryClient()
   const visible = useDocumentVisibility() === 'visible'
-  const known = revision !== undefined
+  const loaded = revision !== undefined
   useEffect(() => {
-    if (projectId === undefined || !known || !visible) return
+    if (projectId === undefined || !loaded || !visible) return
     const controller = new AbortController()
     const { signal } = controller
-    async function follow(id: string, after: number) {
-      for await (const _event of client.events.follow({ project: id, after, signal })) {
-        await queries.invalidateQueries({ queryKey: ['keys', id] })
-        await queries.invalidateQueries({ queryKey: ['events', id] })
+    async function follow(project: string, after: number) {
+      for await (const _event of client.events.follow({ project, after, signal })) {
+        await queries.invalidateQueries({ queryKey: ['keys', project] })
+        await queries.invalidateQueries({ queryKey: ['events', project] })
         await queries.invalidateQueries({ queryKey: ['project'] })
       }
     }
-    const after = queries.getQueriesData<{ id: string; revision: number }>({
+    const cached = queries.getQueriesData<{ id: string; revision: number }>({
       queryKey: ['project'],
     })
-    const last = after.find(([, project]) => project?.id === projectId)?.[1]?.revision ?? 0
-    follow(projectId, last).catch((error: unknown) => {
-      const ended = error instanceof PubringError
-      if (!ended) throw error
-      if (error.code !== 'aborted')
+    const after = cached.find(([, project]) => project?.id === projectId)?.[1]?.revision ?? 0
+    follow(projectId, after).catch((error: unknown) => {
+      if (!(error instanceof PubringError)) throw error
+      if (error.code !== 'aborted') {
         void queries.invalidateQueries({ queryKey: ['keys', projectId] })
+      }
     })
     return () => controller.abort()
-  }, [client, queries, projectId, known, visible])
+  }, [client, queries, projectId, loaded, visible])
 }

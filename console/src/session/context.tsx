@@ -9,17 +9,17 @@ import {
   useState,
 } from 'react'
 import { type ApiKey, type Client, createClient, PubringError } from '../../../client/src/index.ts'
-import { forgetRotations } from './rotations.ts'
+import { clearRotations } from './rotations.ts'
 
 const storageKey = 'pubring.apiKey'
 
-/** The service that sent this page: `/console/` and `/v1` stand side by side. */
+/** The service that served this page: `/console/` is beside `/v1`. */
 const serviceUrl = new URL('..', document.baseURI.replace(/#.*$/, '')).href
 
-/** Who is signed in. The API key itself is in `client` and in the tab's session storage alone. */
+/** The signed-in API key. Its secret is only in `client` and in the session storage of the tab. */
 export type Session = { client: Client; self: ApiKey; signOut(): void }
 
-type SignedOut = { signIn(apiKey: string): Promise<void>; reason?: string | undefined }
+type SignInState = { signIn(apiKey: string): Promise<void>; reason?: string | undefined }
 
 type State = { client: Client; self: ApiKey } | undefined
 
@@ -28,40 +28,39 @@ const SessionContext = createContext<Session | undefined>(undefined)
 /** The session of the pages below `SessionGate`. */
 export function useSession(): Session {
   const session = useContext(SessionContext)
-  if (session === undefined) throw new Error('No session: the page stands outside SessionGate.')
+  if (session === undefined) throw new Error('useSession is used outside SessionGate.')
   return session
 }
 
-/** What the API key may do, for what is offered. */
+/** The rights of the API key, to hide what it may not do. */
 export function useRights() {
   const { self } = useSession()
   const unbound = self.projectId === undefined
   return {
     mayWrite: self.role !== 'reader',
     mayManage: self.role === 'admin' && unbound,
-    mayRename: self.role === 'admin',
     unbound,
   }
 }
 
-/** The API key that this tab was left with, if any. */
-export function keptApiKey(): string | undefined {
+/** The API key that this tab is signed in with, to resume after a reload. */
+export function storedApiKey(): string | undefined {
   return sessionStorage.getItem(storageKey) ?? undefined
 }
 
-/** Shows `children` to who is signed in, and `signInPage` to all others. */
+/** Renders `children` while signed in, and `signInPage` otherwise. */
 export function SessionGate(props: {
   children: ReactNode
-  signInPage: (state: SignedOut) => ReactNode
+  signInPage: (state: SignInState) => ReactNode
 }) {
   const [state, setState] = useState<State>()
   const [reason, setReason] = useState<string>()
+  const currentClient = useRef<Client>(undefined)
 
-  const present = useRef<Client>(undefined)
-  const leave = useCallback((why?: string) => {
+  const signOut = useCallback((why?: string) => {
     sessionStorage.removeItem(storageKey)
-    forgetRotations()
-    present.current = undefined
+    clearRotations()
+    currentClient.current = undefined
     setReason(why)
     setState(undefined)
   }, [])
@@ -71,30 +70,32 @@ export function SessionGate(props: {
       const self = await client.apiKeys.self()
       sessionStorage.setItem(storageKey, apiKey.trim())
       setReason(undefined)
-      present.current = client
+      currentClient.current = client
       setState({ client, self })
     } catch (error) {
-      if (isRefused(error)) sessionStorage.removeItem(storageKey)
+      if (isUnauthorized(error)) sessionStorage.removeItem(storageKey)
       throw error
     }
   }, [])
-  const session = useMemo(() => state && { ...state, signOut: () => leave() }, [state, leave])
+  const session = useMemo(() => state && { ...state, signOut: () => signOut() }, [state, signOut])
   if (session === undefined) return props.signInPage({ signIn, reason })
   return (
     <SessionContext value={session}>
-      <Queries onRefused={(why) => present.current === session.client && leave(why)}>
+      <QueryProvider
+        onUnauthorized={(why) => currentClient.current === session.client && signOut(why)}
+      >
         {props.children}
-      </Queries>
+      </QueryProvider>
     </SessionContext>
   )
 }
 
-/** What was read is kept for one session: another one begins with nothing. */
-function Queries(props: { children: ReactNode; onRefused: (why: string) => unknown }) {
-  const { children, onRefused } = props
+/** A query cache for one session, so that the next one starts empty. */
+function QueryProvider(props: { children: ReactNode; onUnauthorized: (why: string) => unknown }) {
+  const { children, onUnauthorized } = props
   const [queryClient] = useState(() => {
     const onError = (error: Error) => {
-      if (isRefused(error)) onRefused('The API key no longer works: it was revoked or has expired.')
+      if (isUnauthorized(error)) onUnauthorized('Your API key was revoked or has expired.')
     }
     return new QueryClient({
       queryCache: new QueryCache({ onError }),
@@ -108,6 +109,6 @@ function Queries(props: { children: ReactNode; onRefused: (why: string) => unkno
   return <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
 }
 
-function isRefused(error: unknown): boolean {
+function isUnauthorized(error: unknown): boolean {
   return error instanceof PubringError && error.status === 401
 }

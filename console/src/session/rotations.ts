@@ -1,21 +1,21 @@
 const prefix = 'pubring.rotation.'
 
-/** What the service cannot know of a rotation: which key replaces the old one, and what was said. */
+/** The progress of a rotation, as far as the service does not know it. Kept for the tab. */
 export type Rotation = {
   newKid?: string
-  /** When the signer went over to the new key; ISO 8601. */
+  /** When the signer switched to the new key, in ISO 8601. */
   switchTime?: string
-  /** Longest life of a token, in minutes. */
+  /** The maximum token lifetime in minutes. */
   tokenLife?: number
 }
 
-/** When the last token of the old key expires; undefined before the signer went over. */
-export function lastTokenTime({ switchTime, tokenLife = 0 }: Rotation): string | undefined {
+/** When the last token of the old key expires; undefined until the signer has switched. */
+export function lastTokenExpiry({ switchTime, tokenLife = 0 }: Rotation): string | undefined {
   if (switchTime === undefined) return undefined
   return new Date(Date.parse(switchTime) + tokenLife * 60_000).toISOString()
 }
 
-/** How far this tab has come in replacing the key `oldKid`. */
+/** The rotation that replaces the key `oldKid`; empty if there is none. */
 export function readRotation(oldKid: string): Rotation {
   const value: unknown = JSON.parse(sessionStorage.getItem(prefix + oldKid) ?? '{}')
   return typeof value === 'object' && value !== null ? value : {}
@@ -25,8 +25,7 @@ export function writeRotation(oldKid: string, rotation: Rotation): void {
   sessionStorage.setItem(prefix + oldKid, JSON.stringify(rotation))
 }
 
-/** For when the session ends. */
-export function forgetRotations(): void {
+export function clearRotations(): void {
   for (const name of Object.keys(sessionStorage)) {
     if (name.startsWith(prefix)) sessionStorage.removeItem(name)
   }

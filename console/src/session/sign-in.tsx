@@ -4,7 +4,6 @@ import {
   Button,
   Card,
   Center,
-  Loader,
   PasswordInput,
   Stack,
   Text,
@@ -14,16 +13,16 @@ import { IconInfoCircle } from '@tabler/icons-react'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
-import { keptApiKey } from './context.tsx'
+import { storedApiKey } from './context.tsx'
 
-/** The way in: an API key, which stays in this tab. */
-export function SignIn(props: {
+/** Signs in with an API key, and resumes the session of this tab. */
+export function SignInPage(props: {
   signIn(apiKey: string): Promise<void>
   reason?: string | undefined
 }) {
   const { signIn, reason } = props
   const [apiKey, setApiKey] = useState('')
-  const [busy, setBusy] = useState(() => keptApiKey() !== undefined)
+  const [loading, setLoading] = useState(() => storedApiKey() !== undefined)
   const [error, setError] = useState<unknown>()
   const resumed = useRef(false)
   const field = useRef<HTMLInputElement>(null)
@@ -31,20 +30,20 @@ export function SignIn(props: {
   useEffect(() => field.current?.focus(), [])
 
   useEffect(() => {
-    const kept = keptApiKey()
-    if (kept === undefined || resumed.current) return
+    const stored = storedApiKey()
+    if (stored === undefined || resumed.current) return
     resumed.current = true
-    signIn(kept)
+    signIn(stored)
       .catch(setError)
-      .finally(() => setBusy(false))
+      .finally(() => setLoading(false))
   }, [signIn])
 
   async function submit(event: FormEvent) {
     event.preventDefault()
-    setBusy(true)
+    setLoading(true)
     setError(undefined)
     await signIn(apiKey).catch(setError)
-    setBusy(false)
+    setLoading(false)
   }
 
   return (
@@ -63,12 +62,12 @@ export function SignIn(props: {
             </div>
             {reason !== undefined && (
               <Alert color="yellow" icon={<IconInfoCircle />} role="status">
-                {reason} Sign in again with one that works.
+                {reason} Sign in with another one.
               </Alert>
             )}
             <PasswordInput
               label="API key"
-              description="It stays in this tab and is forgotten when you sign out or close it."
+              description="Kept in this tab until you sign out or close it."
               placeholder="pubring_…"
               value={apiKey}
               onChange={(event) => setApiKey(event.currentTarget.value)}
@@ -79,29 +78,25 @@ export function SignIn(props: {
               ref={field}
             />
             {error !== undefined && <ErrorNotice error={error} />}
-            <Button type="submit" disabled={apiKey.trim() === '' && !busy} loading={busy} fullWidth>
+            <Button
+              type="submit"
+              disabled={apiKey.trim() === '' && !loading}
+              loading={loading}
+              fullWidth
+            >
               Sign in
             </Button>
             <Text size="sm" c="dimmed">
-              No API key yet? The first start of the server prints one; an admin makes more. All
-              that this page does is in the{' '}
+              No API key yet? The server prints one when it first starts, and an admin can create
+              more. Everything here is also available in the{' '}
               <Anchor href="../docs/" underline="always">
                 API
-              </Anchor>{' '}
-              too.
+              </Anchor>
+              .
             </Text>
           </Stack>
         </form>
       </Card>
-    </Center>
-  )
-}
-
-/** While the parts of a page are on their way. */
-export function Waiting() {
-  return (
-    <Center mih={240}>
-      <Loader role="status" aria-label="Loading" />
     </Center>
   )
 }

@@ -1,68 +1,59 @@
 import { Alert, Autocomplete, Button, Group, Modal, Stack } from '@mantine/core'
 import { IconAlertTriangle } from '@tabler/icons-react'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { ActionForm } from '../../components/action-form.tsx'
 import { CopyField } from '../../components/copy.tsx'
-import { CurlHint } from '../../components/curl.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { fromExpiryInput } from '../../components/expiry-field.tsx'
 import { useSession } from '../../session/context.tsx'
-import { ApiKeyFields, expireTimeOf, newValues } from './fields.tsx'
+import { ApiKeyFields, emptyInput } from './fields.tsx'
 
-/** Makes an API key and shows its secret, this once. */
-export function NewApiKey({ onClose }: { onClose(): void }) {
+/** Creates an API key and shows its secret once. */
+export function CreateApiKey({ onClose }: { onClose(): void }) {
   const { client } = useSession()
   const queries = useQueryClient()
-  const [values, setValues] = useState(newValues)
+  const [input, setInput] = useState(emptyInput)
   const [project, setProject] = useState('')
-  const names = useProjectNames()
-  const expireTime = expireTimeOf(values)
+  const [secret, setSecret] = useState<string>()
+  const projectNames = useProjectNames()
+  const expireTime = fromExpiryInput(input.expiry)
   const body = {
-    name: values.name.trim(),
-    role: values.role,
+    name: input.name.trim(),
+    role: input.role,
     ...(project.trim() === '' ? {} : { project: project.trim() }),
     ...(expireTime === undefined ? {} : { expireTime }),
   }
-  const save = useMutation({
-    mutationFn: () => client.apiKeys.create(body),
-    gcTime: 0,
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['api-keys'] }),
-  })
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    save.mutate()
+  async function create() {
+    const { apiKey } = await client.apiKeys.create(body)
+    setSecret(apiKey)
+    await queries.invalidateQueries({ queryKey: ['api-keys'] })
   }
-  if (save.data !== undefined) return <Secret apiKey={save.data.apiKey} onClose={onClose} />
+  if (secret !== undefined) return <Secret apiKey={secret} onClose={onClose} />
   return (
-    <Modal opened onClose={onClose} title="New API key" lockScroll={false} centered>
-      <form onSubmit={submit}>
-        <Stack>
-          <ApiKeyFields values={values} onValues={setValues} />
-          <Autocomplete
-            label="Project"
-            description="The one project that it may see, by name or id. Empty: all projects."
-            placeholder="all projects"
-            data={names}
-            limit={20}
-            value={project}
-            onChange={setProject}
-          />
-          {save.isError && <ErrorNotice error={save.error} />}
-          <CurlHint method="POST" path="/api-keys" body={body} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending} disabled={body.name === ''}>
-              Create API key
-            </Button>
-          </Group>
-        </Stack>
-      </form>
+    <Modal opened onClose={onClose} title="New API key">
+      <ActionForm
+        action="Create API key"
+        disabled={body.name === ''}
+        request={{ method: 'POST', path: '/api-keys', body }}
+        run={create}
+        onCancel={onClose}
+      >
+        <ApiKeyFields input={input} onInput={setInput} />
+        <Autocomplete
+          label="Project"
+          description="Limits access to one project, by name or id. Leave empty for all projects."
+          placeholder="all projects"
+          data={projectNames}
+          limit={20}
+          value={project}
+          onChange={setProject}
+        />
+      </ActionForm>
     </Modal>
   )
 }
 
-/** Names to choose from; others can be typed. */
+/** Suggestions: the first page of projects. */
 function useProjectNames(): string[] {
   const { client } = useSession()
   const projects = useQuery({
@@ -74,23 +65,15 @@ function useProjectNames(): string[] {
 
 function Secret({ apiKey, onClose }: { apiKey: string; onClose(): void }) {
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      title="The API key is made"
-      closeOnClickOutside={false}
-      size="lg"
-      lockScroll={false}
-      centered
-    >
+    <Modal opened onClose={onClose} title="API key created" closeOnClickOutside={false} size="lg">
       <Stack>
         <Alert color="yellow" icon={<IconAlertTriangle />} title="Copy it now">
-          It is shown this once: Pubring keeps only a hash of it. Put it into your secret store,
-          from where its user reads it as PUBRING_API_KEY; not into code, a chat or a ticket.
+          The API key is shown only once: Pubring stores only its hash. Keep it in a secret store,
+          not in code, chats or tickets. The command line reads it from PUBRING_API_KEY.
         </Alert>
         <CopyField label="API key" value={apiKey} />
         <Group justify="flex-end">
-          <Button onClick={onClose}>I have it</Button>
+          <Button onClick={onClose}>I have copied it</Button>
         </Group>
       </Stack>
     </Modal>

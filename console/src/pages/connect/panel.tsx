@@ -2,10 +2,9 @@ import { Alert, Card, NativeSelect, Stack, Tabs, Text, TextInput } from '@mantin
 import { IconInfoCircle } from '@tabler/icons-react'
 import { useState } from 'react'
 import type { Project } from '../../../../client/src/index.ts'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { LoadingRows } from '../../components/states.tsx'
-import { useAddresses, useKeys } from '../../keys/queries.ts'
-import { SetUp } from './set-up.tsx'
+import { QueryResult } from '../../components/states.tsx'
+import { useDiscovery, useKeys } from '../../keys/queries.ts'
+import { Setup } from './setup.tsx'
 import { clouds } from './snippets/clouds.ts'
 import { gateways } from './snippets/gateways.ts'
 import { languages } from './snippets/languages.ts'
@@ -13,65 +12,64 @@ import { node } from './snippets/node.ts'
 import type { Addresses } from './snippets/types.ts'
 
 const groups = [
-  { group: 'In your service', snippets: [...node, ...languages] },
-  { group: 'In front of it', snippets: gateways },
+  { group: 'Services', snippets: [...node, ...languages] },
+  { group: 'Gateways', snippets: gateways },
   { group: 'Clouds and clusters', snippets: clouds },
 ]
 const snippets = groups.flatMap((group) => group.snippets)
 
-/** How verifiers of this project are set up, with its real addresses. */
-export function Connect({ project }: { project: Project }) {
-  const addresses = useAddresses(project.id)
-  const algorithms = usePinnedAlgorithms(project.id)
-  if (addresses.isPending) return <LoadingRows />
-  if (addresses.isError) {
-    return <ErrorNotice error={addresses.error} retry={() => void addresses.refetch()} />
-  }
-  const { issuer, jwks_uri: jwksUri } = addresses.data
+/** How to set up verifiers of a project. */
+export function ConnectPanel({ project }: { project: Project }) {
+  const query = useDiscovery(project.id)
+  const algorithms = useActiveAlgorithms(project.id)
   return (
-    <Stack>
-      <Reach issuer={issuer} />
-      <Chooser addresses={{ issuer, jwksUri, algorithms }} />
-    </Stack>
+    <QueryResult query={query}>
+      {({ issuer, jwks_uri: jwksUri }) => (
+        <Stack>
+          <LoopbackWarning issuer={issuer} />
+          <SnippetChooser addresses={{ issuer, jwksUri, algorithms }} />
+        </Stack>
+      )}
+    </QueryResult>
   )
 }
 
-function Reach({ issuer }: { issuer: string }) {
+function LoopbackWarning({ issuer }: { issuer: string }) {
   if (!/^http:\/\/(127\.|localhost\b|\[::1\])/.test(issuer)) return null
   return (
     <Alert
       color="yellow"
       icon={<IconInfoCircle />}
-      title="Nobody but this machine reaches these addresses"
+      title="These addresses are reachable only from this machine"
     >
-      They are as the server was configured. Start it with{' '}
-      <span className="mono">--public-url</span> (or PUBRING_PUBLIC_URL) and the https address that
-      verifiers reach. The issuer changes with it, so do this before you sign tokens that last.
+      They come from the server’s configuration. Set <span className="mono">--public-url</span> (or
+      PUBRING_PUBLIC_URL) to the https URL that verifiers use. This changes the issuer, so do it
+      before you sign long-lived tokens.
     </Alert>
   )
 }
 
-/** The algorithms of the active keys: pinned, so that no token chooses its own. */
-function usePinnedAlgorithms(projectId: string): string[] {
+/** The algorithms of the active keys, for verifiers to pin. */
+function useActiveAlgorithms(projectId: string): string[] {
   const keys = useKeys(projectId)
   const active = (keys.data ?? []).filter((key) => key.active)
   const algorithms = active.map(({ algorithm }) => (algorithm === 'RSA' ? 'RS256' : algorithm))
   return algorithms.length === 0 ? ['RS256'] : [...new Set(algorithms)]
 }
 
-function Chooser({ addresses }: { addresses: Addresses }) {
+function SnippetChooser({ addresses }: { addresses: Addresses }) {
   const [id, setId] = useState('node-live')
   const [audience, setAudience] = useState('')
   return (
     <Card withBorder padding="lg">
       <Text size="sm" c="dimmed" mb="md" maw={720}>
-        A verifier needs no API key. Each set-up below has the addresses of this project. Where a
-        verifier can be told, the algorithms of the active keys are pinned: add another one there
-        before you sign with it.
+        Verifiers need no API key. The examples contain the addresses of this project and, where the
+        verifier supports it, pin the algorithms of its active keys. Before you sign with another
+        algorithm, add it there.
       </Text>
       <TextInput
         label="Audience of your service (aud)"
-        description="Filled in below: refuse tokens that are meant for somebody else."
+        description="Used in the examples, so that tokens for other services are rejected."
         placeholder="AUDIENCE"
         value={audience}
         onChange={(event) => setAudience(event.currentTarget.value)}
@@ -89,12 +87,12 @@ function Chooser({ addresses }: { addresses: Addresses }) {
         onChange={(event) => setId(event.currentTarget.value)}
         mb="md"
       />
-      <Choice id={id} onId={setId} addresses={addresses} audience={audience.trim()} />
+      <SnippetTabs id={id} onId={setId} addresses={addresses} audience={audience.trim()} />
     </Card>
   )
 }
 
-function Choice(props: {
+function SnippetTabs(props: {
   id: string
   onId(id: string): void
   addresses: Addresses
@@ -119,7 +117,7 @@ function Choice(props: {
       </Tabs.List>
       {snippets.map((snippet) => (
         <Tabs.Panel key={snippet.id} value={snippet.id} pl={{ base: 0, md: 'lg' }} miw={0}>
-          <SetUp snippet={snippet} addresses={addresses} audience={audience} />
+          <Setup snippet={snippet} addresses={addresses} audience={audience} />
         </Tabs.Panel>
       ))}
     </Tabs>

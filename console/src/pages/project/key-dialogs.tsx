@@ -1,164 +1,108 @@
-import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import type { JwtKey, JwtKeyUpdate } from '../../../../client/src/index.ts'
-import { Confirm } from '../../components/confirm.tsx'
-import { CurlHint } from '../../components/curl.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
-import { useSession } from '../../session/context.tsx'
+import { TextInput } from '@mantine/core'
+import { useState } from 'react'
+import type { JwtKey } from '../../../../client/src/index.ts'
+import { ActionDialog } from '../../components/action-form.tsx'
+import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../components/expiry-field.tsx'
+import { useKeyChanges } from '../../keys/queries.ts'
 import { KeyDetails } from './key-details.tsx'
-import { isLastActive, LastActive } from './last-active.tsx'
+import { isLastActive, LastActiveWarning } from './last-active.tsx'
 
 export type KeyAction = 'show' | 'rename' | 'expire' | 'activate' | 'deactivate' | 'delete'
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
-/** The dialog of an action on a key. */
+/** The dialog for an action on a key. */
 export function KeyDialog({ action, ...props }: DialogProps & { action: KeyAction }) {
   if (action === 'show') return <KeyDetails {...props} />
   if (action === 'rename') return <RenameKey {...props} />
   if (action === 'expire') return <ExpireKey {...props} />
-  return <SwitchKey {...props} action={action} />
+  if (action === 'activate') return <ActivateKey {...props} />
+  if (action === 'deactivate') return <DeactivateKey {...props} />
+  return <DeleteKey {...props} />
 }
 
-const pathOf = ({ projectId, id }: JwtKey) => `/projects/${projectId}/jwt-keys/${id}`
-
-function useUpdate({ jwtKey, onClose }: DialogProps) {
-  const { client } = useSession()
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: (patch: JwtKeyUpdate) => client.keys.update(jwtKey.projectId, jwtKey.id, patch),
-    onSuccess: async () => {
-      onClose()
-      await queries.invalidateQueries({ queryKey: ['keys', jwtKey.projectId] })
-    },
-  })
-}
-
-const questions = {
-  activate: { title: 'Switch on', action: 'Switch on', danger: false },
-  deactivate: { title: 'Switch off', action: 'Switch off', danger: true },
-  delete: { title: 'Delete', action: 'Delete for good', danger: true },
-}
-
-function SwitchKey(props: DialogProps & { action: keyof typeof questions }) {
-  const { jwtKey, keys, action, onClose } = props
-  const { client } = useSession()
-  const queries = useQueryClient()
-  const { title, ...words } = questions[action]
-  const body = { active: action === 'activate' }
+function ActivateKey({ jwtKey, onClose }: DialogProps) {
+  const change = useKeyChanges(jwtKey).update({ active: true })
   return (
-    <Confirm
-      {...words}
-      title={`${title} “${jwtKey.label}”?`}
-      request={
-        action === 'delete'
-          ? { method: 'DELETE', path: pathOf(jwtKey) }
-          : { method: 'PATCH', path: pathOf(jwtKey), body }
-      }
-      run={async () => {
-        if (action === 'delete') await client.keys.delete(jwtKey.projectId, jwtKey.id)
-        else await client.keys.update(jwtKey.projectId, jwtKey.id, body)
-        await queries.invalidateQueries({ queryKey: ['keys', jwtKey.projectId] })
-      }}
+    <ActionDialog
+      title={`Activate “${jwtKey.label}”?`}
+      action="Activate"
       onClose={onClose}
+      {...change}
     >
-      <Consequence action={action} last={isLastActive(jwtKey, keys)} />
-    </Confirm>
+      Tokens signed with this key will verify again within a second.
+    </ActionDialog>
   )
 }
 
-function Consequence({ action, last }: { action: keyof typeof questions; last: boolean }) {
-  if (action === 'activate') return 'Tokens that were signed with it verify again, within a second.'
-  if (action === 'delete') {
-    return 'It is off already, so nothing stops working. Its kid is never given to another key; its history stays in the ledger.'
-  }
-  if (last) {
-    return <LastActive />
-  }
-  return 'It leaves the key set within a second. Verifiers that follow the key set live refuse its tokens at once; others when their own cache ends (most: 5 to 10 minutes). It can be switched on again.'
+function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
+  const change = useKeyChanges(jwtKey).update({ active: false })
+  return (
+    <ActionDialog
+      title={`Deactivate “${jwtKey.label}”?`}
+      action="Deactivate"
+      danger
+      onClose={onClose}
+      {...change}
+    >
+      {isLastActive(jwtKey, keys) ? (
+        <LastActiveWarning />
+      ) : (
+        'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate it again.'
+      )}
+    </ActionDialog>
+  )
 }
 
-function RenameKey(props: DialogProps) {
-  const { jwtKey, onClose } = props
+function DeleteKey({ jwtKey, onClose }: DialogProps) {
+  const change = useKeyChanges(jwtKey).remove()
+  return (
+    <ActionDialog
+      title={`Delete “${jwtKey.label}”?`}
+      action="Delete permanently"
+      danger
+      onClose={onClose}
+      {...change}
+    >
+      The key is inactive, so no token depends on it. Its kid is never reused, and its history stays
+      in the ledger.
+    </ActionDialog>
+  )
+}
+
+function RenameKey({ jwtKey, onClose }: DialogProps) {
   const [label, setLabel] = useState(jwtKey.label)
-  const save = useUpdate(props)
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    save.mutate({ label })
-  }
+  const change = useKeyChanges(jwtKey).update({ label })
   return (
-    <Modal opened onClose={onClose} title="Rename the key" lockScroll={false} centered>
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            label="Label"
-            description="For people; it is never published."
-            value={label}
-            onChange={(event) => setLabel(event.currentTarget.value)}
-            data-autofocus
-          />
-          {save.isError && <ErrorNotice error={save.error} />}
-          <CurlHint method="PATCH" path={pathOf(jwtKey)} body={{ label }} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending} disabled={label.trim() === ''}>
-              Rename
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
-  )
-}
-
-function ExpireKey(props: DialogProps) {
-  const { jwtKey, onClose } = props
-  const [time, setTime] = useState(jwtKey.expireTime ? inputTime(jwtKey.expireTime) : '')
-  const save = useUpdate(props)
-  const expireTime = time === '' ? null : new Date(time).toISOString()
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    save.mutate({ expireTime })
-  }
-  return (
-    <Modal
-      opened
+    <ActionDialog
+      title="Rename key"
+      action="Rename"
+      disabled={label.trim() === ''}
       onClose={onClose}
-      title={`Expiry of “${jwtKey.label}”`}
-      lockScroll={false}
-      centered
+      {...change}
     >
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            type="datetime-local"
-            label="Expires at (your local time)"
-            description="From that moment the key is no longer published. Leave it empty for no expiry."
-            value={time}
-            onChange={(event) => setTime(event.currentTarget.value)}
-            data-autofocus
-          />
-          {save.isError && <ErrorNotice error={save.error} />}
-          <CurlHint method="PATCH" path={pathOf(jwtKey)} body={{ expireTime }} />
-          <Group justify="flex-end">
-            <Button variant="default" onClick={onClose}>
-              Cancel
-            </Button>
-            <Button type="submit" loading={save.isPending}>
-              {expireTime === null ? 'Save without expiry' : 'Save expiry'}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      <TextInput
+        label="Label"
+        description="A name for your team. It is not published to verifiers."
+        value={label}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+        data-autofocus
+      />
+    </ActionDialog>
   )
 }
 
-/** The value of a `datetime-local` field: local time, without a zone. */
-function inputTime(time: string): string {
-  const date = new Date(time)
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+function ExpireKey({ jwtKey, onClose }: DialogProps) {
+  const [expiry, setExpiry] = useState(toExpiryInput(jwtKey.expireTime))
+  const change = useKeyChanges(jwtKey).update({ expireTime: fromExpiryInput(expiry) ?? null })
+  return (
+    <ActionDialog title={`Expiry of “${jwtKey.label}”`} action="Save" onClose={onClose} {...change}>
+      <ExpiryField
+        value={expiry}
+        description="The key is not published after this time. Leave empty for no expiry."
+        onValue={setExpiry}
+        autoFocus
+      />
+    </ActionDialog>
+  )
 }

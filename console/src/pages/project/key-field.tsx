@@ -1,59 +1,46 @@
 import { Button, FileButton, Group, Text, Textarea } from '@mantine/core'
 import { IconFile } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
-import { textOfFile } from '../../keys/file.ts'
+import { readKeyFile } from '../../keys/file.ts'
 
-/** No key that is taken comes near this size, in bytes. */
-const largestFile = 64 * 1024
+/** In bytes; larger than any key that the service accepts. */
+const maxFileSize = 64 * 1024
 
-/** Takes a key as text, as a file that is dropped, or as a file that is picked. */
+/** Accepts a key as pasted text, as a dropped file, or as a chosen file. */
 export function KeyField({ text, onText }: { text: string; onText(text: string): void }) {
   const [dropping, setDropping] = useState(false)
-  const [fault, setFault] = useState<string>()
+  const [error, setError] = useState<string>()
 
-  async function take(file: File | null | undefined) {
+  async function load(file: File | null | undefined) {
     if (file === null || file === undefined) return
-    setFault(undefined)
+    setError(undefined)
     try {
-      if (file.size > largestFile) throw new Error('is far too large for a key.')
-      onText(textOfFile(new Uint8Array(await file.arrayBuffer())))
-    } catch (error) {
-      setFault(`${file.name} ${error instanceof Error ? error.message : 'cannot be read.'}`)
+      if (file.size > maxFileSize) throw new Error('is too large for a key.')
+      onText(readKeyFile(new Uint8Array(await file.arrayBuffer())))
+    } catch (cause) {
+      setError(`${file.name} ${cause instanceof Error ? cause.message : 'cannot be read.'}`)
     }
   }
   function drop(event: DragEvent) {
     event.preventDefault()
     setDropping(false)
-    void take(event.dataTransfer.files[0])
+    void load(event.dataTransfer.files[0])
+  }
+  function dragOver(event: DragEvent) {
+    event.preventDefault()
+    setDropping(true)
   }
   return (
     <fieldset
       className={dropping ? 'dropping' : undefined}
-      onDragOver={(event) => {
-        event.preventDefault()
-        setDropping(true)
-      }}
+      onDragOver={dragOver}
       onDragLeave={() => setDropping(false)}
       onDrop={drop}
       aria-label="Public key, as text or as a file"
     >
-      <Textarea
-        label="Public key"
-        description="Paste it, or drop a file here. PEM is taken; a certificate or a JWK can be converted here."
-        placeholder={
-          '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----'
-        }
-        rows={9}
-        styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
-        value={text}
-        onChange={(event) => onText(event.currentTarget.value)}
-        error={fault}
-        spellCheck={false}
-        autoComplete="off"
-        data-autofocus
-      />
+      <KeyTextarea text={text} onText={onText} error={error} />
       <Group gap="sm" mt={6}>
-        <FileButton onChange={(file) => void take(file)}>
+        <FileButton onChange={(file) => void load(file)}>
           {(props) => (
             <Button {...props} variant="default" size="xs" leftSection={<IconFile size={14} />}>
               Choose a file
@@ -65,5 +52,29 @@ export function KeyField({ text, onText }: { text: string; onText(text: string):
         </Text>
       </Group>
     </fieldset>
+  )
+}
+
+function KeyTextarea(props: {
+  text: string
+  onText(text: string): void
+  error: string | undefined
+}) {
+  return (
+    <Textarea
+      label="Public key"
+      description="Paste a key in PEM, or drop a file. Certificates and JWKs can be converted here."
+      placeholder={
+        '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----'
+      }
+      rows={9}
+      styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
+      value={props.text}
+      onChange={(event) => props.onText(event.currentTarget.value)}
+      error={props.error}
+      spellCheck={false}
+      autoComplete="off"
+      data-autofocus
+    />
   )
 }

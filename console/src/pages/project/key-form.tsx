@@ -1,29 +1,23 @@
-import { Button, Checkbox, Group, Select, Stack, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { type Algorithm, algorithms } from '../../../../client/src/index.ts'
-import { CurlHint } from '../../components/curl.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { Checkbox, Group, Select, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { type Algorithm, algorithms, type KeyCheck } from '../../../../client/src/index.ts'
+import { ActionForm } from '../../components/action-form.tsx'
 import { isSecretText } from '../../keys/secret-text.ts'
 import { useSession } from '../../session/context.tsx'
 import { KeyField } from './key-field.tsx'
 import { useVerdict } from './verdict.ts'
-import { Verdict } from './verdict-notice.tsx'
-
-/** As it stands in the list: `RSA` is not what tokens say. */
-const nameOf = (algorithm: Algorithm) =>
-  algorithm === 'RSA' ? 'RSA (tokens say RS256)' : algorithm
+import { VerdictNotice } from './verdict-notice.tsx'
 
 const isAlgorithm = (value: string | null | undefined): value is Algorithm =>
   algorithms.some((algorithm) => algorithm === value)
 
-/** EdDSA comes before Ed25519, which few libraries write into a token yet (RFC 9864). */
-function inOrder(fitting: readonly string[]): Algorithm[] {
-  const known = fitting.filter(isAlgorithm)
+/** The algorithms that match a key. EdDSA precedes Ed25519, which few libraries use (RFC 9864). */
+function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {
+  const known = (check?.key?.algorithms ?? []).filter(isAlgorithm)
   return known.includes('EdDSA') ? [...new Set<Algorithm>(['EdDSA', ...known])] : known
 }
 
-/** The form of a new key, with the verdict on it while one types. */
+/** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
   onCancel(): void
@@ -36,71 +30,83 @@ export function KeyForm(props: {
   const [chosen, setChosen] = useState<Algorithm>()
   const [active, setActive] = useState(true)
   const verdict = useVerdict(text)
-  const fitting = inOrder(verdict.check?.key?.algorithms ?? [])
-  const algorithm = chosen !== undefined && fitting.includes(chosen) ? chosen : fitting[0]
+  const matching = matchingAlgorithms(verdict.check)
+  const algorithm = chosen !== undefined && matching.includes(chosen) ? chosen : matching[0]
   const body = {
     name: name.trim(),
     algorithm: algorithm ?? 'RSA',
     publicKeyPem: verdict.secret ? '' : text,
     ...(active ? {} : { active }),
   }
-  const save = useMutation({
-    mutationFn: () => client.keys.create(projectId, body),
-    onSuccess: ({ kid }) => onRegistered(kid),
-  })
-  const secretName = isSecretText(name)
   const ready =
-    verdict.check?.accepted === true && name.trim() !== '' && !secretName && algorithm !== undefined
-  function submit(event: FormEvent) {
-    event.preventDefault()
-    if (ready) save.mutate()
-  }
+    verdict.check?.accepted === true &&
+    algorithm !== undefined &&
+    body.name !== '' &&
+    !isSecretText(name)
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <KeyField text={text} onText={setText} />
-        <Verdict verdict={verdict} text={text} onText={setText} />
-        <Group align="flex-start" grow preventGrowOverflow={false}>
-          <TextInput
-            label="Label"
-            description="For people: which service signs with it, and since when."
-            placeholder="orders service, spring 2026"
-            value={name}
-            onChange={(event) => setName(event.currentTarget.value)}
-            error={secretName && 'This is a secret: it was not sent. Write a name.'}
-            required
-            withAsterisk={false}
-            miw={220}
-          />
-          <Select
-            label="Algorithm"
-            description="What tokens carry as alg; what fits the key is offered."
-            placeholder={fitting.length === 0 ? 'after the key' : ''}
-            data={fitting.map((value) => ({ value, label: nameOf(value) }))}
-            value={algorithm ?? null}
-            onChange={(value) => setChosen(isAlgorithm(value) ? value : undefined)}
-            disabled={fitting.length === 0}
-            allowDeselect={false}
-            miw={220}
-          />
-        </Group>
-        <Checkbox
-          label="Publish it at once"
-          description="Switched off, it is kept but not trusted until you switch it on."
-          checked={active}
-          onChange={(event) => setActive(event.currentTarget.checked)}
-        />
-        {save.isError && <ErrorNotice error={save.error} />}
-        {ready && <CurlHint method="POST" path={`/projects/${projectId}/jwt-keys`} body={body} />}
-        <Group justify="flex-end">
-          <Button variant="default" onClick={onCancel}>
-            Cancel
-          </Button>
-          <Button type="submit" disabled={!ready} loading={save.isPending}>
-            Register key
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+    <ActionForm
+      action="Register key"
+      disabled={!ready}
+      request={
+        ready ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body } : undefined
+      }
+      run={async () => onRegistered((await client.keys.create(projectId, body)).kid)}
+      onCancel={onCancel}
+    >
+      <KeyField text={text} onText={setText} />
+      <VerdictNotice verdict={verdict} text={text} onText={setText} />
+      <Group align="flex-start" grow preventGrowOverflow={false}>
+        <LabelField name={name} onName={setName} />
+        <AlgorithmSelect matching={matching} algorithm={algorithm} onAlgorithm={setChosen} />
+      </Group>
+      <Checkbox
+        label="Publish now"
+        description="Otherwise the key is stored inactive, and not trusted until you activate it."
+        checked={active}
+        onChange={(event) => setActive(event.currentTarget.checked)}
+      />
+    </ActionForm>
+  )
+}
+
+function LabelField({ name, onName }: { name: string; onName(name: string): void }) {
+  return (
+    <TextInput
+      label="Label"
+      description="A name for your team, such as the service that signs with the key."
+      placeholder="orders service, spring 2026"
+      value={name}
+      onChange={(event) => onName(event.currentTarget.value)}
+      error={
+        isSecretText(name) && 'This looks like a secret. It was not sent. Enter a name instead.'
+      }
+      required
+      withAsterisk={false}
+      miw={220}
+    />
+  )
+}
+
+function AlgorithmSelect(props: {
+  matching: Algorithm[]
+  algorithm: Algorithm | undefined
+  onAlgorithm(algorithm: Algorithm | undefined): void
+}) {
+  const { matching, algorithm, onAlgorithm } = props
+  return (
+    <Select
+      label="Algorithm"
+      description="The alg of your tokens. Only algorithms that match the key are listed."
+      placeholder={matching.length === 0 ? 'Enter a key first' : ''}
+      data={matching.map((value) => ({
+        value,
+        label: value === 'RSA' ? 'RSA (alg RS256)' : value,
+      }))}
+      value={algorithm ?? null}
+      onChange={(value) => onAlgorithm(isAlgorithm(value) ? value : undefined)}
+      disabled={matching.length === 0}
+      allowDeselect={false}
+      miw={220}
+    />
   )
 }

@@ -1,4 +1,4 @@
-import { Button, Card, Group, Menu, Table, Text, Tooltip } from '@mantine/core'
+import { Alert, Anchor, Button, Card, Group, Menu, Text, Tooltip } from '@mantine/core'
 import {
   IconAlarm,
   IconEye,
@@ -9,188 +9,176 @@ import {
   IconTrash,
 } from '@tabler/icons-react'
 import { useState } from 'react'
-import { useLocation } from 'wouter'
+import { Link, useLocation } from 'wouter'
 import type { JwtKey, Project } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
-import { Copy } from '../../components/copy.tsx'
+import { CopyButton } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
+import { DataTable, RowName } from '../../components/data-table.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
-import { EmptyState, LoadingRows } from '../../components/states.tsx'
-import { RelativeTime } from '../../components/times.tsx'
-import { materialOf } from '../../keys/material.ts'
+import { EmptyState, QueryResult } from '../../components/states.tsx'
+import { OptionalTime, RelativeTime } from '../../components/times.tsx'
+import { describeMaterial } from '../../keys/material.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
+import { readRotation } from '../../session/rotations.ts'
 import { type KeyAction, KeyDialog } from './key-dialogs.tsx'
-import { RotationsUnderWay } from './rotations-under-way.tsx'
 
-type Open = { action: KeyAction; key: JwtKey } | undefined
-
-/** The keys of a project, and what can be done with each. */
+/** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
   const { mayWrite } = useRights()
-  const keys = useKeys(project.id)
-  const [open, setOpen] = useState<Open>()
-  if (keys.isPending) return <LoadingRows />
-  if (keys.isError) return <ErrorNotice error={keys.error} retry={() => void keys.refetch()} />
-  if (keys.data.length === 0) {
-    return (
-      <Card withBorder>
-        <EmptyState
-          title="No keys yet"
-          action={
-            mayWrite && (
-              <Button mt="sm" onClick={onRegister}>
-                Register the first key
-              </Button>
-            )
-          }
-        >
-          Until one is registered, no token of this project verifies. The private key stays in your
-          backend; only its public half comes here.
-        </EmptyState>
-      </Card>
-    )
-  }
+  const query = useKeys(project.id)
   return (
-    <>
-      {!keys.data.some(({ active }) => active) && (
-        <Text className="grave" fw={600} mb="sm" role="status">
-          No key is active: no token of this project verifies.
-        </Text>
-      )}
-      {mayWrite && <RotationsUnderWay keys={keys.data} />}
-      <Card withBorder padding="sm" mb="sm">
-        <Table className="cards" verticalSpacing="sm">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>State</Table.Th>
-              <Table.Th>Label</Table.Th>
-              <Table.Th>Algorithm</Table.Th>
-              <Table.Th>kid</Table.Th>
-              <Table.Th>Registered</Table.Th>
-              <Table.Th>Expires</Table.Th>
-              <Table.Th aria-label="Actions" />
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {keys.data.map((key) => (
-              <Row key={key.id} jwtKey={key} onAction={(action) => setOpen({ action, key })} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </Card>
-      <CurlHint path={`/projects/${project.id}/jwt-keys`} />
+    <QueryResult query={query}>
+      {(keys) =>
+        keys.length === 0 ? (
+          <NoKeys onRegister={onRegister} />
+        ) : (
+          <>
+            {!keys.some(({ active }) => active) && (
+              <Text className="warning" fw={600} mb="sm" role="status">
+                No key is active: tokens of this project do not verify.
+              </Text>
+            )}
+            {mayWrite && <PendingRotations keys={keys} />}
+            <KeyTable keys={keys} />
+            <CurlHint path={`/projects/${project.id}/jwt-keys`} />
+          </>
+        )
+      }
+    </QueryResult>
+  )
+}
+
+function NoKeys({ onRegister }: { onRegister(): void }) {
+  const { mayWrite } = useRights()
+  return (
+    <Card withBorder>
+      <EmptyState
+        title="No keys yet"
+        action={
+          mayWrite && (
+            <Button mt="sm" onClick={onRegister}>
+              Register the first key
+            </Button>
+          )
+        }
+      >
+        Tokens of this project verify once you register a key. The private key stays in your
+        backend; Pubring stores only the public key.
+      </EmptyState>
+    </Card>
+  )
+}
+
+/** Links to the rotations that were started in this tab and are not complete. */
+function PendingRotations({ keys }: { keys: JwtKey[] }) {
+  const pending = keys.filter(({ id }) => readRotation(id).newKid !== undefined)
+  return pending.map(({ id, projectId, label }) => (
+    <Alert key={id} color="petrol" icon={<IconRefresh />} mb="sm">
+      The rotation of “{label}” is in progress.{' '}
+      <Anchor component={Link} href={`/projects/${projectId}/rotate/${id}`} underline="always">
+        Continue
+      </Anchor>
+    </Alert>
+  ))
+}
+
+function KeyTable({ keys }: { keys: JwtKey[] }) {
+  const [open, setOpen] = useState<{ action: KeyAction; key: JwtKey }>()
+  return (
+    <Card withBorder padding="sm" mb="sm">
+      <DataTable
+        rows={keys}
+        columns={[
+          { title: 'Status', cell: (key) => <StateBadge state={stateOf(key, 'inactive')} /> },
+          { title: 'Label', cell: ({ label }) => <RowName>{label}</RowName> },
+          { title: 'Algorithm', cell: (key) => <AlgorithmText jwtKey={key} /> },
+          { title: 'kid', cell: (key) => <Kid jwtKey={key} /> },
+          { title: 'Registered', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
+          { title: 'Expires', cell: ({ expireTime }) => <OptionalTime time={expireTime} /> },
+          {
+            title: 'Actions',
+            cell: (key) => (
+              <KeyActions jwtKey={key} onAction={(action) => setOpen({ action, key })} />
+            ),
+          },
+        ]}
+      />
       {open !== undefined && (
         <KeyDialog
           action={open.action}
-          jwtKey={keys.data.find(({ id }) => id === open.key.id) ?? open.key}
-          keys={keys.data}
+          jwtKey={keys.find(({ id }) => id === open.key.id) ?? open.key}
+          keys={keys}
           onClose={() => setOpen(undefined)}
         />
       )}
-    </>
+    </Card>
   )
 }
 
-function Row({ jwtKey, onAction }: { jwtKey: JwtKey; onAction(action: KeyAction): void }) {
-  const material = materialOf(jwtKey)
+function AlgorithmText({ jwtKey }: { jwtKey: JwtKey }) {
+  const material = describeMaterial(jwtKey)
   return (
-    <Table.Tr data-kid={jwtKey.id}>
-      <Table.Td data-label="State">
-        <StateBadge state={stateOf(jwtKey, 'off')} />
-      </Table.Td>
-      <Table.Td data-label="Label">
-        <Text fw={600} inherit style={{ overflowWrap: 'anywhere' }}>
-          {jwtKey.label}
+    <span>
+      <Text inherit component="span">
+        {jwtKey.algorithm}
+      </Text>
+      {material !== '' && (
+        <Text size="xs" c="dimmed" component="span" ml={6} style={{ whiteSpace: 'nowrap' }}>
+          {material}
         </Text>
-      </Table.Td>
-      <Table.Td data-label="Algorithm">
-        <span>
-          <Text inherit component="span">
-            {jwtKey.algorithm}
-          </Text>
-          {material !== '' && (
-            <Text size="xs" c="dimmed" component="span" ml={6} style={{ whiteSpace: 'nowrap' }}>
-              {material}
-            </Text>
-          )}
-        </span>
-      </Table.Td>
-      <Table.Td data-label="kid">
-        <Group gap={2} wrap="nowrap">
-          <Tooltip label={jwtKey.id}>
-            <span className="mono" style={{ whiteSpace: 'nowrap' }}>
-              {jwtKey.id.slice(0, 8)}…{jwtKey.id.slice(-4)}
-            </span>
-          </Tooltip>
-          <Copy value={jwtKey.id} what={`kid of ${jwtKey.label}`} />
-        </Group>
-      </Table.Td>
-      <Table.Td data-label="Registered">
-        <Text size="sm" component="span">
-          <RelativeTime time={jwtKey.createTime} />
-        </Text>
-      </Table.Td>
-      <Table.Td data-label="Expires">
-        <Text size="sm" component="span" c={jwtKey.expireTime === undefined ? 'dimmed' : 'inherit'}>
-          {jwtKey.expireTime === undefined ? 'never' : <RelativeTime time={jwtKey.expireTime} />}
-        </Text>
-      </Table.Td>
-      <Table.Td data-label="Actions">
-        <Actions jwtKey={jwtKey} onAction={onAction} />
-      </Table.Td>
-    </Table.Tr>
+      )}
+    </span>
   )
 }
 
-function Actions({ jwtKey, onAction }: { jwtKey: JwtKey; onAction(action: KeyAction): void }) {
+function Kid({ jwtKey: { id, label } }: { jwtKey: JwtKey }) {
+  return (
+    <Group gap={2} wrap="nowrap">
+      <Tooltip label={id}>
+        <span className="mono" style={{ whiteSpace: 'nowrap' }}>
+          {id.slice(0, 8)}…{id.slice(-4)}
+        </span>
+      </Tooltip>
+      <CopyButton value={id} name={`kid of ${label}`} />
+    </Group>
+  )
+}
+
+function KeyActions(props: { jwtKey: JwtKey; onAction(action: KeyAction): void }) {
   const { mayWrite } = useRights()
   const [, navigate] = useLocation()
-  const rotate = () => navigate(`/projects/${jwtKey.projectId}/rotate/${jwtKey.id}`)
+  const { active, id, projectId, label } = props.jwtKey
+  const item = (action: KeyAction, text: string, Icon: typeof IconEye) => (
+    <Menu.Item
+      leftSection={<Icon size={16} />}
+      {...(action === 'delete' && { color: 'red' })}
+      onClick={() => props.onAction(action)}
+    >
+      {text}
+    </Menu.Item>
+  )
   return (
-    <ActionsMenu of={jwtKey.label}>
-      <Menu.Item leftSection={<IconEye size={16} />} onClick={() => onAction('show')}>
-        Details
-      </Menu.Item>
+    <ActionsMenu name={label}>
+      {item('show', 'Details', IconEye)}
       {mayWrite && (
         <>
-          {jwtKey.active && (
-            <Menu.Item leftSection={<IconRefresh size={16} />} onClick={rotate}>
+          {active && (
+            <Menu.Item
+              leftSection={<IconRefresh size={16} />}
+              onClick={() => navigate(`/projects/${projectId}/rotate/${id}`)}
+            >
               Rotate…
             </Menu.Item>
           )}
-          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => onAction('rename')}>
-            Rename
-          </Menu.Item>
-          <Menu.Item leftSection={<IconAlarm size={16} />} onClick={() => onAction('expire')}>
-            Expiry
-          </Menu.Item>
+          {item('rename', 'Rename', IconPencil)}
+          {item('expire', 'Set expiry', IconAlarm)}
           <Menu.Divider />
-          {jwtKey.active ? (
-            <Menu.Item
-              leftSection={<IconPlayerPause size={16} />}
-              onClick={() => onAction('deactivate')}
-            >
-              Switch off
-            </Menu.Item>
-          ) : (
-            <>
-              <Menu.Item
-                leftSection={<IconPlayerPlay size={16} />}
-                onClick={() => onAction('activate')}
-              >
-                Switch on
-              </Menu.Item>
-              <Menu.Item
-                leftSection={<IconTrash size={16} />}
-                color="red"
-                onClick={() => onAction('delete')}
-              >
-                Delete
-              </Menu.Item>
-            </>
-          )}
+          {active
+            ? item('deactivate', 'Deactivate', IconPlayerPause)
+            : item('activate', 'Activate', IconPlayerPlay)}
+          {!active && item('delete', 'Delete', IconTrash)}
         </>
       )}
     </ActionsMenu>

@@ -1,53 +1,54 @@
-import { Button, Card, Menu, SimpleGrid, Tabs } from '@mantine/core'
-import { IconDots, IconPencil, IconPlus, IconTrash } from '@tabler/icons-react'
+import { Button, Card, SimpleGrid, Tabs } from '@mantine/core'
+import { IconPlus } from '@tabler/icons-react'
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type Project, PubringError } from '../../../../client/src/index.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { CopyField } from '../../components/copy.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
+import {
+  EmptyState,
+  LoadingPage,
+  LoadingRows,
+  PageHeader,
+  QueryResult,
+} from '../../components/states.tsx'
 import { Timeline } from '../../events/timeline.tsx'
-import { useAddresses, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/context.tsx'
-import { Waiting } from '../../session/sign-in.tsx'
-import { ProjectForm } from '../projects/project-form.tsx'
+import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
+import { useRights } from '../../session/context.tsx'
 import { KeysPanel } from './keys-panel.tsx'
-import { Register } from './register-dialog.tsx'
+import { ProjectMenu } from './menu.tsx'
+import { RegisterDialog } from './register-dialog.tsx'
 
-const Verify = lazy(async () => ({ default: (await import('../verify/panel.tsx')).Verify }))
-const Connect = lazy(async () => ({ default: (await import('../connect/panel.tsx')).Connect }))
+const VerifyPanel = lazy(async () => ({
+  default: (await import('../verify/panel.tsx')).VerifyPanel,
+}))
+const ConnectPanel = lazy(async () => ({
+  default: (await import('../connect/panel.tsx')).ConnectPanel,
+}))
 
-const tabs = [
-  { value: 'keys', label: 'Keys' },
-  { value: 'connect', label: 'Connect' },
-  { value: 'verify', label: 'Check a token' },
-  { value: 'history', label: 'History' },
-]
-
-/** A project: what is trusted, since when, and where verifiers find it. */
+/** A project with its addresses, keys, verifier setup, token check and history. */
 export function ProjectPage({ project, tab }: { project: string; tab: string }) {
-  const found = useProject(project)
-  useLiveProject(found.data?.id, found.data?.revision)
-  if (found.isPending) return <LoadingRows rows={6} />
-  if (found.isError) {
-    const gone = found.error instanceof PubringError && found.error.status === 404
-    return gone ? (
-      <EmptyState title="There is no such project">
-        It may have been deleted, or your API key may not see it.
+  const query = useProject(project)
+  useLiveProject(query.data?.id, query.data?.revision)
+  if (query.isPending) return <LoadingRows rows={6} />
+  if (query.isError) {
+    const notFound = query.error instanceof PubringError && query.error.status === 404
+    return notFound ? (
+      <EmptyState title="Project not found">
+        It may have been deleted, or your API key has no access to it.
       </EmptyState>
     ) : (
-      <ErrorNotice error={found.error} retry={() => void found.refetch()} />
+      <ErrorNotice error={query.error} retry={() => void query.refetch()} />
     )
   }
-  return <Present project={found.data} tab={tab} />
+  return <LoadedProject project={query.data} tab={tab} />
 }
 
-function Present({ project, tab }: { project: Project; tab: string }) {
+function LoadedProject({ project, tab }: { project: Project; tab: string }) {
   const { mayWrite } = useRights()
-  const [, navigate] = useLocation()
-  const [registeringOn, setRegisteringOn] = useState<string>()
-  const register = () => setRegisteringOn(tab)
+  // The dialog closes when the tab changes.
+  const [registeringOnTab, setRegisteringOnTab] = useState<string>()
+  const register = () => setRegisteringOnTab(tab)
   useEffect(() => {
     document.title = `${project.name} · Pubring`
     return () => {
@@ -56,7 +57,7 @@ function Present({ project, tab }: { project: Project; tab: string }) {
   }, [project.name])
   return (
     <>
-      <PageHead
+      <PageHeader
         title={project.name}
         actions={
           <>
@@ -70,105 +71,63 @@ function Present({ project, tab }: { project: Project; tab: string }) {
         }
       />
       <Addresses projectId={project.id} />
-      <Tabs
-        value={tab}
-        onChange={(value) => navigate(`/projects/${project.id}/${value ?? 'keys'}`)}
-        keepMounted={false}
-      >
-        <Tabs.List mb="md">
-          {tabs.map(({ value, label }) => (
-            <Tabs.Tab key={value} value={value}>
-              {label}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        <Suspense fallback={<Waiting />}>
-          <Tabs.Panel value="keys">
-            <KeysPanel project={project} onRegister={register} />
-          </Tabs.Panel>
-          <Tabs.Panel value="connect">
-            <Connect project={project} />
-          </Tabs.Panel>
-          <Tabs.Panel value="verify">
-            <Verify project={project} />
-          </Tabs.Panel>
-          <Tabs.Panel value="history">
-            <Timeline project={project} />
-          </Tabs.Panel>
-        </Suspense>
-      </Tabs>
-      {registeringOn === tab && (
-        <Register project={project} onClose={() => setRegisteringOn(undefined)} />
+      <ProjectTabs project={project} tab={tab} onRegister={register} />
+      {registeringOnTab === tab && (
+        <RegisterDialog project={project} onClose={() => setRegisteringOnTab(undefined)} />
       )}
     </>
+  )
+}
+
+function ProjectTabs(props: { project: Project; tab: string; onRegister(): void }) {
+  const { project, tab, onRegister } = props
+  const [, navigate] = useLocation()
+  const tabs = [
+    {
+      value: 'keys',
+      label: 'Keys',
+      panel: <KeysPanel project={project} onRegister={onRegister} />,
+    },
+    { value: 'connect', label: 'Connect', panel: <ConnectPanel project={project} /> },
+    { value: 'verify', label: 'Check a token', panel: <VerifyPanel project={project} /> },
+    { value: 'history', label: 'History', panel: <Timeline project={project} /> },
+  ]
+  return (
+    <Tabs
+      value={tab}
+      onChange={(value) => navigate(`/projects/${project.id}/${value ?? 'keys'}`)}
+      keepMounted={false}
+    >
+      <Tabs.List mb="md">
+        {tabs.map(({ value, label }) => (
+          <Tabs.Tab key={value} value={value}>
+            {label}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Suspense fallback={<LoadingPage />}>
+        {tabs.map(({ value, panel }) => (
+          <Tabs.Panel key={value} value={value}>
+            {panel}
+          </Tabs.Panel>
+        ))}
+      </Suspense>
+    </Tabs>
   )
 }
 
 function Addresses({ projectId }: { projectId: string }) {
-  const addresses = useAddresses(projectId)
+  const query = useDiscovery(projectId)
   return (
     <Card withBorder padding="md" mb="lg">
-      {addresses.isPending && <LoadingRows rows={1} />}
-      {addresses.isError && (
-        <ErrorNotice error={addresses.error} retry={() => void addresses.refetch()} />
-      )}
-      {addresses.isSuccess && (
-        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-          <CopyField label="Issuer (iss)" value={addresses.data.issuer} />
-          <CopyField label="JWKS address" value={addresses.data.jwks_uri} />
-        </SimpleGrid>
-      )}
+      <QueryResult query={query} rows={1}>
+        {({ issuer, jwks_uri: jwksUri }) => (
+          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
+            <CopyField label="Issuer (iss)" value={issuer} />
+            <CopyField label="JWKS URL" value={jwksUri} />
+          </SimpleGrid>
+        )}
+      </QueryResult>
     </Card>
-  )
-}
-
-function ProjectMenu({ project }: { project: Project }) {
-  const { client } = useSession()
-  const { mayManage } = useRights()
-  const keys = useKeys(project.id)
-  const [, navigate] = useLocation()
-  const [open, setOpen] = useState<'rename' | 'delete'>()
-  if (!mayManage) return null
-  const count = keys.data?.length ?? 0
-  return (
-    <>
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="default" px="xs" aria-label="More for this project">
-            <IconDots size={18} />
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setOpen('rename')}>
-            Rename
-          </Menu.Item>
-          <Menu.Item
-            leftSection={<IconTrash size={16} />}
-            color="red"
-            disabled={count > 0}
-            onClick={() => setOpen('delete')}
-          >
-            {count > 0 ? 'Delete (delete its keys first)' : 'Delete'}
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {open === 'rename' && <ProjectForm project={project} onClose={() => setOpen(undefined)} />}
-      {open === 'delete' && (
-        <Confirm
-          title={`Delete ${project.name}?`}
-          action="Delete project"
-          danger
-          request={{ method: 'DELETE', path: `/projects/${project.id}` }}
-          run={async () => {
-            await client.projects.delete(project.id)
-            navigate('/')
-          }}
-          onClose={() => setOpen(undefined)}
-        >
-          Its issuer and its key set answer 404 from then on, and API keys that are bound to it end
-          with it. Its ledger stays.
-        </Confirm>
-      )}
-    </>
   )
 }

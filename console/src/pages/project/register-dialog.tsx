@@ -3,19 +3,19 @@ import { useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Project } from '../../../../client/src/index.ts'
 import { KeyForm } from './key-form.tsx'
-import { Registered } from './new-key.tsx'
+import { NewKeyInstructions } from './new-key.tsx'
 
-/** Registers a key: paste or drop it, see the verdict, then learn where its kid goes. */
-export function Register({ project, onClose }: { project: Project; onClose(): void }) {
+/** Registers a key, then explains how to use it. */
+export function RegisterDialog({ project, onClose }: { project: Project; onClose(): void }) {
   const queries = useQueryClient()
   const [kid, setKid] = useState<string>()
   return (
     <Modal
       opened
       onClose={onClose}
-      title={kid === undefined ? 'Register a key' : 'The key is registered'}
+      title={kid === undefined ? 'Register a key' : 'Key registered'}
       size="xl"
-      lockScroll={false}
+      centered={false}
     >
       {kid === undefined ? (
         <KeyForm
@@ -28,7 +28,7 @@ export function Register({ project, onClose }: { project: Project; onClose(): vo
         />
       ) : (
         <Stack>
-          <Registered projectId={project.id} kid={kid} />
+          <NewKeyInstructions projectId={project.id} kid={kid} />
           <Group justify="flex-end">
             <Button onClick={onClose} data-autofocus>
               Done

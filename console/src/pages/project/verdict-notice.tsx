@@ -2,37 +2,30 @@ import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCircleCheck, IconShieldX, IconTransform } from '@tabler/icons-react'
 import type { KeyCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import type { Conversion } from '../../keys/conversion.ts'
 import type { KeyVerdict } from './verdict.ts'
 
-/** The verdict on a key, and what to do about it. */
-export function Verdict(props: { verdict: KeyVerdict; text: string; onText(text: string): void }) {
-  const { verdict, text, onText } = props
+type NoticeProps = { verdict: KeyVerdict; text: string; onText(text: string): void }
+
+/** Shows the verdict on a key, and offers what to do next. */
+export function VerdictNotice(props: NoticeProps) {
   return (
     <Stack gap="xs" aria-live="polite">
-      <Content verdict={verdict} text={text} onText={onText} />
+      <Notice {...props} />
     </Stack>
   )
 }
 
-function Content({ verdict, text, onText }: Parameters<typeof Verdict>[0]) {
+function Notice({ verdict, text, onText }: NoticeProps) {
   const { secret, pending, check, conversion, error } = verdict
   if (secret) return <SecretNotice onClear={() => onText('')} />
   if (text.trim() === '') return null
   if (conversion !== undefined) {
-    return (
-      <Alert color="petrol" icon={<IconTransform />} title={`This is a ${conversion.from}`}>
-        <Text size="sm">
-          The registry takes public keys alone. Its key can be taken out here in your browser.
-        </Text>
-        <Button size="xs" mt="sm" onClick={() => onText(conversion.pem)}>
-          Take its public key
-        </Button>
-      </Alert>
-    )
+    return <ConversionNotice conversion={conversion} onConvert={onText} />
   }
   if (error !== undefined) {
-    const local = error instanceof Error && error.name === 'Error'
-    if (!local) return <ErrorNotice error={error} />
+    const isConversionError = error instanceof Error && error.name === 'Error'
+    if (!isConversionError) return <ErrorNotice error={error} />
     return <Faults faults={[{ code: 'not_converted', detail: error.message }]} />
   }
   if (pending || check === undefined) {
@@ -45,11 +38,8 @@ function Content({ verdict, text, onText }: Parameters<typeof Verdict>[0]) {
       </Group>
     )
   }
-  return check.accepted ? (
-    <Accepted check={check} />
-  ) : (
-    <Faults faults={check.faults} check={check} />
-  )
+  if (check.accepted) return <Accepted check={check} />
+  return <Faults faults={check.faults} check={check} />
 }
 
 function SecretNotice({ onClear }: { onClear(): void }) {
@@ -57,23 +47,38 @@ function SecretNotice({ onClear }: { onClear(): void }) {
     <Alert
       color="red"
       icon={<IconShieldX />}
-      title="This is a secret: it was not sent anywhere"
+      title="This looks like a secret. It was not sent."
       role="alert"
     >
       <Text size="sm">
-        It looks like a private key or an API key. Pubring never wants one; register the public
-        half: <span className="mono">openssl pkey -in private.pem -pubout</span>. If this text went
-        through a chat, a ticket or a shared clipboard, treat the key as burnt: make a new pair.
+        It may be a private key or an API key. Pubring needs only the public key:{' '}
+        <span className="mono">openssl pkey -in private.pem -pubout</span>. If this text has passed
+        through a chat, a ticket or a shared clipboard, treat the key as compromised and generate a
+        new pair.
       </Text>
       <Button size="xs" color="red.8" mt="sm" onClick={onClear}>
-        Empty the field
+        Clear the field
       </Button>
     </Alert>
   )
 }
 
-/** What was recognised, such as “RSA, 2048 bits”. */
-function recognised({ key }: KeyCheck): string | undefined {
+function ConversionNotice(props: { conversion: Conversion; onConvert(pem: string): void }) {
+  const { conversion, onConvert } = props
+  return (
+    <Alert color="petrol" icon={<IconTransform />} title={`This is a ${conversion.from}`}>
+      <Text size="sm">
+        Pubring accepts only public keys. You can extract the key here in your browser.
+      </Text>
+      <Button size="xs" mt="sm" onClick={() => onConvert(conversion.pem)}>
+        Extract public key
+      </Button>
+    </Alert>
+  )
+}
+
+/** What the check recognized, such as “RSA, 2048 bits”. */
+function describeKey({ key }: KeyCheck): string | undefined {
   if (key === undefined) return undefined
   return [key.kty, key.crv, key.bits === undefined ? undefined : `${key.bits} bits`]
     .filter((part) => part !== undefined)
@@ -81,11 +86,12 @@ function recognised({ key }: KeyCheck): string | undefined {
 }
 
 function Accepted({ check }: { check: KeyCheck }) {
+  const description = describeKey(check)
   return (
     <Alert
       color="teal"
       icon={<IconCircleCheck />}
-      title={`A good key: ${recognised(check) ?? 'accepted'}`}
+      title={description === undefined ? 'Valid key' : `Valid key: ${description}`}
     >
       <Text size="xs">
         Thumbprint <span className="mono">{check.key?.thumbprint}</span>
@@ -100,14 +106,12 @@ function Accepted({ check }: { check: KeyCheck }) {
 }
 
 function Faults({ faults, check }: { faults: KeyCheck['faults']; check?: KeyCheck }) {
-  const what = check && recognised(check)
+  const description = check && describeKey(check)
   return (
     <Alert
       color="red"
       icon={<IconAlertTriangle />}
-      title={
-        what === undefined ? 'This cannot be registered' : `${what}: this cannot be registered`
-      }
+      title={`This key cannot be registered${description === undefined ? '' : `: ${description}`}`}
     >
       <List size="sm" listStyleType={faults.length > 1 ? 'disc' : 'none'}>
         {faults.map(({ code, detail }) => (

@@ -6,41 +6,40 @@ import { type Conversion, convert } from '../../keys/conversion.ts'
 import { isSecretText } from '../../keys/secret-text.ts'
 import { useSession } from '../../session/context.tsx'
 
-/** What is known of the text of a key. */
+/** The result of checking the text of a key. */
 export type KeyVerdict = {
-  /** It holds a private key or another secret: nothing was sent. */
+  /** The text contains a private key or another secret; it was not sent. */
   secret: boolean
   pending: boolean
   check?: KeyCheck | undefined
-  /** A form that is not taken as it is, converted. */
+  /** The key of a certificate or JWK, which the service does not accept. */
   conversion?: Conversion | undefined
   error?: unknown
 }
 
 /**
- * The verdict on a key while it is typed. Text that holds a secret is told apart here, at once and
- * before anything is sent; a certificate or JWK is converted here; all else the service judges.
+ * Checks a key while the user types. Secrets are detected in the browser before anything is sent, and
+ * certificates and JWKs are converted here; everything else is checked by the service.
  */
 export function useVerdict(text: string): KeyVerdict {
   const { client } = useSession()
   const secret = useMemo(() => isSecretText(text), [text])
   const [settled] = useDebouncedValue(text.trim(), 300)
-  const judged = settled === text.trim() ? settled : ''
+  const checked = settled === text.trim() ? settled : ''
   const query = useQuery({
-    queryKey: ['verdict', secret ? '' : judged],
+    queryKey: ['verdict', secret ? '' : checked],
     queryFn: async ({ signal }) => {
-      const conversion = await convert(judged)
+      const conversion = await convert(checked)
       if (conversion !== undefined) return { conversion }
-      return { check: await client.keys.check({ publicKeyPem: judged }, { signal }) }
+      return { check: await client.keys.check({ publicKeyPem: checked }, { signal }) }
     },
-    enabled: !secret && judged !== '',
+    enabled: !secret && checked !== '',
     gcTime: 0,
   })
-  if (secret) return { secret, pending: false }
-  if (text.trim() === '') return { secret, pending: false }
+  if (secret || text.trim() === '') return { secret, pending: false }
   return {
     secret,
-    pending: judged === '' || query.isFetching,
+    pending: checked === '' || query.isFetching,
     ...(query.data ?? {}),
     ...(query.isError ? { error: query.error } : {}),
   }

@@ -3,17 +3,17 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, JwtKeyWithDetails, Project } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { EmptyState, LoadingRows, PageHead } from '../../components/states.tsx'
+import { EmptyState, LoadingRows, PageHeader } from '../../components/states.tsx'
 import { useKey, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { type Rotation, readRotation, writeRotation } from '../../session/rotations.ts'
 import { KeyForm } from '../project/key-form.tsx'
-import { Registered } from '../project/new-key.tsx'
-import { Deletion, SwitchOff, SwitchOn } from './key-steps.tsx'
-import { Progression, steps } from './stepper.tsx'
+import { NewKeyInstructions } from '../project/new-key.tsx'
+import { ActivateNewKey, DeactivateOldKey, DeleteOldKey } from './key-steps.tsx'
+import { RotationStepper, steps } from './stepper.tsx'
 import { SwitchSigner } from './switch-signer.tsx'
 
-/** Replaces a key by another, step by step; can be left at any step and taken up again. */
+/** Replaces a key with a new one, step by step. The user can leave and continue at any step. */
 export function RotatePage({ project: name, oldKid }: { project: string; oldKid: string }) {
   const { mayWrite } = useRights()
   const project = useProject(name)
@@ -23,21 +23,23 @@ export function RotatePage({ project: name, oldKid }: { project: string; oldKid:
   if (keys.isError) return <ErrorNotice error={keys.error} />
   if (!mayWrite) {
     return (
-      <EmptyState title="Your API key may only read">
-        Rotating keys takes one with the role writer.
-      </EmptyState>
+      <EmptyState title="Read-only access">Rotating a key requires the role writer.</EmptyState>
     )
   }
   if (project.isPending || keys.isPending) return <LoadingRows rows={6} />
-  return <Guide project={project.data} keys={keys.data} oldKid={oldKid} />
+  return <LoadedRotation project={project.data} keys={keys.data} oldKid={oldKid} />
 }
 
-/** Where a rotation stands: an index into `steps`; past them, it is done. */
-function stepOf(
-  rotation: Rotation,
-  newKey: JwtKeyWithDetails | undefined,
-  oldKey?: JwtKey,
-): number {
+type RotationState = {
+  project: Project
+  keys: JwtKey[]
+  oldKey: JwtKey | undefined
+  newKey: JwtKeyWithDetails | undefined
+  rotation: Rotation
+}
+
+/** The current step as an index into `steps`; their number when the rotation is complete. */
+function currentStep({ oldKey, newKey, rotation }: RotationState): number {
   if (oldKey === undefined) return steps.length
   if (newKey === undefined) return 0
   if (!newKey.active && oldKey.active) return 1
@@ -46,9 +48,9 @@ function stepOf(
   return oldKey.active ? 3 : 4
 }
 
-function Guide({ project, keys, oldKid }: { project: Project; keys: JwtKey[]; oldKid: string }) {
+function LoadedRotation(props: { project: Project; keys: JwtKey[]; oldKid: string }) {
+  const { project, keys, oldKid } = props
   const [rotation, setRotation] = useState(() => readRotation(oldKid))
-  const [, look] = useState(0)
   const oldKey = keys.find(({ id }) => id === oldKid)
   const newKid = keys.find(({ id }) => id === rotation.newKid)?.id
   const newKey = useKey(project.id, newKid)
@@ -60,73 +62,84 @@ function Guide({ project, keys, oldKid }: { project: Project; keys: JwtKey[]; ol
   if (newKid !== undefined && newKey.isPending) return <LoadingRows rows={6} />
   if (oldKey === undefined && rotation.newKid === undefined) {
     return (
-      <EmptyState title="There is no such key">
-        It may have been deleted: the history of the project says by whom.
+      <EmptyState title="Key not found">
+        It may have been deleted. The history of the project has the details.
       </EmptyState>
     )
   }
-  const step = stepOf(rotation, newKey.data, oldKey)
-  const back = `/projects/${project.id}`
   return (
     <>
-      <PageHead title="Rotate a key">
+      <PageHeader title="Rotate a key">
         {oldKey && <>“{oldKey.label}” in </>}
-        <Anchor component={Link} href={back} underline="always">
+        <Anchor component={Link} href={`/projects/${project.id}`} underline="always">
           {project.name}
         </Anchor>
-        . Leave at any step: this tab remembers, and the steps are safe to take days apart.
-      </PageHead>
+        . You can leave at any step and continue later in this tab.
+      </PageHeader>
       <Card withBorder padding="lg">
-        <Progression step={step} />
-        {step === 0 && (
-          <Begin
-            project={project}
-            candidates={keys.filter(({ id, active }) => active && id !== oldKid)}
-            onChosen={(kid) => advance({ newKid: kid })}
-          />
-        )}
-        {step === 1 && newKid !== undefined && (
-          <>
-            <Registered projectId={project.id} kid={newKid} onKnown={() => look(Date.now())} />
-            {newKey.data?.active === false && <SwitchOn jwtKey={newKey.data} />}
-          </>
-        )}
-        {step === 2 && newKey.data && (
-          <SwitchSigner
-            jwtKey={newKey.data}
-            onSwitched={(tokenLife) => advance({ switchTime: new Date().toISOString(), tokenLife })}
-          />
-        )}
-        {step === 3 && oldKey && <SwitchOff jwtKey={oldKey} keys={keys} rotation={rotation} />}
-        {step === 4 && oldKey && <Deletion jwtKey={oldKey} />}
-        {step === steps.length && (
-          <EmptyState
-            title="The key is rotated"
-            action={
-              <Button component={Link} href={back} mt="sm">
-                Back to the keys
-              </Button>
-            }
-          >
-            The old key is gone and its kid is never used again.
-          </EmptyState>
-        )}
+        <RotationSteps
+          state={{ project, keys, oldKey, newKey: newKey.data, rotation }}
+          onAdvance={advance}
+        />
       </Card>
     </>
   )
 }
 
-function Begin(props: { project: Project; candidates: JwtKey[]; onChosen(kid: string): void }) {
+function RotationSteps(props: { state: RotationState; onAdvance(progress: Rotation): void }) {
+  const { state, onAdvance } = props
+  const { project, keys, oldKey, newKey, rotation } = state
+  // Renders again when the new key has converged.
+  const [, setTime] = useState(0)
+  const step = currentStep(state)
+  return (
+    <>
+      <RotationStepper step={step} />
+      {step === 0 && (
+        <ChooseNewKey
+          project={project}
+          candidates={keys.filter(({ id, active }) => active && id !== oldKey?.id)}
+          onChosen={(kid) => onAdvance({ newKid: kid })}
+        />
+      )}
+      {step === 1 && newKey && (
+        <Stack>
+          <NewKeyInstructions
+            projectId={project.id}
+            kid={newKey.id}
+            onConverged={() => setTime(Date.now())}
+          />
+          {!newKey.active && <ActivateNewKey jwtKey={newKey} />}
+        </Stack>
+      )}
+      {step === 2 && newKey && (
+        <SwitchSigner
+          jwtKey={newKey}
+          onSwitched={(tokenLife) => onAdvance({ switchTime: new Date().toISOString(), tokenLife })}
+        />
+      )}
+      {step === 3 && oldKey && <DeactivateOldKey jwtKey={oldKey} keys={keys} rotation={rotation} />}
+      {step === 4 && oldKey && <DeleteOldKey jwtKey={oldKey} />}
+      {step === steps.length && <RotationComplete project={project} />}
+    </>
+  )
+}
+
+function ChooseNewKey(props: {
+  project: Project
+  candidates: JwtKey[]
+  onChosen(kid: string): void
+}) {
   const { project, candidates, onChosen } = props
   return (
     <Stack>
       <Text>
-        Make a new key pair where the tokens are signed, and register its public half. The old key
-        goes on working.
+        Generate a new key pair where you sign tokens, and register its public key. The old key
+        keeps working.
       </Text>
       {candidates.length > 0 && (
         <Select
-          label="Or take one that is registered already"
+          label="Or use a key that is already registered"
           placeholder="Choose a key"
           data={candidates.map(({ id, label }) => ({
             value: id,
@@ -138,5 +151,20 @@ function Begin(props: { project: Project; candidates: JwtKey[]; onChosen(kid: st
       )}
       <KeyForm projectId={project.id} onCancel={() => history.back()} onRegistered={onChosen} />
     </Stack>
+  )
+}
+
+function RotationComplete({ project }: { project: Project }) {
+  return (
+    <EmptyState
+      title="Rotation complete"
+      action={
+        <Button component={Link} href={`/projects/${project.id}`} mt="sm">
+          Back to the keys
+        </Button>
+      }
+    >
+      The old key was deleted. Its kid is never reused.
+    </EmptyState>
   )
 }

@@ -3,15 +3,15 @@ import { Progress, Stack, Stepper, Text } from '@mantine/core'
 /** The steps of a rotation, in order. */
 export const steps = [
   { label: 'Register the new key', description: 'beside the old one' },
-  { label: 'Wait', description: 'until verifiers know it' },
+  { label: 'Wait', description: 'until verifiers have loaded it' },
   { label: 'Switch the signer', description: 'to the new key' },
-  { label: 'Switch off the old key', description: 'when its tokens are over' },
-  { label: 'Delete it', description: 'when nothing needs it' },
+  { label: 'Deactivate the old key', description: 'when its tokens have expired' },
+  { label: 'Delete it', description: 'when it is no longer needed' },
 ]
 
-/** Where a rotation stands: all steps in a row, or, where there is no room, this one. */
-export function Progression({ step }: { step: number }) {
-  const present = steps[step]
+/** Shows all steps in a row, or only the current one on a narrow screen. */
+export function RotationStepper({ step }: { step: number }) {
+  const current = steps[step]
   return (
     <>
       <Stepper active={step} size="sm" mb="xl" visibleFrom="md">
@@ -20,17 +20,17 @@ export function Progression({ step }: { step: number }) {
         ))}
       </Stepper>
       <Stack gap={6} mb="lg" hiddenFrom="md">
-        {present !== undefined && (
+        {current !== undefined && (
           <div>
             <Text size="sm" c="dimmed">
               Step {step + 1} of {steps.length}
             </Text>
             <Text fw={650} size="lg">
-              {present.label}, {present.description}
+              {current.label} {current.description}
             </Text>
           </div>
         )}
-        <Progress value={(step / steps.length) * 100} aria-label="Steps that are done" />
+        <Progress value={(step / steps.length) * 100} aria-label="Completed steps" />
       </Stack>
     </>
   )

@@ -1,39 +1,38 @@
 import { Button, Group, NumberInput, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { JwtKeyWithDetails } from '../../../../client/src/index.ts'
-import { CopyBlock } from '../../components/copy.tsx'
+import { TokenHeader } from '../project/new-key.tsx'
 
-/** The step that only the user can take: sign with the new key. `onSwitched` is told minutes. */
+/** The step that happens outside Pubring: signing with the new key. */
 export function SwitchSigner(props: {
   jwtKey: JwtKeyWithDetails
-  onSwitched(tokenLife: number): void
+  onSwitched(tokenLifetimeMinutes: number): void
 }) {
   const { jwtKey, onSwitched } = props
-  const [tokenLife, setTokenLife] = useState<number | string>(60)
-  const header = { alg: jwtKey.details.jwsAlgorithm, kid: jwtKey.id, typ: 'JWT' }
+  const [lifetime, setLifetime] = useState<number | string>(60)
   return (
     <Stack>
       <Text>
-        Verifiers know “{jwtKey.label}” now. Let your backend sign with its private half, and put
-        its kid into the header:
+        Verifiers now know “{jwtKey.label}”. Sign with its private key, and set this header in your
+        tokens:
       </Text>
-      <CopyBlock value={JSON.stringify(header, null, 2)} what="JWT header" />
+      <TokenHeader alg={jwtKey.details.jwsAlgorithm} kid={jwtKey.id} />
       <Text size="sm" c="dimmed">
-        Check one of the new tokens under “Check a token” before you go on.
+        Before you continue, check one of the new tokens under “Check a token”.
       </Text>
       <NumberInput
-        label="Longest life of your tokens, in minutes"
-        description="exp minus iat. So long must the old key stay on."
-        value={tokenLife}
-        onChange={setTokenLife}
+        label="Maximum token lifetime in minutes"
+        description="exp minus iat. The old key must stay active for this long."
+        value={lifetime}
+        onChange={setLifetime}
         min={0}
         max={525_600}
         maw={340}
       />
       <Group justify="flex-end">
         <Button
-          disabled={typeof tokenLife !== 'number'}
-          onClick={() => onSwitched(Number(tokenLife))}
+          disabled={typeof lifetime !== 'number'}
+          onClick={() => onSwitched(Number(lifetime))}
         >
           The signer uses the new key
         </Button>

@@ -4,21 +4,21 @@ import { useState } from 'react'
 import type { Project, TokenCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState } from '../../components/states.tsx'
-import { useAddresses } from '../../keys/queries.ts'
+import { useDiscovery } from '../../keys/queries.ts'
 import { useSession } from '../../session/context.tsx'
 import { decodeToken } from './decode.ts'
 import { Report } from './report.tsx'
-import { emptyQuestion, expectedOf, type Question, TokenForm } from './token-form.tsx'
+import { emptyInput, expectations, TokenForm, type TokenInput } from './token-form.tsx'
 import { TokenParts } from './token-parts.tsx'
 
-/** Says why a token verifies or not, step by step. */
-export function Verify({ project }: { project: Project }) {
+/** Checks a token step by step, and explains why it does not verify. */
+export function VerifyPanel({ project }: { project: Project }) {
   const { client } = useSession()
-  const issuer = useAddresses(project.id).data?.issuer
-  const [question, setQuestion] = useState<Question>(emptyQuestion)
+  const issuer = useDiscovery(project.id).data?.issuer
+  const [input, setInput] = useState<TokenInput>(emptyInput)
   const check = useMutation({
     mutationFn: () =>
-      client.tokens.check(project.id, { token: question.token.trim(), ...expectedOf(question) }),
+      client.tokens.check(project.id, { token: input.token.trim(), ...expectations(input) }),
     gcTime: 0,
   })
   return (
@@ -26,28 +26,28 @@ export function Verify({ project }: { project: Project }) {
       <TokenForm
         projectId={project.id}
         issuer={issuer}
-        question={question}
-        busy={check.isPending}
-        onQuestion={(changed) => {
-          setQuestion(changed)
+        input={input}
+        loading={check.isPending}
+        onInput={(changed) => {
+          setInput(changed)
           check.reset()
         }}
         onSubmit={() => check.mutate()}
       />
       {check.isError && <ErrorNotice error={check.error} retry={() => check.mutate()} />}
-      <Answer token={question.token} report={check.data} projectId={project.id} />
+      <Result token={input.token} report={check.data} projectId={project.id} />
     </Stack>
   )
 }
 
-/** What the service says of the token, beside what the token says of itself. */
-function Answer(props: { token: string; report: TokenCheck | undefined; projectId: string }) {
+/** The report of the service beside the decoded token. */
+function Result(props: { token: string; report: TokenCheck | undefined; projectId: string }) {
   const { token, report, projectId } = props
   const decoded = decodeToken(token)
   if (token.trim() === '') {
     return (
-      <EmptyState title="Why is a token refused?">
-        Paste it: each step that a verifier takes is shown, and where it ends.
+      <EmptyState title="Why is a token rejected?">
+        Paste a token to see each verification step, and which one fails.
       </EmptyState>
     )
   }
@@ -62,12 +62,12 @@ function Answer(props: { token: string; report: TokenCheck | undefined; projectI
         {decoded === undefined ? (
           <Card withBorder padding="lg">
             <Text size="sm">
-              This cannot be read as a JWT: three parts with dots between, the first two JSON in
+              This is not a JWT. A JWT has three parts separated by dots; the first two are JSON in
               base64url.
             </Text>
           </Card>
         ) : (
-          <TokenParts {...decoded} proved={report?.valid === true} />
+          <TokenParts {...decoded} verified={report?.valid === true} />
         )}
       </Grid.Col>
     </Grid>

@@ -4,17 +4,17 @@ import { Link } from 'wouter'
 import type { TokenCheck } from '../../../../client/src/index.ts'
 import { advice, steps } from './advice.ts'
 
-/** Each step of the check: passed, failed, or not reached. */
+/** The result of a token check with each of its steps. */
 export function Report({ report, projectId }: { report: TokenCheck; projectId: string }) {
   const names: [string, string][] = Object.entries(steps)
   return (
     <Card withBorder padding="lg">
       <Stack>
-        <Verdict report={report} />
-        {report.key !== undefined && <KeyLine keyOf={report.key} projectId={projectId} />}
+        <Summary report={report} />
+        {report.key !== undefined && <KeyLine jwtKey={report.key} projectId={projectId} />}
         <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
           {names.map(([name, label]) => {
-            const step = report.steps.find((known) => known.step === name)
+            const step = report.steps.find((each) => each.step === name)
             return <Step key={name} label={label} ok={step?.ok} detail={step?.detail} />
           })}
         </Stack>
@@ -23,16 +23,16 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
   )
 }
 
-function Verdict({ report: { valid, reason } }: { report: TokenCheck }) {
+function Summary({ report: { valid, reason } }: { report: TokenCheck }) {
   const failure = reason && advice[reason]
   return (
     <Alert
       color={valid ? 'teal' : 'red'}
       icon={valid ? <IconCircleCheck /> : <IconShieldX />}
-      title={valid ? 'A verifier takes this token' : (failure?.title ?? 'It is refused')}
+      title={valid ? 'This token is valid' : (failure?.title ?? 'This token is rejected')}
       role="status"
     >
-      {valid ? 'Every step passed.' : (failure?.todo ?? 'See the step that failed.')}
+      {valid ? 'All checks passed.' : (failure?.action ?? 'See the failed step.')}
       {reason !== undefined && (
         <Text size="xs" className="mono" mt={6}>
           {reason}
@@ -42,15 +42,15 @@ function Verdict({ report: { valid, reason } }: { report: TokenCheck }) {
   )
 }
 
-function KeyLine(props: { keyOf: NonNullable<TokenCheck['key']>; projectId: string }) {
-  const { label, jwsAlgorithm, active } = props.keyOf
+function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: string }) {
+  const { label, jwsAlgorithm, active } = props.jwtKey
   return (
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       Key:{' '}
       <Anchor component={Link} href={`/projects/${props.projectId}/keys`} underline="always">
         {label}
       </Anchor>{' '}
-      ({jwsAlgorithm}, {active ? 'active' : 'not active'})
+      ({jwsAlgorithm}, {active ? 'active' : 'inactive'})
     </Text>
   )
 }
@@ -58,17 +58,17 @@ function KeyLine(props: { keyOf: NonNullable<TokenCheck['key']>; projectId: stri
 function Step(props: { label: string; ok: boolean | undefined; detail: string | undefined }) {
   const { label, ok, detail } = props
   const Icon = ok === undefined ? IconMinus : ok ? IconCheck : IconX
-  const word = ok === undefined ? 'not reached' : ok ? 'passed' : 'failed'
+  const outcome = ok === undefined ? 'not reached' : ok ? 'passed' : 'failed'
   const reached = ok !== undefined
   return (
-    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={word}>
+    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={outcome}>
       <ThemeIcon
         size={22}
         radius="xl"
         variant={ok === false ? 'filled' : 'light'}
         color={reached ? (ok ? 'teal' : 'red.8') : 'gray'}
         role="img"
-        aria-label={word}
+        aria-label={outcome}
       >
         <Icon size={14} />
       </ThemeIcon>

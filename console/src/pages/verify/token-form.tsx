@@ -2,30 +2,33 @@ import { Button, Card, Group, SimpleGrid, Stack, Textarea, TextInput } from '@ma
 import type { FormEvent } from 'react'
 import { CurlHint } from '../../components/curl.tsx'
 
-/** What is asked, as it is typed; an empty expectation is not compared. */
-export type Question = { token: string; audience: string; issuer: string }
+/** The fields of a token check as typed. An empty audience or issuer is not checked. */
+export type TokenInput = { token: string; audience: string; issuer: string }
 
-export const emptyQuestion: Question = { token: '', audience: '', issuer: '' }
+export const emptyInput: TokenInput = { token: '', audience: '', issuer: '' }
 
-export function expectedOf({ audience, issuer }: Question): { audience?: string; issuer?: string } {
+/** The members of the request that are filled in. */
+export function expectations(input: TokenInput): { audience?: string; issuer?: string } {
+  const audience = input.audience.trim()
+  const issuer = input.issuer.trim()
   return {
-    ...(audience.trim() === '' ? {} : { audience: audience.trim() }),
-    ...(issuer.trim() === '' ? {} : { issuer: issuer.trim() }),
+    ...(audience === '' ? {} : { audience }),
+    ...(issuer === '' ? {} : { issuer }),
   }
 }
 
-/** The token and what is expected of it. */
+/** The token, and the expected audience and issuer. */
 export function TokenForm(props: {
   projectId: string
   issuer: string | undefined
-  question: Question
-  busy: boolean
-  onQuestion(question: Question): void
+  input: TokenInput
+  loading: boolean
+  onInput(input: TokenInput): void
   onSubmit(): void
 }) {
-  const { question, busy, onQuestion, onSubmit } = props
-  const { token } = question
-  const change = (part: Partial<Question>) => onQuestion({ ...question, ...part })
+  const { input, loading, onInput, onSubmit } = props
+  const { token } = input
+  const change = (part: Partial<TokenInput>) => onInput({ ...input, ...part })
   function submit(event: FormEvent) {
     event.preventDefault()
     onSubmit()
@@ -36,7 +39,7 @@ export function TokenForm(props: {
         <Stack>
           <Textarea
             label="Token"
-            description="It goes to this server alone, and is neither kept nor logged."
+            description="Sent only to this server, and neither stored nor logged."
             placeholder="eyJhbGciOi…"
             rows={5}
             classNames={{ input: 'mono' }}
@@ -50,10 +53,10 @@ export function TokenForm(props: {
             <CurlHint
               method="POST"
               path={`/projects/${props.projectId}/token-checks`}
-              body={{ token: 'YOUR_TOKEN', ...expectedOf(question) }}
+              body={{ token: 'YOUR_TOKEN', ...expectations(input) }}
             />
-            <Button type="submit" disabled={token.trim() === ''} loading={busy}>
-              Check the token
+            <Button type="submit" disabled={token.trim() === ''} loading={loading}>
+              Check token
             </Button>
           </Group>
         </Stack>
@@ -64,34 +67,34 @@ export function TokenForm(props: {
 
 function Expectations(props: {
   issuer: string | undefined
-  question: Question
-  onChange(part: Partial<Question>): void
+  input: TokenInput
+  onChange(part: Partial<TokenInput>): void
 }) {
-  const { issuer, question, onChange } = props
+  const { issuer, input, onChange } = props
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TextInput
-        label="Wanted audience (aud), optional"
+        label="Expected audience (aud), optional"
         placeholder="orders"
-        value={question.audience}
+        value={input.audience}
         onChange={(event) => onChange({ audience: event.currentTarget.value })}
         spellCheck={false}
       />
       <TextInput
-        label="Wanted issuer (iss), optional"
-        value={question.issuer}
+        label="Expected issuer (iss), optional"
+        value={input.issuer}
         onChange={(event) => onChange({ issuer: event.currentTarget.value })}
         spellCheck={false}
         {...(issuer !== undefined && {
-          inputContainer: (input) => (
+          inputContainer: (children) => (
             <Group gap="xs" wrap="nowrap">
-              <div style={{ flex: 1 }}>{input}</div>
+              <div style={{ flex: 1 }}>{children}</div>
               <Button
                 variant="default"
-                disabled={question.issuer === issuer}
+                disabled={input.issuer === issuer}
                 onClick={() => onChange({ issuer })}
               >
-                This project’s
+                Use this project’s
               </Button>
             </Group>
           ),

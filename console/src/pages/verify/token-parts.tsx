@@ -1,6 +1,6 @@
 import { Card, Stack, Table, Text } from '@mantine/core'
 import { localTime, relativeTime, useNow } from '../../components/times.tsx'
-import { JsonText } from './json-view.tsx'
+import { JsonView } from './json-view.tsx'
 
 /** The time claims (RFC 7519 section 4.1), in seconds since the epoch. */
 const timeClaims = [
@@ -9,37 +9,37 @@ const timeClaims = [
   { claim: 'exp', label: 'Expires (exp)' },
 ]
 
-/** The largest time of ECMAScript, in seconds. */
-const latest = 8.64e12
+/** The maximum time of ECMAScript, in seconds. */
+const maxTime = 8.64e12
 
-/** Header and claims of a token, readable. */
+/** The decoded header and claims of a token. */
 export function TokenParts(props: {
   header: Record<string, unknown>
   claims: Record<string, unknown>
-  proved: boolean
+  verified: boolean
 }) {
-  const { header, claims, proved } = props
+  const { header, claims, verified } = props
   return (
     <Card withBorder padding="lg">
       <Stack>
         <Text size="sm" c="dimmed">
-          {proved
-            ? 'Every step passed: a verifier goes by these claims.'
-            : 'Read in this browser. It is what the token says of itself; nothing of it is proved.'}
+          {verified
+            ? 'All checks passed: verifiers trust these claims.'
+            : 'Decoded in this browser. Nothing in it is verified.'}
         </Text>
         <Part title="Header" value={header} />
         <Part title="Claims" value={claims} />
-        <Times claims={claims} />
+        <TimeClaims claims={claims} />
       </Stack>
     </Card>
   )
 }
 
-function Times({ claims }: { claims: Record<string, unknown> }) {
+function TimeClaims({ claims }: { claims: Record<string, unknown> }) {
   const now = useNow(1_000)
   const times = timeClaims.flatMap(({ claim, label }) => {
     const seconds = claims[claim]
-    return typeof seconds === 'number' && Math.abs(seconds) < latest
+    return typeof seconds === 'number' && Math.abs(seconds) < maxTime
       ? [{ label, time: seconds * 1_000 }]
       : []
   })
@@ -67,7 +67,7 @@ function Part({ title, value }: { title: string; value: Record<string, unknown> 
       <Text size="sm" fw={600} mb={4}>
         {title}
       </Text>
-      <JsonText value={value} label={title} />
+      <JsonView value={value} label={title} />
     </div>
   )
 }

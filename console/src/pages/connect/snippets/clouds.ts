@@ -1,11 +1,11 @@
 import { quotedList, type Snippet } from './types.ts'
 
-/** Verifiers that a cloud or a cluster runs. They must be able to reach the addresses. */
+/** Verifiers that run in a cloud or a cluster, from which the addresses must be reachable. */
 export const clouds: Snippet[] = [
   {
     id: 'aws',
     title: 'AWS API Gateway',
-    file: 'API Gateway, HTTP API: a JWT authorizer by the AWS CLI',
+    file: 'AWS CLI: a JWT authorizer for an HTTP API',
     text: ({ issuer }) => `aws apigatewayv2 create-authorizer \\
   --api-id "$API_ID" \\
   --name pubring \\
@@ -14,12 +14,12 @@ export const clouds: Snippet[] = [
   --jwt-configuration 'Issuer=${issuer},Audience=AUDIENCE'
 `,
     trust: 'up to an hour',
-    note: 'It takes RSA keys alone, and needs an https issuer that the internet reaches. In a Lambda authorizer use aws-jwt-verify instead.',
+    note: 'It supports only RSA keys and needs a public https issuer. In a Lambda authorizer, use aws-jwt-verify instead.',
   },
   {
     id: 'gcp',
     title: 'Google API Gateway',
-    file: 'openapi.yaml of API Gateway or Cloud Endpoints',
+    file: 'openapi.yaml for API Gateway or Cloud Endpoints',
     text: ({ issuer, jwksUri }) => `securityDefinitions:
   pubring:
     type: oauth2
@@ -32,12 +32,12 @@ security:
   - pubring: []
 `,
     trust: '5 minutes',
-    note: 'It needs an https address that the internet reaches.',
+    note: 'It needs a public https URL.',
   },
   {
     id: 'gcp-workload',
     title: 'Google workload identity',
-    file: 'tokens of yours for Google credentials, by the gcloud CLI',
+    file: 'gcloud CLI: exchange your tokens for Google credentials',
     text: ({ issuer }) => `gcloud iam workload-identity-pools create pubring --location=global
 
 gcloud iam workload-identity-pools providers create-oidc pubring \\
@@ -48,7 +48,7 @@ gcloud iam workload-identity-pools providers create-oidc pubring \\
   --attribute-mapping='google.subject=assertion.sub'
 `,
     trust: 'not documented',
-    note: 'It takes RSA and EC keys, and needs an https issuer that the internet reaches.',
+    note: 'It supports RSA and EC keys and needs a public https issuer.',
   },
   {
     id: 'kubernetes',
@@ -65,8 +65,8 @@ jwt:
         claim: sub
         prefix: "pubring:"
 `,
-    trust: 'no end',
-    note: 'The API server verifies by go-oidc, which reads the set anew only when no key in it fits a token; a restart empties it. It needs an https issuer.',
+    trust: 'indefinitely',
+    note: 'The API server uses go-oidc, which refreshes the JWKS only when no key matches a token; a restart clears it. It needs an https issuer.',
   },
   {
     id: 'istio',
@@ -94,11 +94,11 @@ spec:
             requestPrincipals: ["${issuer}/*"]
 `,
     trust: '20 minutes',
-    note: 'That is how often istiod reads the set: PILOT_JWT_PUB_KEY_REFRESH_INTERVAL. A new key may be refused for as long.',
+    note: 'This is how often istiod reads the JWKS: PILOT_JWT_PUB_KEY_REFRESH_INTERVAL. A new key may be rejected for as long.',
   },
   {
     id: 'other',
-    title: 'Anything else',
+    title: 'Other verifiers',
     file: 'what every verifier needs',
     text: ({ issuer, jwksUri, algorithms }) => `issuer      ${issuer}
 discovery   ${issuer}/.well-known/openid-configuration
@@ -106,7 +106,7 @@ jwks_uri    ${jwksUri}
 algorithms  ${quotedList(algorithms, '')}
 audience    AUDIENCE
 `,
-    trust: 'see its cache',
-    note: 'Pin the algorithms, choose the key by kid, compare iss and aud, require exp, and keep one cache for the process.',
+    trust: 'depends on its cache',
+    note: 'Pin the algorithms, select the key by kid, check iss and aud, require exp, and use one cache per process.',
   },
 ]

@@ -6,7 +6,7 @@ const partsOf = ({ jwksUri }: Addresses) => {
   return { host: url.hostname, port: url.port || (tls ? '443' : '80'), tls }
 }
 
-/** Envoy takes the name of the host from the certificate check alone where TLS is used. */
+/** Envoy checks the host name of the certificate only if it is configured. */
 const envoyTls = (host: string) => `
       transport_socket:
         name: envoy.transport_sockets.tls
@@ -20,12 +20,12 @@ const envoyTls = (host: string) => `
                 - san_type: DNS
                   matcher: { exact: ${host} }`
 
-/** Verifiers that stand in front of a service. */
+/** Verifiers in front of a service. */
 export const gateways: Snippet[] = [
   {
     id: 'envoy',
     title: 'Envoy',
-    file: 'envoy.yaml: the filter, and the cluster that it reads from',
+    file: 'envoy.yaml: the filter and its cluster',
     text: (addresses) => {
       const { host, port, tls } = partsOf(addresses)
       return `http_filters:
@@ -60,7 +60,7 @@ clusters:
 `
     },
     trust: '1 minute',
-    note: 'That is cache_duration; left out, it is 10 minutes. A new key may be refused for as long. It takes the alg of each published key.',
+    note: 'This is cache_duration; the default is 10 minutes. A new key may be rejected for as long. It uses the alg of each published key.',
   },
   {
     id: 'nginx',
@@ -72,13 +72,13 @@ clusters:
       algorithms,
     }) => `proxy_cache_path /var/cache/nginx/jwks levels=1 keys_zone=jwks:1m max_size=10m;
 
-map $jwt_claim_iss $right_issuer {
+map $jwt_claim_iss $valid_issuer {
   "${issuer}" 1;
 }
-map $jwt_claim_aud $right_audience {
+map $jwt_claim_aud $valid_audience {
   "AUDIENCE" 1;
 }
-map $jwt_header_alg $right_algorithm {
+map $jwt_header_alg $valid_algorithm {
 ${algorithms.map((name) => `  "${name}" 1;`).join('\n')}
 }
 
@@ -86,7 +86,7 @@ server {
   location / {
     auth_jwt "api";
     auth_jwt_key_request /_jwks;
-    auth_jwt_require $right_issuer $right_audience $right_algorithm error=401;
+    auth_jwt_require $valid_issuer $valid_audience $valid_algorithm error=401;
     proxy_pass http://your_service;
   }
   location = /_jwks {
@@ -99,7 +99,7 @@ server {
 }
 `,
     trust: '1 minute',
-    note: 'Its cache obeys the max-age of the key set, 60 seconds unless configured. Open-source nginx has no auth_jwt.',
+    note: 'Its cache follows the max-age of the JWKS, 60 seconds by default. Open-source nginx has no auth_jwt.',
   },
   {
     id: 'kong',
@@ -114,7 +114,7 @@ plugins:
       audience_required: [AUDIENCE]
       issuers_allowed: ["${issuer}"]
 `,
-    trust: 'no end',
-    note: 'Its discovery cache has no expiry: it discovers again only for a kid that it does not know. When a key must go, clear it by DELETE /openid-connect/issuers at the Admin API. The free jwt plugin reads no key set.',
+    trust: 'indefinitely',
+    note: 'Its discovery cache does not expire and is refreshed only for an unknown kid. To drop a key, clear it with DELETE /openid-connect/issuers in the Admin API. The free jwt plugin does not support a JWKS.',
   },
 ]

@@ -8,7 +8,7 @@ export const languages: Snippet[] = [
     file: 'verify.py · pip install "pyjwt[crypto]"',
     text: ({ issuer, jwksUri, algorithms }) => `import jwt
 
-# One for the whole process: it is the cache.
+# Create one per process: it is the cache.
 keys = jwt.PyJWKClient("${jwksUri}", lifespan=60)
 
 
@@ -23,7 +23,7 @@ def verify(token: str) -> dict:
     )
 `,
     trust: '1 minute',
-    note: 'That is lifespan; left out, it is 5 minutes. Leave cache_keys off: with it, keys are kept for good.',
+    note: 'This is lifespan; the default is 5 minutes. Leave cache_keys off: with it, keys are cached indefinitely.',
   },
   {
     id: 'go',
@@ -39,7 +39,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 )
 
-// NewVerifier makes one for the whole process: it is the cache.
+// NewVerifier creates a verifier. Create one per process: it is the cache.
 func NewVerifier(ctx context.Context) (func(string) (*jwt.Token, error), error) {
 	keys, err := keyfunc.NewDefaultOverrideCtx(ctx, []string{"${jwksUri}"},
 		keyfunc.Override{RefreshInterval: time.Minute})
@@ -56,7 +56,7 @@ func NewVerifier(ctx context.Context) (func(string) (*jwt.Token, error), error) 
 }
 `,
     trust: '1 minute',
-    note: 'That is RefreshInterval; left out, it is an hour.',
+    note: 'This is RefreshInterval; the default is one hour.',
   },
   {
     id: 'go-oidc',
@@ -70,7 +70,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 )
 
-// NewVerifier makes one for the whole process. Replace it every few minutes: see below.
+// NewVerifier creates a verifier. Replace it every few minutes: see below.
 func NewVerifier(ctx context.Context) *oidc.IDTokenVerifier {
 	keys := oidc.NewRemoteKeySet(ctx, "${jwksUri}")
 	return oidc.NewVerifier("${issuer}", keys, &oidc.Config{
@@ -79,8 +79,8 @@ func NewVerifier(ctx context.Context) *oidc.IDTokenVerifier {
 	})
 }
 `,
-    trust: 'no end',
-    note: 'Its key set is read anew only when no key in it fits a token. Make a new verifier every few minutes, or take keyfunc.',
+    trust: 'indefinitely',
+    note: 'It refreshes the JWKS only when no key matches a token. Create a new verifier every few minutes, or use keyfunc.',
   },
   {
     id: 'java',
@@ -97,7 +97,7 @@ func NewVerifier(ctx context.Context) *oidc.IDTokenVerifier {
           audiences: AUDIENCE
 `,
     trust: '5 minutes',
-    note: 'Without end in a WebFlux service: that one keeps its keys until it meets a kid that it does not know.',
+    note: 'Indefinitely in a WebFlux service, which caches keys until a token has an unknown kid.',
   },
   {
     id: 'java-nimbus',
@@ -113,7 +113,7 @@ import com.nimbusds.jwt.proc.DefaultJWTProcessor;
 import java.net.URI;
 import java.util.Set;
 
-/** One for the whole process: it is the cache. */
+/** Create one per process: it is the cache. */
 public class Verifier {
   private final DefaultJWTProcessor<SecurityContext> processor = new DefaultJWTProcessor<>();
 
@@ -135,6 +135,6 @@ public class Verifier {
 }
 `,
     trust: '5 minutes',
-    note: 'It reads the set anew before that when it meets a kid that it does not know.',
+    note: 'It refreshes the JWKS earlier when a token has an unknown kid.',
   },
 ]

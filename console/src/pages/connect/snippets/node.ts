@@ -1,6 +1,6 @@
 import { quotedList, type Snippet } from './types.ts'
 
-/** Verifiers for Node and its kin. */
+/** Verifiers for Node. */
 export const node: Snippet[] = [
   {
     id: 'node-live',
@@ -10,7 +10,7 @@ export const node: Snippet[] = [
 import { jwtVerify } from 'jose'
 
 const issuer = '${issuer}'
-// One for the whole process.
+// Create one per process.
 const keys = projectKeySet(issuer)
 
 export async function verify(token: string) {
@@ -24,7 +24,7 @@ export async function verify(token: string) {
 }
 `,
     trust: 'under a second',
-    note: 'It is told of every change. Without contact it trusts what it knows for 30 seconds (maxStale), and then nothing.',
+    note: 'It is notified of every change. Without contact it trusts its keys for 30 seconds (maxStale), then none.',
   },
   {
     id: 'node-jose',
@@ -32,7 +32,7 @@ export async function verify(token: string) {
     file: 'verify.ts · npm install jose',
     text: ({ issuer, jwksUri, algorithms }) => `import { createRemoteJWKSet, jwtVerify } from 'jose'
 
-// One for the whole process: it is the cache.
+// Create one per process: it is the cache.
 const keys = createRemoteJWKSet(new URL('${jwksUri}'), {
   cacheMaxAge: 60_000,
 })
@@ -48,7 +48,7 @@ export async function verify(token: string) {
 }
 `,
     trust: '1 minute',
-    note: 'That is cacheMaxAge; left out, it is 10 minutes.',
+    note: 'This is cacheMaxAge; the default is 10 minutes.',
   },
   {
     id: 'node-aws',
@@ -62,7 +62,7 @@ const verifier = JwtVerifier.create({
   jwksUri: '${jwksUri}',
 })
 
-// Without this it keeps a switched-off key until it meets a kid that it does not know.
+// Without this it keeps a deactivated key until a token has an unknown kid.
 setInterval(() => verifier.hydrate().catch(() => {}), 60_000).unref()
 
 export function verify(token: string) {
@@ -70,6 +70,6 @@ export function verify(token: string) {
 }
 `,
     trust: '1 minute',
-    note: 'By itself it never drops a key: the timer fetches the set anew. It takes the alg of each published key, and https addresses alone.',
+    note: 'It never drops a key on its own: the timer refreshes the JWKS. It uses the alg of each published key, and only https URLs.',
   },
 ]

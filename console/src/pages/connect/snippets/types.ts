@@ -1,21 +1,20 @@
-/** What the snippets are filled with: the addresses of one project. */
+/** What the snippets contain of a project. */
 export type Addresses = {
-  /** The `iss` of its tokens. */
   issuer: string
   jwksUri: string
-  /** The JWS algorithms that its active keys verify, each once. */
+  /** The JWS algorithms of its active keys, without duplicates. */
   algorithms: string[]
 }
 
-/** How one verifier is set up. */
+/** The setup of one verifier. */
 export type Snippet = {
   id: string
   title: string
-  /** Where the text goes, and what to install for it. */
+  /** Where the text goes, and what to install. */
   file: string
-  /** The set-up; `AUDIENCE` stands for the `aud` that the service wants. */
+  /** The setup; `AUDIENCE` is a placeholder for the `aud` of the service. */
   text: (addresses: Addresses) => string
-  /** How long this set-up goes on trusting a key that was switched off. */
+  /** How long this setup trusts a deactivated key. */
   trust: string
   /** What else to know, in a sentence or two. */
   note: string

@@ -3,8 +3,8 @@ import { IconShieldCheck } from '@tabler/icons-react'
 import { CopyBlock } from '../../components/copy.tsx'
 import type { Addresses, Snippet } from './snippets/types.ts'
 
-/** One verifier's set-up, and for how long it trusts a key that was switched off. */
-export function SetUp(props: { snippet: Snippet; addresses: Addresses; audience: string }) {
+/** The setup of one verifier, and how long it trusts a deactivated key. */
+export function Setup(props: { snippet: Snippet; addresses: Addresses; audience: string }) {
   const { snippet, addresses, audience } = props
   const text = snippet.text(addresses)
   return (
@@ -14,13 +14,13 @@ export function SetUp(props: { snippet: Snippet; addresses: Addresses; audience:
       </Text>
       <CopyBlock
         value={audience === '' ? text : text.replaceAll('AUDIENCE', () => audience)}
-        what={`set-up for ${snippet.title}`}
+        name={`setup for ${snippet.title}`}
       />
       <Group gap="sm" wrap="nowrap" align="flex-start">
         <IconShieldCheck size={22} style={{ flex: 'none' }} aria-hidden />
         <div>
           <Text size="sm" fw={600}>
-            Trusts a switched-off key for: {snippet.trust}
+            Trusts a deactivated key: {snippet.trust}
           </Text>
           <Text size="sm" c="dimmed">
             {snippet.note}
