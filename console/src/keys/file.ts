@@ -1,5 +1,5 @@
-import { readChildren, readElement, toPem } from './der.ts'
 import { secretShapeAt } from '../../../src/intake/secrets/shapes.ts'
+import { readChildren, readElement, toPem } from './der.ts'
 
 /**
  * The text of a key file, with DER converted to PEM. Throws an error for the user if it is neither:
