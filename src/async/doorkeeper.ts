@@ -1,4 +1,4 @@
-export interface Doorkeeper {
+interface Doorkeeper {
   /** Whether the id was passed in one of the last `capacity` to `2 * capacity` calls too. */
   seenRecently(id: string): boolean
 }

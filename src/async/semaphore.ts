@@ -1,7 +1,7 @@
 /** Returns a permit. Further calls do nothing. */
-export type Release = () => void
+type Release = () => void
 
-export interface Semaphore {
+interface Semaphore {
   /**
    * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
    * `timeoutMs` milliseconds, and with `fullError` at once where `maxWaiting` callers wait already.
@@ -11,7 +11,7 @@ export interface Semaphore {
   isIdle(): boolean
 }
 
-export interface SemaphoreOptions {
+interface SemaphoreOptions {
   permits: number
   maxWaiting?: number
   fullError?: () => Error

@@ -7,7 +7,7 @@ export interface Flight<Result> {
 
 type Work<Result> = (flight: Pick<Flight<Result>, 'isSuperseded'>) => Promise<Result>
 
-export interface SingleFlight<Result> {
+interface SingleFlight<Result> {
   /** Joins the run in progress for the key, or starts `work`. */
   join(key: string, work: Work<Result>): Flight<Result>
   /** The result of `join`. */

@@ -5,7 +5,7 @@ import {
   includes,
   intersect,
   isValid,
-  spanBetweenExpiries,
+  spanUntilExpiry,
 } from '../../src/core/validity.ts'
 
 const clockAt = (time: number) => ({ now: () => time, monotonic: () => 0 })
@@ -80,11 +80,11 @@ describe('the span between expiries', () => {
     [29, { from: 29, until: 30 }],
     [30, { from: 30, until: Number.POSITIVE_INFINITY }],
   ])('begins at %i, when it is computed', (time, span) => {
-    expect(spanBetweenExpiries([...keys, {}], time)).toEqual(span)
+    expect(spanUntilExpiry([...keys, {}], time)).toEqual(span)
     expect(includes(span, time)).toBe(true)
   })
 
   test('is without end and beginning if nothing expires', () => {
-    expect(spanBetweenExpiries([{}], 10)).toBe(always)
+    expect(spanUntilExpiry([{}], 10)).toBe(always)
   })
 })

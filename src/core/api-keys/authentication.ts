@@ -5,7 +5,7 @@ import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { headsMatch, isValid, spanBetweenExpiries } from '../validity.ts'
+import { headsMatch, isValid, spanUntilExpiry } from '../validity.ts'
 import { createLastUses } from './last-uses.ts'
 import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 
@@ -39,7 +39,7 @@ export function createAuthenticator({ store, clock }: Context): Authenticator {
     const current = await store.heads([systemLedgerId])
     const known = callers.get(digest)
     if (known !== undefined) {
-      if (isValid(known.validity, clock, (heads) => headsMatch(heads, current))) return known
+      if (await isValid(known.validity, clock, (seen) => headsMatch(seen, current))) return known
       callers.delete(digest)
     }
     const record = await store.findApiKeyByDigest(digest)
@@ -75,7 +75,7 @@ function toPrincipal(record: ApiKeyRecord, head: string, time: number): Principa
     name,
     role,
     ...(projectId === undefined ? {} : { projectId }),
-    validity: { heads, ...spanBetweenExpiries([record], time) },
+    validity: { heads, ...spanUntilExpiry([record], time) },
   }
 }
 

@@ -3,7 +3,7 @@ import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { parseId } from '../ids.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { includes, spanBetweenExpiries, type Validity } from '../validity.ts'
+import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
 import { isActive } from './jwks.ts'
 import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
@@ -78,7 +78,7 @@ function documentsOf(projectId: string, keySet: KeySet, time: number): Documents
   const known = documentsByKeySet.get(keySet)
   if (known !== undefined && includes(known.validity, time)) return known
   const heads = [{ ledgerId: projectId, hash: keySet.head }]
-  const validity = { heads, ...spanBetweenExpiries(keySet.keys, time) }
+  const validity = { heads, ...spanUntilExpiry(keySet.keys, time) }
   const documents = { validity, single: new Map() }
   documentsByKeySet.set(keySet, documents)
   return documents

@@ -4,7 +4,7 @@ import { entityTag } from '../entity-tags.ts'
 import { discoveryText, issuerOf, jwksText } from '../keys/jwks.ts'
 import { type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { always, includes, spanBetweenExpiries, type TimeSpan, type Validity } from '../validity.ts'
+import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from '../validity.ts'
 import { notPublished } from './names.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
@@ -46,14 +46,17 @@ export interface Publisher {
   invalidate(projectId: string): void
 }
 
-/** Documents of a key set, without the `max-age` that depends on the time of the request. */
+/** A document without the `max-age`, which depends on the time of the request. */
+type Document = Omit<PublishedDocument, 'maxAge'>
+
 interface Documents {
-  jwks: Omit<PublishedDocument, 'maxAge'>
-  discovery: Omit<PublishedDocument, 'maxAge'>
+  jwks: Document
+  discovery: Document
   span: TimeSpan
 }
 
 interface ProjectCopy {
+  projectId: string
   revision: number
   head: string
   documents: Documents
@@ -61,11 +64,9 @@ interface ProjectCopy {
   keySet?: KeySet
 }
 
-export function createPublisher({
-  clock,
-  config,
-  store: { published: store },
-}: Context): Publisher {
+export function createPublisher(context: Context): Publisher {
+  const { clock, config } = context
+  const store = context.store.published
   const copies = createRevalidatedCache<ProjectCopy>({
     clock,
     copies: new LRUCache({
@@ -85,17 +86,16 @@ export function createPublisher({
   function copyOf(projectId: string, keySet: KeySet): ProjectCopy {
     const { revision, head } = keySet
     const documents = render(projectId, keySet, clock.now())
-    return { revision, head, documents, ...(documents.span === always ? {} : { keySet }) }
+    const isPermanent = documents.span === always
+    return { projectId, revision, head, documents, ...(isPermanent ? {} : { keySet }) }
   }
   function render(projectId: string, { keys }: KeySet, time: number): Documents {
     const iso = isoTime(time)
+    const enabled = keys.filter((key) => key.enabled)
     return {
       jwks: document(jwksText(keys, iso)),
       discovery: document(discoveryText(issuerOf(config.publicUrl, projectId), keys, iso)),
-      span: spanBetweenExpiries(
-        keys.filter(({ enabled }) => enabled),
-        time,
-      ),
+      span: spanUntilExpiry(enabled, time),
     }
   }
 
@@ -103,27 +103,11 @@ export function createPublisher({
     async published(projectId) {
       const copy = await copies.get(projectId)
       if (copy === undefined) throw notPublished()
-      const { keySet, revision, head } = copy
       const time = clock.now()
-      if (keySet !== undefined && !includes(copy.documents.span, time)) {
-        copy.documents = render(projectId, keySet, time)
+      if (copy.keySet !== undefined && !includes(copy.documents.span, time)) {
+        copy.documents = render(projectId, copy.keySet, time)
       }
-      const { jwks, discovery, span } = copy.documents
-      const maxAge = Math.max(
-        0,
-        Math.min(config.jwksMaxAge, Math.floor((span.until - time) / 1000)),
-      )
-      // A cached response has its maxAge too, which falls every second as an expiry comes close.
-      const from = span.until === always.until ? span.from : time
-      const until = Math.min(span.until, span.until - maxAge * 1000 + 1)
-      return {
-        projectId,
-        revision,
-        jwks: { ...jwks, maxAge },
-        discovery: { ...discovery, maxAge },
-        span,
-        validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },
-      }
+      return withMaxAge(copy, time, config.jwksMaxAge)
     },
     headsMatch: (heads) =>
       heads.every(({ ledgerId, hash }) => copies.getFresh(ledgerId)?.head === hash),
@@ -132,7 +116,25 @@ export function createPublisher({
   }
 }
 
-function document(text: string): Omit<PublishedDocument, 'maxAge'> {
+function withMaxAge(copy: ProjectCopy, time: number, longest: number): PublishedProject {
+  const { projectId, revision, head, documents } = copy
+  const { jwks, discovery, span } = documents
+  const secondsLeft = Math.floor((span.until - time) / 1000)
+  const maxAge = Math.max(0, Math.min(longest, secondsLeft))
+  // A cached response includes its maxAge, which falls every second as an expiry comes close.
+  const from = secondsLeft === Number.POSITIVE_INFINITY ? span.from : time
+  const until = Math.min(span.until, span.until - maxAge * 1000 + 1)
+  return {
+    projectId,
+    revision,
+    jwks: { ...jwks, maxAge },
+    discovery: { ...discovery, maxAge },
+    span,
+    validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },
+  }
+}
+
+function document(text: string): Document {
   return { body: text, etag: entityTag(text) }
 }
 

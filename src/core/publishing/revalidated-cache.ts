@@ -29,7 +29,7 @@ interface Options<Value> {
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
 }
 
-export interface RevalidatedCache<Value> {
+interface RevalidatedCache<Value> {
   /**
    * The value with every change that was announced by `invalidate`, and at most 500 ms and a read
    * behind other processes. While the store is unavailable, the last good one up to the limit; then

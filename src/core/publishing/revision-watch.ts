@@ -5,7 +5,7 @@ import type { LedgerHead } from '../records.ts'
 export type Observation = number | 'unknown'
 
 /** Must not throw. Observations can arrive late: one may be of an older revision than the last. */
-export type Watcher = (observation: Observation) => void
+type Watcher = (observation: Observation) => void
 
 export interface RevisionWatch {
   /**

@@ -4,8 +4,7 @@ import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
 import type { Clock } from '../../core/context.ts'
-import type { ObservedHead } from '../../core/records.ts'
-import { isValid, type Validity } from '../../core/validity.ts'
+import { type HeadsMatch, isValid, type Validity } from '../../core/validity.ts'
 import { isNotModified, isSentWith304 } from './etags.ts'
 
 /** Bound of the cached responses, in bytes. */
@@ -20,26 +19,17 @@ const headerBytes = 3_000
 /** Characters of a URL or an `Accept` header; real clients send fewer. */
 const maxKeyLength = 400
 
-/**
- * Request headers on which a cached response may depend: the cache key includes the first two, and
- * requests with one of the others are not served from the cache.
- */
-export const cacheKeyHeaders = [
-  'accept',
-  'x-api-key',
-  'prefer',
-  'content-length',
-  'transfer-encoding',
-] as const
+/** Requests with one of these headers go to the routes. */
+const uncachedHeaders = ['prefer', 'content-length', 'transfer-encoding']
 
-/** Headers that a response carries for one request only: budgets, and the end of a connection. */
-const singleUseHeaders = ['ratelimit', 'connection']
+/** Request headers on which a cached response may depend: those in the cache key, and no others. */
+export const cacheKeyHeaders = ['accept', 'x-api-key', ...uncachedHeaders]
 
 /** How a response may be served again (RFC 9111 section 4 calls that reuse). */
 export interface Reuse {
   validity: Validity
   /** Called for each request, after it has arrived. Does not throw. */
-  headsMatch(heads: readonly ObservedHead[]): boolean | Promise<boolean>
+  headsMatch: HeadsMatch
   /** Called for each request that the response is served to again. */
   onReuse?(): void
   /** Milliseconds since the read of the store that a published document rests on. */
@@ -70,19 +60,17 @@ export interface ResponseCache {
 
 /** Undefined if the request must go to the routes. */
 function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
-  const { host, prefer, accept = '' } = headers
-  if (method !== 'GET' || host === undefined || prefer !== undefined) return undefined
+  const { host, accept = '', 'x-api-key': secret = '' } = headers
+  if (method !== 'GET' || host === undefined || typeof secret !== 'string') return undefined
   if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
-  if (headers['content-length'] !== undefined) return undefined
-  if (headers['transfer-encoding'] !== undefined) return undefined
-  const secret = headers['x-api-key'] ?? ''
-  if (typeof secret !== 'string') return undefined
+  for (const name of uncachedHeaders) if (headers[name] !== undefined) return undefined
   return `${secret === '' ? '' : apiKeyDigest(secret)} ${accept} ${url}`
 }
 
 /**
  * Ready responses in front of the routes, which cost several times what `node:http` itself does. It
- * decides nothing: it repeats what a route responded to an equal request, while that is valid.
+ * decides nothing: it repeats what a route responded to an equal request, while that is valid. Long
+ * because serving and storing share the entries.
  */
 export function addResponseCache(
   app: FastifyInstance,
@@ -97,11 +85,10 @@ export function addResponseCache(
       headerBytes + key.length + body.length * (encoding === 'latin1' ? 1 : 2),
   })
 
-  function find(key: string | undefined, { socket }: ServerResponse): CachedResponse | undefined {
+  function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
     // Without a socket, responses to earlier requests of the connection are still to be sent.
-    if (key === undefined || socket === null) return undefined
-    if (app.readiness.shuttingDown || app.isUnderPressure()) return undefined
-    return entries.get(key)
+    const isBlocked = socket === null || app.readiness.shuttingDown || app.isUnderPressure()
+    return isBlocked ? undefined : entries.get(key)
   }
   function respond(
     entry: CachedResponse,
@@ -111,8 +98,9 @@ export function addResponseCache(
   ): void {
     const requestId = newRequestId()
     entry.reuse.onReuse?.()
-    if (app.requestRecords.hasObservers())
+    if (app.requestRecords.hasObservers()) {
       reportOnFinish(app, entry, { requestId, response, arrival })
+    }
     if (isNotModified(request, entry.etag)) {
       response.writeHead(304, ['x-request-id', requestId, ...entry.headersOf304]).end()
     } else {
@@ -126,7 +114,7 @@ export function addResponseCache(
   app.decorate('responseCache', {
     serve(request, response, route) {
       const key = cacheKeyOf(request)
-      const entry = find(key, response)
+      const entry = key === undefined ? undefined : find(key, response)
       if (key === undefined || entry === undefined) return route(request, response)
       const arrival = performance.now()
       const valid = isValid(entry.reuse.validity, clock, entry.reuse.headsMatch)
@@ -157,10 +145,9 @@ export function addResponseCache(
 
 /** Whether the response is for equal requests too, and depends on nothing outside the cache key. */
 function isRepeatable(reply: FastifyReply): boolean {
-  if (singleUseHeaders.some((name) => reply.hasHeader(name))) return false
-  const vary = [reply.getHeader('vary') ?? []].flat().join(',')
-  const names = vary.split(',').map((name) => name.trim().toLowerCase())
-  return names.every((name) => name === '' || cacheKeyHeaders.some((known) => known === name))
+  if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return false
+  const vary = [reply.getHeader('vary') ?? []].flat().join().toLowerCase()
+  return vary.split(',').every((name) => ['', ...cacheKeyHeaders].includes(name.trim()))
 }
 
 function toEntry(
@@ -195,19 +182,9 @@ function reportOnFinish(
 ): void {
   const { requestId, response, arrival } = about
   const dataAgeMs = reuse.dataAgeMs?.()
+  const record = { requestId, method: 'GET', route, apiKeyId, dataAgeMs, wasHeld: false }
   response.once('finish', () => {
     const ms = performance.now() - arrival
-    const status = response.statusCode
-    const method = 'GET'
-    app.requestRecords.report({
-      requestId,
-      method,
-      route,
-      status,
-      ms,
-      apiKeyId,
-      dataAgeMs,
-      wasHeld: false,
-    })
+    app.requestRecords.report({ ...record, status: response.statusCode, ms })
   })
 }
