@@ -5,9 +5,9 @@ import type {
   AuditStage,
   AuditSummary,
 } from '../../core/audit/records.ts'
+import { formatCount } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
-import { formatCount } from './flags.ts'
 
 interface AuditReport {
   listener: AuditListener

@@ -11,8 +11,3 @@ export interface DatabaseFlags {
 export function resolveDatabaseUrl({ env }: Terminal, { databaseUrl }: DatabaseFlags): string {
   return loadConfig(env, { databaseUrl }).databaseUrl
 }
-
-/** `1 key`, `2 keys`. */
-export function formatCount(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
-}

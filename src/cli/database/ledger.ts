@@ -10,9 +10,9 @@ import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { notify } from '../terminal/output.ts'
+import { formatCount, notify } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
-import { type DatabaseFlags, formatCount, resolveDatabaseUrl } from './flags.ts'
+import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
 /**
  * Verifies the hash chain of every ledger, or of one project's: one line per ledger on stdout, exit

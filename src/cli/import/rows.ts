@@ -44,9 +44,10 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
     const { place } = entry
     const project = options.project ?? entry.project ?? ''
     const label = `${options.namePrefix ?? ''}${entry.label}`
-    const row = { number: index + 1, project, place, label, costMs: 0 }
-    if ('rejection' in entry) return { ...row, outcome: 'refused', errors: [entry.rejection] }
+    const source = { number: index + 1, project, place, label, costMs: 0 }
+    if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
     const { key, note } = entry
+    const row = { ...source, ...(note === undefined ? {} : { note }) }
     const material = readMaterial(key.publicKeyPem)
     const identity = material && `${project} ${material.spkiSha256}`
     const rejection = rejectionOf(key, identity && places.get(identity))
@@ -58,7 +59,6 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
       errors: [],
       item: toItem(key, label, material, options),
       costMs: material?.costMs ?? minCostMs,
-      ...(note === undefined ? {} : { note }),
     }
   })
 }
@@ -80,13 +80,13 @@ function toItem(
   material: KeyMaterial | undefined,
   { algorithm, kids }: RowOptions,
 ): KeyImportItem {
-  const isKept = kids === 'keep' || (kids === undefined && createTime !== undefined)
-  const identity = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
+  const restores = kids === 'keep' || (kids === undefined && createTime !== undefined)
+  const restored = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
   return {
     ...others,
     name,
     algorithm: isAlgorithm(named) ? named : chooseAlgorithm(material, algorithm),
-    ...(isKept ? Object.fromEntries(identity) : {}),
+    ...(restores ? Object.fromEntries(restored) : {}),
   }
 }
 

@@ -47,3 +47,8 @@ export function printResult(
 export function quoteForShell(word: string): string {
   return /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`
 }
+
+/** `1 key`, `2 keys`. */
+export function formatCount(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
