@@ -7,7 +7,7 @@ import process from 'node:process'
 const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
-const { writeError: complain } = await import('./cli/terminal/output.ts')
+const { writeError } = await import('./cli/terminal/output.ts')
 const { run } = await import('./cli/run.ts')
 const { processTerminal } = await import('./cli/terminal/terminal.ts')
 
@@ -24,7 +24,7 @@ const terminal = processTerminal()
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(terminal.exitCode)
-    complain(`pubring: The output cannot be written (${error.code}).\n`)
+    writeError(`pubring: The output cannot be written (${error.code}).\n`)
     process.exit(1)
   })
 }

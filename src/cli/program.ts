@@ -1,4 +1,4 @@
-import { Command, Help, type Option } from 'commander'
+import { Command, Help, type Option, type OutputConfiguration } from 'commander'
 import { registerApiKeys } from './commands/api-key.ts'
 import { registerBulk } from './commands/bulk.ts'
 import { registerCompletion } from './commands/completion.ts'
@@ -21,8 +21,7 @@ export function createProgram(terminal: Terminal): Command {
 }
 
 function createTree(terminal: Terminal): Command {
-  const { stdout, stderr, env } = terminal
-  const { bold } = colorsFor(stdout, env)
+  const { bold } = colorsFor(terminal.stdout, terminal.env)
   const program = new Command('pubring')
     .description(
       'A self-hosted registry of JWT public keys: strict intake, live JWKS, revocation within a second.',
@@ -32,18 +31,7 @@ function createTree(terminal: Terminal): Command {
     .helpCommand(false)
     .exitOverride()
     .configureHelp({ styleTitle: bold, groupItems: commonOptionsLast })
-    .configureOutput({
-      writeOut: (text) => stdout.write(text),
-      writeErr(text) {
-        if (!terminal.quiet) stderr.write(text)
-      },
-      // `run` reports invalid calls like all other errors.
-      outputError: () => {},
-      getOutHelpWidth: () => columnsOf(stdout) ?? 100,
-      getErrHelpWidth: () => columnsOf(stderr) ?? 100,
-      getOutHasColors: () => stdout.isTTY === true,
-      getErrHasColors: () => stderr.isTTY === true,
-    })
+    .configureOutput(outputTo(terminal))
     .addHelpText('after', introduction)
   program.commandsGroup('Server:')
   registerServe(program, terminal)
@@ -61,6 +49,22 @@ function createTree(terminal: Terminal): Command {
   registerDatabase(program, terminal)
   program.commandsGroup('Shell:')
   return program
+}
+
+function outputTo(terminal: Terminal): OutputConfiguration {
+  const { stdout, stderr } = terminal
+  return {
+    writeOut: (text) => stdout.write(text),
+    writeErr(text) {
+      if (!terminal.quiet) stderr.write(text)
+    },
+    // `run` reports invalid calls like all other errors.
+    outputError: () => {},
+    getOutHelpWidth: () => columnsOf(stdout) ?? 100,
+    getErrHelpWidth: () => columnsOf(stderr) ?? 100,
+    getOutHasColors: () => stdout.isTTY === true,
+    getErrHasColors: () => stderr.isTTY === true,
+  }
 }
 
 /** A command's own options come before the common ones. */

@@ -156,7 +156,7 @@ describe('profiles', () => {
     const login = ['login', '--url', shell.url]
     expect((await bare(login, 'hello')).code).toBe(4)
     const unknown = shell.test.admin.replace(/./, 'p')
-    expect((await bare([...login, '--project', 'nobody'], unknown)).code).toBe(6)
+    expect((await bare([...login, '--project', 'missing'], unknown)).code).toBe(6)
     expect(JSON.parse(readFileSync(config(), 'utf8'))).toEqual({})
   })
 

@@ -152,7 +152,7 @@ describe('an invalid call', () => {
     [['events', '--after', 'x'], /--after must be a whole number/],
     [['key', 'list', '--timeout', 'x'], /--timeout must be a time/],
     [['key', 'list', '--url', 'localhost:8080'], /--url must be an http or https address/],
-    [['key', 'list', '--profile', 'nobody'], /no profile nobody/],
+    [['key', 'list', '--profile', 'missing'], /no profile missing/],
   ])('%j', async (args, message) => {
     expectFailure(await shell.pubring(args), 'usage', message)
   })
@@ -192,7 +192,7 @@ describe('an error with --json is one document on stderr', () => {
       6,
       'key_not_found',
     ],
-    ['from the command', ['key', 'show', 'nobody'], 6, 'key_not_found'],
+    ['from the command', ['key', 'show', 'missing'], 6, 'key_not_found'],
     ['from an invalid call', ['key', 'list', '--wrong'], 2, 'usage'],
     ['from a connection', ['key', 'list', '--url', 'http://127.0.0.1:1'], 8, 'unreachable'],
   ])('%s', async (_name, args, exitCode, code) => {
@@ -207,7 +207,7 @@ describe('an error with --json is one document on stderr', () => {
   })
 
   test('an error from the server has its status and request id', async () => {
-    const ran = await shell.pubring(['project', 'show', 'nobody', '--json'])
+    const ran = await shell.pubring(['project', 'show', 'missing', '--json'])
     expect(JSON.parse(ran.stderr)).toMatchObject({
       status: 404,
       requestId: expect.stringMatching(/./),

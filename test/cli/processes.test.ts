@@ -77,14 +77,14 @@ test('key add reads standard input and prints the kid, in a pipe without colors'
 
 test.each([
   [['key', 'list'], /^$/],
-  [['key', 'show', 'nobody'], /^pubring: /],
+  [['key', 'show', 'missing'], /^pubring: /],
 ])('a closed pipe ends %j without an error', async (args, message) => {
   const script = '{ "$0" "$@"; echo "code $?" >&2; } | true'
   const { stdout, stderr } = await spawnPubring(args, { script })
   expect(stdout).toBe('')
   const [, before, code] = /^([\s\S]*)code (\d+)\n$/.exec(stderr) ?? []
   expect(before).toMatch(message)
-  expect(Number(code)).toBe(args.includes('nobody') ? 6 : 0)
+  expect(Number(code)).toBe(args.includes('missing') ? 6 : 0)
 })
 
 test('a missing file: one line, no stack, exit code 2', async () => {

@@ -34,7 +34,7 @@ export async function createProject(
     const project = await client.projects.create({ name })
     print(project, () => `${project.id}\n`)
     notify(
-      `Project ${project.name} is created. Add its first key: pubring key add key.pem --project ${project.name} --name …`,
+      `Created project ${project.name}. Add its first key: pubring key add key.pem --project ${project.name} --name …`,
     )
   })
 }

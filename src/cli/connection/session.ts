@@ -6,8 +6,8 @@ import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { readVersion } from '../terminal/version.ts'
+import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
-import { toCommandError } from './faults.ts'
 
 /** The context of a command that calls a server. */
 export interface Session {

@@ -56,7 +56,7 @@ async function start(
   prepare: (registry: Registry) => Promise<void>,
 ): Promise<HttpApp> {
   const opening = openRegistry(config, open)
-  // The store opens on a thread of its own meanwhile.
+  // The store opens on its own thread in the meantime.
   const [registry] = await Promise.all([opening, loadApp()])
   let app: HttpApp | undefined
   try {

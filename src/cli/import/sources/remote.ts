@@ -1,4 +1,4 @@
-import { isTlsCode, systemCode } from '../../connection/faults.ts'
+import { isTlsCode, systemCode } from '../../connection/client-errors.ts'
 import { type ExitKind, kindOfStatus } from '../../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 import { readStream } from '../../terminal/files.ts'
