@@ -1,6 +1,5 @@
 import { projectNotFound } from '../../core/access.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
-import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { latest } from '../../core/times.ts'
@@ -13,6 +12,7 @@ import {
   type LockedLedger,
   lockProjectLedger,
   lockSystemLedger,
+  type NewEvent,
   openLedger,
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
@@ -30,7 +30,10 @@ export async function createProject(
     .executeTakeFirst()
   if (inserted === undefined) throw nameTaken()
   const ledger = await openLedger(db, id)
-  await appendToBoth(db, ledger, origin, 'project.created', { name: { to: name } })
+  await appendToBoth(db, ledger, origin, {
+    type: 'project.created',
+    changes: { name: { to: name } },
+  })
   return {
     result: { id, name, revision: ledger.revision, createTime: time, updateTime: time },
     changed: true,
@@ -51,9 +54,8 @@ export async function renameProject(
     .set({ name, update_time: updateTime })
     .where('id', '=', projectId)
     .execute()
-  await appendToBoth(db, ledger, origin, 'project.renamed', {
-    name: { from: project.name, to: name },
-  })
+  const changes = { name: { from: project.name, to: name } }
+  await appendToBoth(db, ledger, origin, { type: 'project.renamed', changes })
   return { result: { ...project, name, updateTime, revision: ledger.revision }, changed: true }
 }
 
@@ -75,7 +77,8 @@ export async function deleteProject(
     )
   }
   await db.deleteFrom('project').where('id', '=', projectId).execute()
-  await appendToBoth(db, ledger, origin, 'project.deleted', { name: { from: project.name } })
+  const changes = { name: { from: project.name } }
+  await appendToBoth(db, ledger, origin, { type: 'project.deleted', changes })
   await deleteBoundApiKeys(db, projectId, origin)
   return { result: undefined, changed: true }
 }
@@ -101,10 +104,9 @@ async function appendToBoth(
   db: Db,
   ledger: LockedLedger,
   origin: Origin,
-  type: EventType,
-  changes: EventChanges,
+  content: Pick<NewEvent, 'type' | 'changes'>,
 ): Promise<void> {
-  const event = { type, subject: { type: 'project', id: ledger.ledgerId }, changes } as const
+  const event = { ...content, subject: { type: 'project', id: ledger.ledgerId } } as const
   await appendEvents(db, ledger, origin, [event])
   await appendEvents(db, await lockSystemLedger(db, origin), origin, [event])
 }

@@ -29,30 +29,12 @@ export interface PostgresDatabase {
 export function openDatabase(address: PostgresAddress, target: Target): PostgresDatabase {
   const leases = createLeases(address, target)
   const { statementTimeoutMs } = address
-
-  async function readOnce<Row>(statement: Statement): Promise<QueryResult<Row>> {
-    const lease = await leases.acquire()
-    let isBroken = false
-    try {
-      if (lease.serverInfo.hasTimeouts) return await lease.run<Row>(statement)
-      // A pooler has dropped the session's timeouts: only a transaction can set its own.
-      isBroken = true
-      const result = await readInTransaction<Row>(lease, statement, statementTimeoutMs)
-      isBroken = false
-      return result
-    } catch (error) {
-      isBroken ||= breaksConnection(error)
-      throw error
-    } finally {
-      lease.release(isBroken)
-    }
-  }
   return {
     async read<Row>(statement: Statement) {
       const deadline = performance.now() + retryWindowMs
       for (let attempt = 1; ; attempt += 1) {
         try {
-          return await readOnce<Row>(statement)
+          return await readOnce<Row>(await leases.acquire(), statement, statementTimeoutMs)
         } catch (error) {
           const canRetry = classify(error) === 'lost' && performance.now() < deadline
           if (!canRetry || attempt >= maxAttempts) throw toStorageError(error)
@@ -85,14 +67,25 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
   }
 }
 
-async function readInTransaction<Row>(
+/** Without timeouts of the session, which a pooler may have dropped, a transaction sets its own. */
+async function readOnce<Row>(
   lease: Lease,
   statement: Statement,
   timeoutMs: number,
 ): Promise<QueryResult<Row>> {
-  const mode = 'read committed read only'
-  await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout: false }))
-  const result = await lease.run<Row>(statement)
-  await lease.run({ sql: 'commit', parameters: [] })
-  return result
+  const { hasTimeouts } = lease.serverInfo
+  let isBroken = false
+  try {
+    if (hasTimeouts) return await lease.run<Row>(statement)
+    const mode = 'read committed read only'
+    await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout: false }))
+    const result = await lease.run<Row>(statement)
+    await lease.run({ sql: 'commit', parameters: [] })
+    return result
+  } catch (error) {
+    isBroken = !hasTimeouts || breaksConnection(error)
+    throw error
+  } finally {
+    lease.release(isBroken)
+  }
 }

@@ -11,7 +11,7 @@ import {
   withConnectionTimeout,
 } from './errors.ts'
 import type { HostPool, ServerInfo } from './pool.ts'
-import { createPrimaryFinder, type Target } from './primary.ts'
+import { createPrimaryFinder, type PrimaryFinder, type Target } from './primary.ts'
 
 /** A query that Kysely has compiled, or SQL text without parameters. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>
@@ -51,25 +51,12 @@ export function createLeases(address: PostgresAddress, target: Target): Leases {
     fullError: queueFull,
     timeoutError: databaseBusy,
   })
-
-  async function connect(deadline: number): Promise<{ pool: HostPool; client: pg.PoolClient }> {
-    for (;;) {
-      const pool = await finder.current(Math.max(1, deadline - performance.now()))
-      try {
-        return { pool, client: await pool.connect() }
-      } catch (error) {
-        if (classify(error) === 'unavailable') throw error
-        finder.reportFailure(pool)
-        if (performance.now() >= deadline) throw error
-      }
-    }
-  }
   return {
     async acquire() {
       const deadline = performance.now() + acquireTimeoutMs
       const releasePermit = await connections.acquire(acquireTimeoutMs)
       try {
-        const { pool, client } = await connect(deadline)
+        const { pool, client } = await connect(finder, deadline)
         return createLease({
           client,
           address,
@@ -83,6 +70,22 @@ export function createLeases(address: PostgresAddress, target: Target): Leases {
       }
     },
     close: () => finder.close(),
+  }
+}
+
+async function connect(
+  finder: PrimaryFinder,
+  deadline: number,
+): Promise<{ pool: HostPool; client: pg.PoolClient }> {
+  for (;;) {
+    const pool = await finder.current(Math.max(1, deadline - performance.now()))
+    try {
+      return { pool, client: await pool.connect() }
+    } catch (error) {
+      if (classify(error) === 'unavailable') throw error
+      finder.reportFailure(pool)
+      if (performance.now() >= deadline) throw error
+    }
   }
 }
 

@@ -136,15 +136,12 @@ function createPool(
       reported.set(client, info)
     },
   })
-  const listeners: (() => void)[] = []
   // Without a listener, losing an idle connection would end the process.
-  pool.on('error', () => {
-    for (const listener of listeners) listener()
-  })
+  pool.on('error', () => {})
   return {
     connect: () => pool.connect(),
     serverInfoOf: (client: pg.ClientBase) => reported.get(client) ?? unknownServer,
-    onLost: (listener: () => void) => void listeners.push(listener),
+    onLost: (listener: () => void) => void pool.on('error', listener),
     end: () => endPool(pool, sockets),
   }
 }

@@ -25,7 +25,10 @@ export interface PrimaryFinder {
   close(): Promise<void>
 }
 
-/** Finds the primary among several hosts, and finds it again after a fail-over or a restart. */
+/**
+ * Finds the primary among several hosts, and finds it again after a fail-over or a restart. Long
+ * because all of it depends on the current server and the search for the next one.
+ */
 export function createPrimaryFinder(address: PostgresAddress, target: Target): PrimaryFinder {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()

@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
-import type { LedgerEntry, LedgerReads } from '../../core/ledger/verification.ts'
+import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
 import { eventFromRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { readEventRows } from './store.ts'
@@ -34,25 +34,27 @@ export function createLedgerReads(db: Db): LedgerReads {
         .execute()
       return rows.map((row) => row.project_id)
     },
-    async ledgerHead(ledgerId) {
-      const row = await db
-        .selectFrom('ledger')
-        .select(['revision', 'hash'])
-        .select((select) =>
-          select
-            .selectFrom('event')
-            .select((count) => count.fn.countAll<number | string>().as('count'))
-            .whereRef('event.project_id', '=', 'ledger.project_id')
-            .as('events'),
-        )
-        .where('project_id', '=', ledgerId)
-        .executeTakeFirst()
-      return row && { revision: row.revision, hash: row.hash, events: Number(row.events) }
-    },
+    ledgerHead: (ledgerId) => readStoredHead(db, ledgerId),
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },
   }
+}
+
+async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | undefined> {
+  const row = await db
+    .selectFrom('ledger')
+    .select(['revision', 'hash'])
+    .select((select) =>
+      select
+        .selectFrom('event')
+        .select((count) => count.fn.countAll<number | string>().as('count'))
+        .whereRef('event.project_id', '=', 'ledger.project_id')
+        .as('events'),
+    )
+    .where('project_id', '=', ledgerId)
+    .executeTakeFirst()
+  return row && { ...row, events: Number(row.events) }
 }
 
 /** A row that was edited by hand may hold anything. Without valid changes it gets no content. */

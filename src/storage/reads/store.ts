@@ -1,6 +1,6 @@
 import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
-import type { KeySet } from '../../core/records.ts'
+import type { KeyCount, KeySet } from '../../core/records.ts'
 import {
   apiKeyColumns,
   apiKeyFromRow,
@@ -111,20 +111,22 @@ function createKeyReads(db: Db) {
         .orderBy('id')
         .execute()
     },
-    async countKeys(time) {
-      const rows = await db
-        .selectFrom('jwt_key')
-        .select(['algorithm', 'enabled'])
-        .select(({ fn, case: when }) => [
-          when().when('expire_time', '<=', time).then(1).else(0).end().as('expired'),
-          fn.countAll<number | string>().as('count'),
-          fn.min('expire_time').as('first_expiry'),
-        ])
-        .groupBy(['algorithm', 'enabled', 'expired'])
-        .execute()
-      return rows.map(keyCountFromRow)
-    },
+    countKeys: (time) => countKeys(db, time),
   } satisfies Partial<StoreReads>
+}
+
+async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
+  const rows = await db
+    .selectFrom('jwt_key')
+    .select(['algorithm', 'enabled'])
+    .select(({ fn, case: when }) => [
+      when().when('expire_time', '<=', time).then(1).else(0).end().as('expired'),
+      fn.countAll<number | string>().as('count'),
+      fn.min('expire_time').as('first_expiry'),
+    ])
+    .groupBy(['algorithm', 'enabled', 'expired'])
+    .execute()
+  return rows.map(keyCountFromRow)
 }
 
 function projectsWithHeads(db: Db) {

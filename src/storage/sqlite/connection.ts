@@ -43,24 +43,10 @@ export interface SqliteOptions {
 
 /**
  * Opens the file in WAL mode with `synchronous=FULL`: a commit that has returned is on the disk. A
- * `reader` cannot write. Throws `storage_unavailable` if the file cannot be used.
+ * `reader` cannot write. Throws `storage_unavailable` if the file cannot be used. Long because all of
+ * it depends on the connection that `reopen` replaces.
  */
 export function openSqlite(options: SqliteOptions): SqliteConnection {
-  const connection = createConnection(options)
-  return {
-    db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: connection }) }),
-    inTransaction: () => connection.current().isTransaction,
-    version: () => connection.version(),
-    schema: () => connection.schema(),
-    close: () => connection.close(),
-  }
-}
-
-/**
- * The interface that Kysely's SQLite driver expects, over `node:sqlite`, with prepared statements.
- * Long because all of it depends on the connection that `reopen` replaces.
- */
-function createConnection(options: SqliteOptions) {
   const { file, role, descriptor } = options
   const statements = new Map<string, ReturnType<typeof wrapStatement>>()
   let database = translateErrors(() => openDatabase(options))
@@ -103,15 +89,18 @@ function createConnection(options: SqliteOptions) {
     statements.set(text, statement)
     return statement
   }
+  function close(): void {
+    database.close()
+  }
   return {
-    current: () => database,
-    close: () => database.close(),
-    prepare,
-    version() {
-      // SQLite counts in 32 bits, anew for each connection.
-      return reopenings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version)
-    },
+    // Kysely's driver needs only `prepare` and `close` of a database.
+    db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) }),
+    inTransaction: () => database.isTransaction,
+    // SQLite counts in 32 bits, anew for each connection.
+    version: () =>
+      reopenings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version),
     schema: () => Number(prepare('PRAGMA schema_version').first()?.schema_version),
+    close,
   }
 }
 

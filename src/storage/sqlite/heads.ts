@@ -24,6 +24,8 @@ export interface VersionedHeads extends LedgerHeads {
  * check only among callers in the same run of microtasks. (The shared promise is not a single-flight
  * of `async/`, since it is on the path of every cached response and must be dropped before the check
  * instead of after.) https://www.sqlite.org/pragma.html#pragma_data_version
+ *
+ * Long because all of it depends on the version that the cache was read at.
  */
 export function createVersionedHeads(
   { db, version, schema }: SqliteConnection,

@@ -35,7 +35,7 @@ export interface WriterThread {
 /**
  * Starts the writing thread. Resolves once the file is open and its schema up to date. Changes are
  * queued while a batch is being committed and make up the next one, without a timer. A thread that
- * exits is restarted.
+ * exits is restarted. Long because all of it depends on the current thread.
  */
 export async function startWriterThread(location: DatabaseFile): Promise<WriterThread> {
   const queue = createBatchQueue()
