@@ -12,7 +12,7 @@ interface Batch<Value> {
  * Gathers concurrent calls into one query. One query runs at a time; calls made meanwhile share the
  * next one, because a query that started before a call could miss a change acknowledged in between.
  * A query starts at the end of a turn of the event loop, once all requests that arrived in it are
- * read, so the store sees one query per round trip. The result may hold more than was asked for.
+ * read, so the store sees one query per round trip. The result can have more ids than requested.
  */
 export function createBatchLoader<Value>(load: Load<Value>): Load<Value> {
   let running: Promise<unknown> = Promise.resolve()

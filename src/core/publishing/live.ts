@@ -7,7 +7,7 @@ import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { createRevisionWatch } from './revision-watch.ts'
 
-/** Milliseconds between observations: a waiter hears of a change well within a second. */
+/** Milliseconds between observations: news reach a waiter well within a second. */
 const watchIntervalMs = 250
 
 /** What is published, and what waits for changes. */

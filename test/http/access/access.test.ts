@@ -133,7 +133,7 @@ function expected(caller: Caller, { operation, method, url }: Route): [number, s
   return method === 'HEAD' ? [whoMay[0]] : whoMay
 }
 
-async function ask(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
+async function request(caller: Caller, { method, url }: Route): Promise<[number, string?]> {
   const secret = secrets.get(caller)
   const hasBody = method === 'POST' || method === 'PATCH'
   const answer = await server.inject({
@@ -155,7 +155,7 @@ describe('the permissions of each caller, and the order of the checks', () => {
   test.each(callers)('%s', async (caller) => {
     const all = routes()
     const found = await Promise.all(
-      all.map(async (route) => [route.operation, ...(await ask(caller, route))]),
+      all.map(async (route) => [route.operation, ...(await request(caller, route))]),
     )
     expect(found).toEqual(all.map((route) => [route.operation, ...expected(caller, route)]))
   })
@@ -163,7 +163,7 @@ describe('the permissions of each caller, and the order of the checks', () => {
   test.each(callers)('%s, by HEAD', async (caller) => {
     const gets = routes().filter(({ method }) => method === 'GET')
     for (const route of gets) {
-      const [status] = await ask(caller, { ...route, method: 'HEAD' })
+      const [status] = await request(caller, { ...route, method: 'HEAD' })
       expect([route.operation, status]).toEqual([route.operation, expected(caller, route)[0]])
     }
   })

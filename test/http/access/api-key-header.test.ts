@@ -13,7 +13,7 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 /** Sends exactly these lines, a byte per character, on a new socket; returns status and code. */
-async function ask(...headers: string[]): Promise<[number, string?]> {
+async function request(...headers: string[]): Promise<[number, string?]> {
   const request = ['GET /v1/projects HTTP/1.1', 'Host: x', 'Connection: close', ...headers]
   const connection = rawConnection(address)
   connection.socket.write(Buffer.from(requestHead(...request), 'latin1'))
@@ -35,7 +35,7 @@ const opened: [string, (secret: string) => string[]][] = [
   ['with blanks and tabs around', (secret) => [`X-Api-Key: \t  ${secret} \t `]],
 ]
 test.each(opened)('the header %s is accepted', async (_name, headers) => {
-  expect(await ask(...headers(server.admin))).toEqual([200])
+  expect(await request(...headers(server.admin))).toEqual([200])
 })
 
 const refused: [string, (secret: string) => string[], number, string][] = [
@@ -59,7 +59,7 @@ const refused: [string, (secret: string) => string[], number, string][] = [
   ['one character more', (s) => [`X-Api-Key: ${s}0`], 401, invalid],
   ['one character less', (s) => [`X-Api-Key: ${s.slice(0, -1)}`], 401, invalid],
   ['in upper case', (s) => [`X-Api-Key: ${s.toUpperCase()}`], 401, invalid],
-  ['a secret that nobody has', () => [`X-Api-Key: ${other}`], 401, invalid],
+  ['an unknown secret', () => [`X-Api-Key: ${other}`], 401, invalid],
   ['a no-break space after it', (s) => [`X-Api-Key: ${s}\u00a0`], 401, invalid],
   ['a form feed after it', (s) => [`X-Api-Key: ${s}\f`], 400, 'invalid_request'],
   [
@@ -68,7 +68,7 @@ const refused: [string, (secret: string) => string[], number, string][] = [
     401,
     invalid,
   ],
-  ['octets that are no UTF-8', () => ['X-Api-Key: \u00ff\u00fe'], 401, invalid],
+  ['bytes that are not UTF-8', () => ['X-Api-Key: \u00ff\u00fe'], 401, invalid],
   ['NUL after it', (s) => [`X-Api-Key: ${s}\0`], 400, 'invalid_request'],
   ['60 KB', () => [`X-Api-Key: ${'x'.repeat(60_000)}`], 401, invalid],
   ['60 KB of blanks before an x', () => [`X-Api-Key: a${' '.repeat(60_000)}x`], 401, invalid],
@@ -83,7 +83,7 @@ const refused: [string, (secret: string) => string[], number, string][] = [
 describe('the API key', () => {
   test.each(refused)('%s is refused', async (_name, headers, status, code) => {
     const start = performance.now()
-    expect(await ask(...headers(server.admin))).toEqual([status, code])
+    expect(await request(...headers(server.admin))).toEqual([status, code])
     expect(performance.now() - start).toBeLessThan(2_000)
   })
 

@@ -46,8 +46,8 @@ test('the responses for unknown projects and those of others are equal', async (
   const headers = { 'x-api-key': bound }
   const none = await server.send('GET', keysOf('none'), { headers })
   const foreign = await server.send('GET', keysOf('other'), { headers })
-  const told = ({ requestId: _id, ...rest }: Record<string, unknown>) => rest
-  expect(told(foreign.json())).toEqual(told(none.json()))
+  const comparable = ({ requestId: _id, ...rest }: Record<string, unknown>) => rest
+  expect(comparable(foreign.json())).toEqual(comparable(none.json()))
   expect(foreign.headers['content-length']).toBe(none.headers['content-length'])
 })
 

@@ -15,9 +15,9 @@ async function start(http: Partial<HttpOptions>): Promise<void> {
 const perMinute = (limit: number) => ({ limit, window: 60 })
 const as = (secret: string, url = list) =>
   server.send('GET', url, { headers: { 'x-api-key': secret } })
-const statuses = async (count: number, ask: () => ReturnType<TestApp['send']>) => {
+const statuses = async (count: number, send: () => ReturnType<TestApp['send']>) => {
   const all: number[] = []
-  for (let n = 0; n < count; n += 1) all.push((await ask()).statusCode)
+  for (let n = 0; n < count; n += 1) all.push((await send()).statusCode)
   return all
 }
 

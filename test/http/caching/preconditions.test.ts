@@ -86,7 +86,7 @@ describe('the ETag', () => {
   test.each([
     ['a project', '/v1/projects', { name: 'tagged' }],
     ['an API key', '/v1/api-keys', { name: 'tagged', role: 'reader' }],
-  ])('of a created %s is that of reading it', async (_name, url, body) => {
+  ])('of %s on creation is that of reading it', async (_name, url, body) => {
     const created = await server.send('POST', url, { body })
     expect(created.headers.etag).toBe(await tagOf(`${url}/${created.json().id}`))
   })

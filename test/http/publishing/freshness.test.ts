@@ -61,17 +61,17 @@ describe('expireTime', () => {
   test('a key leaves the active list and the JWKS at the millisecond of its expireTime, without a write', async () => {
     const { keys, jwks } = await newProject(server, 'expiring')
     const published = async () => kidsOf((await fetchJwks(server, {}, jwks)).body)
-    const stays = await registerKey(server, {}, keys)
+    const lasting = await registerKey(server, {}, keys)
     const expireTime = '2030-01-01T00:01:00.000Z'
-    const goes = await registerKey(server, { expireTime }, keys)
+    const expiring = await registerKey(server, { expireTime }, keys)
     const revision = async () => (await server.send('GET', '/v1/projects/expiring')).json().revision
     const before = await revision()
     time = Date.parse(expireTime) - 1
-    expect(await published()).toEqual([stays, goes])
-    expect(await activeKids(keys)).toEqual([stays, goes])
+    expect(await published()).toEqual([lasting, expiring])
+    expect(await activeKids(keys)).toEqual([lasting, expiring])
     time += 1
-    expect(await published()).toEqual([stays])
-    expect(await activeKids(keys)).toEqual([stays])
+    expect(await published()).toEqual([lasting])
+    expect(await activeKids(keys)).toEqual([lasting])
     expect(await revision()).toBe(before)
   })
 

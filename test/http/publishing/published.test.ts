@@ -102,7 +102,7 @@ describe('projects with and without a key set', () => {
 
 describe('every caller gets the same response', () => {
   test.each([
-    ['nobody', {}],
+    ['without headers', {}],
     ['an invalid API key', { 'x-api-key': 'pubring_nope' }],
     ['a cookie', { cookie: 'session=1' }],
     ['Authorization', { authorization: 'Bearer x' }],
@@ -168,8 +168,8 @@ test('responses with the key set have Vary: Accept, also with 304', async () => 
 describe('ETag', () => {
   test.each([
     ['the ETag', (tag: string) => tag],
-    ['the tag as a weak one', (tag: string) => `W/${tag}`],
-    ['a list with the tag', (tag: string) => `"a", W/"b" , ${tag}`],
+    ['the weak ETag', (tag: string) => `W/${tag}`],
+    ['a list with the ETag', (tag: string) => `"a", W/"b" , ${tag}`],
     ['an asterisk', () => '*'],
   ])(
     'If-None-Match with %s: 304 without content, with ETag, Cache-Control and CORS',
@@ -215,9 +215,10 @@ describe('HEAD and OPTIONS', () => {
   test('HEAD has the status and headers of GET and no content', async () => {
     for (const url of [jwksUrl, discoveryUrl, '/v1/projects/nope/.well-known/jwks.json']) {
       const [one, head] = [await get(url), await server.inject({ method: 'HEAD', url })]
-      const told = ({ date: _date, 'x-request-id': _id, ...rest }: Record<string, unknown>) => rest
+      const comparable = ({ date: _date, 'x-request-id': _id, ...rest }: Record<string, unknown>) =>
+        rest
       expect(head.statusCode).toBe(one.statusCode)
-      expect(told(head.headers)).toEqual(told(one.headers))
+      expect(comparable(head.headers)).toEqual(comparable(one.headers))
       expect(head.body).toBe('')
     }
   })
