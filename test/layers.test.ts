@@ -88,3 +88,38 @@ test.each(globSync('src/intake/secrets/*.ts'))('%s runs in browsers', (file) => 
   for (const name of importsOf(file)) expect(name).toMatch(/^\.\/[^/]+$/)
   expect(readFileSync(file, 'utf8').replace(comments, '')).not.toMatch(/\b(Buffer|process)\b/)
 })
+
+/** Walls inside the layers: the folders on the right are out of bounds for those on the left. */
+const walls: [RegExp, RegExp][] = [
+  [/^src\/core\/(keys|tokens|ledger|api-keys)\//, /^src\/core\/audit\//],
+  [/^src\/core\/publishing\//, /^src\/core\/(audit|tokens|api-keys)\//],
+  [/^src\/core\/(keys|tokens|audit)\//, /^src\/core\/(publishing|api-keys)\//],
+  [/^src\/core\/tokens\//, /^src\/core\/ledger\//],
+  [
+    /^src\/intake\/(encoding|rsa|secrets|codes|blocklists)\//,
+    /^src\/intake\/(kinds|threads|index)/,
+  ],
+  [/^src\/intake\/(?!threads\/)/, /^src\/intake\/threads\//],
+  [/^src\/storage\/(changes|reads|migrations)\//, /^src\/storage\/(sqlite|postgres|copy)\//],
+  [/^src\/storage\/sqlite\//, /^src\/storage\/postgres\//],
+  [/^src\/storage\/postgres\//, /^src\/storage\/sqlite\//],
+  [/^src\/http\/(?!routes\/|app\.ts)/, /^src\/http\/routes\//],
+  [/^src\/cli\/(?!commands\/|program\.ts)/, /^src\/cli\/commands\//],
+  [/^src\/cli\/(keys|import|admin|tokens)\//, /^src\/(storage|http)\//],
+]
+
+test.each(files)('%s stays within the walls of its layer', (file) => {
+  const targets = importsOf(file)
+    .filter((name) => name.startsWith('.'))
+    .map((name) => normalize(join(dirname(file), name)))
+  for (const [from, beyond] of walls) {
+    if (!from.test(file)) continue
+    for (const target of targets) expect(target, `${from} may not import it`).not.toMatch(beyond)
+  }
+})
+
+test('no folder of src has more than 15 files', () => {
+  const perFolder = Map.groupBy(globSync('src/**/*.ts'), dirname)
+  const crowded = [...perFolder].filter(([, found]) => found.length > 15).map(([folder]) => folder)
+  expect(crowded).toEqual([])
+})

@@ -3,7 +3,7 @@ import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { parseId } from './ids.ts'
-import type { ApiKeyRecord, ProjectSnapshot } from './records.ts'
+import type { Access, ApiKeyRecord, ProjectSnapshot } from './records.ts'
 import type { Validity } from './validity.ts'
 
 /** The caller of a request, as its API key identifies it. */
@@ -15,13 +15,6 @@ export interface Principal {
   projectId?: string
   /** Until the API key changes or expires. */
   validity: Validity
-}
-
-/** What an operation requires of its caller; declared with its route. */
-export interface Access {
-  role: Role
-  /** Requires an API key for all projects. */
-  unbound?: true
 }
 
 /** Whether the API key is neither revoked nor expired. */

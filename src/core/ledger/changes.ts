@@ -2,8 +2,7 @@ import type { Role } from '../../contract/roles.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { ExposedKey } from '../../intake/types.ts'
-import type { Access } from '../access.ts'
-import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
+import type { Access, ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
 export interface Origin {

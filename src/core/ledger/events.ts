@@ -1,14 +1,9 @@
 import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
-import {
-  type Access,
-  findProject,
-  isApiKeyActive,
-  type Principal,
-  requireAccess,
-} from '../access.ts'
+import { findProject, isApiKeyActive, type Principal, requireAccess } from '../access.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
+import type { Access } from '../records.ts'
 import { now } from '../times.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import type { Permission } from './stream.ts'

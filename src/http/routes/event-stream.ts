@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../../core/access.ts'
 import type { LedgerEvent } from '../../core/ledger/chain.ts'
 import { readPermission, toEvent } from '../../core/ledger/events.ts'
 import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
+import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { principalOf } from '../hooks/access.ts'
 
