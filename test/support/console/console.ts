@@ -9,24 +9,24 @@ import {
 import { type Client, createClient } from '../../../client/src/index.ts'
 import { type ServerProcess, startServer, temporaryFolder } from '../server/process.ts'
 
-/** A real server that serves the console, and a browser before it. */
+/** A server process that serves the console, and a browser. */
 export interface TestConsole {
   server: ServerProcess
   /** The secret of the first admin API key. */
   apiKey: string
-  /** With the first admin API key. */
+  /** Uses the first admin API key. */
   client: Client
   browser: Browser
-  /** The console at a route such as `/api-keys`, signed in with an API key. Closes the page before. */
+  /** Opens a route such as `/api-keys`, signed in. Closes the page opened before. */
   open(route: string, options?: OpenOptions): Promise<Page>
-  /** Every host that a page has asked so far. */
+  /** All hosts that pages have sent requests to. */
   requestedHosts(): string[]
-  /** Fails where a page met an error of its own. */
+  /** Throws if a page reported an error. */
   close(): Promise<void>
 }
 
 export interface OpenOptions extends BrowserContextOptions {
-  /** In place of the first admin's. */
+  /** Instead of the first admin API key. */
   apiKey?: string
 }
 
@@ -36,19 +36,26 @@ export const phone: BrowserContextOptions = {
   hasTouch: true,
 }
 
-/** Flags for a place with one process and nobody to attack: here pages are held as they are outside. */
-const unwanted = [
+const unwantedFlags = new Set([
+  // These weaken the isolation of pages.
   '--single-process',
   '--no-zygote',
   '--disable-web-security',
   '--allow-running-insecure-content',
-]
+  // An emulated GPU takes almost half of the CPU time of a page.
+  '--ignore-gpu-blocklist',
+  '--in-process-gpu',
+  '--use-gl=angle',
+  '--use-angle=swiftshader',
+  '--enable-unsafe-swiftshader',
+])
 
-/** Chromium as the tests and the screenshots use it. */
+/** Chromium as used by the tests and the screenshots. */
 export async function launchBrowser(): Promise<Browser> {
+  const flags = chromium.args.filter((flag) => !unwantedFlags.has(flag))
   return playwright.launch({
     executablePath: await chromium.executablePath(),
-    args: chromium.args.filter((flag) => !unwanted.includes(flag)),
+    args: [...flags, '--disable-gpu'],
     headless: true,
   })
 }
@@ -56,7 +63,7 @@ export async function launchBrowser(): Promise<Browser> {
 export async function openConsole(env: Record<string, string> = {}): Promise<TestConsole> {
   const { folder, remove } = temporaryFolder()
   const [server, browser] = await Promise.all([startServer(folder, env), launchBrowser()])
-  const faults: string[] = []
+  const errors: string[] = []
   const hosts = new Set<string>()
   let last: Page | undefined
   return {
@@ -68,11 +75,11 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
       await last?.context().close()
       const page = await newPage(browser, options)
       last = page
-      page.on('pageerror', (error) => faults.push(error.message))
+      page.on('pageerror', (error) => errors.push(error.message))
       page.on('console', (message) => {
-        // A refused request is no fault of the page.
-        const refused = message.text().startsWith('Failed to load resource')
-        if (message.type() === 'error' && !refused) faults.push(message.text())
+        // A rejected request is not an error of the page.
+        const rejected = message.text().startsWith('Failed to load resource')
+        if (message.type() === 'error' && !rejected) errors.push(message.text())
       })
       page.on('request', (request) => hosts.add(new URL(request.url()).host))
       await signIn(page, server.url, apiKey, route)
@@ -84,7 +91,7 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
       server.signal('SIGTERM')
       await server.ended
       remove()
-      if (faults.length > 0) throw new Error(faults.join('\n'))
+      if (errors.length > 0) throw new Error(errors.join('\n'))
     },
   }
 }
@@ -99,7 +106,7 @@ async function newPage(browser: Browser, options: BrowserContextOptions): Promis
   return context.newPage()
 }
 
-/** Signs in by the form, as a person does. */
+/** Signs in through the form. */
 export async function signIn(
   page: Page,
   serverUrl: string,
@@ -112,7 +119,7 @@ export async function signIn(
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
 }
 
-/** What axe (WCAG 2.2 A and AA) finds wrong in the page as it stands. */
+/** Violations of WCAG 2.2 A and AA that axe finds in the page's current state. */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
   const { violations } = await new AxeBuilder({ page })
     .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])

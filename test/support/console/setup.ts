@@ -1,17 +1,19 @@
 import { execFileSync } from 'node:child_process'
 import { globSync, statSync } from 'node:fs'
 import process from 'node:process'
+import chromium from '@sparticuz/chromium'
 
 const sources =
   'console/{index.html,vite.config.ts,public/*,src/**/*.*},client/src/**/*.ts,src/intake/secrets/*.ts'
-const changed = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
+const modified = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
-/** The console as it is shipped is what the servers of the run serve: built anew where it is old. */
+/** Builds the console if its sources are newer, and unpacks Chromium before workers need it. */
 export async function setup(): Promise<void> {
+  await chromium.executablePath()
   const files = [...globSync(`{${sources}}`), 'package-lock.json']
-  const newest = Math.max(...files.map(changed))
-  if (changed('console/dist/index.html') > newest) return
-  // A test run is no production, and React would be built for development.
+  const newest = Math.max(...files.map(modified))
+  if (modified('console/dist/index.html') > newest) return
+  // Under the test runner's NODE_ENV React would be built for development.
   const env = { ...process.env, NODE_ENV: 'production' }
   execFileSync('npm', ['run', '--silent', 'build:console'], { env, stdio: 'inherit' })
 }
