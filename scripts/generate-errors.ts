@@ -20,43 +20,41 @@ Every error is a problem details object (RFC 9457) of the type \`application/pro
   "type": "https://keys.example.com/docs/errors#weak_key",
   "title": "The key is too weak",
   "status": 400,
-  "detail": "The modulus has 1024 bits; at least 2048 are needed. Make a new key pair.",
+  "detail": "The RSA key has 1024 bits; at least 2048 are required. Generate a new key: …",
   "code": "weak_key",
   "requestId": "019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71",
   "errors": [{ "pointer": "/publicKeyPem", "code": "rsa_modulus_too_small", "detail": "…" }]
 }
 \`\`\`
 
-- **Compare \`code\`.** There is one for each cause, and it stays what it is; titles and details may be reworded.
-- \`detail\` is for the person who reads it: what is wrong, and what to do. It repeats no key and no secret.
-- \`type\` leads to the code on your own server (\`/docs/errors\`).
-- \`errors\`, where members or parameters are at fault, has an entry for each: a JSON pointer into the body
-  (RFC 6901) or the name of the query parameter, a finer code, and a sentence.
-- \`requestId\` is in the header \`X-Request-Id\` too, and in the server's log.
-- Repeat a request by itself only after 408, 429 and 503, and obey \`Retry-After\`.
+- **Compare \`code\`.** Each cause has one, and it is stable; titles and details may be reworded.
+- \`detail\` tells a person what is wrong and what to do. It never repeats a key or a secret.
+- \`type\` links to the code on your own server (\`/docs/errors\`).
+- \`errors\` has an entry for each invalid member or parameter: a JSON pointer into the body (RFC 6901) or the
+  name of the query parameter, a specific code, and a sentence.
+- \`requestId\` is also in the header \`X-Request-Id\` and in the server's log.
+- Retry automatically only after 408, 429 and 503, and honor \`Retry-After\`.
 
 `
 
 const memberCodes: Record<string, string> = {
-  required: 'it is missing',
-  wrong_type:
-    'it is of another JSON type than it must be, or not in the one spelling of a parameter',
-  unknown_value: 'it is none of the values that there are',
-  unknown_field: 'the body has a member that there is not; the detail names the nearest one',
-  unknown_parameter:
-    'the query has a parameter that there is not; the detail names the nearest one',
-  repeated_parameter: 'the query has the parameter more than once',
-  too_short: 'the text is empty, or shorter than it must be',
-  too_long: 'the text is longer than it may be',
-  text_invalid: 'the text has control characters, or is no valid Unicode',
-  name_invalid: 'a project name has characters that it may not have',
-  out_of_range: 'the number is smaller or larger than it may be',
-  time_invalid: 'it is no RFC 3339 time with a time zone',
-  time_past: 'the time must lie in the future',
-  kid_taken: 'an import names a `kid` that other key material has, or once had',
+  required: 'The member is missing.',
+  wrong_type: 'The member has the wrong JSON type, or the parameter is not written as required.',
+  unknown_value: 'The value is not one of the allowed values.',
+  unknown_field: 'The body has an unknown member; the detail names the most similar one.',
+  unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',
+  repeated_parameter: 'The query has the parameter more than once.',
+  too_short: 'The text is empty or too short.',
+  too_long: 'The text is too long.',
+  text_invalid: 'The text contains control characters or is not valid Unicode.',
+  name_invalid: 'A project name contains a character that is not allowed.',
+  out_of_range: 'The number is too small or too large.',
+  time_invalid: 'The value is not an RFC 3339 time with a time zone.',
+  time_past: 'The time is not in the future.',
+  kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 
-/** The page: every code of the error table, and every finer one. */
+/** The page: every code of the error table, then the codes of members and keys. */
 export function errorsPage(): string {
   return [
     opening,
@@ -65,9 +63,9 @@ export function errorsPage(): string {
       (code) => `| [\`${code}\`](#${code}) | ${errorTable[code].status} |\n`,
     ),
     ...codes(errorTable).map(sectionOf),
-    '\n## Finer codes\n\nIn `errors[].code`, of members and parameters:\n\n| code | meaning |\n|---|---|\n',
+    '\n## Specific codes\n\n`errors[].code` of members and parameters:\n\n| code | meaning |\n|---|---|\n',
     ...Object.entries(memberCodes).map(([code, meaning]) => `| \`${code}\` | ${meaning} |\n`),
-    '\nIn `errors[0].code`, of keys; [key-policy.md](key-policy.md) explains each:\n\n| code | answered as | meaning |\n|---|---|---|\n',
+    '\n`errors[].code` of keys; [key-policy.md](key-policy.md) explains each:\n\n| code | reported as | meaning |\n|---|---|---|\n',
     ...codes(intakeCodes).map(intakeRow),
   ].join('')
 }

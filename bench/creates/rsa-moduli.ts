@@ -1,7 +1,12 @@
 import { generatePrime } from 'node:crypto'
 import { minimalBytes } from '../../src/intake/encoding/bytes.ts'
-import { encode, encodeBitString, encodeInteger, tag } from '../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../src/intake/encoding/der.ts'
+import {
+  encode,
+  encodeBitString,
+  encodeInteger,
+  encodeOid,
+} from '../../src/intake/encoding/der-writer.ts'
 import { writePem } from '../../src/intake/encoding/pem.ts'
 
 function makePrime(bits: number): Promise<bigint> {

@@ -1,5 +1,4 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
-import { fault } from './fault.ts'
 import type { ParsedKey } from './parsed-key.ts'
 import type { Fault } from './types.ts'
 
@@ -22,7 +21,7 @@ const jwsAlgorithms: Readonly<Record<Algorithm, JwsAlgorithm>> = {
   'ML-DSA-87': 'ML-DSA-87',
 }
 
-/** The values that fit each kind of key, the usual one first. */
+/** The values of `algorithm` that fit each kind of key, the default one first. */
 export const fittingAlgorithms = {
   rsaEncryption: ['RSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   rsaPss: ['PS256', 'PS384', 'PS512'],
@@ -32,16 +31,16 @@ export const fittingAlgorithms = {
   Ed25519: ['Ed25519', 'EdDSA'],
 } as const satisfies Record<string, readonly Algorithm[]>
 
-/** The JWS `alg` that a value of `algorithm` means. */
+/** The JWS `alg` for a value of `algorithm`. */
 export function jwsAlgorithmOf(algorithm: Algorithm): JwsAlgorithm {
   return jwsAlgorithms[algorithm]
 }
 
-/** Refuses an algorithm that the key cannot verify (RFC 8725 section 3.1). */
+/** Rejects an algorithm that the key cannot verify (RFC 8725 section 3.1). */
 export function checkAlgorithm(key: ParsedKey, algorithm: Algorithm | undefined): Fault[] {
-  if (algorithm === undefined || key.algorithms.includes(algorithm)) return []
-  if (key.algorithms.length === 0) return []
-  const fitting = key.algorithms.join(', ')
-  const detail = `algorithm is ${algorithm} but the key is ${key.name}. It fits: ${fitting}.`
-  return [fault('algorithm_mismatch', detail)]
+  const { algorithms, name } = key
+  if (algorithm === undefined || algorithms.length === 0 || algorithms.includes(algorithm))
+    return []
+  const detail = `algorithm is ${algorithm}, but the key is ${name}. Use one of: ${algorithms.join(', ')}.`
+  return [{ code: 'algorithm_mismatch', detail }]
 }

@@ -3,31 +3,34 @@ import { equalBytes } from './encoding/bytes.ts'
 import type { ParsedKey } from './parsed-key.ts'
 
 /**
- * Asks the platform to read the canonical SPKI DER of a key that passed every check, and requires
- * that it sees the same kind, the same DER and the same JWK. Throws an Error where it does not:
- * then one of the two readers is wrong and the key must not be stored.
+ * Requires that Node reads the canonical SPKI DER of a key as the same type, the same DER and the
+ * same JWK. Throws an Error otherwise: one of the two parsers is wrong, and the key must not be
+ * stored.
  */
 export function crossCheck(key: ParsedKey): void {
-  const found = parse(key)
-  if (found.asymmetricKeyType !== key.platformType) disagree(key, 'the kind of the key')
-  if (!equalBytes(found.export({ type: 'spki', format: 'der' }), key.spki)) disagree(key, 'its DER')
+  const parsed = parseWithNode(key)
+  if (parsed.asymmetricKeyType !== key.platformType) disagree(key, 'the type of the key')
+  if (!equalBytes(parsed.export({ type: 'spki', format: 'der' }), key.spki)) {
+    disagree(key, 'its DER')
+  }
+  // Node cannot export the JWK of an RSA-PSS key.
   if (key.platformType === 'rsa-pss') return
-  const jwk = new Map(Object.entries(found.export({ format: 'jwk' })))
+  const jwk = new Map(Object.entries(parsed.export({ format: 'jwk' })))
   const members = Object.entries(key.jwk)
-  const same =
+  const isSame =
     members.length === jwk.size && members.every(([name, value]) => jwk.get(name) === value)
-  if (!same) disagree(key, 'its JWK')
+  if (!isSame) disagree(key, 'its JWK')
 }
 
-function parse(key: ParsedKey): KeyObject {
+function parseWithNode(key: ParsedKey): KeyObject {
   try {
     return createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
   } catch {
-    return disagree(key, 'whether it is a key')
+    return disagree(key, 'whether it is valid')
   }
 }
 
-/** The error carries no cause: the platform's messages are not ours to vouch for. */
+/** The error has no cause: messages of OpenSSL may quote input. */
 function disagree(key: ParsedKey, about: string): never {
-  throw new Error(`key intake and the platform disagree about ${about} (${key.name})`)
+  throw new Error(`key intake and Node disagree about ${about} (${key.name})`)
 }

@@ -1,14 +1,14 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import { checkAlgorithm, jwsAlgorithmOf } from './algorithms.ts'
 import type { Blocklist } from './blocklists/blocklist.ts'
+import { commands } from './commands.ts'
 import { crossCheck } from './cross-check.ts'
 import { minimalBytes, toBigInt } from './encoding/bytes.ts'
 import { DerError } from './encoding/der.ts'
 import { sha256Hex, thumbprintOf } from './encoding/jwk.ts'
 import { type Pem, readPem, writePem } from './encoding/pem.ts'
-import { checkCharacters, isBlank, MAX_TEXT_LENGTH } from './encoding/text.ts'
+import { checkCharacters, isBlank, maxTextLength } from './encoding/text.ts'
 import { deriveExposedKey } from './exposed/derive.ts'
-import { fault } from './fault.ts'
 import { examineDer } from './kinds/spki.ts'
 import type { Examination, ParsedKey } from './parsed-key.ts'
 import { containsSecret, findSecret, type SecretFinding } from './secrets/detector.ts'
@@ -16,127 +16,128 @@ import type { Fault, KeyDescription, Rejected, Repair, Verdict } from './types.t
 import { detectWrongKind } from './wrong-kind.ts'
 
 /**
- * Examines the text of one public key: reads it with our own strict readers, checks its numbers,
- * and gives the canonical key or every independent reason to refuse it. Pure and synchronous; an
- * RSA key takes 5 to 300 ms, so a server calls it in a worker.
+ * Examines the text of one public key: parses it strictly, checks its numbers, and returns the
+ * canonical key or every independent reason to reject it. Pure and synchronous. An RSA key takes 5
+ * to 300 ms, so a server calls it in a worker thread.
  *
- * @param algorithm what the key is to be pinned to; undefined pins it to its usual one.
- * @param maxLength UTF-16 units of text that are looked at.
- * @throws Error where the platform reads the canonical DER differently; never for bad input.
+ * @param algorithm The algorithm that the key is pinned to; by default the first that fits.
+ * @param maxLength UTF-16 units that the text may have.
+ * @throws Error if Node reads the canonical DER differently; never for bad input.
  */
 export function examineKey(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
-  maxLength = MAX_TEXT_LENGTH,
+  maxLength = maxTextLength,
 ): Verdict {
-  const step = readText(text, maxLength)
-  if ('refused' in step) return step.refused
-  if ('secret' in step) return refusePrivateKey(deriveExposedKey(step.secret))
-  return examinePem(step.pem, step.normalised, algorithm, blocklist)
+  const parsed = parseText(text, maxLength)
+  if ('rejected' in parsed) return parsed.rejected
+  if ('secret' in parsed) return rejectPrivateKey(deriveExposedKey(parsed.secret))
+  return examinePem(parsed, algorithm, blocklist)
 }
 
 /**
- * The same for what costs less than 2 ms, so that it may run on the event loop: short texts that
- * hold neither an RSA key nor a private one. Undefined means: examine it in a worker.
+ * Does the same if it takes less than 2 ms, so that the event loop can run it: for short texts with
+ * neither an RSA nor a private key. Returns undefined otherwise.
  */
 export function examineCheaply(
   text: string,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
-  maxLength = MAX_TEXT_LENGTH,
+  maxLength = maxTextLength,
 ): Verdict | undefined {
-  if (text.length > MAX_CHEAP_LENGTH) {
-    return text.length > maxLength ? refuseLargeText(text, maxLength) : undefined
+  if (text.length > maxCheapLength) {
+    return text.length > maxLength ? rejectLongText(text, maxLength) : undefined
   }
-  const step = readText(text, maxLength)
-  if ('refused' in step) return step.refused
-  if ('secret' in step || step.pem.der.length > MAX_CHEAP_BYTES) return undefined
-  return examinePem(step.pem, step.normalised, algorithm, blocklist)
+  const parsed = parseText(text, maxLength)
+  if ('rejected' in parsed) return parsed.rejected
+  if ('secret' in parsed || parsed.pem.der.length > maxCheapDerLength) return undefined
+  return examinePem(parsed, algorithm, blocklist)
 }
 
-/** A P-521 key in PEM has 268 characters; indented or with CRLF some more. */
-const MAX_CHEAP_LENGTH = 400
-/** A P-521 SPKI has 158 bytes, the shortest RSA key whose numbers are examined more. */
-const MAX_CHEAP_BYTES = 160
+/** A P-521 key in PEM has 268 characters, and a few more with indentation or CRLF. */
+const maxCheapLength = 400
+/** A P-521 SPKI has 158 bytes; every RSA key whose numbers are checked is longer. */
+const maxCheapDerLength = 160
 
-const missing =
-  'publicKeyPem is empty. Send the public key as PEM: openssl pkey -in private.pem -pubout prints it.'
+interface ParsedText {
+  pem: Pem
+  repairs: ReadonlySet<Repair>
+}
 
-type Step =
-  | { refused: Rejected }
-  | { secret: SecretFinding }
-  | { pem: Pem; normalised: ReadonlySet<Repair> }
-
-function readText(text: string, maxLength: number): Step {
-  if (text.length > maxLength) return { refused: refuseLargeText(text, maxLength) }
-  if (isBlank(text)) return refuse([fault('key_missing', missing)])
+function parseText(
+  text: string,
+  maxLength: number,
+): ParsedText | { rejected: Rejected } | { secret: SecretFinding } {
+  if (text.length > maxLength) return { rejected: rejectLongText(text, maxLength) }
+  if (isBlank(text)) return { rejected: reject([missingKey]) }
   const secret = findSecret(text)
   if (secret !== undefined) return { secret }
   const wrongKind = detectWrongKind(text)
-  if (wrongKind !== undefined) return refuse([wrongKind])
+  if (wrongKind !== undefined) return { rejected: reject([wrongKind]) }
   const characters = checkCharacters(text)
-  if (characters.length > 0) return refuse(characters)
-  const { pem, faults, normalised } = readPem(text)
-  return pem === undefined ? refuse(faults, normalised) : { pem, normalised }
+  if (characters.length > 0) return { rejected: reject(characters) }
+  const { pem, faults, repairs } = readPem(text)
+  return pem === undefined ? { rejected: reject(faults, [...repairs]) } : { pem, repairs }
 }
 
-function refuse(faults: Fault[], normalised?: ReadonlySet<Repair>): { refused: Rejected } {
-  return { refused: refusal(faults, [...(normalised ?? [])]) }
+const missingKey: Fault = {
+  code: 'key_missing',
+  detail: `publicKeyPem is empty. Send the public key in PEM. To print it: ${commands.exportPublic}`,
 }
 
-function refusal(faults: Fault[], normalised: Repair[], key?: KeyDescription): Rejected {
+function reject(faults: Fault[], repairs: Repair[] = [], key?: KeyDescription): Rejected {
   const [first, ...others] = faults
-  if (first === undefined) throw new Error('a refusal without a fault')
-  return { ok: false, faults: [first, ...others], normalised, ...(key && { key }) }
+  if (first === undefined) throw new Error('a rejection without a fault')
+  return { ok: false, faults: [first, ...others], normalised: repairs, ...(key && { key }) }
 }
 
-function refuseLargeText(text: string, maxLength: number): Rejected {
-  if (containsSecret(text, maxLength)) return refusePrivateKey(undefined)
-  const detail = `The key text has ${text.length} characters; at most ${maxLength} are read. A public key is at most 4 KB: send the key alone.`
-  return refusal([fault('key_too_large', detail)], [])
+function rejectLongText(text: string, maxLength: number): Rejected {
+  if (containsSecret(text, maxLength)) return rejectPrivateKey(undefined)
+  const detail = `The key text has ${text.length} characters; the maximum is ${maxLength}. A public key has at most 4 KB: send only the key.`
+  return reject([{ code: 'key_too_large', detail }])
 }
 
-function refusePrivateKey(exposed: Rejected['exposed']): Rejected {
-  const detail =
-    'This contains a private key. It was not stored. Treat that key as compromised: make a new pair and send only the public part (openssl pkey -in key.pem -pubout).'
-  const refused = refusal([fault('private_key_submitted', detail)], [])
-  return { ...refused, ...(exposed && { exposed }) }
+function rejectPrivateKey(exposed: Rejected['exposed']): Rejected {
+  const detail = `This is a private key. It was not stored. Treat it as compromised: generate a new pair and send only the public key (${commands.exportPublic}).`
+  return {
+    ...reject([{ code: 'private_key_submitted', detail }]),
+    ...(exposed && { exposed }),
+  }
 }
 
 function examinePem(
-  pem: Pem,
-  repairs: ReadonlySet<Repair>,
+  { pem, repairs }: ParsedText,
   algorithm: Algorithm | undefined,
   blocklist: Blocklist,
 ): Verdict {
   const examination = examine(pem)
   const { key } = examination
-  const normalised = [...repairs, ...(examination.normalised ?? [])]
-  const faults = [...examination.faults]
-  if (key !== undefined) {
-    if (faults.length === 0) crossCheck(key)
-    faults.push(...checkBlocklist(key, blocklist), ...checkAlgorithm(key, algorithm))
-  }
-  if (key === undefined || faults.length > 0) {
-    return refusal(faults, normalised, key && describe(key))
-  }
-  return accept(key, algorithm, normalised)
+  const allRepairs = [...repairs, ...(examination.repairs ?? [])]
+  if (key === undefined) return reject(examination.faults, allRepairs)
+  if (examination.faults.length === 0) crossCheck(key)
+  const faults = [
+    ...examination.faults,
+    ...checkBlocklist(key, blocklist),
+    ...checkAlgorithm(key, algorithm),
+  ]
+  if (faults.length > 0) return reject(faults, allRepairs, describe(key))
+  return accept(key, algorithm, allRepairs)
 }
 
-/** Damaged DER is the caller's fault; every other error is ours. */
+/** Invalid DER is the caller's fault; every other error is ours. */
 function examine(pem: Pem): Examination {
   try {
     return examineDer(pem.label, pem.der)
   } catch (error) {
-    if (error instanceof DerError) return { faults: [fault(error.code, error.message)] }
+    if (error instanceof DerError) return { faults: [{ code: error.code, detail: error.message }] }
     throw error
   }
 }
 
-function accept(key: ParsedKey, algorithm: Algorithm | undefined, normalised: Repair[]): Verdict {
+function accept(key: ParsedKey, algorithm: Algorithm | undefined, repairs: Repair[]): Verdict {
   const pinned = algorithm ?? key.algorithms[0]
-  if (pinned === undefined) throw new Error(`no algorithm fits a key of the kind ${key.name}`)
+  if (pinned === undefined) throw new Error(`no algorithm fits a key of the type ${key.name}`)
   return {
     ok: true,
     key: {
@@ -146,7 +147,7 @@ function accept(key: ParsedKey, algorithm: Algorithm | undefined, normalised: Re
       materialSha256: sha256Hex(key.material),
     },
     jwsAlgorithm: jwsAlgorithmOf(pinned),
-    normalised,
+    normalised: repairs,
     warnings: [],
   }
 }
@@ -162,11 +163,11 @@ function describe(key: ParsedKey): KeyDescription {
   }
 }
 
-/** Block lists hash Edwards keys without their leading zero bytes, so both hashes are asked. */
+/** Block lists hash Edwards keys without leading zero bytes, so both hashes are looked up. */
 function checkBlocklist({ material }: ParsedKey, blocklist: Blocklist): Fault[] {
   const forms = material[0] === 0 ? [material, minimalBytes(toBigInt(material))] : [material]
   if (!forms.some((bytes) => blocklist.has(sha256Hex(bytes)))) return []
   const detail =
-    'The private key of this public key is published or was exposed; anyone can sign with it. Make a new pair, and use no key from documentation or examples.'
-  return [fault('key_known_compromised', detail)]
+    'The private key of this public key was published or exposed, so anyone can sign with it. Generate a new key pair; do not use keys from documentation or examples.'
+  return [{ code: 'key_known_compromised', detail }]
 }

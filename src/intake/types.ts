@@ -1,10 +1,10 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { IntakeCode } from './codes/index.ts'
 
-/** One reason to refuse a key, or (in `warnings`) to look at it again. */
+/** A reason to reject a key or, in `warnings`, to review it. */
 export interface Fault {
   code: IntakeCode
-  /** What was found, what is wanted and what to do. Numbers and names only, never input text. */
+  /** What is wrong and what to do. Contains numbers and names, never a part of the input. */
   detail: string
 }
 
@@ -15,36 +15,36 @@ export type PublicJwk =
   | { kty: 'OKP'; crv: 'Ed25519'; x: string }
   | { kty: 'AKP'; alg: 'ML-DSA-44' | 'ML-DSA-65' | 'ML-DSA-87'; pub: string }
 
-/** What the reader recognised, known even of a key that is then refused for weakness. */
+/** Describes a key that could be read, even if it is rejected for weakness. */
 export interface KeyDescription {
   kty: PublicJwk['kty']
   /** RSA: length of the modulus in bits. */
   bits?: number
-  /** EC and OKP: the JWK curve name. */
+  /** EC and OKP: the curve as JWK names it. */
   crv?: string
-  /** RFC 7638 JWK thumbprint, SHA-256, base64url without padding (43 characters). */
+  /** RFC 7638 JWK thumbprint: SHA-256 in base64url without padding, 43 characters. */
   thumbprint: string
-  /** SHA-256 over the canonical SPKI DER, lower-case hex. */
+  /** SHA-256 of the canonical SPKI DER, in lower-case hex. */
   spkiSha256: string
-  /** The values of `algorithm` that fit the key, the usual one first. */
+  /** The values of `algorithm` that fit the key, the default one first. */
   algorithms: Algorithm[]
 }
 
-/** A public key that passed every check, in the one form in which it is stored and returned. */
+/** A key that passed every check, in the canonical form in which it is stored and returned. */
 export interface PublicKey extends KeyDescription {
   /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF (RFC 7468 section 13). */
   publicKeyPem: string
   jwk: PublicJwk
   /**
-   * SHA-256, lower-case hex, over the number that makes the key: the minimal big-endian bytes of
-   * n (RSA) or x (EC), the raw bytes (Ed25519, ML-DSA). Two keys that share it share a secret.
+   * SHA-256, in lower-case hex, of the shortest big-endian bytes of n (RSA) or x (EC), or of the raw
+   * bytes (Ed25519, ML-DSA). Keys with the same hash have the same private key or modulus.
    */
   materialSha256: string
 }
 
 /**
- * A lossless repair of the text, by name; `pkcs1`, `compressed_point` and `pss_parameters` (written
- * with their defaults left out) are re-encodings.
+ * A lossless repair of the text. `pkcs1`, `compressed_point` and `pss_parameters` (default values
+ * omitted) are conversions of the encoding.
  */
 export type Repair =
   | 'bom'
@@ -68,19 +68,19 @@ export interface Accepted {
 
 export interface Rejected {
   ok: false
-  /** Every independent fault; the first is the one that decides the error. */
+  /** All independent faults; the first one decides the error. */
   faults: [Fault, ...Fault[]]
   normalised: Repair[]
-  /** Present once the SPKI could be read. */
+  /** Present if the SPKI could be read. */
   key?: KeyDescription
   /**
-   * Set where the text held a private key (`private_key_submitted`) whose public half could be
-   * derived: its hashes. Nothing else of the text survives the call.
+   * The public key of a submitted private key (`private_key_submitted`), if it could be derived.
+   * Nothing else of the text outlives the call.
    */
   exposed?: ExposedKey
 }
 
-/** The hashes of a public key whose private half was submitted, as in `PublicKey`. */
+/** Hashes of a public key whose private key was submitted. */
 export type ExposedKey = Pick<PublicKey, 'thumbprint' | 'materialSha256'>
 
 export type Verdict = Accepted | Rejected

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encode, tag } from '../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../src/intake/encoding/der.ts'
+import { encode, encodeOid } from '../../src/intake/encoding/der-writer.ts'
 import { fixture, none, pem, rsaNumbers, spki } from '../support/keys/intake.ts'
 import {
   readJson,

@@ -11,8 +11,8 @@ import {
 
 const natural = (bits: number) => fc.bigInt({ min: 0n, max: 2n ** BigInt(bits) })
 
-describe('numbers', () => {
-  it('takes the floor of a square root at every size', () => {
+describe('arithmetic', () => {
+  it('computes the floor of a square root at every size', () => {
     for (let n = 0n; n < 5000n; n++) {
       const root = isqrt(n)
       expect(root * root <= n && (root + 1n) ** 2n > n).toBe(true)
@@ -26,7 +26,7 @@ describe('numbers', () => {
     expect(() => isqrt(-1n)).toThrow(RangeError)
   })
 
-  it('knows a perfect square from its neighbours', () => {
+  it('recognizes perfect squares', () => {
     fc.assert(
       fc.property(natural(2100), (root) => {
         const square = root * root
@@ -38,7 +38,7 @@ describe('numbers', () => {
     expect(exactSquareRoot(-4n)).toBeUndefined()
   })
 
-  it('takes the floor of a k-th root', () => {
+  it('computes the floor of a k-th root', () => {
     fc.assert(
       fc.property(natural(600), fc.integer({ min: 2, max: 40 }), (n, k) => {
         const root = integerRoot(n, k)
@@ -47,7 +47,7 @@ describe('numbers', () => {
     )
   })
 
-  it('agrees with schoolbook powers and divisors', () => {
+  it('agrees with BigInt on powers and divisors', () => {
     fc.assert(
       fc.property(natural(64), fc.bigInt(0n, 300n), fc.bigInt(1n, 2n ** 64n), (base, power, m) => {
         expect(modPow(base, power, m)).toBe(base ** power % m)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { intakeCodes, problemOf } from '../../src/intake/codes/index.ts'
+import { intakeCodes } from '../../src/intake/codes/index.ts'
 import { examine, fixture } from '../support/keys/intake.ts'
 
 interface Case {
@@ -11,14 +11,14 @@ interface Case {
   kty?: string
   crv?: string
   normalised?: boolean
-  /** The key that must be stored first; alone this one is fine. */
+  /** A key that must be registered first; alone, this one is accepted. */
   after?: string
 }
 
 const cases: Case[] = JSON.parse(fixture('keys/manifest.json'))
 
-/** The coarse code that each refusal becomes, written down once more, by rule. */
-const coarse: Record<string, string[]> = {
+/** The problem code of each fault, stated independently of the table. */
+const problems: Record<string, string[]> = {
   private_key_submitted: ['private_key_submitted'],
   algorithm_mismatch: ['algorithm_mismatch'],
   compromised_key: ['key_known_compromised'],
@@ -59,8 +59,8 @@ const coarse: Record<string, string[]> = {
   ],
 }
 
-test.each(Object.entries(intakeCodes))('%s has its coarse code', (code, rule) => {
-  const expected = Object.entries(coarse).find(([, codes]) => codes.includes(code))?.[0]
+test.each(Object.entries(intakeCodes))('%s has the right problem code', (code, rule) => {
+  const expected = Object.entries(problems).find(([, codes]) => codes.includes(code))?.[0]
   expect(rule.problem).toBe(expected ?? 'weak_key')
 })
 
@@ -76,7 +76,7 @@ describe('accepted', () => {
   })
 })
 
-describe('refused', () => {
+describe('rejected', () => {
   const bad = cases.filter(({ expect: verdict, after }) => verdict === 'reject' && !after)
   test.each(bad)('$file: $code, $why', (each) => {
     const text = fixture(`keys/${each.file}`)
@@ -84,7 +84,7 @@ describe('refused', () => {
     if (verdict.ok) throw new Error('accepted')
     const [first] = verdict.faults
     expect(verdict.faults.map(({ code }) => code)[0]).toBe(each.code)
-    expect(problemOf(first.code)).toMatch(/^[a-z_]+$/)
+    expect(intakeCodes[first.code].problem).toMatch(/^[a-z_]+$/)
     expect(first.detail).toMatch(/^[A-Za-z0-9].{15,}[^ ]$/)
     for (const { detail } of verdict.faults) expectNoInput(detail, text)
   })

@@ -4,7 +4,7 @@ import { documentedCodes, keyPolicyPage } from '../../scripts/generate-key-polic
 
 const page = readFileSync(new URL('../../docs/key-policy.md', import.meta.url), 'utf8')
 
-test('the committed page is the generated one: node scripts/generate-key-policy.ts', () => {
+test('docs/key-policy.md is up to date (npm run generate)', () => {
   expect(page).toBe(keyPolicyPage())
 })
 

@@ -17,7 +17,7 @@ const goodFiles = [
 const goodTexts = goodFiles.map((file) => fixture(`keys/${file}`))
 const small = goodTexts.slice(0, 4)
 
-/** Refused with a known code, or accepted as a key that the platform reads alike. */
+/** Requires a known code, or a key that Node reads in the same way. */
 function expectSound(verdict: Verdict): void {
   if (!verdict.ok) {
     for (const { code } of verdict.faults) expect(intakeCodes).toHaveProperty(code)
@@ -33,7 +33,7 @@ function expectSound(verdict: Verdict): void {
   expect(again).toMatchObject({ ok: true, key: verdict.key, normalised: [] })
 }
 
-/** A text with some bytes or characters replaced, removed, doubled or put in. */
+/** Inserts, replaces or removes some bytes. */
 function mutate(source: Buffer, edits: readonly [number, number, number][]): Buffer {
   let bytes = source
   for (const [kind, place, value] of edits) {
@@ -50,22 +50,22 @@ const edits = fc.array(fc.tuple(fc.nat({ max: 2 }), fc.nat({ max: 5000 }), fc.na
   maxLength: 4,
 })
 
-describe('whatever is sent is refused with a code or accepted as the key that the platform reads', () => {
-  test('changed DER of the small kinds', () => {
+describe('any input is rejected with a code or accepted as the key that Node reads', () => {
+  test('mutated DER of short keys', () => {
     const run = fc.property(fc.constantFrom(...small), edits, (text, changes) => {
       expectSound(examine(pem(mutate(derOf(text), changes))))
     })
     fc.assert(run, { numRuns: 1500 })
   })
 
-  test('changed DER of every kind', () => {
+  test('mutated DER of every key type', () => {
     const run = fc.property(fc.constantFrom(...goodTexts), edits, (text, changes) => {
       expectSound(examine(pem(mutate(derOf(text), changes))))
     })
     fc.assert(run, { numRuns: 200 })
   })
 
-  test('changed text', () => {
+  test('mutated text', () => {
     const run = fc.property(fc.constantFrom(...goodTexts), edits, (text, changes) => {
       expectSound(examine(mutate(Buffer.from(text), changes).toString('latin1')))
     })
@@ -103,7 +103,7 @@ describe('whatever is sent is refused with a code or accepted as the key that th
   })
 })
 
-describe('a changed private key is never accepted', () => {
+describe('a mutated private key is never accepted', () => {
   const secrets = [
     generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,
     generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey,
@@ -111,27 +111,27 @@ describe('a changed private key is never accepted', () => {
   ]
   const texts = secrets.map((key) => key.export({ type: 'pkcs8', format: 'pem' }).toString())
 
-  test('and nothing of it is said', () => {
-    const wrap = fc.constantFrom(
+  test('and nothing of it is quoted', () => {
+    const encode = fc.constantFrom(
       (text: string) => text,
       (text: string) => JSON.stringify(text),
       (text: string) => Buffer.from(text).toString('base64'),
       (text: string) => encodeURIComponent(text),
       (text: string) => text.replaceAll('PRIVATE KEY', 'PUBLIC KEY'),
     )
-    const run = fc.property(fc.constantFrom(...texts), wrap, edits, (text, wrapped, changes) => {
-      const sent = wrapped(mutate(Buffer.from(text), changes.slice(0, 1)).toString('latin1'))
+    const run = fc.property(fc.constantFrom(...texts), encode, edits, (text, encoded, changes) => {
+      const sent = encoded(mutate(Buffer.from(text), changes.slice(0, 1)).toString('latin1'))
       const verdict = examine(sent)
       expect(verdict.ok).toBe(false)
-      const said = JSON.stringify(verdict)
+      const output = JSON.stringify(verdict)
       for (let at = 0; at + 24 <= sent.length; at += 1) {
-        expect(said.includes(sent.slice(at, at + 24))).toBe(false)
+        expect(output.includes(sent.slice(at, at + 24))).toBe(false)
       }
     })
     fc.assert(run, { numRuns: 400 })
   })
 
-  test('in any nesting of encodings it is called what it is', () => {
+  test('it is detected in any nesting of encodings', () => {
     const layer = fc.constantFrom(
       (text: string) => JSON.stringify(text),
       (text: string) => JSON.stringify({ key: text }),
@@ -143,8 +143,8 @@ describe('a changed private key is never accepted', () => {
     )
     const short = texts.slice(1)
     const layers = fc.array(layer, { maxLength: 3 })
-    const run = fc.property(fc.constantFrom(...short), layers, (text, wrappings) => {
-      const sent = wrappings.reduce((inner, wrap) => wrap(inner), text)
+    const run = fc.property(fc.constantFrom(...short), layers, (text, encoders) => {
+      const sent = encoders.reduce((inner, apply) => apply(inner), text)
       const verdict = examine(sent)
       expect(verdict.ok ? 'ok' : verdict.faults[0].code).toBe('private_key_submitted')
     })
@@ -152,7 +152,7 @@ describe('a changed private key is never accepted', () => {
   })
 })
 
-test('the platform agrees about the public half of every private key that is found', () => {
+test('the derived public key of a private key is the one that Node derives', () => {
   const run = fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (seed) => {
     const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
     const verdict = examine(pem(der, 'PRIVATE KEY'))

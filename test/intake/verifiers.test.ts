@@ -35,7 +35,7 @@ const signing: Record<JwsAlgorithm, [string | null, object]> = {
 
 function token(alg: JwsAlgorithm, key: KeyObject): string {
   const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const input = `${part({ alg, kid: 'k' })}.${part({ sub: 'somebody' })}`
+  const input = `${part({ alg, kid: 'k' })}.${part({ sub: 'alice' })}`
   const [hash, options] = signing[alg]
   const signature = sign(hash, Buffer.from(input), { key, ...options })
   return `${input}.${signature.toString('base64url')}`
@@ -46,11 +46,11 @@ async function expectVerifies(verdict: Accepted, privateKey: KeyObject): Promise
   const published = { ...key.jwk, kid: 'k', use: 'sig', alg: jwsAlgorithm }
   const verifier = await importJWK(published, jwsAlgorithm)
   const { payload } = await jwtVerify(token(jwsAlgorithm, privateKey), verifier)
-  expect(payload.sub).toBe('somebody')
+  expect(payload.sub).toBe('alice')
   expect(key.thumbprint).toBe(await calculateJwkThumbprint({ ...key.jwk }))
 }
 
-describe('a token signed with the private half verifies from the published JWK', () => {
+describe('a token signed with the private key verifies with the published JWK', () => {
   const material = [
     'rsa2048',
     'rsa3072',
@@ -80,7 +80,7 @@ describe('a token signed with the private half verifies from the published JWK',
     }
   })
 
-  test('coordinates and keys have their full length (RFC 7518 section 6.2.1)', () => {
+  test('coordinates have their full length (RFC 7518 section 6.2.1)', () => {
     const sizes = { ec_p256: 43, ec_p384: 64, ec_p521: 88 }
     for (const [name, length] of Object.entries(sizes)) {
       for (const short of ['x', 'y']) {
@@ -104,7 +104,7 @@ describe('a token signed with the private half verifies from the published JWK',
     ['sha256', 'PS256'],
     ['sha384', 'PS384'],
     ['sha512', 'PS512'],
-  ] as const)('RSA-PSS limited to %s', async (hashAlgorithm, algorithm) => {
+  ] as const)('RSA-PSS restricted to %s', async (hashAlgorithm, algorithm) => {
     const restrictions = { hashAlgorithm, mgf1HashAlgorithm: hashAlgorithm }
     const pair = generateKeyPairSync('rsa-pss', { modulusLength: 2048, ...restrictions })
     const text = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
@@ -114,7 +114,7 @@ describe('a token signed with the private half verifies from the published JWK',
     await expectVerifies(verdict, pair.privateKey)
   })
 
-  test('RSA-PSS without limits', async () => {
+  test('RSA-PSS without restrictions', async () => {
     const pair = generateKeyPairSync('rsa-pss', { modulusLength: 2048 })
     const text = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
     for (const algorithm of ['PS256', 'PS384', 'PS512'] as const) {
@@ -123,7 +123,7 @@ describe('a token signed with the private half verifies from the published JWK',
   })
 })
 
-test('materialSha256 is over the minimal number or the raw bytes', () => {
+test('materialSha256 hashes the shortest number or the raw bytes', () => {
   const names = ['rsa2048', 'ec_p256_short_x', 'ed25519']
   for (const name of names) {
     const { key } = accepted(fixture(`material/${name}.pem`))

@@ -32,7 +32,7 @@ describe('SSH keys', () => {
     expect(codeOf(text)).toBe('ssh_key_submitted')
   })
 
-  test('each kind gets a command that works for it', () => {
+  test('the detail has a command that works for the type of key', () => {
     expect(rejected(fixture('material/ssh_rsa.pub')).faults[0].detail).toContain('-m PKCS8')
     expect(rejected(fixture('keys/wrongtype/ssh-ed25519.pub')).faults[0].detail).toContain(
       'tail -c',
@@ -60,7 +60,7 @@ describe('JSON', () => {
   ])('%s', (text) => {
     expect(codeOf(text)).toBe('jwk_submitted')
   })
-  test('damaged JSON is no PEM', () => {
+  test('damaged JSON is reported as missing PEM', () => {
     expect(codeOf(JSON.stringify(jwk).slice(0, -1))).toBe('pem_not_found')
   })
 })
@@ -105,12 +105,12 @@ test.each([
   'ATTRIBUTE CERTIFICATE',
   'ANY PUBLIC KEY',
   'KEY',
-])('the label %s is not taken', (label) => {
+])('the label %s is rejected', (label) => {
   const der = Buffer.from(fixture('keys/good/ec-p256.pem').replace(/-----.*-----/g, ''), 'base64')
   expect(codeOf(pem(der, label))).toBe('pem_label_unsupported')
 })
 
-test('a PKCS#7 bundle under PUBLIC KEY', () => {
+test('a PKCS#7 bundle is rejected under any label', () => {
   const bundle = execFileSync('openssl', [
     'crl2pkcs7',
     '-nocrl',
@@ -123,7 +123,7 @@ test('a PKCS#7 bundle under PUBLIC KEY', () => {
   )
 })
 
-describe('kinds of keys that cannot sign JWTs', () => {
+describe('key types that cannot sign JWTs', () => {
   const format = { type: 'spki', format: 'pem' } as const
   test.each([
     ['key_agreement_only', generateKeyPairSync('x25519').publicKey.export(format)],
@@ -148,7 +148,7 @@ describe('kinds of keys that cannot sign JWTs', () => {
     }
   })
 
-  test('the answer names the kind', () => {
+  test('the detail names the key type', () => {
     const slh = generateKeyPairSync('slh-dsa-sha2-128f').publicKey.export(format).toString()
     expect(rejected(slh).faults[0].detail).toContain('SLH-DSA')
     expect(rejected(fixture('material/dsa2048.pem')).faults[0].detail).toContain('DSA')

@@ -1,26 +1,24 @@
 import { builtInHashes } from './published-keys.ts'
 
-/** Bytes of the SHA-256 that a record keeps (badkeys calls the result BKHASH120). */
+/** Bytes of SHA-256 in a record (badkeys calls this hash BKHASH120). */
 const hashLength = 15
-/** A record: the hash and one byte that says which list it is from. */
+/** The hash and one byte that identifies the list. */
 const recordLength = 16
 
-/** Keys whose private halves are public. */
+/** Keys whose private keys are public. */
 export interface Blocklist {
-  /** Whether a key with this `materialSha256` (64 hex digits) is listed. */
+  /** Whether the list contains a key with this `materialSha256` (64 hex digits). */
   has(materialSha256: string): boolean
 }
 
 /**
- * The built-in list together with the operator's own.
+ * The built-in list of keys that are printed in RFCs and on jwt.io, together with the operator's.
+ * Lists of millions of keys, such as the Debian keys of 2008 (CVE-2008-0166), those of the npm
+ * package keypair (CVE-2021-41117) and keys from firmware, come with the operator's file.
  *
- * The built-in list holds the example keys of RFCs and of jwt.io (`blocklist-data.ts`). It does not
- * hold what needs millions of records: the Debian keys of 2008 (CVE-2008-0166), those of the npm
- * package keypair (CVE-2021-41117), keys from firmware. They come with the operator's file.
- *
- * @param operator Records in the format of badkeys' `blocklist.dat`: 15 bytes of SHA-256 and one
- *   list number, sorted. It is searched where it lies, so that several threads can share the memory.
- * @throws Error when the length is no multiple of 16 or the records are not sorted.
+ * @param operator Records in the format of `blocklist.dat` of badkeys: 15 bytes of SHA-256 and one
+ *   list number, sorted. The records are not copied, so threads can share their memory.
+ * @throws Error if the length is not a multiple of 16 or the records are not sorted.
  */
 export function createBlocklist(operator: Uint8Array = new Uint8Array()): Blocklist {
   requireSortedRecords(operator)
@@ -35,12 +33,12 @@ export function createBlocklist(operator: Uint8Array = new Uint8Array()): Blockl
   }
 }
 
-/** Linear, but only the first bytes of most records are read: 30 ms for 60 MB. */
+/** Reads only the first bytes of most records: 30 ms for 60 MB. */
 function requireSortedRecords(records: Uint8Array): void {
   if (records.length % recordLength !== 0) {
     throw new Error(
-      `The block list has ${records.length} bytes, which is no multiple of ${recordLength}. ` +
-        'It must be in the format of blocklist.dat of badkeys, uncompressed.',
+      `The block list has ${records.length} bytes, which is not a multiple of ${recordLength}. ` +
+        'Use the format of blocklist.dat of badkeys, uncompressed.',
     )
   }
   for (let start = recordLength; start < records.length; start += recordLength) {
@@ -54,7 +52,7 @@ function requireSortedRecords(records: Uint8Array): void {
   }
 }
 
-/** Binary search for the first record whose hash is not below the one that is sought. */
+/** Binary search. */
 function contains(records: Uint8Array, hash: Uint8Array): boolean {
   let low = 0
   let high = records.length / recordLength

@@ -1,30 +1,26 @@
 import { readFileSync } from 'node:fs'
 
-/** Bytes of a SHA-256 that a record keeps; a wrong hit has a chance of about 2^-50. */
-const RECORD_BYTES = 8
+/** Bytes of SHA-256 in a record; a false positive has a probability of about 2^-50. */
+const recordLength = 8
 
-/**
- * Sorted records of public keys whose private key stands in a short list; made by
- * `scripts/generate-trivial-keys.ts`.
- */
+/** Sorted records of public keys whose private key is in a short list; see `isTrivialKey`. */
 const records = readFileSync(new URL('./trivial-keys.bin', import.meta.url))
 
 /**
- * Whether the private key of a public key is one that anybody would try first: counting numbers,
- * one repeated byte and the like. Takes SHA-256 (hex) over the minimal bytes of x (EC) or the raw
- * bytes (Ed25519, ML-DSA).
+ * Whether the private key of a public key is one that an attacker tries first, such as a small
+ * number or a repeated byte (`scripts/generate-trivial-keys.ts`). Takes the `materialSha256`.
  */
 export function isTrivialKey(materialSha256: string): boolean {
-  const wanted = Buffer.from(materialSha256.slice(0, 2 * RECORD_BYTES), 'hex')
+  const key = Buffer.from(materialSha256.slice(0, 2 * recordLength), 'hex')
   let low = 0
-  let high = records.length / RECORD_BYTES - 1
-  while (low <= high) {
-    const middle = (low + high) >> 1
-    const start = middle * RECORD_BYTES
-    const order = wanted.compare(records, start, start + RECORD_BYTES)
+  let high = records.length / recordLength
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const start = middle * recordLength
+    const order = key.compare(records, start, start + recordLength)
     if (order === 0) return true
     if (order > 0) low = middle + 1
-    else high = middle - 1
+    else high = middle
   }
   return false
 }

@@ -1,29 +1,29 @@
 import type { IntakeRule } from './rule.ts'
 
-/** Rules on EC, Ed25519 and ML-DSA keys, and the block list of exposed pairs. */
+/** Rules for EC, Ed25519 and ML-DSA keys, and the block list. */
 export const curveCodes = {
   ec_curve_unsupported: {
     rule: 'E1',
     problem: 'unsupported_key',
-    title: 'No JWT algorithm uses this curve',
-    rejects: 'Every curve but P-256, P-384 and P-521; secp256k1 too.',
+    title: 'The curve is not supported',
+    rejects: 'Every curve except P-256, P-384 and P-521; secp256k1 too.',
     why: 'Verifiers cannot load the key, or take it for a key on another curve.',
     sources: ['RFC 7518 section 3.4', 'RFC 8812'],
   },
   ec_explicit_parameters: {
     rule: 'E2',
     problem: 'unsupported_key',
-    title: 'The curve is written out instead of named',
+    title: 'The curve is not named but spelled out',
     rejects: 'Explicit parameters and NULL (implicitCA).',
-    why: 'Written-out curves have carried forged generators and endless loops into verifiers.',
+    why: 'Explicit parameters have brought forged generators and infinite loops into verifiers.',
     sources: ['RFC 5480 section 2.1.1', 'CVE-2020-0601', 'CVE-2022-0778'],
   },
   ec_point_format_unsupported: {
     rule: 'E3',
     problem: 'unsupported_key',
     title: 'The point format is not supported',
-    rejects: 'Hybrid points and every first byte but 02, 03 and 04.',
-    why: 'The standard forbids them; verifiers differ in what they make of them.',
+    rejects: 'Hybrid points, and every first byte except 02, 03 and 04.',
+    why: 'The standard forbids them, and verifiers differ in how they read them.',
     sources: ['RFC 5480 section 2.2', 'SEC 1 section 2.3.4'],
   },
   ec_point_invalid: {
@@ -31,8 +31,8 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The point is not on the curve',
     rejects:
-      'The point at infinity, coordinates not below the field prime, a point off the curve, a length that does not belong to the curve.',
-    why: 'The key is damaged or made for an attack on verifiers.',
+      'The point at infinity, coordinates not below the field prime, a point off the curve, and a length that does not match the curve.',
+    why: 'The key is damaged, or crafted to attack verifiers.',
     sources: ['NIST SP 800-56A 5.6.2.3.2', 'SEC 1 section 3.2.2'],
   },
   ec_private_key_trivial: {
@@ -41,7 +41,7 @@ export const curveCodes = {
     title: 'The private key can be guessed',
     rejects:
       'Public keys of the private keys 1 to 1024 and their negatives, of one repeated byte, and of counting bytes.',
-    why: 'Anybody can find the private key in a short list.',
+    why: 'Anyone can find the private key in a short list.',
     sources: ['paranoid_crypto', 'badkeys'],
   },
   key_known_compromised: {
@@ -49,24 +49,24 @@ export const curveCodes = {
     problem: 'compromised_key',
     title: 'The private key is public',
     rejects:
-      'Keys of the block list: private keys printed in standards and documents, private keys that were sent to this service, and the list of the operator.',
-    why: 'Anybody can sign with the published private key.',
+      "Keys on the block list: private keys printed in standards and documents, private keys that were submitted to this service, and the operator's list.",
+    why: 'Anyone can sign with the published private key.',
     sources: ['RFC 7517 appendix A', 'RFC 9500', 'CVE-2008-0166', 'CVE-2021-41117', 'badkeys'],
   },
   okp_length_invalid: {
     rule: 'O1',
     problem: 'invalid_key_pem',
     title: 'The Ed25519 key has the wrong length',
-    rejects: 'Any length but 32 bytes.',
-    why: 'The key is cut or wrapped once more.',
+    rejects: 'Any length except 32 bytes.',
+    why: 'The key was cut off, or wrapped once too often.',
     sources: ['RFC 8032 section 5.1.5', 'RFC 8410 section 4'],
   },
   okp_point_not_canonical: {
     rule: 'O2',
     problem: 'weak_key',
-    title: 'The Ed25519 point is not in its one form',
+    title: 'The Ed25519 point is not canonical',
     rejects: 'y not below 2^255 - 19, and x = 0 with the sign bit set.',
-    why: 'Verifiers differ in whether they take it.',
+    why: 'Verifiers differ in whether they accept it.',
     sources: ['RFC 8032 section 5.1.3'],
   },
   okp_point_invalid: {
@@ -74,7 +74,7 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The Ed25519 point is not on the curve',
     rejects: 'A y without an x.',
-    why: 'The key is damaged: half of all 32-byte strings are no key.',
+    why: 'The key is damaged: half of all 32-byte strings are not keys.',
     sources: ['RFC 8032 section 5.1.3'],
   },
   okp_point_small_order: {
@@ -82,7 +82,7 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The Ed25519 point has small order',
     rejects: 'The eight points A with 8A = 0.',
-    why: 'No private key exists for them, and anybody can make signatures that verify.',
+    why: 'They have no private key, and anyone can make signatures that verify.',
     sources: ['RFC 8032 section 8.9', 'nodejs/node#64026'],
   },
   okp_point_mixed_order: {
@@ -90,7 +90,7 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The Ed25519 point is outside the prime-order group',
     rejects: 'Points A with LA not 0.',
-    why: 'Honest keys are multiples of the base point; verifiers disagree about the others.',
+    why: 'Generated keys are multiples of the base point; verifiers disagree about all others.',
     sources: ['RFC 8032 section 5.1.5', 'Chalkias et al. 2020'],
   },
   okp_private_key_trivial: {
@@ -98,22 +98,22 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The private key can be guessed',
     rejects:
-      'Seeds of one repeated byte, of counting bytes, with a single non-zero first or last byte, and the multiples 1 to 1024 of the base point.',
-    why: 'Anybody can find the private key in a short list.',
+      'Seeds of one repeated byte, of counting bytes, and with a single non-zero first or last byte; and the multiples 1 to 1024 of the base point.',
+    why: 'Anyone can find the private key in a short list.',
     sources: ['RFC 8032', 'badkeys'],
   },
   akp_length_invalid: {
     rule: 'A1',
     problem: 'invalid_key_pem',
     title: 'The ML-DSA key has the wrong length',
-    rejects: 'ML-DSA-44 other than 1312 bytes, -65 other than 1952, -87 other than 2592.',
-    why: 'The key is cut, or it belongs to another parameter set.',
+    rejects: 'Any length except 1312 bytes for ML-DSA-44, 1952 for -65 and 2592 for -87.',
+    why: 'The key was cut off, or it belongs to another parameter set.',
     sources: ['FIPS 204 table 2', 'RFC 9881'],
   },
   akp_degenerate: {
     rule: 'A2',
     problem: 'weak_key',
-    title: 'Anybody could sign with this ML-DSA key',
+    title: 'The ML-DSA key lets anyone sign',
     rejects: 'More than 64 near-zero coefficients in a row of 256 of t1 * 2^13 modulo q.',
     why: 'Such a t1 makes the verification equation hold without a private key.',
     sources: ['FIPS 204 algorithm 8', 'Wycheproof (ML-DSA zero public key)'],
@@ -123,7 +123,7 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The private key can be guessed',
     rejects: 'Seeds of one repeated byte and of counting bytes.',
-    why: 'Anybody can find the private key in a short list; RFC 9964 prints one of them.',
+    why: 'Anyone can find the private key in a short list; RFC 9964 prints one of them.',
     sources: ['RFC 9964', 'FIPS 204'],
   },
 } as const satisfies Record<string, IntakeRule>

@@ -1,4 +1,4 @@
-/** The `code` of an error answer that a refusal at intake becomes. */
+/** The `code` of the error response for a rejected key. */
 export type IntakeProblem =
   | 'invalid_key_pem'
   | 'private_key_submitted'
@@ -7,16 +7,15 @@ export type IntakeProblem =
   | 'algorithm_mismatch'
   | 'compromised_key'
 
-/** One rule of the key policy, as the user's page prints it. */
+/** One rule of the key policy, as docs/key-policy.md prints it. */
 export interface IntakeRule {
-  /** Its short name in the key policy: a letter for the subject and a number. */
+  /** Short name: a letter for the subject and a number. */
   rule: string
-  /** The coarse code of the error answer. */
   problem: IntakeProblem
   title: string
-  /** Exactly what is refused, with thresholds and units. */
+  /** What exactly is rejected, with thresholds and units. */
   rejects: string
   why: string
-  /** Standards and prior findings that the rule rests on. */
+  /** Standards and prior findings that support the rule. */
   sources: readonly string[]
 }

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import type { PublicJwk } from '../types.ts'
 
-/** RFC 7638 thumbprint: SHA-256 over the required members in order, base64url, 43 characters. */
+/** RFC 7638 thumbprint: SHA-256 of the required members, in base64url, 43 characters. */
 export function thumbprintOf(jwk: PublicJwk): string {
   return hash('sha256', requiredMembers(jwk), 'base64url')
 }
 
-/** The required members, in lexicographic order (RFC 7638 3.2, RFC 8037 2, RFC 9964 6). */
+/** In lexicographic order (RFC 7638 section 3.2, RFC 8037 section 2, RFC 9964 section 6). */
 function requiredMembers(jwk: PublicJwk): string {
   switch (jwk.kty) {
     case 'RSA':

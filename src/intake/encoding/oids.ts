@@ -1,4 +1,4 @@
-/** Object identifiers of key algorithms, with what is known of each. */
+/** Object identifiers of the supported algorithms. */
 export const oid = {
   rsaEncryption: '1.2.840.113549.1.1.1',
   mgf1: '1.2.840.113549.1.1.8',
@@ -13,7 +13,7 @@ export const oid = {
   sha512: '2.16.840.1.101.3.4.2.3',
 } as const
 
-/** Keys that encrypt or agree on secrets and cannot sign (RFC 8410, FIPS 203). */
+/** Keys for key agreement and encryption, which cannot sign (RFC 8410, FIPS 203). */
 export const agreementOids: ReadonlyMap<string, string> = new Map([
   ['1.3.101.110', 'X25519'],
   ['1.3.101.111', 'X448'],
@@ -49,14 +49,14 @@ const unsupportedFamilies: readonly { prefix: string; name: string }[] = [
 ]
 
 /** NIST's arc of signature algorithms: 32 to 34 are HashML-DSA, 20 to 31 and 35 to 46 SLH-DSA. */
-const NIST_SIGNATURES = '2.16.840.1.101.3.4.3.'
+const nistSignatures = '2.16.840.1.101.3.4.3.'
 
-/** A name for a kind of key that is not taken, or its dotted identifier. */
+/** The name of an unsupported key type, or its dotted identifier. */
 export function nameOfUnsupported(dotted: string): string {
   const known = unsupportedOids.get(dotted)
   if (known !== undefined) return known
-  if (dotted.startsWith(NIST_SIGNATURES)) {
-    const arc = Number(dotted.slice(NIST_SIGNATURES.length))
+  if (dotted.startsWith(nistSignatures)) {
+    const arc = Number(dotted.slice(nistSignatures.length))
     if (arc >= 32 && arc <= 34) return 'HashML-DSA'
     if (arc >= 20 && arc <= 46) return 'SLH-DSA'
   }
@@ -97,7 +97,7 @@ const curveNames: ReadonlyMap<string, string> = new Map([
   ['1.2.250.1.223.101.256.1', 'FRP256v1'],
 ])
 
-/** A name for a curve that is not taken, or its dotted identifier. */
+/** The name of an unsupported curve, or its dotted identifier. */
 export function nameOfCurve(dotted: string): string {
   return curveNames.get(dotted) ?? (dotted.length <= 64 ? dotted : 'unknown')
 }

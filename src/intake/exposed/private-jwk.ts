@@ -4,49 +4,58 @@ import { joseCurves } from '../kinds/curves.ts'
 import { mlDsaSets } from '../kinds/ml-dsa-sets.ts'
 import type { PrivateKeyNumbers } from './private-der.ts'
 
-const MAX_MEMBER_LENGTH = 8192
+const maxMemberLength = 8192
 
-/** The numbers of a private JWK (RFC 7518 section 6, RFC 8037, RFC 9964), unproven. */
+/** Reads the numbers of a private JWK (RFC 7518 section 6, RFC 8037, RFC 9964). */
 export function readPrivateJwk(members: Record<string, unknown>): PrivateKeyNumbers | undefined {
   switch (members.kty) {
     case 'RSA':
-      return statedRsa(members)
+      return readRsa(members)
     case 'EC':
-      return statedEc(members)
+      return readEc(members)
     case 'OKP':
-      return members.crv === 'Ed25519' ? statedSeed(oid.ed25519, members.d) : undefined
+      return members.crv === 'Ed25519' ? readSeed(oid.ed25519, members.d) : undefined
     case 'AKP':
-      return statedSeed(mlDsaSets.find(({ name }) => name === members.alg)?.oid, members.priv)
+      return readSeed(mlDsaSets.find(({ name }) => name === members.alg)?.oid, members.priv)
     default:
       return undefined
   }
 }
 
-function statedRsa(members: Record<string, unknown>): PrivateKeyNumbers | undefined {
-  const [n, e, d] = [bytesOf(members.n), bytesOf(members.e), bytesOf(members.d)]
+function readRsa(members: Record<string, unknown>): PrivateKeyNumbers | undefined {
+  const [n, e, exponent, ...factors] = [members.n, members.e, members.d, members.p, members.q].map(
+    readNumber,
+  )
   if (n === undefined || e === undefined) return undefined
-  const factors = [bytesOf(members.p), bytesOf(members.q)]
-    .filter((bytes) => bytes !== undefined)
-    .map(toBigInt)
-  const numbers = { kind: 'rsa', n: toBigInt(n), e: toBigInt(e), factors } as const
-  return d === undefined ? numbers : { ...numbers, exponent: toBigInt(d) }
+  return {
+    kind: 'rsa',
+    n,
+    e,
+    factors: factors.filter((factor) => factor !== undefined),
+    ...(exponent !== undefined && { exponent }),
+  }
 }
 
-function statedEc(members: Record<string, unknown>): PrivateKeyNumbers | undefined {
+function readEc(members: Record<string, unknown>): PrivateKeyNumbers | undefined {
   const curve = joseCurves.find(({ name }) => name === members.crv)
-  const scalar = bytesOf(members.d)
+  const scalar = readNumber(members.d)
   if (curve === undefined || scalar === undefined) return undefined
-  return { kind: 'ec', curve: curve.oid, scalar: toBigInt(scalar) }
+  return { kind: 'ec', curve: curve.oid, scalar }
 }
 
-function statedSeed(name: string | undefined, secret: unknown): PrivateKeyNumbers | undefined {
-  const bytes = bytesOf(secret)
-  if (name === undefined || bytes === undefined) return undefined
-  return { kind: 'seeded', oid: name, secret: bytes, form: 'seed' }
+function readSeed(dotted: string | undefined, member: unknown): PrivateKeyNumbers | undefined {
+  const secret = readBytes(member)
+  if (dotted === undefined || secret === undefined) return undefined
+  return { kind: 'seeded', oid: dotted, secret, form: 'seed' }
 }
 
-function bytesOf(member: unknown): Uint8Array | undefined {
-  if (typeof member !== 'string' || member === '' || member.length > MAX_MEMBER_LENGTH) {
+function readNumber(member: unknown): bigint | undefined {
+  const bytes = readBytes(member)
+  return bytes && toBigInt(bytes)
+}
+
+function readBytes(member: unknown): Uint8Array | undefined {
+  if (typeof member !== 'string' || member === '' || member.length > maxMemberLength) {
     return undefined
   }
   return Buffer.from(member, 'base64url')

@@ -1,8 +1,12 @@
+import { modPow } from '../arithmetic.ts'
+
 /** A short Weierstrass curve y^2 = x^3 + ax + b over a prime p = 3 mod 4, with cofactor 1. */
 export interface Curve {
   name: string
   /** Dotted object identifier. */
   oid: string
+  /** OpenSSL's name. */
+  platformName: string
   p: bigint
   a: bigint
   b: bigint
@@ -10,7 +14,7 @@ export interface Curve {
   n: bigint
   gx: bigint
   gy: bigint
-  /** Bytes of a coordinate. */
+  /** Length of a coordinate in bytes. */
   size: number
 }
 
@@ -18,6 +22,7 @@ export interface Curve {
 export const p256 = {
   name: 'P-256',
   oid: '1.2.840.10045.3.1.7',
+  platformName: 'prime256v1',
   p: 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn,
   a: -3n,
   b: 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
@@ -31,6 +36,7 @@ export const p256 = {
 export const p384 = {
   name: 'P-384',
   oid: '1.3.132.0.34',
+  platformName: 'secp384r1',
   p: 2n ** 384n - 2n ** 128n - 2n ** 96n + 2n ** 32n - 1n,
   a: -3n,
   b: 0xb3312fa7e23ee7e4988e056be3f82d19181d9c6efe8141120314088f5013875ac656398d8a2ed19d2a85c8edd3ec2aefn,
@@ -44,6 +50,7 @@ export const p384 = {
 export const p521 = {
   name: 'P-521',
   oid: '1.3.132.0.35',
+  platformName: 'secp521r1',
   p: 2n ** 521n - 1n,
   a: -3n,
   b: 0x51953eb9618e1c9a1f929a21a0b68540eea2da725b99b315f3b8b489918ef109e156193951ec7e937b1652c0bd3bb1bf073573df883d2c34f1ef451fd46b503f00n,
@@ -53,10 +60,11 @@ export const p521 = {
   size: 66,
 } as const satisfies Curve
 
-/** secp256k1 (SEC 2 section 2.4.1): recognised, not taken. */
+/** secp256k1 (SEC 2 section 2.4.1): not supported; known for the check of trivial keys. */
 export const secp256k1 = {
   name: 'secp256k1',
   oid: '1.3.132.0.10',
+  platformName: 'secp256k1',
   p: 2n ** 256n - 2n ** 32n - 977n,
   a: 0n,
   b: 7n,
@@ -66,7 +74,7 @@ export const secp256k1 = {
   size: 32,
 } as const satisfies Curve
 
-/** The curves that JWS names (RFC 7518 section 3.4). */
+/** The curves of JWS (RFC 7518 section 3.4). */
 export const joseCurves = [p256, p384, p521] as const
 
 export type JoseCurve = (typeof joseCurves)[number]
@@ -77,11 +85,11 @@ export function isOnCurve(curve: Curve, x: bigint, y: bigint): boolean {
   return (y * y - rightSide(curve, x)) % curve.p === 0n
 }
 
-/** The y of the wanted parity for a compressed point (SEC 1 section 2.3.4), if there is one. */
+/** The y with the requested parity for an x (SEC 1 section 2.3.4); undefined if x is not on the curve. */
 export function decompress(curve: Curve, x: bigint, odd: boolean): bigint | undefined {
   if (x >= curve.p) return undefined
   const square = rightSide(curve, x)
-  const root = power(square, (curve.p + 1n) / 4n, curve.p)
+  const root = modPow(square, (curve.p + 1n) / 4n, curve.p)
   if ((root * root - square) % curve.p !== 0n) return undefined
   if (root === 0n) return odd ? undefined : root
   return (root % 2n === 1n) === odd ? root : curve.p - root
@@ -90,15 +98,4 @@ export function decompress(curve: Curve, x: bigint, odd: boolean): bigint | unde
 function rightSide(curve: Curve, x: bigint): bigint {
   const value = (x * x * x + curve.a * x + curve.b) % curve.p
   return value < 0n ? value + curve.p : value
-}
-
-/** base^exponent modulo a modulus, by squaring. */
-export function power(base: bigint, exponent: bigint, modulus: bigint): bigint {
-  let result = 1n
-  let square = base % modulus
-  for (let rest = exponent; rest > 0n; rest >>= 1n) {
-    if ((rest & 1n) === 1n) result = (result * square) % modulus
-    square = (square * square) % modulus
-  }
-  return result
 }

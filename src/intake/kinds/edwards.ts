@@ -1,3 +1,6 @@
+import { modPow } from '../arithmetic.ts'
+import { fixedBytes, toBigInt } from '../encoding/bytes.ts'
+
 /** Edwards25519 (RFC 8032 section 5.1) in extended coordinates (Hisil et al. 2008). */
 export interface EdwardsPoint {
   x: bigint
@@ -22,9 +25,9 @@ const identity: EdwardsPoint = { x: 0n, y: 1n, z: 1n, t: 0n }
 
 export type Decoding = EdwardsPoint | 'not_canonical' | 'not_on_curve'
 
-/** Decodes 32 bytes by the letter of RFC 8032 section 5.1.3. */
+/** Decodes 32 bytes exactly as RFC 8032 section 5.1.3 requires. */
 export function decodePoint(bytes: Uint8Array): Decoding {
-  const number = BigInt(`0x${Buffer.from(bytes).reverse().toString('hex')}`)
+  const number = toBigInt(bytes.toReversed())
   const sign = number >> 255n
   const y = number & (2n ** 255n - 1n)
   if (y >= P) return 'not_canonical'
@@ -36,20 +39,20 @@ export function decodePoint(bytes: Uint8Array): Decoding {
   return fromAffine((x & 1n) === sign ? x : P - x, y)
 }
 
-/** Encodes a point in its one form (RFC 8032 section 5.1.2). */
+/** Encodes a point (RFC 8032 section 5.1.2). */
 export function encodePoint(point: EdwardsPoint): Uint8Array {
-  const inverse = power(point.z, P - 2n)
+  const inverse = modPow(point.z, P - 2n, P)
   const x = mod(point.x * inverse)
   const y = mod(point.y * inverse) | ((x & 1n) << 255n)
-  return Buffer.from(y.toString(16).padStart(64, '0'), 'hex').reverse()
+  return fixedBytes(y, 32).reverse()
 }
 
-/** Whether 8A = 0: one of the eight points for which no private key exists. */
+/** Whether 8A = 0. The eight points of small order have no private key. */
 export function hasSmallOrder(point: EdwardsPoint): boolean {
   return isIdentity(double(double(double(point))))
 }
 
-/** Whether LA = 0: every honest key is a multiple of the base point. */
+/** Whether LA = 0, as for every multiple of the base point, L being its order. */
 export function isInPrimeGroup(point: EdwardsPoint): boolean {
   const negative: EdwardsPoint = { x: P - point.x, y: point.y, z: point.z, t: P - point.t }
   let sum = identity
@@ -61,7 +64,7 @@ export function isInPrimeGroup(point: EdwardsPoint): boolean {
   return isIdentity(sum)
 }
 
-/** The digits of the group order in non-adjacent form, most significant first. */
+/** The group order in non-adjacent form, most significant digit first. */
 const groupOrderDigits: readonly number[] = nonAdjacentForm(groupOrder)
 
 function nonAdjacentForm(value: bigint): number[] {
@@ -75,7 +78,7 @@ function nonAdjacentForm(value: bigint): number[] {
   return digits
 }
 
-/** The sum of two points, complete for this curve. */
+/** The sum of two points; the formula is complete for this curve. */
 export function add(left: EdwardsPoint, right: EdwardsPoint): EdwardsPoint {
   const a = mod((left.y - left.x) * (right.y - right.x))
   const b = mod((left.y + left.x) * (right.y + right.x))
@@ -107,19 +110,10 @@ function fromAffine(x: bigint, y: bigint): EdwardsPoint {
 function squareRootOfRatio(u: bigint, v: bigint): bigint | undefined {
   const v3 = mod(mod(v * v) * v)
   const v7 = mod(mod(v3 * v3) * v)
-  const root = mod(mod(u * v3) * power(mod(u * v7), (P - 5n) / 8n))
+  const root = mod(mod(u * v3) * modPow(mod(u * v7), (P - 5n) / 8n, P))
   const check = mod(v * mod(root * root))
   if (check === u) return root
   return check === mod(-u) ? mod(root * ROOT) : undefined
-}
-
-function power(base: bigint, exponent: bigint): bigint {
-  let result = 1n
-  for (const bit of exponent.toString(2)) {
-    result = mod(result * result)
-    if (bit === '1') result = mod(result * base)
-  }
-  return result
 }
 
 function mod(value: bigint): bigint {

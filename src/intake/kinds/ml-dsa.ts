@@ -1,53 +1,53 @@
 import { isTrivialKey } from '../blocklists/trivial-keys.ts'
+import { commands } from '../commands.ts'
 import { base64url } from '../encoding/bytes.ts'
 import { encodeSpki } from '../encoding/der-writer.ts'
 import { sha256Hex } from '../encoding/jwk.ts'
-import { fault } from '../fault.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { type MlDsa, mlDsaSets } from './ml-dsa-sets.ts'
 
-const Q = 8_380_417
-const RHO_BYTES = 32
-const ROW_BYTES = 320
-/** Honest keys have 6 to 16 near-zero coefficients in a row on average, and never above 30. */
-const MAX_SMALL_IN_ROW = 64
+/** The modulus q of ML-DSA. */
+const modulus = 8_380_417
+const rhoLength = 32
+const rowLength = 320
+/** Generated keys have 6 to 16 near-zero coefficients in a row on average, and at most 30. */
+const maxSmallInRow = 64
 
-/** Examines an ML-DSA key (RFC 9881): parameters and key as they stand in the SPKI. */
+/** Examines an ML-DSA key (RFC 9881): parameters and key of its SPKI. */
 export function examineMlDsa(set: MlDsa, parameters: Uint8Array, bytes: Uint8Array): Examination {
   if (parameters.length > 0) {
-    const detail = `An ${set.name} key has no parameters (RFC 9881), but this one has. Export it again: openssl pkey -pubin -pubout`
-    return { faults: [fault('spki_params_invalid', detail)] }
+    const detail = `An ${set.name} key must not have parameters (RFC 9881). Export it again: ${commands.reencode}`
+    return { faults: [{ code: 'spki_params_invalid', detail }] }
   }
   if (bytes.length !== set.length) {
     const other = mlDsaSets.find(({ length }) => length === bytes.length)
-    const hint =
-      other === undefined ? 'It is cut off or damaged' : `That is the length of ${other.name}`
-    const detail = `The ${set.name} key has ${bytes.length} bytes; ${set.length} are wanted. ${hint}: export it again, from the private key.`
-    return { faults: [fault('akp_length_invalid', detail)] }
+    const hint = other === undefined ? 'It is damaged' : `That is the length of ${other.name}`
+    const detail = `The ${set.name} key has ${bytes.length} bytes instead of ${set.length}. ${hint}: export it again from the private key (${commands.exportPublic}).`
+    return { faults: [{ code: 'akp_length_invalid', detail }] }
   }
   return { key: parsedMlDsaKey(set, bytes), faults: checkRows(set, bytes) }
 }
 
 function checkRows(set: MlDsa, bytes: Uint8Array): Fault[] {
-  const renew = `Make a new pair: openssl genpkey -algorithm ${set.name} -out key.pem`
-  const rows = (set.length - RHO_BYTES) / ROW_BYTES
+  const generateNew = `Generate a new key pair: openssl genpkey -algorithm ${set.name} -out private.pem`
+  const rows = (set.length - rhoLength) / rowLength
   for (let row = 0; row < rows; row += 1) {
-    const start = RHO_BYTES + row * ROW_BYTES
-    const small = countSmall(bytes.subarray(start, start + ROW_BYTES), set.gamma2)
-    if (small > MAX_SMALL_IN_ROW) {
-      const detail = `Anyone could sign with this key: ${small} of 256 coefficients in row ${row + 1} are near zero, at most ${MAX_SMALL_IN_ROW} are in an honest key. ${renew}`
-      return [fault('akp_degenerate', detail)]
+    const start = rhoLength + row * rowLength
+    const small = countSmall(bytes.subarray(start, start + rowLength), set.gamma2)
+    if (small > maxSmallInRow) {
+      const detail = `Anyone can forge signatures for this key: ${small} of 256 coefficients in row ${row + 1} are near zero; at most ${maxSmallInRow} may be. ${generateNew}`
+      return [{ code: 'akp_degenerate', detail }]
     }
   }
   if (!isTrivialKey(sha256Hex(bytes))) return []
-  const detail = `The private key of this public key can be guessed. ${renew}`
-  return [fault('akp_private_key_trivial', detail)]
+  const detail = `The private key of this public key can be guessed. ${generateNew}`
+  return [{ code: 'akp_private_key_trivial', detail }]
 }
 
 /**
- * How many of a row's 256 coefficients of t1 * 2^13 mod q are below gamma2: those need no hint, so
- * where most are, the verification equation (FIPS 204 algorithm 8) holds without a private key.
+ * Counts the coefficients of t1 * 2^13 mod q in a row of 256 that are below gamma2. They need no
+ * hint: if most are, the verification equation (FIPS 204 algorithm 8) holds without a private key.
  */
 function countSmall(row: Uint8Array, gamma2: number): number {
   let count = 0
@@ -60,12 +60,12 @@ function countSmall(row: Uint8Array, gamma2: number): number {
     const shifted = (buffer & 0x3ff) * 2 ** 13
     buffer >>= 10
     bits -= 10
-    if (Math.min(shifted, Q - shifted) < gamma2) count += 1
+    if (Math.min(shifted, modulus - shifted) < gamma2) count += 1
   }
   return count
 }
 
-/** The forms of an ML-DSA public key: JWK (RFC 9964) and SPKI (RFC 9881). */
+/** An ML-DSA key as JWK (RFC 9964) and as SPKI (RFC 9881). */
 export function parsedMlDsaKey(set: MlDsa, bytes: Uint8Array): ParsedKey {
   return {
     name: set.name,

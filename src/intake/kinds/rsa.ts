@@ -1,26 +1,17 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { fittingAlgorithms } from '../algorithms.ts'
 import { bitLength } from '../arithmetic.ts'
+import { commands } from '../commands.ts'
 import { base64url, equalBytes, minimalBytes, toSignedBigInt } from '../encoding/bytes.ts'
-import {
-  encode,
-  encodeInteger,
-  expectElement,
-  expectEnd,
-  expectInteger,
-  readElement,
-  tag,
-} from '../encoding/der.ts'
-import { encodeSpki } from '../encoding/der-writer.ts'
+import { expectElement, expectEnd, expectInteger, readElement, tag } from '../encoding/der.ts'
+import { derNull, encode, encodeInteger, encodeSpki } from '../encoding/der-writer.ts'
 import { oid } from '../encoding/oids.ts'
-import { fault } from '../fault.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
 import { checkRsa } from '../rsa/index.ts'
+import { checkModulusForm } from '../rsa/limits.ts'
 import { readPss } from './pss.ts'
 
-const NULL = Uint8Array.of(tag.null, 0)
-
-/** How an RSA key is identified: rsaEncryption, or id-RSASSA-PSS with its parameters. */
+/** The algorithm identifier of an RSA key: rsaEncryption, or id-RSASSA-PSS with its parameters. */
 interface RsaForm {
   oid: string
   parameters: Uint8Array
@@ -30,27 +21,28 @@ interface RsaForm {
 
 const plainForm: RsaForm = {
   oid: oid.rsaEncryption,
-  parameters: NULL,
+  parameters: derNull,
   algorithms: [...fittingAlgorithms.rsaEncryption],
   platformType: 'rsa',
 }
 
-/** Examines an rsaEncryption key, whose parameters are NULL (RFC 3279 section 2.3.1). */
+/** Examines an rsaEncryption key; its parameters must be NULL (RFC 3279 section 2.3.1). */
 export function examineRsa(parameters: Uint8Array, bytes: Uint8Array): Examination {
-  if (equalBytes(parameters, NULL)) return examineNumbers(plainForm, bytes)
+  if (equalBytes(parameters, derNull)) return examineNumbers(plainForm, bytes)
+  const exportAgain = `Export it again: ${commands.reencode}`
   if (parameters.length > 0) {
     const element = readElement(parameters, 'the parameters of the RSA key')
     if (element.tag === tag.null && element.content.length > 0) {
-      const detail = 'The NULL in the parameters of the RSA key has content: the key is damaged.'
-      return { faults: [fault('spki_der_invalid', detail)] }
+      const detail = `The NULL in the parameters of the RSA key has content. ${exportAgain}`
+      return { faults: [{ code: 'spki_der_invalid', detail }] }
     }
   }
-  const found = parameters.length === 0 ? 'are missing' : 'are something else'
-  const detail = `The parameters of an RSA key must be NULL, but they ${found}. Export it again: openssl pkey -pubin -in key.pem -pubout -out pub.pem`
-  return { faults: [fault('spki_params_invalid', detail)] }
+  const found = parameters.length === 0 ? 'are missing' : 'are not NULL'
+  const detail = `The parameters of the RSA key ${found}. ${exportAgain}`
+  return { faults: [{ code: 'spki_params_invalid', detail }] }
 }
 
-/** Examines an id-RSASSA-PSS key (RFC 4055 section 1.2), which can sign with PS* only. */
+/** Examines an id-RSASSA-PSS key (RFC 4055 section 1.2), which signs with PS* only. */
 export function examineRsaPss(parameters: Uint8Array, bytes: Uint8Array): Examination {
   const pss = readPss(parameters)
   const form: RsaForm = {
@@ -60,29 +52,24 @@ export function examineRsaPss(parameters: Uint8Array, bytes: Uint8Array): Examin
     platformType: 'rsa-pss',
   }
   const numbers = examineNumbers(form, bytes)
-  const rewritten = pss.faults.length === 0 && !equalBytes(pss.parameters, parameters)
+  const isRewritten = pss.faults.length === 0 && !equalBytes(pss.parameters, parameters)
   return {
     ...numbers,
     faults: [...pss.faults, ...numbers.faults],
-    ...(rewritten && { normalised: ['pss_parameters'] }),
+    ...(isRewritten && { repairs: ['pss_parameters'] }),
   }
 }
 
-/** Examines a PKCS#1 RSAPublicKey (RFC 8017 A.1.1), to be written as SPKI. */
+/** Examines a PKCS#1 RSAPublicKey (RFC 8017 A.1.1) and converts it to SPKI. */
 export function examinePkcs1(bytes: Uint8Array): Examination {
-  return { ...examineNumbers(plainForm, bytes), normalised: ['pkcs1'] }
+  return { ...examineNumbers(plainForm, bytes), repairs: ['pkcs1'] }
 }
 
 function examineNumbers(form: RsaForm, bytes: Uint8Array): Examination {
   const { n, e } = readRsaPublicKey(bytes)
-  if (n <= 0n) {
-    const found = n === 0n ? 'zero' : 'negative'
-    const detail = `The modulus is ${found}: the key is damaged. Export it again from the private key: openssl pkey -in private.pem -pubout`
-    return { faults: [fault('rsa_modulus_not_positive', detail)] }
-  }
+  if (n <= 0n) return { faults: checkModulusForm(n) }
   const faults = checkRsa(n, e)
-  if (e <= 0n) return { faults }
-  return { key: parsedKey(form, n, e), faults }
+  return e > 0n ? { key: buildKey(form, n, e), faults } : { faults }
 }
 
 /** Reads RSAPublicKey: two INTEGERs and nothing else. Throws a DerError. */
@@ -95,12 +82,12 @@ function readRsaPublicKey(bytes: Uint8Array): { n: bigint; e: bigint } {
   return { n: toSignedBigInt(n.content), e: toSignedBigInt(e.content) }
 }
 
-/** The forms of an rsaEncryption key: JWK with minimal numbers (RFC 7518 6.3.1) and SPKI. */
+/** An rsaEncryption key as JWK with the shortest numbers (RFC 7518 section 6.3.1) and as SPKI. */
 export function parsedRsaKey(n: bigint, e: bigint): ParsedKey {
-  return parsedKey(plainForm, n, e)
+  return buildKey(plainForm, n, e)
 }
 
-function parsedKey(form: RsaForm, n: bigint, e: bigint): ParsedKey {
+function buildKey(form: RsaForm, n: bigint, e: bigint): ParsedKey {
   const [modulus, exponent] = [minimalBytes(n), minimalBytes(e)]
   const numbers = encode(tag.sequence, encodeInteger(modulus), encodeInteger(exponent))
   const bits = bitLength(n)

@@ -1,7 +1,7 @@
+import { commands } from '../commands.ts'
 import { expectBitString, expectElement, expectEnd, expectOid, tag } from '../encoding/der.ts'
 import { agreementOids, nameOfUnsupported, oid } from '../encoding/oids.ts'
 import type { PemLabel } from '../encoding/pem.ts'
-import { fault } from '../fault.ts'
 import type { Examination } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { examineEc } from './ec.ts'
@@ -12,7 +12,7 @@ import { examinePkcs1, examineRsa, examineRsaPss } from './rsa.ts'
 
 type ExamineKind = (parameters: Uint8Array, key: Uint8Array) => Examination
 
-/** Each kind of key that is taken, by the identifier in its SPKI. */
+/** The supported kinds of keys by the object identifier in their SPKI. */
 const kinds: ReadonlyMap<string, ExamineKind> = new Map<string, ExamineKind>([
   [oid.rsaEncryption, examineRsa],
   [oid.rsassaPss, examineRsaPss],
@@ -26,7 +26,7 @@ const kinds: ReadonlyMap<string, ExamineKind> = new Map<string, ExamineKind>([
 
 /**
  * Examines the content of a PEM block: a SubjectPublicKeyInfo (RFC 5280 section 4.1) or a PKCS#1
- * RSAPublicKey, as its label says. Throws a DerError for what is not strict DER.
+ * RSAPublicKey, as its label says. Throws a DerError if it is not strict DER.
  */
 export function examineDer(label: PemLabel, der: Uint8Array): Examination {
   const mismatch = checkContent(label, der)
@@ -35,63 +35,66 @@ export function examineDer(label: PemLabel, der: Uint8Array): Examination {
   const outer = expectElement(der, tag.sequence, 'the public key')
   expectEnd(outer.rest, 'the public key')
   const algorithm = expectElement(outer.content, tag.sequence, 'the algorithm identifier')
-  const name = expectOid(algorithm.content, 'the name of the algorithm')
-  const key = expectBitString(algorithm.rest, 'the key itself')
-  expectEnd(key.rest, 'the key itself')
+  const name = expectOid(algorithm.content, 'the object identifier of the algorithm')
+  const key = expectBitString(algorithm.rest, 'the BIT STRING of the key')
+  expectEnd(key.rest, 'the BIT STRING of the key')
   const examine = kinds.get(name.oid)
-  if (examine === undefined) return { faults: [refuseKind(name.oid)] }
+  if (examine === undefined) return { faults: [unsupportedKind(name.oid)] }
   return examine(name.rest, key.content)
 }
 
-function refuseKind(dotted: string): Fault {
+function unsupportedKind(dotted: string): Fault {
   const agreement = agreementOids.get(dotted)
   if (agreement !== undefined) {
-    const detail = `${agreement} keys encrypt or agree on secrets; they cannot sign. Use RSA, EC P-256 or Ed25519.`
-    return fault('key_agreement_only', detail)
+    const detail = `${agreement} keys cannot sign; they serve key agreement. Use RSA, EC P-256 or Ed25519.`
+    return { code: 'key_agreement_only', detail }
   }
-  const name = nameOfUnsupported(dotted)
-  const detail = `Keys of the kind ${name} cannot be used for JWTs here. Use RSA (rsaEncryption), EC P-256, P-384 or P-521, Ed25519 or ML-DSA.`
-  return fault('key_type_unsupported', detail)
+  const detail = `The key type ${nameOfUnsupported(dotted)} is not supported. Use RSA (rsaEncryption), EC P-256, P-384 or P-521, Ed25519 or ML-DSA.`
+  return { code: 'key_type_unsupported', detail }
 }
 
 type Content = PemLabel | 'certificate' | 'PKCS#7'
 
-const contentNames: Readonly<Record<Content, string>> = {
-  'PUBLIC KEY': 'an SPKI public key (PUBLIC KEY)',
-  'RSA PUBLIC KEY': 'a PKCS#1 RSA key (RSA PUBLIC KEY)',
-  certificate: 'a certificate or a certificate request',
-  'PKCS#7': 'a PKCS#7 bundle',
-}
-
-const contentAdvice: Readonly<Record<Content, string>> = {
-  'PUBLIC KEY': 'Change the label to PUBLIC KEY.',
-  'RSA PUBLIC KEY':
-    'Change the label to RSA PUBLIC KEY, or convert: openssl rsa -RSAPublicKey_in -in key.pem -pubout',
-  certificate: 'Send its public key: openssl x509 -in cert.pem -pubkey -noout',
-  'PKCS#7': 'Send the public key alone: openssl pkey -in private.pem -pubout',
+/** What the content is, and what to do if the label says otherwise. */
+const contents: Readonly<Record<Content, { name: string; advice: string }>> = {
+  'PUBLIC KEY': { name: 'an SPKI public key', advice: 'Change the label to PUBLIC KEY.' },
+  'RSA PUBLIC KEY': {
+    name: 'a PKCS#1 RSA key',
+    advice:
+      'Change the label to RSA PUBLIC KEY, or convert it: openssl rsa -RSAPublicKey_in -in key.pem -pubout',
+  },
+  certificate: {
+    name: 'a certificate or a certificate request',
+    advice: 'Send its public key: openssl x509 -in cert.pem -pubkey -noout',
+  },
+  'PKCS#7': {
+    name: 'a PKCS#7 bundle',
+    advice: `Send only the public key: ${commands.exportPublic}`,
+  },
 }
 
 function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
-  const detail = `The label says ${label} but the content is ${contentNames[content]}. ${contentAdvice[content]}`
-  return fault('pem_label_content_mismatch', detail)
+  const { name, advice } = contents[content]
+  const detail = `The label is ${label}, but the content is ${name}. ${advice}`
+  return { code: 'pem_label_content_mismatch', detail }
 }
 
-/** What the first inner tags say; the strict reader says whether it is well formed. */
+/** Tells the content by its first inner tags; whether it is well-formed is checked later. */
 function contentOf(der: Uint8Array): Content | undefined {
-  const outer = contentTagged(der, tag.sequence)
+  const outer = contentAfterHeader(der)
   if (outer === undefined) return undefined
   if (outer[0] === tag.integer) return 'RSA PUBLIC KEY'
   if (outer[0] === tag.oid) return 'PKCS#7'
-  const inner = contentTagged(outer, tag.sequence)
+  const inner = contentAfterHeader(outer)
   if (inner?.[0] === tag.oid) return 'PUBLIC KEY'
   return inner?.[0] === 0xa0 || inner?.[0] === tag.integer ? 'certificate' : undefined
 }
 
-/** The content after a header of any form, BER too: enough to see what follows it. */
-function contentTagged(bytes: Uint8Array, wanted: number): Uint8Array | undefined {
+/** What follows the header of a SEQUENCE, BER included. */
+function contentAfterHeader(bytes: Uint8Array): Uint8Array | undefined {
   const [first, second] = bytes
-  if (first !== wanted || second === undefined) return undefined
+  if (first !== tag.sequence || second === undefined) return undefined
   return bytes.subarray(second < 0x80 ? 2 : 2 + (second & 0x7f))
 }

@@ -1,3 +1,8 @@
-/** What to do about a weak RSA key; ends the `detail` of most faults. */
-export const makeNewKey =
-  'Make a new key: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:3072 -out private.pem'
+import type { IntakeCode } from '../codes/index.ts'
+import { commands } from '../commands.ts'
+import type { Fault } from '../types.ts'
+
+/** A fault that only a new key removes. */
+export function weakness(code: IntakeCode, finding: string): Fault {
+  return { code, detail: `${finding} Generate a new key: ${commands.generateRsa}` }
+}

@@ -1,23 +1,23 @@
 import { exactSquareRoot, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './fault.ts'
+import { weakness } from './fault.ts'
 import { squareSieve } from './square-sieve.ts'
 
-/** Rounds at intake. BR 6.1.1.3 asks for 100, Boulder does 110. */
+/** Rounds at intake. BR 6.1.1.3 requires 100; Boulder runs 110. */
 export const intakeFermatRounds = 10_000
 /** Rounds in the audit. */
 export const auditFermatRounds = 100_000
 
 export interface FermatResult {
   factor: bigint
-  /** 0 when ⌊√n⌋² = n, otherwise how far above ⌊√n⌋ the mean of the two factors is. */
+  /** 0 if ⌊√n⌋² = n; otherwise the distance of the mean of both factors from ⌊√n⌋. */
   round: number
 }
 
 /**
- * Fermat's method: odd n = a² - b² for a = ⌊√n⌋, ⌊√n⌋ + 1, …, `rounds` numbers above the root. The
- * factors are a - b and a + b. It finds primes that differ by less than about
- * √(8·rounds)·n^(1/4) (Böck, "Fermat Factorization in the Wild", 2023, CVE-2022-26320).
+ * Fermat's method: odd n = a² - b² for a = ⌊√n⌋, ⌊√n⌋ + 1, …, ⌊√n⌋ + `rounds`, with the factors a - b
+ * and a + b. Finds primes that differ by less than about √(8·rounds)·n^(1/4) (Böck, "Fermat
+ * Factorization in the Wild", 2023, CVE-2022-26320).
  */
 export function fermatFactor(n: bigint, rounds: number): FermatResult | undefined {
   const root = isqrt(n)
@@ -38,7 +38,9 @@ export function fermatFactor(n: bigint, rounds: number): FermatResult | undefine
 export function checkFermat(n: bigint, rounds: number): Fault | undefined {
   const result = fermatFactor(n, rounds)
   if (result === undefined) return undefined
-  const steps = `found in ${result.round} ${result.round === 1 ? 'step' : 'steps'} of Fermat's method`
-  const found = `The two primes of this key are too close together (${steps}).`
-  return { code: 'rsa_primes_too_close', detail: `${found} ${makeNewKey}` }
+  const steps = `${result.round} ${result.round === 1 ? 'step' : 'steps'} of Fermat's method`
+  return weakness(
+    'rsa_primes_too_close',
+    `The two primes of this key are too close together (found in ${steps}).`,
+  )
 }

@@ -1,7 +1,4 @@
-/**
- * A table that is built at its first use and then kept for the life of the thread. The table must
- * be a pure function of nothing, so that it does not matter who asks first.
- */
+/** Builds a constant table on first use and keeps it for the life of the thread. */
 export function lazy<T>(build: () => T): () => T {
   let table: { value: T } | undefined
   return () => {

@@ -1,22 +1,22 @@
 import { bitLength, exactSquareRoot, integerRoot } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './fault.ts'
+import { weakness } from './fault.ts'
 import { lazy } from './lazy.ts'
 import { smallPrimes } from './primes.ts'
 
 /** A root above 65537 has more than 16 bits, so a power of 8192 bits has a degree below 512. */
-const bitsOfSmallestRoot = 16
-const largestDegree = 511
+const minRootBits = 16
+const maxDegree = 511
 const witnessesPerDegree = 16
 
 interface Degree {
   readonly k: number
-  /** Primes q = 1 (mod k): only one number in k is a k-th power modulo q. */
+  /** Primes q = 1 (mod k): one number in k is a k-th power modulo q. */
   readonly witnesses: readonly number[]
 }
 
 const oddDegrees = lazy((): readonly Degree[] => {
-  const degrees = smallPrimes().filter((k) => k > 2 && k <= largestDegree)
+  const degrees = smallPrimes().filter((k) => k > 2 && k <= maxDegree)
   return Object.freeze(degrees.map((k) => ({ k, witnesses: witnessesFor(k) })))
 })
 
@@ -29,7 +29,7 @@ function witnessesFor(k: number): number[] {
   return witnesses
 }
 
-/** base^exponent mod modulus in Numbers; the modulus is at most 65537. */
+/** base^exponent mod modulus with Numbers; the modulus is at most 65537. */
 function modPowSmall(base: number, exponent: number, modulus: number): number {
   let result = 1
   let square = base % modulus
@@ -40,7 +40,7 @@ function modPowSmall(base: number, exponent: number, modulus: number): number {
   return result
 }
 
-/** Whether no witness rules out that `n` is a k-th power (Euler's criterion for k-th powers). */
+/** Whether `n` is a k-th power modulo every witness (Euler's criterion for k-th powers). */
 function mayBePower(n: bigint, { k, witnesses }: Degree): boolean {
   return witnesses.every((q) => {
     const residue = Number(n % BigInt(q))
@@ -49,12 +49,12 @@ function mayBePower(n: bigint, { k, witnesses }: Degree): boolean {
 }
 
 /**
- * The smallest prime k for which odd `n` is a k-th power of a number above 65536, k < 512. Checks
- * an exact root only where the residues allow one: about 30 µs instead of milliseconds.
+ * The smallest prime k < 512 for which odd `n` is the k-th power of a number above 65536. Computes a
+ * root only if the residues allow one: about 30 µs instead of milliseconds.
  */
 export function powerDegree(n: bigint): number | undefined {
   if (exactSquareRoot(n) !== undefined) return 2
-  const limit = Math.floor(bitLength(n) / bitsOfSmallestRoot)
+  const limit = Math.floor(bitLength(n) / minRootBits)
   for (const degree of oddDegrees()) {
     if (degree.k > limit) return undefined
     if (mayBePower(n, degree) && integerRoot(n, degree.k) ** BigInt(degree.k) === n) return degree.k
@@ -67,6 +67,8 @@ export function checkPower(n: bigint): Fault | undefined {
   const k = powerDegree(n)
   if (k === undefined) return undefined
   const degree = k === 2 ? 'the square' : `the ${k}${k === 3 ? 'rd' : 'th'} power`
-  const found = `The RSA modulus is ${degree} of one number, so its factors are known to anybody.`
-  return { code: 'rsa_modulus_power', detail: `${found} ${makeNewKey}` }
+  return weakness(
+    'rsa_modulus_power',
+    `The RSA modulus is ${degree} of a number, so anyone can factor it.`,
+  )
 }

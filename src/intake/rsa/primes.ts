@@ -1,16 +1,16 @@
 import { lazy } from './lazy.ts'
 
-/** The largest prime that the search for small factors knows: 2^16 + 1. */
-const largestSmallPrime = 65537
+/** The largest prime in the search for small factors: 2^16 + 1. */
+const maxSmallPrime = 65537
 
 /** All primes up to 65537 in order (sieve of Eratosthenes). */
 export const smallPrimes = lazy((): readonly number[] => {
-  const composite = new Uint8Array(largestSmallPrime + 1)
+  const composite = new Uint8Array(maxSmallPrime + 1)
   const primes: number[] = []
-  for (let candidate = 2; candidate <= largestSmallPrime; candidate++) {
+  for (let candidate = 2; candidate <= maxSmallPrime; candidate++) {
     if (composite[candidate] === 1) continue
     primes.push(candidate)
-    for (let multiple = candidate ** 2; multiple <= largestSmallPrime; multiple += candidate) {
+    for (let multiple = candidate ** 2; multiple <= maxSmallPrime; multiple += candidate) {
       composite[multiple] = 1
     }
   }
@@ -21,7 +21,7 @@ export const smallPrimes = lazy((): readonly number[] => {
 interface Node {
   readonly product: bigint
   readonly children: readonly Node[]
-  /** At the leaves: neighbouring primes whose product is exact in a Number. */
+  /** At a leaf: consecutive primes whose product is exact as a Number. */
   readonly primes: readonly number[]
 }
 
@@ -47,9 +47,9 @@ function leaves(): Node[] {
 
 /**
  * Remainder tree over all small primes: n modulo a long product, that remainder modulo the parts of
- * the product and so on, so that most divisions are short (Bernstein, "Fast multiplication and its
- * applications", section 18). Levels stop at about 3,000 bits: longer products cost more than they
- * save for moduli of 2048 to 8192 bits.
+ * the product, and so on, so that most divisions are short (Bernstein, "Fast multiplication and its
+ * applications", section 18). The top products have about 3,000 bits: longer ones cost more than
+ * they save for moduli of 2048 to 8192 bits.
  */
 const remainderTree = lazy((): readonly Node[] => {
   let level = leaves()
@@ -77,12 +77,12 @@ function* descend(n: bigint, nodes: readonly Node[]): Generator<number> {
   }
 }
 
-/** The distinct primes up to 65537 that divide `n` > 0, in rising order, found as they are asked for. */
+/** The distinct primes up to 65537 that divide `n` > 0, in ascending order, computed lazily. */
 export function smallPrimeDivisors(n: bigint): Generator<number> {
   return descend(n, remainderTree())
 }
 
-/** Product of all numbers by a balanced tree, so that the factors of a multiplication are alike. */
+/** The product of all numbers, by a balanced tree: multiplication is fastest for equal lengths. */
 export function product(numbers: readonly bigint[]): bigint {
   let level = numbers
   while (level.length > 1) {

@@ -1,9 +1,9 @@
 import { bitLength, exactSquareRoot, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './fault.ts'
+import { weakness } from './fault.ts'
 import { addResidues, type Residues, squareSieve } from './square-sieve.ts'
 
-/** Bits of (p + q)/2 that may come neither from √n nor from the square root modulo 2^k. */
+/** Bits of (p + q)/2 that may be unknown from √n and from the square root modulo 2^k. */
 const freeBits = 3
 
 /**
@@ -22,11 +22,11 @@ export function squareRootModuloPowerOfTwo(n: bigint, bits: number): bigint {
 }
 
 /**
- * A factor of odd `n` = p·q when p and q agree in their top r and bottom s bits, r + s ≥ bits/4. The
- * top of (p + q)/2 is then that of √n, its bottom that of a square root of n modulo a power of two;
- * s = ⌈√n⌉ is raised bit by bit until the bottom agrees (paranoid_crypto,
- * `FactorHighAndLowBitsEqual`). Equal low bits imply n = 1 (mod 8), so three keys in four are done
- * at once.
+ * A factor of odd `n` = p·q if p and q agree in their top r and bottom s bits, r + s ≥ bits/4. The
+ * top of (p + q)/2 is then that of √n, and its bottom that of a square root of n modulo a power of
+ * two: s = ⌈√n⌉ is raised bit by bit until the bottom agrees (paranoid_crypto,
+ * `FactorHighAndLowBitsEqual`). Equal low bits imply n = 1 (mod 8), which excludes three keys in
+ * four.
  */
 export function factorWithEqualEnds(n: bigint): bigint | undefined {
   if (n % 8n !== 1n) return undefined
@@ -40,7 +40,7 @@ function raise(n: bigint, start: bigint, root: bigint, bits: number): bigint | u
   const sieve = squareSieve(n)
   let s = start
   let residues = sieve.residues(s)
-  // residuesOf[i] are the residues of 2^i.
+  // residuesOf[i] holds the residues of 2^i.
   const residuesOf: Residues[] = [sieve.residues(1n)]
   for (let bit = 0; bit < bits; bit++) {
     const power = residuesOf[bit] ?? []
@@ -60,10 +60,11 @@ function raise(n: bigint, start: bigint, root: bigint, bits: number): bigint | u
   return undefined
 }
 
-/** Primes that were made from one another, or from one seed with a part of it changed. */
+/** Primes that were derived from each other, or from one seed that was changed in part. */
 export function checkEqualEnds(n: bigint): Fault | undefined {
   if (factorWithEqualEnds(n) === undefined) return undefined
-  const found =
-    'The two primes of this key have the same first and last bits, so they can be computed.'
-  return { code: 'rsa_primes_related', detail: `${found} ${makeNewKey}` }
+  return weakness(
+    'rsa_primes_related',
+    'The two primes of this key have the same first and last bits, so they can be computed.',
+  )
 }

@@ -3,11 +3,10 @@ import { gcd } from '../arithmetic.ts'
 const chunkSize = 64
 
 /**
- * The index of the first modulus in `others` that shares a prime with `n`, if one does. Equal moduli
- * do not count: that is one key, not two (`rsa_modulus_reused`). The others are multiplied modulo
- * `n` in chunks of 64 and there is one gcd for all chunks; only after a hit it is sought where. Linear,
- * about 3 µs per stored modulus of 2048 bits (Heninger, Durumeric, Wustrow, Halderman: "Mining your
- * Ps and Qs", 2012).
+ * The index of the first modulus in `others` that shares a prime with `n`. Equal moduli do not count:
+ * they are one key (`rsa_modulus_reused`). Multiplies the others modulo `n` in chunks of 64 and
+ * computes one gcd for all chunks; only a hit is then located. Linear, about 3 µs per modulus of
+ * 2048 bits (Heninger, Durumeric, Wustrow, Halderman: "Mining your Ps and Qs", 2012).
  */
 export function sharesPrime(n: bigint, others: readonly bigint[]): number | undefined {
   const chunks: bigint[] = []
@@ -30,18 +29,18 @@ export function sharesPrime(n: bigint, others: readonly bigint[]): number | unde
 }
 
 export interface SharedPrime {
-  /** Position in the list that was given. */
+  /** Index in the list. */
   index: number
-  /** A proper factor of that modulus that another modulus of the list has, too. */
+  /** A proper factor that this modulus shares with another one of the list. */
   factor: bigint
 }
 
 /**
- * Every modulus of a list that shares a prime with a different modulus of it, by product and
- * remainder tree (Bernstein, "How to find smooth parts of integers", 2004; fastgcd of
- * factorable.net). Equal moduli count once. Quasi-linear: 8 s for 10,000 moduli of 2048 bits,
- * where pairs would take an hour. The product of all moduli must fit a BigInt (2^30 bits: 250,000
- * moduli of 4096 bits), otherwise RangeError.
+ * Every modulus of a list that shares a prime with a different one, by product and remainder trees
+ * (Bernstein, "How to find smooth parts of integers", 2004; fastgcd of factorable.net). Equal moduli
+ * count once. Quasi-linear: 8 s for 10,000 moduli of 2048 bits, for which pairwise gcds would take an
+ * hour. Throws a RangeError if the product of all moduli does not fit a BigInt (2^30 bits: 250,000
+ * moduli of 4096 bits).
  */
 export function sharedPrimes(moduli: readonly bigint[]): SharedPrime[] {
   const distinct = [...new Set(moduli)]
@@ -54,7 +53,7 @@ export function sharedPrimes(moduli: readonly bigint[]): SharedPrime[] {
   })
 }
 
-/** For each modulus n: gcd of n with the product of all the others. */
+/** For each modulus, its gcd with the product of all others. */
 function commonParts(moduli: readonly bigint[]): Map<bigint, bigint> {
   const levels: bigint[][] = [[...moduli]]
   for (let level = levels[0] ?? []; level.length > 1; level = levels.at(-1) ?? []) {
@@ -62,7 +61,7 @@ function commonParts(moduli: readonly bigint[]): Map<bigint, bigint> {
     for (let i = 0; i < level.length; i += 2) parents.push((level[i] ?? 1n) * (level[i + 1] ?? 1n))
     levels.push(parents)
   }
-  // Down again: for each node the product of everything outside it, modulo the node.
+  // From the root down: for each node, the product of everything outside it, modulo the node.
   let outside = [1n]
   for (const level of levels.toReversed().slice(1)) {
     const above = outside
@@ -74,7 +73,7 @@ function commonParts(moduli: readonly bigint[]): Map<bigint, bigint> {
   return new Map(moduli.map((n, i) => [n, gcd(n, outside[i] ?? 1n)]))
 }
 
-/** When both primes of a modulus are shared with others, the common part is the modulus itself. */
+/** If a modulus shares both primes with others, its common part is the modulus itself. */
 function properFactor(n: bigint, common: bigint, weak: readonly bigint[]): bigint {
   if (common < n) return common
   for (const other of weak) {

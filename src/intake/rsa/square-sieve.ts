@@ -1,9 +1,9 @@
 import { lazy } from './lazy.ts'
 
-/** Coprime moduli with few squares: all seven together pass one number in 30,000. */
+/** Coprime moduli with few squares: one number in 30,000 is a square modulo all seven. */
 const moduli: readonly number[] = Object.freeze([576, 175, 143, 323, 667, 1147, 1763])
 
-/** For each modulus m: table[r] is 1 when r is a square modulo m. */
+/** For each modulus m, table[r] is 1 if r is a square modulo m. */
 const squares = lazy((): readonly Uint8Array[] =>
   moduli.map((modulus) => {
     const table = new Uint8Array(modulus)
@@ -12,20 +12,20 @@ const squares = lazy((): readonly Uint8Array[] =>
   }),
 )
 
-/** Residues of one number modulo each modulus of the sieve, in its order. */
+/** Residues of a number modulo each modulus of the sieve. */
 export type Residues = readonly number[]
 
-/** Tells by residues alone for which s the number s² - n cannot be a square. */
+/** Excludes, by residues alone, numbers s for which s² - n is not a square. */
 export interface SquareSieve {
   residues(s: bigint): Residues
   /**
-   * Whether (start + i·step)² - n passes, for 0 ≤ i < 2^32. A few nanoseconds; where it is true
-   * (one time in 30,000 for a random n), only the exact square root decides.
+   * Whether (start + i·step)² - n may be a square, for 0 ≤ i < 2^32. Takes a few nanoseconds. If it
+   * may (once in 30,000 for a random n), compute the exact square root.
    */
   allows(start: Residues, step: Residues, i: number): boolean
 }
 
-/** Fermat's own sieve, made for one n in about 20 µs. */
+/** Builds Fermat's sieve for one n in about 20 µs. */
 export function squareSieve(n: bigint): SquareSieve {
   const allowed = moduli.map((modulus, index) => {
     const negated = modulus - Number(n % BigInt(modulus))

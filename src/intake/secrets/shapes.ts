@@ -15,7 +15,7 @@ const octetString = 0x04
 const objectIdentifier = 0x06
 const sequence = 0x30
 
-/** First bytes of the object identifiers of PKCS #5, the PBE of PKCS #12, and PKCS #7. */
+/** First bytes of the object identifiers of PKCS#5, the PBE of PKCS#12, and PKCS#7. */
 const pkcs5 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05]
 const pkcs12Pbe = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x01]
 const pkcs7 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07]
@@ -23,8 +23,8 @@ const pkcs7 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07]
 const minIntegers = 6
 
 /**
- * The private key structure that begins at an offset, even if cut off or in BER: PKCS #8 (RFC 5958),
- * PKCS #1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS #8 and PKCS #12. More lenient than any
+ * The private key structure that begins at an offset, even if cut off or in BER: PKCS#8 (RFC 5958),
+ * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8 and PKCS#12. More lenient than any
  * parser, so that nothing passes from which a parser could read a private key.
  */
 export function secretShapeAt(bytes: Uint8Array, at: number): SecretShape | undefined {

@@ -30,12 +30,12 @@ describe('built-in block list', () => {
     ['the Ed25519 key of RFC 8037', '11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo'],
     ['the P-256 key of RFC 7515 A.3', 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
     ['the ES256 key of jwt.io', 'EVs_o5-uQbTjL3chynL4wXgUg2R9q9UU8I5mEovUf84'],
-  ])('holds %s', (_, x) => {
+  ])('contains %s', (_, x) => {
     expect(blocklist.has(sha256(fromBase64url(x)))).toBe(true)
     expect(blocklist.has(sha256(fromBase64url(x)).toUpperCase())).toBe(true)
   })
 
-  it('compares the first 15 bytes only', () => {
+  it('compares only the first 15 bytes', () => {
     for (const hash of builtInHashes) {
       expect(hash).toMatch(/^[0-9a-f]{30}$/)
       expect(blocklist.has(hash.padEnd(64, '0'))).toBe(true)
@@ -43,17 +43,17 @@ describe('built-in block list', () => {
     }
   })
 
-  it('does not hold other keys', () => {
+  it('does not contain other keys', () => {
     for (const hash of hashes) expect(blocklist.has(hash)).toBe(false)
   })
 
-  it('is what its generator writes', () => {
+  it('is up to date (node scripts/generate-blocklist.ts)', () => {
     const data = new URL('../../../src/intake/blocklists/published-keys.ts', import.meta.url)
     expect(readFileSync(data, 'utf8')).toBe(blocklistSource())
     expect(builtInHashes.length).toBeGreaterThan(35)
   })
 
-  it('does not answer for what is no SHA-256', () => {
+  it('throws for anything but a SHA-256', () => {
     for (const text of ['', 'ab', 'g'.repeat(64), 'a'.repeat(65)]) {
       expect(() => blocklist.has(text)).toThrow(RangeError)
     }
@@ -61,7 +61,7 @@ describe('built-in block list', () => {
 })
 
 describe("the operator's block list", () => {
-  it('is searched for every record, the first and the last too', () => {
+  it('contains every record, including the first and the last', () => {
     const listed = hashes.slice(0, 501)
     const blocklist = createBlocklist(recordsOf(listed))
     for (const hash of listed) expect(blocklist.has(hash)).toBe(true)
@@ -71,12 +71,12 @@ describe("the operator's block list", () => {
     expect(createBlocklist(new Uint8Array()).has(one)).toBe(false)
   })
 
-  it('is added to the built-in list', () => {
+  it('extends the built-in list', () => {
     const built = (builtInHashes[0] ?? '').padEnd(64, '0')
     expect(createBlocklist(recordsOf(hashes)).has(built)).toBe(true)
   })
 
-  it('does not confuse neighbours that differ in the 15th byte', () => {
+  it('distinguishes records that differ in the 15th byte', () => {
     const stem = 'ab'.repeat(14)
     const blocklist = createBlocklist(recordsOf([`${stem}10`, `${stem}12`]))
     expect(
@@ -84,25 +84,25 @@ describe("the operator's block list", () => {
     ).toEqual([false, true, false, true, false])
   })
 
-  it('may name a key twice, in two lists', () => {
+  it('may contain a key twice, in two lists', () => {
     const [one = ''] = hashes
     const twice = Buffer.concat([recordsOf([one], 1), recordsOf([one], 2)])
     expect(createBlocklist(twice).has(one)).toBe(true)
   })
 
-  it('may lie in memory that threads share', () => {
+  it('may be in shared memory', () => {
     const records = recordsOf(hashes)
     const shared = new Uint8Array(new SharedArrayBuffer(records.length))
     shared.set(records)
     expect(createBlocklist(shared).has(hashes[999] ?? '')).toBe(true)
   })
 
-  it('is refused when its length is no multiple of 16', () => {
+  it('is rejected if its length is not a multiple of 16', () => {
     expect(() => createBlocklist(new Uint8Array(17))).toThrow('17 bytes')
-    expect(() => createBlocklist(recordsOf(hashes).subarray(1))).toThrow('no multiple of 16')
+    expect(() => createBlocklist(recordsOf(hashes).subarray(1))).toThrow('not a multiple of 16')
   })
 
-  it('is refused when it is not sorted', () => {
+  it('is rejected if it is not sorted', () => {
     const sorted = recordsOf(hashes)
     const swapped = Buffer.concat([
       sorted.subarray(0, 32),

@@ -14,7 +14,7 @@ const table = readFileSync(
 )
 const records = table.toString('hex').match(/.{16}/g) ?? []
 
-test('the records are whole, sorted and different', () => {
+test('the records are complete, sorted and unique', () => {
   expect(table.length % 8).toBe(0)
   expect(records).toEqual([...new Set(records)].sort())
   expect(records.length).toBeGreaterThan(10_000)
@@ -24,7 +24,7 @@ test.each([
   ['EC', trivialEcMaterials(), 700],
   ['Ed25519', trivialEd25519Materials(), 300],
   ['ML-DSA', trivialMlDsaMaterials(), 20],
-] as const)('a sample of %s generated anew is in the table', (_name, materials, count) => {
+] as const)('the table contains a newly generated sample of %s', (_name, materials, count) => {
   const known = new Set(records)
   for (const material of materials.take(count)) {
     expect(known.has(recordOf(material))).toBe(true)
@@ -32,7 +32,7 @@ test.each([
   }
 })
 
-test('what is not in the table is not found', () => {
+test('other keys are not found', () => {
   for (let index = 0; index < 10_000; index += 1) {
     expect(isTrivialKey(sha256Hex(Buffer.from(`key ${index}`)))).toBe(false)
   }

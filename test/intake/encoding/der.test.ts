@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { encode, encodeBitString, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import { encode, encodeBitString, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
 import {
   codeOf,
   derOf,
@@ -21,14 +21,14 @@ const modulus = rsa.subarray(33, 33 + 256)
 const exponent = Uint8Array.of(1, 0, 1)
 const rsaKey = rsaNumbers(modulus, exponent)
 
-/** An element with its length in a form of one's own. */
+/** An element with a length in an arbitrary encoding. */
 const withLength = (head: number, length: number[], content: Uint8Array) =>
   Buffer.concat([Uint8Array.of(head, ...length), content])
 const sequence = (...contents: Uint8Array[]) => encode(tag.sequence, ...contents)
 const edAlgorithm = sequence(encodeOid('1.3.101.112'))
 const edKey = ed.subarray(12)
 
-test('the helpers build what the platform writes', () => {
+test('the helpers build the same DER as Node', () => {
   expect(Buffer.from(spki(rsaOid, NULL, rsaKey))).toEqual(rsa)
   expect(Buffer.from(sequence(edAlgorithm, encodeBitString(edKey)))).toEqual(ed)
 })
@@ -162,13 +162,13 @@ describe('RSA keys', () => {
     expect(codeOf(pem(der, 'RSA PUBLIC KEY'))).toBe(code)
   })
 
-  test('all independent faults are named', () => {
+  test('all independent faults are reported', () => {
     const codes = rejected(pem(key(integer(15), integer(1)))).faults.map(({ code }) => code)
     expect(codes).toEqual(expect.arrayContaining(['rsa_modulus_too_small', 'rsa_exponent_invalid']))
   })
 })
 
-describe('algorithm and key must fit, and the answer names both', () => {
+describe('the algorithm must match the key, and the detail names both', () => {
   test.each([
     ['ec_p256.pem', 'RSA', 'EC P-256', 'ES256'],
     ['ec_p256.pem', 'ES384', 'EC P-256', 'ES256'],
@@ -183,7 +183,7 @@ describe('algorithm and key must fit, and the answer names both', () => {
     for (const word of [algorithm, found, fitting]) expect(first.detail).toContain(word)
   })
 
-  test('an RSA-PSS key verifies no RS256', () => {
+  test('an RSA-PSS key does not match RS256', () => {
     const text = fixture('keys/good/rsa-pss-sha256.pem')
     expect(codeOf(text, 'RSA')).toBe('algorithm_mismatch')
     expect(codeOf(text, 'RS256')).toBe('algorithm_mismatch')
@@ -191,7 +191,7 @@ describe('algorithm and key must fit, and the answer names both', () => {
     expect(codeOf(text, 'PS256')).toBe('ok')
   })
 
-  test('a weakness decides before a wrong algorithm, and both are named', () => {
+  test('a weakness is reported before a wrong algorithm', () => {
     const text = fixture('keys/ec/p256-private-key-1.pem')
     const codes = rejected(text, 'RSA').faults.map(({ code }) => code)
     expect(codes).toEqual(['ec_private_key_trivial', 'algorithm_mismatch'])

@@ -8,13 +8,13 @@ const lines = (text: string, width: number) =>
     .toString('base64')
     .replace(new RegExp(`.{${width}}`, 'g'), '$&\n')
 
-describe('every spelling of one key gives the same bytes', () => {
+describe('every variant of one key has the same canonical form', () => {
   const expected = accepted(rsa)
   const pkcs1 = createPublicKey({ key: derOf(rsa), format: 'der', type: 'spki' }).export({
     type: 'pkcs1',
     format: 'pem',
   })
-  const spellings: Record<string, [string, string[]]> = {
+  const variants: Record<string, [string, string[]]> = {
     'as openssl writes it': [rsa, []],
     BOM: [`\uFEFF${rsa}`, ['bom']],
     CRLF: [rsa.replaceAll('\n', '\r\n'), ['line_breaks']],
@@ -46,10 +46,10 @@ describe('every spelling of one key gives the same bytes', () => {
     'PKCS#1, CRLF': [pkcs1.toString().replaceAll('\n', '\r\n'), ['line_breaks', 'pkcs1']],
   }
 
-  test.each(Object.entries(spellings))('%s', (_name, [text, normalised]) => {
+  test.each(Object.entries(variants))('%s', (_name, [text, repairs]) => {
     const { key, ...verdict } = accepted(text)
     expect(key).toEqual(expected.key)
-    expect(new Set(verdict.normalised)).toEqual(new Set(normalised))
+    expect(new Set(verdict.normalised)).toEqual(new Set(repairs))
   })
 
   test.each([
@@ -71,7 +71,7 @@ describe('every spelling of one key gives the same bytes', () => {
     expect(verdict.normalised).not.toEqual([])
   })
 
-  test('what is returned is in its one form and needs no repair', () => {
+  test('the returned PEM needs no repairs', () => {
     const { key } = expected
     expect(key.publicKeyPem).toBe(rsa)
     expect(accepted(key.publicKeyPem).normalised).toEqual([])
@@ -79,7 +79,7 @@ describe('every spelling of one key gives the same bytes', () => {
   })
 })
 
-test('a compressed point is the same key as the uncompressed one', () => {
+test('a compressed point is converted to the same key', () => {
   const whole = accepted(fixture('material/ec_p384.pem'))
   const { x, y } = whole.key.jwk.kty === 'EC' ? whole.key.jwk : { x: '', y: '' }
   const sign = (Buffer.from(y, 'base64url').at(-1) ?? 0) & 1
@@ -91,7 +91,7 @@ test('a compressed point is the same key as the uncompressed one', () => {
   expect(compressed.normalised).toEqual(['compressed_point'])
 })
 
-describe('a text that lost something is not repaired', () => {
+describe('a text that lost information is not repaired', () => {
   test.each([
     ['t_plus_became_space.pem', 'pem_base64_invalid'],
     ['t_body_base64url.pem', 'pem_base64_invalid'],

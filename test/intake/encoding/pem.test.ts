@@ -6,7 +6,7 @@ const other = fixture('keys/good/ec-p384.pem')
 const body = good.split('\n').slice(1, -2).join('\n')
 const block = (inner: string) => `-----BEGIN PUBLIC KEY-----\n${inner}\n-----END PUBLIC KEY-----\n`
 
-describe('each way to damage a PEM has its code', () => {
+describe('each kind of damage has its code', () => {
   test.each([
     ['key_missing', ''],
     ['key_missing', '\uFEFF'],
@@ -109,7 +109,7 @@ describe('each way to damage a PEM has its code', () => {
   })
 })
 
-test('every independent fault is named, the deciding one first', () => {
+test('all independent faults are reported, the deciding one first', () => {
   const text = `note\n${good.replaceAll('PUBLIC KEY', 'EC PUBLIC KEY').replace('END EC', 'END')}`
   expect(rejected(text).faults.map(({ code }) => code)).toEqual([
     'pem_label_mismatch',
@@ -121,7 +121,7 @@ test('every independent fault is named, the deciding one first', () => {
 test.each([
   ['URL-encoded', encodeURIComponent(good)],
   ['base64 of a whole PEM', Buffer.from(good).toString('base64')],
-  ['base64 text alone', derOf(good).toString('base64')],
+  ['only the base64 text', derOf(good).toString('base64')],
   ['hexadecimal', derOf(good).toString('hex')],
   ['a token', 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln'],
   ['an address', 'https://issuer.example/jwks'],
@@ -130,14 +130,14 @@ test.each([
   ['typographic', good.replaceAll('--', '\u2014')],
   ['code point U+200B at position 5', good.replace('-B', '\u200b-B')],
   ['UTF-16', Buffer.from(good, 'utf16le').toString('latin1')],
-  ['every + has become a blank', fixture('material/t_plus_became_space.pem')],
+  ['every + became a space', fixture('material/t_plus_became_space.pem')],
   ['URL-safe', fixture('material/t_body_base64url.pem')],
   ['UTF-16', fixture('keys/pem/utf16le.pem')],
   ['written-out \\n', JSON.stringify(good).replaceAll('/', '\\/').replace('\\n', '\n')],
   ['HTML', fixture('keys/pem/html-br.pem')],
   ['2 PEM blocks', good + good],
   ['before and after', `a ${good} b`],
-])('the answer says what it found: %s', (words, text) => {
+])('the detail explains what is wrong: %s', (words, text) => {
   expect(
     rejected(text)
       .faults.map(({ detail }) => detail)

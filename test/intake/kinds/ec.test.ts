@@ -1,8 +1,8 @@
 import { createECDH } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { fixedBytes, toBigInt } from '../../../src/intake/encoding/bytes.ts'
-import { encode, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import { encode, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
 import { isOnCurve, type JoseCurve, joseCurves } from '../../../src/intake/kinds/curves.ts'
 import { accepted, codeOf, fixture, none, pem, spki } from '../../support/keys/intake.ts'
 
@@ -26,7 +26,7 @@ describe.each(joseCurves)('$name', (curve) => {
   const of = (format: number, ...parts: Uint8Array[]) =>
     onCurve(curve, Uint8Array.of(format), ...parts)
 
-  test('its numbers are right: the base point is on it, and of its order', () => {
+  test('the base point is on the curve and has order n', () => {
     expect(isOnCurve(curve, curve.gx, curve.gy)).toBe(true)
     const pair = createECDH(platform[curve.name])
     pair.setPrivateKey(Buffer.from(fixedBytes(curve.n - 1n, curve.size)))
@@ -65,14 +65,14 @@ describe.each(joseCurves)('$name', (curve) => {
     expect(codeOf(text)).toBe(code)
   })
 
-  test('half of all compressed x have no point', () => {
+  test('about half of all compressed x have no point', () => {
     const codes = Array.from({ length: 40 }, (_, index) =>
       codeOf(of(2, fixedBytes(BigInt(index) + 5n, curve.size))),
     )
     expect(new Set(codes)).toEqual(new Set(['ok', 'ec_point_invalid']))
   })
 
-  test('reduced coordinates alone are taken: x + p is another text of the same point', () => {
+  test('unreduced coordinates are rejected: x + p would encode the same point again', () => {
     const small = Array.from({ length: 50 }, (_, index) => BigInt(index)).find(
       (candidate) => codeOf(of(2, fixedBytes(candidate, curve.size))) === 'ok',
     )
@@ -82,7 +82,7 @@ describe.each(joseCurves)('$name', (curve) => {
     }
   })
 
-  test('every scalar of the short list is refused, its negative too', () => {
+  test('trivial scalars and their negatives are rejected', () => {
     const pair = createECDH(platform[curve.name])
     const scalars = [1n, 2n, 3n, 500n, 1024n, curve.n - 1n, curve.n - 1024n]
     const repeated = [0x01, 0x11, 0xaa].map((byte) => toBigInt(new Uint8Array(32).fill(byte)))
@@ -113,7 +113,7 @@ describe.each(joseCurves)('$name', (curve) => {
   })
 })
 
-test('a P-256 key with a short coordinate keeps its full length', () => {
+test('a short P-256 coordinate is padded to its full length', () => {
   const { key } = accepted(fixture('keys/good/ec-p256-x-leading-zero.pem'))
   expect(key.jwk).toMatchObject({ x: expect.stringMatching(/^[\w-]{43}$/) })
 })

@@ -1,7 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { fixedBytes } from '../../../src/intake/encoding/bytes.ts'
-import { encode, tag } from '../../../src/intake/encoding/der.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import { encode } from '../../../src/intake/encoding/der-writer.ts'
 import { add, basePoint, decodePoint, encodePoint } from '../../../src/intake/kinds/edwards.ts'
 import { codeOf, none, pem, spki } from '../../support/keys/intake.ts'
 
@@ -36,11 +37,11 @@ describe('Ed25519', () => {
     expect(codeOf(text)).toBe(code)
   })
 
-  test('an honest key plus each of the seven torsion points is refused', () => {
-    const honest = decodePoint(key)
+  test('a generated key plus any of the seven torsion points is rejected', () => {
+    const generated = decodePoint(key)
     const step = decodePoint(Buffer.from(torsion, 'hex'))
-    if (typeof honest === 'string' || typeof step === 'string') throw new Error('no point')
-    let sum = honest
+    if (typeof generated === 'string' || typeof step === 'string') throw new Error('no point')
+    let sum = generated
     for (let multiple = 1; multiple < 8; multiple += 1) {
       sum = add(sum, step)
       expect(codeOf(of(encodePoint(sum)))).toBe('okp_point_mixed_order')
@@ -48,7 +49,7 @@ describe('Ed25519', () => {
     expect(Buffer.from(encodePoint(add(sum, step)))).toEqual(key)
   })
 
-  test('guessable seeds and small multiples of the base point', () => {
+  test('trivial seeds and small multiples of the base point are rejected', () => {
     const seeds = [0, 1, 0x11, 0x80, 0xff].map((byte) => new Uint8Array(32).fill(byte))
     seeds.push(Uint8Array.from({ length: 32 }, (_, index) => index))
     seeds.push(Uint8Array.from({ length: 32 }, (_, index) => index + 1))
@@ -68,7 +69,7 @@ describe('Ed25519', () => {
   })
 
   test.each([[Uint8Array.of(5, 0)], [encode(tag.sequence)], [Uint8Array.of(0)]])(
-    'parameters are refused',
+    'algorithm parameters are rejected',
     (parameters) => {
       expect(codeOf(pem(spki('1.3.101.112', parameters, key)))).toBe('spki_params_invalid')
     },

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { encode, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import { encode, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
 import { codeOf, none, pem, rejected, spki } from '../../support/keys/intake.ts'
 
 describe('ML-DSA', () => {
@@ -23,7 +23,7 @@ describe('ML-DSA', () => {
       return bytes
     }
 
-    test('lengths and parameters', () => {
+    test('wrong lengths and algorithm parameters are rejected', () => {
       expect(of(key)).toBe('ok')
       for (const other of [none, key.subarray(1), Buffer.concat([key, Uint8Array.of(0)])]) {
         expect(of(other)).toBe('akp_length_invalid')
@@ -32,7 +32,7 @@ describe('ML-DSA', () => {
       expect(of(key, encode(tag.sequence))).toBe('spki_params_invalid')
     })
 
-    test('rows without weight are refused, wherever they stand', () => {
+    test('degenerate rows are rejected at every position', () => {
       const rows = (length - 32) / 320
       for (const row of [0, rows >> 1, rows - 1]) {
         expect(of(withRow(row, 0))).toBe('akp_degenerate')
@@ -45,7 +45,7 @@ describe('ML-DSA', () => {
       expect(of(new Uint8Array(length))).toBe('akp_degenerate')
     })
 
-    test('guessable seeds', () => {
+    test('trivial seeds are rejected', () => {
       for (const byte of [0, 0x42, 0xff]) {
         const header = Buffer.concat([
           Uint8Array.of(2, 1, 0),
@@ -60,7 +60,7 @@ describe('ML-DSA', () => {
     })
   })
 
-  test('the all-zero seed that RFC 9964 prints has the thumbprint that it prints', () => {
+  test('the key of the all-zero seed has the thumbprint printed in RFC 9964', () => {
     const pkcs8 = Buffer.concat([
       Buffer.from('3034020100300b060960864801650304031104228020', 'hex'),
       new Uint8Array(32),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { encode, encodeInteger, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import { encode, encodeInteger, encodeOid } from '../../../src/intake/encoding/der-writer.ts'
 import {
   accepted,
   codeOf,
@@ -98,7 +98,7 @@ describe('parameters of id-RSASSA-PSS (RFC 4055 section 3.1)', () => {
     expect(codeOf(text)).toBe(code)
   })
 
-  test('equal restrictions are written in one form', () => {
+  test('equal restrictions have one encoding', () => {
     const plain = accepted(pss(both('sha256'), salt(32)))
     for (const text of [
       pss(both('sha256', none), salt(32)),
@@ -111,7 +111,7 @@ describe('parameters of id-RSASSA-PSS (RFC 4055 section 3.1)', () => {
     expect(accepted(pss(both('sha256'), salt(20))).key).toEqual(accepted(pss(both('sha256'))).key)
   })
 
-  test('it is the same key as the rsaEncryption one, and keeps its restriction', () => {
+  test('an RSA-PSS key has the thumbprint of the rsaEncryption key and keeps its restriction', () => {
     const restricted = accepted(pss(both('sha384'), salt(48)))
     const plain = accepted(fixture('keys/good/rsa2048.pem'))
     expect(restricted.key.thumbprint).toBe(plain.key.thumbprint)
@@ -121,7 +121,7 @@ describe('parameters of id-RSASSA-PSS (RFC 4055 section 3.1)', () => {
     expect(restricted.key.publicKeyPem).not.toBe(plain.key.publicKeyPem)
   })
 
-  test('the numbers of the key are checked too', () => {
+  test('the numbers of the key are checked as well', () => {
     const small = rsaNumbers(Uint8Array.of(15), Uint8Array.of(1, 0, 1))
     expect(codeOf(pem(spki('1.2.840.113549.1.1.10', none, small)))).toBe('rsa_modulus_too_small')
   })

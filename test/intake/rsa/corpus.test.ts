@@ -13,7 +13,7 @@ interface Case {
   code: string
 }
 
-/** What is decided before the numbers are looked at, or only beside another key. */
+/** Codes that other checks report, or that depend on another key. */
 const decidedElsewhere = ['key_type_unsupported', 'spki_params_invalid', 'rsa_pss_params_unusable']
 const acceptedAlone = ['rsa_modulus_reused', 'rsa_shared_prime']
 
@@ -22,7 +22,7 @@ const cases = manifest.filter(
   ({ file, code }) => /^(rsa|good\/rsa\d)/.test(file) && !decidedElsewhere.includes(code),
 )
 
-/** The two INTEGERs at the end of an SPKI, read without any check (the files are our own). */
+/** Reads the two INTEGERs at the end of an SPKI without any checks; the files are trusted. */
 function readNumbers(pem: string): [n: bigint, e: bigint] {
   const der = Buffer.from(pem.replace(/-----.*-----|\s/g, ''), 'base64')
   let position = 0
@@ -48,7 +48,7 @@ function readNumbers(pem: string): [n: bigint, e: bigint] {
 }
 
 describe('the key corpus', () => {
-  it('has all the RSA cases', () => {
+  it('contains all RSA cases', () => {
     expect(cases.length).toBeGreaterThan(45)
   })
 
@@ -60,12 +60,12 @@ describe('the key corpus', () => {
   })
 })
 
-describe('fresh keys', () => {
+describe('new keys', () => {
   it.each([
     [2048, 16],
     [3072, 4],
     [4096, 1],
-  ])('of %i bits have no fault', (modulusLength, count) => {
+  ])('of %i bits have no faults', (modulusLength, count) => {
     for (let i = 0; i < count; i++) {
       const { publicKey } = generateKeyPairSync('rsa', { modulusLength })
       const { n = '', e = '' } = publicKey.export({ format: 'jwk' })

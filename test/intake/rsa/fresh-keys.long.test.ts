@@ -14,13 +14,13 @@ function freshKey(modulusLength: number): [n: bigint, e: bigint] {
   return [base64urlToBigInt(n), base64urlToBigInt(e)]
 }
 
-describe('no fault in fresh keys', () => {
+describe('new keys have no faults', () => {
   it.each([
     [2048, 300],
     [3072, 60],
     [4096, 30],
   ])(
-    'of %i bits at intake',
+    'at intake, with %i bits',
     (bits, count) => {
       for (let i = 0; i < count; i++) {
         const [n, e] = freshKey(bits)
@@ -41,7 +41,7 @@ describe('no fault in fresh keys', () => {
   )
 
   it(
-    'by the common smooth part, which comes near its limit in none of 20,000 numbers',
+    'the common smooth part stays far below its limit in 20,000 numbers',
     () => {
       const random = seeded('smooth parts')
       let most = 0

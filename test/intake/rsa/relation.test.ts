@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { isqrt } from '../../../src/intake/arithmetic.ts'
-import { factorByGuessedGap } from '../../../src/intake/rsa/differences.ts'
 import { fermatFactor } from '../../../src/intake/rsa/fermat.ts'
+import { factorByGuessedGap } from '../../../src/intake/rsa/guessed-gaps.ts'
 import { auditRsa, checkRsa } from '../../../src/intake/rsa/index.ts'
 import { factorWithEqualEnds, squareRootModuloPowerOfTwo } from '../../../src/intake/rsa/related.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
@@ -21,7 +21,7 @@ function primesAfter(rounds: number): { n: bigint; p: bigint } {
 }
 
 describe('Fermat', () => {
-  it.each([1, 2, 100, 5000, 10_000])('refuses primes that are found in %i rounds', (rounds) => {
+  it.each([1, 2, 100, 5000, 10_000])('rejects primes that %i rounds find', (rounds) => {
     const { n, p } = primesAfter(rounds)
     expect(fermatFactor(n, rounds)).toEqual({ factor: p, round: rounds })
     expect(fermatFactor(n, rounds - 1)).toBeUndefined()
@@ -31,18 +31,18 @@ describe('Fermat', () => {
     expect(others).toEqual([])
   })
 
-  it('leaves 10,001 rounds to the audit', () => {
+  it('leaves primes that 10,001 rounds find to the audit', () => {
     const { n } = primesAfter(10_001)
     expect(checkRsa(n, f4)).toEqual([])
     expect(codes(auditRsa(n, f4))).toEqual(['rsa_primes_too_close'])
   })
 
-  it('stops the audit at 100,000 rounds', () => {
+  it('limits the audit to 100,000 rounds', () => {
     expect(codes(auditRsa(primesAfter(100_000).n, f4))).toEqual(['rsa_primes_too_close'])
     expect(auditRsa(primesAfter(100_001).n, f4)).toEqual([])
   })
 
-  it('finds twins and squares of small numbers like the plain method', () => {
+  it('agrees with the plain method on small numbers', () => {
     for (let p = 3n; p < 200n; p += 2n) {
       for (let q = p; q < 400n; q += 14n) {
         const mean = (p + q) / 2n
@@ -54,7 +54,7 @@ describe('Fermat', () => {
 })
 
 describe('guessed gaps', () => {
-  it.each([2, 3, 100, 128, 160, 256])('refuses q = next prime after p + 2^(1024 - %i)', (gap) => {
+  it.each([2, 3, 100, 128, 160, 256])('rejects q = next prime after p + 2^(1024 - %i)', (gap) => {
     const p = nextPrime(2n ** 1024n - 2n ** 1022n - random.odd(1019))
     const q = nextPrime(p + 2n ** BigInt(1024 - gap))
     const [fault, ...others] = checkRsa(p * q, f4)
@@ -63,7 +63,7 @@ describe('guessed gaps', () => {
     expect(others).toEqual([])
   })
 
-  it('finds the gap give or take n^(1/6)', () => {
+  it('finds the gap within n^(1/6)', () => {
     const p = random.prime(1024)
     const gap = 2n ** 896n
     expect(factorByGuessedGap(p * nextPrime(p + gap + 2n ** 330n))?.k).toBe(896)
@@ -90,7 +90,7 @@ describe('equal ends', () => {
     [412, 100],
     [480, 32],
     [256, 300],
-  ])('refuses primes with %i top and %i bottom bits in common', (top, bottom) => {
+  ])('rejects primes with %i top and %i bottom bits in common', (top, bottom) => {
     expect(codes(checkRsa(relatives(top, bottom), f4))).toEqual(['rsa_primes_related'])
   })
 
@@ -98,11 +98,11 @@ describe('equal ends', () => {
     [256, 200],
     [100, 360],
     [400, 60],
-  ])('takes primes with only %i and %i', (top, bottom) => {
+  ])('accepts primes with only %i and %i', (top, bottom) => {
     expect(checkRsa(relatives(top, bottom), f4)).toEqual([])
   })
 
-  it('finds most keys that are two bits short, as it tries the last bits', () => {
+  it('finds most keys that are two bits short, because it guesses three bits', () => {
     const moduli = Array.from({ length: 16 }, () => relatives(256, 254))
     const found = moduli.filter((n) => factorWithEqualEnds(n) !== undefined)
     expect(found.length).toBeGreaterThanOrEqual(10)
@@ -116,7 +116,7 @@ describe('equal ends', () => {
     expect(factor).toBeLessThan(n)
   })
 
-  it('takes square roots in the 2-adic numbers', () => {
+  it('computes square roots in the 2-adic numbers', () => {
     for (const bits of [4, 5, 17, 64, 1000, 1024]) {
       const n = random.number(1100) * 8n + 1n
       const root = squareRootModuloPowerOfTwo(n, bits)

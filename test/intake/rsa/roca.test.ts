@@ -18,21 +18,21 @@ function rsaLibPrime(count: number): bigint {
 }
 
 describe('ROCA', () => {
-  it('refuses a key of two RSALib primes of the real size', () => {
+  it('rejects a key of two RSALib primes', () => {
     const n = rsaLibPrime(126) * rsaLibPrime(126)
     expect(bitLength(n)).toBe(2048)
     expect(codes(checkRsa(n, 65537n))).toEqual(['rsa_roca'])
   })
 
-  it('recognises the shortest form, in which M has 39 primes', () => {
+  it('rejects the shortest form, where M has 39 primes', () => {
     expect(codes(checkRsa(rsaLibPrime(39) * rsaLibPrime(39), 65537n))).toEqual(['rsa_roca'])
   })
 
-  it('takes a key of which only one prime has the form', () => {
+  it('accepts a key with only one RSALib prime', () => {
     expect(checkRsa(rsaLibPrime(126) * random.prime(1024), 65537n)).toEqual([])
   })
 
-  it('is not taken in by residues that fit prime by prime but not together', () => {
+  it('accepts residues that fit each prime but no common exponent', () => {
     // Another power of 65537 modulo each prime: the first stage alone would refuse it.
     const mixed = primesTo167.reduce((sum, p) => {
       const prime = BigInt(p)

@@ -14,14 +14,14 @@ const multipleOf = (factor: bigint) => {
 }
 
 describe('small factors', () => {
-  it('refuses a modulus with a factor up to 65537 and none above', () => {
+  it('rejects a factor up to 65537 and accepts larger ones', () => {
     for (const factor of [3n, 751n, 757n, 65521n, 65537n]) {
       expect(codes(checkRsa(multipleOf(factor), f4))).toEqual(['rsa_small_factor'])
     }
     expect(checkRsa(multipleOf(65539n), f4)).toEqual([])
   })
 
-  it('finds every prime up to 65537, alone and beside others', () => {
+  it('finds every prime up to 65537, alone and together', () => {
     expect(smallPrimes()).toHaveLength(6543)
     expect(smallPrimes().at(-1)).toBe(65537)
     const cofactor = random.prime(2032)
@@ -36,14 +36,14 @@ describe('small factors', () => {
 })
 
 describe('powers', () => {
-  it('refuses the square and the cube of a prime', () => {
+  it('rejects the square and the cube of a prime', () => {
     expect(codes(checkRsa(random.prime(1024) ** 2n, f4))).toEqual(['rsa_modulus_power'])
     const cubeRoot = nextPrime((2n ** 688n - random.number(680)) | 1n)
     expect(bitLength(cubeRoot ** 3n)).toBe(2064)
     expect(codes(checkRsa(cubeRoot ** 3n, f4))).toEqual(['rsa_modulus_power'])
   })
 
-  it('finds every prime degree up to 127 of a 2048-bit modulus and none beside it', () => {
+  it('finds every prime degree up to 127 of a 2048-bit modulus, and none for n ± 2', () => {
     for (const k of smallPrimes().filter((prime) => prime <= 127)) {
       const root = random.odd(Math.ceil(2048 / k))
       const power = (root > 65537n ? root : 65539n) ** BigInt(k)
@@ -53,13 +53,13 @@ describe('powers', () => {
     }
   })
 
-  it('finds the degrees that only a larger modulus can have', () => {
+  it('finds the degrees that only larger moduli can have', () => {
     for (const k of [131, 257, 509]) expect(powerDegree(65539n ** BigInt(k))).toBe(k)
     expect(powerDegree(65539n ** 6n)).toBe(2)
     expect(powerDegree(65539n ** 15n)).toBe(3)
   })
 
-  it('takes no number for a power that only has the residues of one', () => {
+  it('accepts a number that only has the residues of a power', () => {
     const one = product(smallPrimes().slice(0, 1000).map(BigInt)) * 3n + 1n
     expect(powerDegree(one)).toBeUndefined()
   })
@@ -70,12 +70,12 @@ describe('powers', () => {
 })
 
 describe('prime modulus', () => {
-  it('refuses a prime', () => {
+  it('rejects a prime', () => {
     const prime = random.prime(2048)
     expect(codes(checkRsa(prime, f4))).toEqual(['rsa_modulus_not_composite'])
   })
 
-  it('knows primes from products above the size that OpenSSL is asked about', () => {
+  it('distinguishes primes from products above the limit for OpenSSL', () => {
     const prime = 5n * 2n ** 4687n + 1n
     expect(isProbablePrime(prime)).toBe(true)
     expect(isProbablePrime(prime * random.prime(1024))).toBe(false)

@@ -6,28 +6,28 @@ const random = seeded('shared primes')
 const primes = Array.from({ length: 300 }, () => random.prime(96))
 const prime = (index: number) => primes[index] ?? 1n
 /** Moduli without a prime in common: 0·1, 2·3, … */
-const strangers = Array.from({ length: 149 }, (_, i) => prime(2 * i) * prime(2 * i + 1))
+const unrelated = Array.from({ length: 149 }, (_, i) => prime(2 * i) * prime(2 * i + 1))
 
 describe('sharesPrime', () => {
   const n = prime(298) * prime(299)
 
-  it('finds nothing among strangers, in an empty list or in the key itself', () => {
-    expect(sharesPrime(n, strangers)).toBeUndefined()
+  it('finds nothing among unrelated moduli, in an empty list or in the key itself', () => {
+    expect(sharesPrime(n, unrelated)).toBeUndefined()
     expect(sharesPrime(n, [])).toBeUndefined()
-    expect(sharesPrime(n, [n, ...strangers, n])).toBeUndefined()
+    expect(sharesPrime(n, [n, ...unrelated, n])).toBeUndefined()
   })
 
-  it.each([0, 1, 63, 64, 65, 127, 128, 148])('finds the one at position %i', (position) => {
-    const relative = prime(299) * 7n
-    const others = strangers.toSpliced(position, 1, relative)
-    expect(sharesPrime(n, others)).toBe(position)
-    expect(sharesPrime(n, [n, ...others])).toBe(position + 1)
+  it.each([0, 1, 63, 64, 65, 127, 128, 148])('finds the modulus at index %i', (index) => {
+    const related = prime(299) * 7n
+    const others = unrelated.toSpliced(index, 1, related)
+    expect(sharesPrime(n, others)).toBe(index)
+    expect(sharesPrime(n, [n, ...others])).toBe(index + 1)
   })
 
-  it('finds the first of two that between them have both primes', () => {
-    const others = strangers.toSpliced(20, 1, prime(298) * 7n).toSpliced(30, 1, prime(299) * 11n)
+  it('finds the first of two moduli that share one prime each', () => {
+    const others = unrelated.toSpliced(20, 1, prime(298) * 7n).toSpliced(30, 1, prime(299) * 11n)
     expect(sharesPrime(n, others)).toBe(20)
-    const apart = strangers.toSpliced(70, 1, prime(298) * 7n).toSpliced(140, 1, prime(299) * 11n)
+    const apart = unrelated.toSpliced(70, 1, prime(298) * 7n).toSpliced(140, 1, prime(299) * 11n)
     expect(sharesPrime(n, apart)).toBe(70)
   })
 
@@ -38,28 +38,28 @@ describe('sharesPrime', () => {
 })
 
 describe('sharedPrimes', () => {
-  it('finds nothing among strangers', () => {
-    expect(sharedPrimes(strangers)).toEqual([])
+  it('finds nothing among unrelated moduli', () => {
+    expect(sharedPrimes(unrelated)).toEqual([])
     expect(sharedPrimes([])).toEqual([])
-    expect(sharedPrimes(strangers.slice(0, 1))).toEqual([])
+    expect(sharedPrimes(unrelated.slice(0, 1))).toEqual([])
   })
 
   it('does not count the same modulus twice as shared', () => {
-    const [first = 1n, second = 1n] = strangers
+    const [first = 1n, second = 1n] = unrelated
     expect(sharedPrimes([first, second, first])).toEqual([])
   })
 
   it('names both keys and the prime that they share', () => {
-    const moduli = [...strangers, prime(10) * prime(298)]
+    const moduli = [...unrelated, prime(10) * prime(298)]
     expect(sharedPrimes(moduli)).toEqual([
       { index: 5, factor: prime(10) },
       { index: 149, factor: prime(10) },
     ])
   })
 
-  it('splits a modulus both primes of which are shared, in lists of every length', () => {
+  it('factors a modulus that shares both primes, in lists of every length', () => {
     for (let length = 3; length < 40; length++) {
-      const moduli = [...strangers.slice(0, length - 1), prime(1) * prime(2)]
+      const moduli = [...unrelated.slice(0, length - 1), prime(1) * prime(2)]
       const shared = sharedPrimes(moduli)
       expect(shared.map(({ index }) => index)).toEqual([0, 1, length - 1])
       for (const { index, factor } of shared) {
@@ -70,7 +70,7 @@ describe('sharedPrimes', () => {
   })
 
   it('reports every copy of a weak modulus', () => {
-    const [first = 1n] = strangers
+    const [first = 1n] = unrelated
     const shared = sharedPrimes([first, prime(0) * prime(298), first])
     expect(shared.map(({ index }) => index)).toEqual([0, 1, 2])
   })

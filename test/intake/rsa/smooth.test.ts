@@ -30,21 +30,21 @@ const primeOneModulo = (m: bigint) => {
 }
 
 describe('common smooth part', () => {
-  it('refuses primes that are both 1 modulo a product of more than 160 bits', () => {
+  it('rejects primes that are both 1 modulo a product of more than 160 bits', () => {
     const m = smoothNumber(170)
     const n = primeOneModulo(m) * primeOneModulo(m)
     expect(smoothBitsBelow(n)).toBeGreaterThan(169)
     expect(codes(checkRsa(n, f4))).toEqual(['rsa_primes_smooth'])
   })
 
-  it('takes 60 bits in common, as one fresh key in 600 has them', () => {
+  it('accepts 60 bits in common, which one new key in 600 has', () => {
     const m = smoothNumber(64)
     const n = primeOneModulo(m) * primeOneModulo(m)
     expect(smoothBitsBelow(n)).toBeGreaterThan(63)
     expect(checkRsa(n, f4)).toEqual([])
   })
 
-  it('refuses 161 bits and takes 160', () => {
+  it('rejects 161 bits and accepts 160', () => {
     const most = smoothNumber(144)
     const number = (bits: number) => {
       const unused = smallPrimes().filter((prime) => prime > 1000)
@@ -75,7 +75,7 @@ describe('p - 1', () => {
     throw new Error('no smooth prime')
   }
 
-  it('leaves a smooth p - 1 beside an ordinary q to the audit', () => {
+  it('leaves a smooth p - 1 to the audit if q is ordinary', () => {
     const p = smoothPrime()
     const n = p * random.prime(1024)
     expect(checkRsa(n, f4)).toEqual([])

@@ -14,7 +14,7 @@ import { codes, nextPrime, seeded } from './seeded.ts'
 const random = seeded('structure')
 const f4 = 65537n
 
-/** A modulus of 2048 bits that begins with the given bytes: the upper half can be chosen. */
+/** A modulus of 2048 bits that begins with a prefix: the upper half can be chosen. */
 function vanity(prefix: string): bigint {
   const p = random.prime(1024)
   const rest = 2048 - 4 * prefix.length
@@ -33,7 +33,7 @@ const repeatedWord = (word: bigint, bits: number) => {
 
 describe('runs of equal bytes', () => {
   const head = 'c3a1b2d4e5f60718'
-  it('refuses 16 in a row and takes 15', () => {
+  it('rejects 16 in a row and accepts 15', () => {
     const sixteen = vanity(`${head}${'ab'.repeat(16)}17`)
     expect(longestEqualRun(sixteen)).toBe(16)
     expect(codes(checkRsa(sixteen, f4))).toEqual(['rsa_modulus_structured'])
@@ -43,7 +43,7 @@ describe('runs of equal bytes', () => {
     expect(checkRsa(fifteen, f4)).toEqual([])
   })
 
-  it('takes readable text in the upper third, under which the primes are random', () => {
+  it('accepts readable text in the upper third of a product of random primes', () => {
     const text = 'This modulus was chosen so that it spells a whole sentence. '
     expect(checkRsa(vanity(`c3${Buffer.from(text).toString('hex')}`), f4)).toEqual([])
   })
@@ -57,7 +57,7 @@ describe('share of one bits', () => {
     return nextPrime(value | 1n)
   }
 
-  it('refuses primes with few one bits', () => {
+  it('rejects primes with few one bits', () => {
     const n = sparsePrime() * sparsePrime()
     expect(longestEqualRun(n)).toBeLessThan(16)
     expect(zeroFilledLimbSize(n)).toBeUndefined()
@@ -65,7 +65,7 @@ describe('share of one bits', () => {
     expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
   })
 
-  it('looks at both sides and does not mind a bias of the upper half alone', () => {
+  it('finds a bias to either side, unless only the upper half has it', () => {
     expect(hasBiasedBits(2n ** 2047n + 1n)).toBe(true)
     expect(hasBiasedBits(2n ** 2048n - 1n)).toBe(true)
     expect(hasBiasedBits((1n << 2047n) + random.number(1024))).toBe(false)
@@ -77,7 +77,7 @@ describe('share of one bits', () => {
 })
 
 describe('zero-filled limbs', () => {
-  it.each([32, 64, 128, 256])('finds limbs of %i bits with an empty upper half', (size) => {
+  it.each([32, 64, 128, 256])('finds limbs of %i bits with a zero upper half', (size) => {
     // The lower halves are nearly full, so that the share of one bits is normal.
     const limb = (2n ** BigInt(size / 2) - 1n).toString(16).padStart(size / 4, '0')
     const filled = BigInt(`0xc${limb.slice(1)}${limb.repeat(2048 / size - 1)}`)
@@ -87,7 +87,7 @@ describe('zero-filled limbs', () => {
     expect(checkStructure(filled)?.detail).toContain(`${size}-bit words`)
   })
 
-  it('refuses a product of polynomials in 2^128', () => {
+  it('rejects a product of polynomials in 2^128', () => {
     const polynomial = () => {
       let value = random.odd(28)
       for (let degree = 0; degree < 8; degree++) value = (value << 128n) + random.number(28)
@@ -99,13 +99,13 @@ describe('zero-filled limbs', () => {
     expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
   })
 
-  it('does not see limbs in random numbers', () => {
+  it('finds no limbs in random numbers', () => {
     for (let i = 0; i < 50; i++) expect(zeroFilledLimbSize(random.number(2048))).toBeUndefined()
   })
 })
 
 describe('continued fraction', () => {
-  it('refuses and factors primes that repeat a word', () => {
+  it('rejects and factors primes that repeat a word', () => {
     const p = nextPrime(repeatedWord(0xe5a7n, 16) | 1n)
     const q = nextPrime(repeatedWord(0xd1c3n, 16) | 1n)
     const n = p * q
@@ -119,7 +119,7 @@ describe('continued fraction', () => {
     expect([p, q]).toContain(factor)
   })
 
-  it('refuses a long repetition in the modulus alone', () => {
+  it('rejects a long repetition in the modulus', () => {
     const n = vanity(Buffer.from('\xc1twenty characters!!!'.repeat(5), 'latin1').toString('hex'))
     expect(codes(checkRsa(n, f4))).toEqual(['rsa_modulus_structured'])
   })

@@ -23,17 +23,17 @@ describe.each(names)('a private key of the kind %s', (name) => {
   for (const { form, der, label } of privateKeyForms(name)) {
     const text = pem(der, label)
     const body = der.toString('base64')
-    test.each(Object.keys(encodings))(`${form}, %s`, (wrapping) => {
-      const wrapped = encodings[wrapping]?.(text) ?? ''
-      const verdict = examineKey(wrapped, undefined, emptyBlocklist)
-      if (wrapped.length > 16_384 && !/PRIVATE/.test(wrapped)) return
+    test.each(Object.keys(encodings))(`${form}, %s`, (encoding) => {
+      const encoded = encodings[encoding]?.(text) ?? ''
+      const verdict = examineKey(encoded, undefined, emptyBlocklist)
+      if (encoded.length > 16_384 && !/PRIVATE/.test(encoded)) return
       expect(verdict.ok ? 'ok' : verdict.faults.map(({ code }) => code)).toEqual([
         'private_key_submitted',
       ])
-      expectNoEcho(verdict, wrapped, body)
+      expectNoEcho(verdict, encoded, body)
     })
 
-    test(`${form}: the hashes of its public half are derived`, () => {
+    test(`${form}: the hashes of its public key are derived`, () => {
       const key = accepted(publicPemOf(name)).key
       const expected = { thumbprint: key.thumbprint, materialSha256: key.materialSha256 }
       expect(rejected(text).exposed).toEqual(expected)
@@ -44,7 +44,7 @@ describe.each(names)('a private key of the kind %s', (name) => {
       expect(rejected(publicPemOf(name) + text).exposed).toEqual(expected)
     })
 
-    test(`${form}, encrypted: refused, nothing derived`, () => {
+    test(`${form}, encrypted: rejected, nothing is derived`, () => {
       const encrypted = pairOf(name)
         .privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
         .toString()
@@ -65,7 +65,7 @@ describe.each(names)('a private key of the kind %s', (name) => {
     })
   }
 
-  test('raw DER that went through a text decoder', () => {
+  test('raw DER that was decoded as text is detected', () => {
     for (const { der } of privateKeyForms(name)) {
       expect(codeOf(der.toString('latin1'))).toBe('private_key_submitted')
       expect(codeOf(der.toString('utf8'))).toBe('private_key_submitted')
@@ -73,7 +73,7 @@ describe.each(names)('a private key of the kind %s', (name) => {
   })
 })
 
-test('a public key is never taken for a private one', () => {
+test('a public key is never mistaken for a private one', () => {
   for (const name of names) {
     const text = publicPemOf(name)
     for (const form of [

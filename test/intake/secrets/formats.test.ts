@@ -49,7 +49,7 @@ describe('a private JWK', () => {
     }
   })
 
-  test('an RSA one with its exponent alone is proven by the exponent', () => {
+  test('an RSA one without primes is proven by its exponent', () => {
     const { p, q, dp, dq, qi, ...rest } = pairOf('RSA-2048').privateKey.export({ format: 'jwk' })
     const key = accepted(publicPemOf('RSA-2048')).key
     expect(rejected(JSON.stringify(rest)).exposed?.thumbprint).toBe(key.thumbprint)
@@ -57,12 +57,12 @@ describe('a private JWK', () => {
     expect(rejected(JSON.stringify(forged))).not.toHaveProperty('exposed')
   })
 
-  test('a symmetric one exposes nothing that could be derived', () => {
+  test('no public key is derived from a symmetric one', () => {
     expect(rejected(fixture('keys/wrongtype/jwk-oct.json'))).not.toHaveProperty('exposed')
   })
 })
 
-test('nobody puts the key of somebody else on the block list', () => {
+test('a caller cannot put the key of another owner on the block list', () => {
   const victim = pairOf('RSA-2048').publicKey.export({ format: 'jwk' })
   const own = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
     format: 'jwk',
@@ -173,7 +173,7 @@ describe('private keys of other tools', () => {
     expect(codeOf(base64(sealed))).toBe('private_key_submitted')
   })
 
-  test('a private key in a text over the limit is still called one', () => {
+  test('a private key in a text over the length limit is detected', () => {
     const text = `${'#'.repeat(20_000)}\n${pem(privateKeyForms('P-256')[0]?.der ?? Buffer.of(0), 'PRIVATE KEY')}`
     expect(codeOf(text)).toBe('private_key_submitted')
   })

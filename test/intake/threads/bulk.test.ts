@@ -14,7 +14,7 @@ afterEach(async () => {
 
 const rsa = fixture('keys/good/rsa2048.pem')
 
-test('the verdicts of many keys are those of each alone, in their order', async () => {
+test('the verdicts of many keys are those of each key, in their order', async () => {
   pool = createIntakePool({ threads: 1 })
   const texts = [
     ...Array.from({ length: 20 }, () => ecKey().publicKeyPem),
@@ -28,15 +28,15 @@ test('the verdicts of many keys are those of each alone, in their order', async 
   expect(verdicts).toEqual(texts.map((text) => examine(text)))
 })
 
-test('a key that comes alone waits for one slice, not for the whole import', async () => {
+test('a single key waits for one batch, not for the whole import', async () => {
   pool = createIntakePool({ threads: 1 })
   await pool.warmUp()
   const order: string[] = []
   const many = pool.bulk.examineAll(Array.from({ length: 60 }, () => ({ text: rsa })))
   const all = many.then(() => order.push('import'))
-  const alone = pool.examine(rsa).then(() => order.push('alone'))
-  await Promise.all([all, alone])
-  expect(order).toEqual(['alone', 'import'])
+  const single = pool.examine(rsa).then(() => order.push('single'))
+  await Promise.all([all, single])
+  expect(order).toEqual(['single', 'import'])
 })
 
 test('two imports take turns', async () => {
@@ -58,19 +58,19 @@ test('two imports take turns', async () => {
   expect(order).toEqual(['ES256', 'RS256', 'ES256', 'RS256', 'ES256', 'RS256'])
 })
 
-test('more imports at once than are kept in memory are turned away', async () => {
+test('more than 16 imports at once are rejected', async () => {
   pool = createIntakePool({ threads: 1 })
   const { bulk } = pool
   const answers = await Promise.allSettled(
     Array.from({ length: 20 }, () => bulk.examineAll([{ text: ecKey().publicKeyPem }])),
   )
-  const turnedAway = answers.filter(({ status }) => status === 'rejected')
-  expect(turnedAway).toHaveLength(4)
-  expect(turnedAway[0]).toMatchObject({ reason: { code: 'overloaded' } })
+  const rejected = answers.filter(({ status }) => status === 'rejected')
+  expect(rejected).toHaveLength(4)
+  expect(rejected[0]).toMatchObject({ reason: { code: 'overloaded' } })
   expect(await bulk.examineAll([{ text: rsa }])).toHaveLength(1)
 })
 
-test('shared primes are found in slices as in one piece', async () => {
+test('shared primes are found in batches', async () => {
   pool = createIntakePool({ threads: 1 })
   const files = ['shared-prime-a', 'shared-prime-b'].map((name) => fixture(`keys/rsa/${name}.pem`))
   const pems = [files[0], rsa, rsaKey().publicKeyPem, files[1], rsa]
@@ -81,13 +81,13 @@ test('shared primes are found in slices as in one piece', async () => {
   expect(await pool.bulk.findSharedPrimes(moduli, moduli.length)).toEqual([])
 })
 
-test('a longer text than the limit is refused, alone and among many', async () => {
+test('a text over the length limit is rejected, alone and in an import', async () => {
   pool = createIntakePool({ threads: 1, maxLength: 1_000 })
   const text = `${rsa}${' '.repeat(1_000)}`
-  const refusal = { ok: false, faults: [{ code: 'key_too_large' }] }
-  expect(await pool.examine(text)).toMatchObject(refusal)
+  const rejection = { ok: false, faults: [{ code: 'key_too_large' }] }
+  expect(await pool.examine(text)).toMatchObject(rejection)
   expect(await pool.bulk.examineAll([{ text }, { text: rsa }])).toMatchObject([
-    refusal,
+    rejection,
     { ok: true },
   ])
 })

@@ -14,7 +14,7 @@ afterEach(async () => {
   pool = undefined
 })
 
-describe('the pool gives the verdict of the intake', () => {
+describe('the pool returns the verdict of examineKey', () => {
   test.each([
     'keys/good/rsa2048.pem',
     'keys/good/ec-p256.pem',
@@ -32,12 +32,12 @@ describe('the pool gives the verdict of the intake', () => {
     expect(await pool.examine(fixture(file), 'ES384')).toEqual(examine(fixture(file), 'ES384'))
   })
 
-  test('the operator block list reaches the workers and the short way alike', async () => {
+  test('the block list of the operator applies in the workers and on the event loop', async () => {
     const files = ['keys/good/rsa2048.pem', 'keys/good/ec-p256.pem']
     const records = files
       .map((file) => {
         const verdict = examine(fixture(file))
-        if (!verdict.ok) throw new Error('refused')
+        if (!verdict.ok) throw new Error('rejected')
         return `${verdict.key.materialSha256.slice(0, 30)}01`
       })
       .sort()
@@ -51,7 +51,7 @@ describe('the pool gives the verdict of the intake', () => {
 })
 
 describe('under load', () => {
-  test('the event loop is not held up by RSA keys', async () => {
+  test('RSA keys do not block the event loop', async () => {
     pool = createIntakePool({ threads: 1 })
     await pool.warmUp()
     const delay = monitorEventLoopDelay({ resolution: 1 })
@@ -62,33 +62,30 @@ describe('under load', () => {
     expect(delay.percentile(90) / 1e6).toBeLessThan(20)
   })
 
-  test('a full queue turns further keys away at once, and none of the others', async () => {
+  test('a full queue rejects further keys at once and completes the others', async () => {
     pool = createIntakePool({ threads: 1, maxQueue: 2, worker: dying })
     await pool.warmUp()
     const examined = pool
     const results = await Promise.allSettled(
       Array.from({ length: 8 }, () => examined.examine(long('wait'))),
     )
-    const refusals = results.filter(({ status }) => status === 'rejected')
-    expect(refusals.length).toBeGreaterThanOrEqual(4)
-    expect(results.length - refusals.length).toBeGreaterThanOrEqual(2)
-    for (const refusal of refusals) {
-      expect(refusal).toMatchObject({ reason: { code: 'overloaded', extras: { retryAfter: 1 } } })
+    const rejections = results.filter(({ status }) => status === 'rejected')
+    expect(rejections.length).toBeGreaterThanOrEqual(4)
+    expect(results.length - rejections.length).toBeGreaterThanOrEqual(2)
+    for (const rejection of rejections) {
+      expect(rejection).toMatchObject({ reason: { code: 'overloaded', extras: { retryAfter: 1 } } })
     }
   })
 })
 
 describe('when a worker dies', () => {
-  test.each(['die', 'fill'])(
-    'by %s: its key is rejected, the next one is examined',
-    async (how) => {
-      pool = createIntakePool({ threads: 1, worker: dying })
-      await expect(pool.examine(long(how))).rejects.toMatchObject({ code: 'overloaded' })
-      expect(await pool.examine(long('answer'))).toMatchObject({ ok: false })
-    },
-  )
+  test.each(['die', 'fill'])('by %s: its key fails, the next one is examined', async (how) => {
+    pool = createIntakePool({ threads: 1, worker: dying })
+    await expect(pool.examine(long(how))).rejects.toMatchObject({ code: 'overloaded' })
+    expect(await pool.examine(long('answer'))).toMatchObject({ ok: false })
+  })
 
-  test('a failure of the intake is an Error without the text', async () => {
+  test('an intake failure is an Error that does not quote the text', async () => {
     pool = createIntakePool({ threads: 1, worker: dying })
     const error: unknown = await pool.examine(long('fail')).catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
@@ -97,13 +94,13 @@ describe('when a worker dies', () => {
   })
 })
 
-test('after close nothing is taken', async () => {
+test('a closed pool rejects keys', async () => {
   pool = createIntakePool({ threads: 1 })
   await pool.close()
   await expect(pool.examine(rsa)).rejects.toMatchObject({ code: 'overloaded' })
 })
 
-test.each(['await pool.close()', ''])('the process ends by itself: %j', (last) => {
+test.each(['await pool.close()', ''])('the process exits by itself: %j', (last) => {
   const script = `
     import { createIntakePool } from './src/intake/threads/pool.ts'
     const pool = createIntakePool({ threads: 1 })

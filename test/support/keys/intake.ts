@@ -1,14 +1,19 @@
 import { readFileSync } from 'node:fs'
 import type { Algorithm } from '../../../src/contract/algorithms.ts'
 import type { Blocklist } from '../../../src/intake/blocklists/blocklist.ts'
-import { encode, encodeBitString, encodeInteger, tag } from '../../../src/intake/encoding/der.ts'
-import { encodeOid } from '../../../src/intake/encoding/der-writer.ts'
+import { tag } from '../../../src/intake/encoding/der.ts'
+import {
+  encode,
+  encodeBitString,
+  encodeInteger,
+  encodeOid,
+} from '../../../src/intake/encoding/der-writer.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import type { Accepted, Rejected, Verdict } from '../../../src/intake/types.ts'
 
 const fixtures = new URL('../../fixtures/', import.meta.url)
 
-/** A block list without records. */
+/** A block list that contains no key. */
 export const emptyBlocklist: Blocklist = { has: () => false }
 
 export function fixture(path: string): string {
@@ -19,7 +24,7 @@ export function examine(text: string, algorithm?: Algorithm): Verdict {
   return examineKey(text, algorithm, emptyBlocklist)
 }
 
-/** The verdict's deciding code: `ok` or that of the first fault. */
+/** `ok`, or the code of the first fault. */
 export function codeOf(text: string, algorithm?: Algorithm): string {
   const verdict = examine(text, algorithm)
   return verdict.ok ? 'ok' : verdict.faults[0].code
@@ -27,7 +32,7 @@ export function codeOf(text: string, algorithm?: Algorithm): string {
 
 export function accepted(text: string, algorithm?: Algorithm): Accepted {
   const verdict = examine(text, algorithm)
-  if (!verdict.ok) throw new Error(`refused: ${JSON.stringify(verdict.faults)}`)
+  if (!verdict.ok) throw new Error(`rejected: ${JSON.stringify(verdict.faults)}`)
   return verdict
 }
 
@@ -37,7 +42,7 @@ export function rejected(text: string, algorithm?: Algorithm): Rejected {
   return verdict
 }
 
-/** A PEM block in the usual layout. */
+/** A PEM block with 64 columns. */
 export function pem(der: Uint8Array, label = 'PUBLIC KEY'): string {
   const lines =
     Buffer.from(der)
@@ -51,7 +56,7 @@ export function derOf(text: string): Buffer {
   return Buffer.from(text.replace(/-----[^-]+-----/g, ''), 'base64')
 }
 
-/** An SPKI of any algorithm, parameters and key bytes. */
+/** An SPKI with any algorithm, parameters and key. */
 export function spki(oid: string, parameters: Uint8Array, key: Uint8Array): Uint8Array {
   const algorithm = encode(tag.sequence, encodeOid(oid), parameters)
   return encode(tag.sequence, algorithm, encodeBitString(key))

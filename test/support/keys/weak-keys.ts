@@ -9,7 +9,7 @@ const random = seeded('audited keys')
 const encoded = (value: bigint) => base64url(minimalBytes(value))
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data)
 
-/** The record of an RSA key of any numbers, strong or weak, as an earlier release left it. */
+/** The record of an RSA key with any numbers, even weak ones that an earlier release accepted. */
 export function rsaRecord(
   projectId: string,
   n: bigint,
@@ -41,7 +41,7 @@ export function prime(): bigint {
   return random.prime(1024)
 }
 
-/** A modulus that Fermat's method splits after the given number of rounds, roughly. */
+/** A modulus that about this many rounds of Fermat's method split. */
 export function closeModulus(rounds: bigint): bigint {
   const p = prime()
   return p * nextPrime(p + 2n * (isqrt(8n * rounds * p) / 2n))

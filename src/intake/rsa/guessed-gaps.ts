@@ -1,20 +1,20 @@
 import { bitLength, exactSquareRoot, gcd, isqrt } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
-import { makeNewKey } from './fault.ts'
+import { weakness } from './fault.ts'
 
 /**
- * Bits below the size of a prime at which the difference of the primes is guessed. FIPS 186-5 A.1.3
- * wants |p - q| > 2^(bits/2 - 100), and a careless reader makes q the next prime after
- * p + 2^(bits/2 - 100); the others are the same mistake with another number (paranoid_crypto,
+ * Guesses for the difference of the primes, in bits below their size. FIPS 186-5 A.1.3 requires
+ * |p - q| > 2^(bits/2 - 100), and a careless generator takes the next prime after
+ * p + 2^(bits/2 - 100) as q; the others are the same mistake with another number (paranoid_crypto,
  * `CheckSmallUpperDifferences`).
  */
 const guessedGaps: readonly number[] = Object.freeze([100, 128, 160, 256, 2, 3])
 
 /**
- * Finds a factor of `n` near `guess` (within about n^(1/6) for factors of one size, further where
- * p/q is near a simple fraction): with a convergent u/v of guess/(n/guess) the numbers u·q and v·p
- * are so close that one step of Fermat's method on 4uvn splits them (Lehman, "Factoring large
- * integers", Math. Comp. 28, 1974).
+ * Finds a factor of `n` near `guess`: within about n^(1/6) for factors of equal size, farther if p/q
+ * is near a simple fraction. With a convergent u/v of guess/(n/guess), u·q and v·p are so close that
+ * one step of Fermat's method on 4uvn splits them (Lehman, "Factoring large integers", Math. Comp.
+ * 28, 1974).
  */
 function factorNear(n: bigint, guess: bigint): bigint | undefined {
   const cofactor = n / guess
@@ -30,8 +30,8 @@ function factorNear(n: bigint, guess: bigint): bigint | undefined {
 }
 
 /**
- * The first convergent u/v of a/b with |u·b - v·a| < bound. That difference is the remainder that
- * Euclid's algorithm has left, so nothing needs to be multiplied to compare.
+ * The first convergent u/v of a/b with |u·b - v·a| < bound. That difference is the remainder in
+ * Euclid's algorithm, so the comparison needs no multiplication.
  */
 function firstConvergentWithin(a: bigint, b: bigint, bound: bigint): [u: bigint, v: bigint] {
   let [u, v, previousU, previousV] = [1n, 0n, 0n, 1n]
@@ -45,7 +45,7 @@ function firstConvergentWithin(a: bigint, b: bigint, bound: bigint): [u: bigint,
   return [u, v]
 }
 
-/** The gap 2^k between the primes of `n`, give or take n^(1/6), where k is one of those guessed. */
+/** A factor of `n` whose primes differ by 2^k, give or take n^(1/6), for one of the guesses. */
 export function factorByGuessedGap(n: bigint): { factor: bigint; k: number } | undefined {
   const half = bitLength(n) >> 1
   for (const gap of guessedGaps) {
@@ -57,10 +57,12 @@ export function factorByGuessedGap(n: bigint): { factor: bigint; k: number } | u
   return undefined
 }
 
-/** Primes whose difference is a power of two that a standard names as a bound. */
+/** Primes that differ by a power of two that a standard names as a bound. */
 export function checkGuessedGap(n: bigint): Fault | undefined {
   const result = factorByGuessedGap(n)
   if (result === undefined) return undefined
-  const found = `The two primes of this key differ by almost exactly 2^${result.k}, so they are found at once.`
-  return { code: 'rsa_primes_too_close', detail: `${found} ${makeNewKey}` }
+  return weakness(
+    'rsa_primes_too_close',
+    `The two primes of this key differ by almost exactly 2^${result.k}, so they are easy to find.`,
+  )
 }
