@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
-import type { ApiKeyRecord, KeyCount, KeyRecord, ProjectRecord, RsaKey } from '../core/records.ts'
+import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../core/records.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 import { columnsOf, type Tables } from './schema.ts'
 
@@ -39,31 +39,6 @@ export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
     spkiSha256: row.spki_sha256,
     materialSha256: row.material_sha256,
     normalised: JSON.parse(row.normalised) as Repair[],
-  }
-}
-
-export function rsaKeyFromRow({
-  id,
-  thumbprint,
-  jwk,
-}: Record<'id' | 'thumbprint' | 'jwk', string>): RsaKey {
-  const { n }: { n: string } = JSON.parse(jwk)
-  return { kid: id, thumbprint, n }
-}
-
-export function keyCountFromRow(row: {
-  algorithm: string
-  enabled: number
-  expired: number
-  count: number | string
-  first_expiry: string | null
-}): KeyCount {
-  return {
-    algorithm: row.algorithm as Algorithm,
-    enabled: row.enabled === 1,
-    expired: row.expired === 1,
-    count: Number(row.count),
-    ...(row.first_expiry === null ? {} : { firstExpiry: row.first_expiry }),
   }
 }
 

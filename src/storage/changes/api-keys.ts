@@ -17,8 +17,8 @@ import { appendEvents, type LockedLedger, lockSystemLedger, type NewEvent } from
 import type { Outcome } from './outcome.ts'
 
 /**
- * Idempotent by secret: returns the API key that has it already. The lock also keeps the project
- * from being deleted, since deleting a project takes it before it deletes the project's API keys.
+ * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
+ * lock before it deletes the project's API keys, so no API key outlives its project.
  */
 export async function createApiKey(
   db: Db,
@@ -27,12 +27,12 @@ export async function createApiKey(
   const ledger = await lockSystemLedger(db, origin)
   const oldest = first ? await readOldest(db) : undefined
   if (oldest !== undefined) return { result: oldest, changed: false }
-  const twin = await db
+  const existing = await db
     .selectFrom('api_key')
     .select(apiKeyColumns)
     .where('digest', '=', apiKey.digest)
     .executeTakeFirst()
-  if (twin !== undefined) return { result: apiKeyFromRow(twin), changed: false }
+  if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
   if (apiKey.projectId !== undefined) await requireProject(db, apiKey.projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
   await appendEvents(db, ledger, origin, [
@@ -47,7 +47,7 @@ export async function updateApiKey(
 ): Promise<Outcome<ApiKeyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
-  const before = find(all, id, boundTo)
+  const before = findVisible(all, id, boundTo)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
@@ -70,7 +70,7 @@ export async function deleteApiKey(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
-  const apiKey = find(all, id, boundTo)
+  const apiKey = findVisible(all, id, boundTo)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
   await remove(db, ledger, origin, apiKey)
@@ -140,7 +140,11 @@ async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
 }
 
 /** To an admin bound to a project, API keys of other projects do not exist. */
-function find(all: readonly ApiKeyRecord[], id: string, boundTo: string | undefined): ApiKeyRecord {
+function findVisible(
+  all: readonly ApiKeyRecord[],
+  id: string,
+  boundTo: string | undefined,
+): ApiKeyRecord {
   const found = all.find((apiKey) => apiKey.id === id)
   if (found === undefined || (boundTo ?? found.projectId) !== found.projectId) {
     throw apiKeyNotFound()

@@ -9,7 +9,7 @@ export async function blockFingerprints(db: Db, key: ExposedKey, time: string): 
 }
 
 /** Locked fingerprints: other transactions cannot block them before this one ends. */
-export interface FingerprintLock {
+interface FingerprintLock {
   /** Fingerprints that were blocked already, and therefore are not locked. */
   blocked: ReadonlySet<string>
   /** Deletes the rows that hold the lock. Call it before the commit. */

@@ -47,7 +47,12 @@ export async function renameProject(
   const { ledger, project } = await lockProject(db, projectId, origin)
   requireIfMatch(ifMatch, projectEntityTag(project), 'project')
   if (project.name === name) return { result: project, changed: false }
-  if (await isNameTaken(db, name)) throw nameTaken()
+  const sameName = await db
+    .selectFrom('project')
+    .select('id')
+    .where('name', '=', name)
+    .executeTakeFirst()
+  if (sameName !== undefined) throw nameTaken()
   const updateTime = latest(origin.time, project.updateTime)
   await db
     .updateTable('project')
@@ -109,15 +114,6 @@ async function appendToBoth(
   const event = { ...content, subject: { type: 'project', id: ledger.ledgerId } } as const
   await appendEvents(db, ledger, origin, [event])
   await appendEvents(db, await lockSystemLedger(db, origin), origin, [event])
-}
-
-async function isNameTaken(db: Db, name: string): Promise<boolean> {
-  const row = await db
-    .selectFrom('project')
-    .select('id')
-    .where('name', '=', name)
-    .executeTakeFirst()
-  return row !== undefined
 }
 
 function nameTaken(): PubringError {

@@ -17,7 +17,7 @@ export type CopyListener = (
   total: number,
 ) => void
 
-export interface CopySummary {
+interface CopySummary {
   /** Whether the target held the same already, so that nothing was written. */
   repeated: boolean
   rows: number

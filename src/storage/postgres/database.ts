@@ -10,7 +10,7 @@ import { beginStatement, createTransaction, type PostgresTransaction } from './t
 const retryWindowMs = 1_500
 const maxAttempts = 4
 
-export interface BeginOptions {
+interface BeginOptions {
   /** Limit for each statement, and for each pause between two. */
   timeoutMs?: number
   /** Whether all statements read the same snapshot. */

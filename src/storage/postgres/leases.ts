@@ -31,7 +31,7 @@ export interface Lease {
   release(isBroken: boolean): void
 }
 
-export interface Leases {
+interface Leases {
   /** Rejects with `storage_unavailable` if no connection is available in time. */
   acquire(): Promise<Lease>
   close(): Promise<void>

@@ -10,7 +10,7 @@ import { migratePostgres } from './migrate.ts'
 import { withReplicaReads } from './replica-reads.ts'
 import { explainStartError, waitUntilUsable } from './startup.ts'
 
-export interface PostgresOptions {
+interface PostgresOptions {
   /** `postgres://…` */
   url: string
   /** Standbys of that server, from which published key sets may be read. */

@@ -1,4 +1,5 @@
 import type { Selectable } from 'kysely'
+import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import type { KeyCount, KeySet } from '../../core/records.ts'
 import {
@@ -7,10 +8,8 @@ import {
   eventFromRow,
   hasKey,
   keyColumns,
-  keyCountFromRow,
   keyFromRow,
   projectFromRow,
-  rsaKeyFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { statement } from '../statements.ts'
@@ -100,7 +99,11 @@ function createKeyReads(db: Db) {
         // Only RSA keys have a length in bits.
         .where('bits', 'is not', null)
         .execute()
-      return rows.map(rsaKeyFromRow)
+      return rows.map(({ id, thumbprint, jwk }) => ({
+        kid: id,
+        thumbprint,
+        n: (JSON.parse(jwk) as { n: string }).n,
+      }))
     },
     async findKeysByMaterial(materialSha256) {
       return await db
@@ -126,7 +129,13 @@ async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
     ])
     .groupBy(['algorithm', 'enabled', 'expired'])
     .execute()
-  return rows.map(keyCountFromRow)
+  return rows.map((row) => ({
+    algorithm: row.algorithm as Algorithm,
+    enabled: row.enabled === 1,
+    expired: row.expired === 1,
+    count: Number(row.count),
+    ...(row.first_expiry === null ? {} : { firstExpiry: row.first_expiry }),
+  }))
 }
 
 function projectsWithHeads(db: Db) {

@@ -7,7 +7,7 @@ import { checkFile, checkPath } from './file.ts'
 /** How long a writer waits for a lock that another process holds. */
 const writerTimeoutMs = 5_000
 
-/** In WAL mode a reader waits only for a recovery of the log, and blocks the event loop meanwhile. */
+/** In WAL mode a reader waits only for a recovery of the log, and blocks the event loop until then. */
 const readerTimeoutMs = 100
 
 /** Prepared statements per connection; far more than there are distinct ones. */
@@ -96,7 +96,7 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
     // Kysely's driver needs only `prepare` and `close` of a database.
     db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) }),
     inTransaction: () => database.isTransaction,
-    // SQLite counts in 32 bits, anew for each connection.
+    // SQLite counts in 32 bits, from the start for each connection.
     version: () =>
       reopenings * 2 ** 32 + Number(prepare('PRAGMA data_version').first()?.data_version),
     schema: () => Number(prepare('PRAGMA schema_version').first()?.schema_version),

@@ -12,7 +12,7 @@ const maxHeads = 20_000
 /** Cached in place of a head if there is no such ledger. */
 const noLedger = Symbol('no ledger')
 
-export interface VersionedHeads extends LedgerHeads {
+interface VersionedHeads extends LedgerHeads {
   /** Checks the file before the next use. Call it after every commit of this process. */
   invalidate(): void
 }

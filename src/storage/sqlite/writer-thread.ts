@@ -25,7 +25,7 @@ interface PendingChange {
   reject(error: Error): void
 }
 
-export interface WriterThread {
+interface WriterThread {
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
   /** Whether the storage accepted the last batch. */
   isWritable(): boolean

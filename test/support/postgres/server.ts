@@ -85,7 +85,10 @@ export async function createPostgres(settings = ''): Promise<PostgresServer> {
   return openPostgresFolder(folder, settings)
 }
 
-/** A server over existing files: those of `createPostgres` or a copy of them. */
+/**
+ * A server over existing files: those of `createPostgres` or a copy of them. Long because all of it
+ * depends on the running process.
+ */
 export async function openPostgresFolder(folder: string, settings = ''): Promise<PostgresServer> {
   const port = await freePort()
   const { postgres } = await findPrograms()
