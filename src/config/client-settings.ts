@@ -15,6 +15,3 @@ export const clientSettings = {
   profile: setting('profile', undefined, text, 'Profile of the configuration file to use.'),
   timeout: setting('timeout', '30s', seconds(1, 600), 'Timeout of one request.'),
 }
-
-/** The variables of the client, which the server ignores. */
-export const clientVariables = Object.values(clientSettings).map(({ env }) => env)

@@ -1,12 +1,7 @@
 import { isIPv6 } from 'node:net'
-import { clientVariables } from './client-settings.ts'
-import {
-  type Environment,
-  readSetting,
-  rejectUnknownVariables,
-  type Setting,
-  setting,
-} from './setting.ts'
+import { didYouMean } from '../nearest.ts'
+import { clientSettings } from './client-settings.ts'
+import { type Environment, readSetting, type Setting, SettingError, setting } from './setting.ts'
 import {
   apiKeySecret,
   choice,
@@ -212,9 +207,13 @@ export type Config = Readonly<
 type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThreads' | 'metricsPort'
 
 /** Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has. */
-export function rejectUnknownServerVariables(env: Environment): void {
-  const known = Object.values(settings).map((one) => one.env)
-  rejectUnknownVariables(env, [...known, ...clientVariables])
+export function rejectUnknownVariables(env: Environment): void {
+  const known: string[] = [...Object.values(settings), ...Object.values(clientSettings)].map(
+    (one) => one.env,
+  )
+  const unknown = Object.keys(env).find((name) => /^PUBRING_/.test(name) && !known.includes(name))
+  if (unknown === undefined) return
+  throw new SettingError(`${unknown} is not a known variable${didYouMean(unknown, known)}`)
 }
 
 /**
@@ -225,7 +224,7 @@ export function loadConfig(
   env: Environment,
   flags: Readonly<Record<string, string | undefined>> = {},
 ): Config {
-  rejectUnknownServerVariables(env)
+  rejectUnknownVariables(env)
   const entries = Object.entries<Setting<unknown>>(settings)
     .map(([name, one]) => [name, readSetting(one, env, flags[name])])
     .filter(([, value]) => value !== undefined)

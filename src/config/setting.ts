@@ -1,5 +1,3 @@
-import { didYouMean } from '../nearest.ts'
-
 /** Variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -52,13 +50,4 @@ export function parseSetting<Value>(
   } catch (error) {
     throw new SettingError(`${source} ${error instanceof Error ? error.message : error}.`)
   }
-}
-
-/** Throws a SettingError for a `PUBRING_*` variable that is not among the known ones. */
-export function rejectUnknownVariables(env: Environment, known: readonly string[]): void {
-  const unknown = Object.keys(env).find(
-    (name) => name.startsWith('PUBRING_') && !known.includes(name),
-  )
-  if (unknown === undefined) return
-  throw new SettingError(`${unknown} is not a known variable${didYouMean(unknown, known)}`)
 }

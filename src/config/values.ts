@@ -44,20 +44,10 @@ export function choice<Name extends string>(...names: Name[]) {
   }
 }
 
-function toggle(value: string): boolean {
-  return choice('true', 'false')(value) === 'true'
-}
-
 export function httpUrl(value: string): string {
-  const url = URL.parse(value.trim())
-  const usable = url !== null && /^https?:$/.test(url.protocol)
-  if (
-    !usable ||
-    url.search !== '' ||
-    url.hash !== '' ||
-    url.username !== '' ||
-    url.password !== ''
-  ) {
+  const { protocol = '', search, hash, username, password } = URL.parse(value.trim()) ?? {}
+  const hasMore = [search, hash, username, password].some(Boolean)
+  if (!/^https?:$/.test(protocol) || hasMore) {
     throw new Error(
       'must be an http or https address without user, query or fragment, such as https://keys.example.com',
     )
@@ -157,7 +147,8 @@ export function rate(value: string): Rate | undefined {
 /** `false`, `true` (every client is a trusted proxy), or the addresses of the proxies. */
 export function proxies(value: string): boolean | string[] {
   const listed = value.split(',').map((one) => one.trim().toLowerCase())
-  if (listed[0] === 'true' || listed[0] === 'false') return toggle(value)
+  if (listed[0] === 'true' || listed[0] === 'false')
+    return choice('true', 'false')(value) === 'true'
   if (!listed.every(isNetwork)) {
     throw new Error(
       'must be true, false, or comma-separated addresses of proxies, such as 10.0.0.0/8,::1',

@@ -2,6 +2,7 @@ import { projectNamePattern } from '../contract/names.ts'
 import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import type { Context, ProjectRef } from './context.ts'
+import { isActive } from './expiry.ts'
 import { parseId } from './ids.ts'
 import type { Access, ApiKeyRecord, ProjectSnapshot } from './records.ts'
 import type { Validity } from './validity.ts'
@@ -15,11 +16,6 @@ export interface Principal {
   projectId?: string
   /** Until the API key changes or expires. */
   validity: Validity
-}
-
-/** Whether the API key is neither revoked nor expired. */
-export function isApiKeyActive(apiKey: ApiKeyRecord, time: string): boolean {
-  return apiKey.enabled && (apiKey.expireTime === undefined || apiKey.expireTime > time)
 }
 
 /** Parses a UUID as an id and anything else as a name. */
@@ -67,7 +63,7 @@ export function requireActiveApiKey(
   apiKey: ApiKeyRecord | undefined,
   time: string,
 ): asserts apiKey is ApiKeyRecord {
-  if (apiKey === undefined || !isApiKeyActive(apiKey, time)) throw invalidApiKey()
+  if (apiKey === undefined || !isActive(apiKey, time)) throw invalidApiKey()
 }
 
 export function invalidApiKey(): PubringError {

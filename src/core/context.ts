@@ -27,7 +27,7 @@ export interface Store {
    */
   commit<T extends ChangeType>(change: ChangeOf<T>): Promise<ChangeResults[T]>
   findProject(ref: ProjectRef): Promise<ProjectSnapshot | undefined>
-  /** A page by id, which is by creation; `after` is the last id of the previous page. */
+  /** A page by creation; `after` is the last id of the previous page. */
   listProjects(page: { after?: string; limit: number }): Promise<ProjectRecord[]>
   /**
    * Current heads of ledgers, which validate copies. Unknown ledgers have no entry; those of deleted
@@ -36,7 +36,6 @@ export interface Store {
   heads(ledgerIds: readonly string[]): Promise<Map<string, LedgerHead>>
   /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
-  /** Events after a revision, in order. */
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** Keys and revision from one snapshot; undefined where the project does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
@@ -47,7 +46,6 @@ export interface Store {
   countApiKeys(): Promise<number>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */
   isBlocked(key: ExposedKey): Promise<boolean>
-  /** The RSA keys of the project, for comparison with others. */
   rsaKeys(projectId: string): Promise<RsaKey[]>
   /** Keys with this material in all projects, active or not. */
   findKeysByMaterial(materialSha256: string): Promise<{ projectId: string; kid: string }[]>
@@ -72,7 +70,6 @@ export interface Clock {
   monotonic(): number
 }
 
-/** The settings that the core needs. */
 export interface CoreConfig {
   maxKeysPerProject: number
   maxJwksBytes: number
@@ -80,17 +77,14 @@ export interface CoreConfig {
   jwksMaxAge: number
   /** Seconds for which the last key sets are served while the database is unavailable. */
   jwksStaleLimit: number
-  /** JWKS requests held at the same time (`Prefer: wait`). */
   maxHeldRequests: number
-  /** Event streams open at the same time. */
   maxEventStreams: number
-  /** Keys in one import. */
   maxImportKeys: number
   /** Every issuer begins with it; no final slash. */
   publicUrl: string
 }
 
-/** The dependencies of the core; created once at startup. */
+/** The dependencies of the core. */
 export interface Context {
   store: Store
   clock: Clock

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import type { ApiKey } from '../contract/api-keys.ts'
 import { PubringError } from '../errors.ts'
-import { convergedTime, isActive } from './keys/jwks.ts'
+import { isActive } from './expiry.ts'
+import { convergedTime } from './keys/jwks.ts'
 import type { KeyRecord, ProjectRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */

@@ -1,6 +1,14 @@
 import { invalidField } from '../errors.ts'
 import { parseTime } from './times.ts'
 
+/**
+ * Whether a JWT key or an API key is active: enabled and not expired. Lists, the JWKS, token checks
+ * and authentication all use this rule. A key expires in the very millisecond of its `expireTime`.
+ */
+export function isActive(key: { enabled: boolean; expireTime?: string }, now: string): boolean {
+  return key.enabled && (key.expireTime === undefined || key.expireTime > now)
+}
+
 /** Parses an `expireTime`, which must lie in the future; throws `invalid_request`. */
 export function parseExpireTime(text: string, now: string): string {
   const time = parseTime(text)
@@ -33,4 +41,13 @@ export function requireValidExpiry(
     'key_expired',
     `This key expired at ${before.expireTime}. To activate it again, send a later expireTime, or null to clear it, with active.`,
   )
+}
+
+/** The `expireTime` after a patch, in which `null` clears it. */
+export function patchExpireTime(
+  before: { expireTime?: string },
+  patch: { expireTime?: string | null },
+): { expireTime?: string } {
+  const expireTime = patch.expireTime === undefined ? before.expireTime : patch.expireTime
+  return typeof expireTime === 'string' ? { expireTime } : {}
 }

@@ -10,21 +10,12 @@ import type { ProjectRecord } from './records.ts'
 /** Normalizes a name; throws `invalid_request`. */
 function parseProjectName(text: string): string {
   const name = foldName(text)
-  if (!projectNamePattern.test(name)) {
-    throw invalidField(
-      '/name',
-      'name_invalid',
-      'A project name must have 1 to 128 characters of a-z, 0-9 and hyphen, and start and end with a letter or digit.',
-    )
-  }
-  if (parseId(name) !== undefined) {
-    throw invalidField(
-      '/name',
-      'name_invalid',
-      'A project name must not have the form of a UUID, because it would be read as an id.',
-    )
-  }
-  return name
+  const isId = parseId(name) !== undefined
+  if (projectNamePattern.test(name) && !isId) return name
+  const detail = isId
+    ? 'A project name must not have the form of a UUID, because it would be read as an id.'
+    : 'A project name must have 1 to 128 characters of a-z, 0-9 and hyphen, and start and end with a letter or digit.'
+  throw invalidField('/name', 'name_invalid', detail)
 }
 
 export async function createProject(
@@ -50,33 +41,29 @@ export async function listProjects(
 
 export async function renameProject(
   context: Context,
-  project: ProjectRecord,
+  project: ProjectReference,
   origin: Origin,
   body: { name?: string },
-  precondition: { ifMatch?: string } = {},
 ): Promise<ProjectRecord> {
   await rejectPrivateKeys(context, { origin, projectId: project.id }, { '/name': body.name })
   const name = body.name === undefined ? project.name : parseProjectName(body.name)
-  return context.store.commit({
-    type: 'project.rename',
-    origin,
-    projectId: project.id,
-    name,
-    ...precondition,
-  })
+  return context.store.commit({ type: 'project.rename', origin, ...target(project), name })
 }
 
 /** Throws `project_not_empty` while the project has keys, active or not. */
 export async function deleteProject(
-  context: Context,
-  project: ProjectRecord,
+  { store }: Context,
+  project: ProjectReference,
   origin: Origin,
-  precondition: { ifMatch?: string } = {},
 ): Promise<void> {
-  await context.store.commit({
-    type: 'project.delete',
-    origin,
-    projectId: project.id,
-    ...precondition,
-  })
+  await store.commit({ type: 'project.delete', origin, ...target(project) })
+}
+
+/** The project in the path of a request, and the ETag that it must still have. */
+interface ProjectReference extends Pick<ProjectRecord, 'id' | 'name'> {
+  ifMatch?: string
+}
+
+function target({ id, ifMatch }: ProjectReference) {
+  return { projectId: id, ...(ifMatch === undefined ? {} : { ifMatch }) }
 }

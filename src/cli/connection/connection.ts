@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { clientSettings } from '../../config/client-settings.ts'
-import { rejectUnknownServerVariables } from '../../config/server-settings.ts'
+import { rejectUnknownVariables } from '../../config/server-settings.ts'
 import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -58,7 +58,7 @@ interface Sources {
  * environment, the current profile, defaults. Throws a usage error if they are invalid.
  */
 export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
-  rejectUnknownServerVariables(env)
+  rejectUnknownVariables(env)
   const sources = readSources(env, flags)
   const url = resolveSetting(clientSettings.url, 'url', sources)
   const project = resolveSetting(clientSettings.project, 'project', sources)

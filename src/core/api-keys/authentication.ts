@@ -1,7 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import { invalidApiKey, isApiKeyActive, type Principal } from '../access.ts'
+import { invalidApiKey, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
+import { isActive } from '../expiry.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
@@ -46,7 +47,7 @@ export function createAuthenticator({ store, clock }: Context): Authenticator {
     const hash = current.get(systemLedgerId)?.hash
     const time = clock.now()
     if (record === undefined || hash === undefined) return undefined
-    if (!isApiKeyActive(record, isoTime(time))) return undefined
+    if (!isActive(record, isoTime(time))) return undefined
     const caller = toPrincipal(record, hash, time)
     callers.set(digest, caller)
     return caller

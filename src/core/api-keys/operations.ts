@@ -1,21 +1,21 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, isApiKeyActive, type Principal } from '../access.ts'
+import { findProject, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
-import { parseExpireTime } from '../expiry.ts'
+import { isActive, parseExpireTime, patchExpireTime } from '../expiry.ts'
 import { newId, parseId } from '../ids.ts'
 import { incidentOf } from '../keys/incidents.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import { type EventChanges, eventChanges } from '../ledger/chain.ts'
-import type { ApiKeyPatch, Origin } from '../ledger/changes.ts'
+import type { Origin } from '../ledger/changes.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { now, parseTime } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   const { digest: _digest, enabled: _enabled, ...members } = record
-  return { ...members, active: isApiKeyActive(record, time) }
+  return { ...members, active: isActive(record, time) }
 }
 
 /**
@@ -28,25 +28,21 @@ export async function createApiKey(
   origin: Origin,
   body: ApiKeyCreate,
 ): Promise<ApiKeyCreated> {
-  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': body.name })
-  const name = parseLabel(body.name, '/name')
-  const projectId =
-    body.project === undefined
-      ? undefined
-      : (await findProject(context, principal, body.project)).id
-  if (principal.projectId !== undefined && projectId === undefined) {
+  const { name, role, project, expireTime } = body
+  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': name })
+  const label = parseLabel(name, '/name')
+  const bound = project === undefined ? undefined : await findProject(context, principal, project)
+  if (principal.projectId !== undefined && bound === undefined) {
     throw new PubringError(
       'insufficient_role',
       'Your API key is bound to one project and can only create API keys for it. Name that project in "project".',
     )
   }
   return registerApiKey(context.store, origin, {
-    name,
-    role: body.role,
-    ...(projectId === undefined ? {} : { projectId }),
-    ...(body.expireTime === undefined
-      ? {}
-      : { expireTime: parseExpireTime(body.expireTime, origin.time) }),
+    name: label,
+    role,
+    ...(bound === undefined ? {} : { projectId: bound.id }),
+    ...(expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, origin.time) }),
   })
 }
 
@@ -123,48 +119,50 @@ export async function getApiKey(
 /** Applies a merge patch (RFC 7396); throws `last_admin_api_key`. */
 export async function updateApiKey(
   context: Context,
-  principal: Principal,
+  apiKey: ApiKeyReference,
   origin: Origin,
-  { id, ...precondition }: ApiKeyReference,
   body: ApiKeyUpdate,
 ): Promise<ApiKey> {
   const { expireTime, name, ...rest } = body
-  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': name })
-  const patch: ApiKeyPatch = {
+  await rejectPrivateKeys(context, incidentOf(apiKey.principal, origin), { '/name': name })
+  const patch: ApiKeyUpdate = {
     ...rest,
     ...(name === undefined ? {} : { name: parseLabel(name, '/name') }),
     ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),
   }
-  const target = { id: requireId(id), ...boundTo(principal), ...precondition }
-  const record = await context.store.commit({ type: 'api_key.update', origin, ...target, patch })
-  return toApiKey(record, now(context.clock))
+  const { store, clock } = context
+  const record = await store.commit({ type: 'api_key.update', origin, ...target(apiKey), patch })
+  return toApiKey(record, now(clock))
 }
 
 /** Deletes an API key, which revokes its secret. */
 export async function deleteApiKey(
-  context: Context,
-  principal: Principal,
+  { store }: Context,
+  apiKey: ApiKeyReference,
   origin: Origin,
-  { id, ...precondition }: ApiKeyReference,
 ): Promise<void> {
-  const target = { id: requireId(id), ...boundTo(principal), ...precondition }
-  await context.store.commit({ type: 'api_key.delete', origin, ...target })
+  await store.commit({ type: 'api_key.delete', origin, ...target(apiKey) })
 }
 
-/** The API key in the path of a request, and the ETag that it must still have. */
+/** The API key in the path of a request, the caller, and the ETag that it must still have. */
 interface ApiKeyReference {
+  principal: Principal
   id: string
   ifMatch?: string
+}
+
+function target({ principal: { projectId }, id, ifMatch }: ApiKeyReference) {
+  return {
+    id: requireId(id),
+    ...(projectId === undefined ? {} : { boundTo: projectId }),
+    ...(ifMatch === undefined ? {} : { ifMatch }),
+  }
 }
 
 function requireId(id: string): string {
   const parsed = parseId(id)
   if (parsed === undefined) throw apiKeyNotFound()
   return parsed
-}
-
-function boundTo({ projectId }: Principal): { boundTo?: string } {
-  return projectId === undefined ? {} : { boundTo: projectId }
 }
 
 export function apiKeyNotFound(): PubringError {
@@ -174,15 +172,14 @@ export function apiKeyNotFound(): PubringError {
   )
 }
 
-export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyPatch): ApiKeyRecord {
-  const { expireTime: old, ...rest } = before
-  const expireTime = patch.expireTime === undefined ? old : (patch.expireTime ?? undefined)
+export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRecord {
+  const { expireTime: _expireTime, ...rest } = before
   return {
     ...rest,
     name: patch.name ?? before.name,
     role: patch.role ?? before.role,
     enabled: patch.active ?? before.enabled,
-    ...(expireTime === undefined ? {} : { expireTime }),
+    ...patchExpireTime(before, patch),
   }
 }
 

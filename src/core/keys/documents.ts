@@ -1,10 +1,10 @@
 import type { Context, CoreConfig } from '../context.ts'
 import { entityTag, keyEntityTag } from '../entity-tags.ts'
+import { isActive } from '../expiry.ts'
 import { parseId } from '../ids.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
-import { isActive } from './jwks.ts'
 import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
 /** Keys as they are sent. */

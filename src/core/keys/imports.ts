@@ -4,9 +4,10 @@ import { errorTable, type FieldError, PubringError } from '../../errors.ts'
 import type { Verdict } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
-import type { ImportResult, KeyToImport, Origin } from '../ledger/changes.ts'
+import type { KeyToImport, Origin } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
 import { faultsOf, itemFaults } from './import-admission.ts'
+import type { Incident } from './incidents.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { keyLimits } from './operations.ts'
 import { newKeyRecord, parseFields } from './submission.ts'
@@ -18,11 +19,6 @@ export type ImportEntry = { item: KeyImportItem } | { faults: FieldError[]; text
 interface ExaminedImport {
   keys: KeyToImport[]
   rejected: FieldError[]
-}
-
-interface ImportRequest {
-  projectId: string
-  origin: Origin
 }
 
 /** Entries that are processed before other requests get a turn. */
@@ -85,10 +81,7 @@ export async function importKeys(
   })
   const faults = [...rejected, ...result.rejected]
   if (faults.length > 0) throw importRejected(faults, entries.length)
-  return report(result)
-}
-
-function report({ items, room }: ImportResult): KeyImportReport {
+  const { items, room } = result
   const created = items.filter(({ outcome }) => outcome === 'created').length
   return { created, present: items.length - created, items, room }
 }
@@ -103,7 +96,7 @@ function importRejected(faults: FieldError[], count: number): PubringError {
 
 async function examineEntries(
   context: Context,
-  request: ImportRequest,
+  request: Required<Incident>,
   entries: readonly ImportEntry[],
 ): Promise<ExaminedImport> {
   const tasks = entries.flatMap((entry) =>
@@ -125,7 +118,7 @@ async function examineEntries(
 /** The key to admit, or every fault of the entry. */
 async function examineEntry(
   context: Context,
-  request: ImportRequest,
+  request: Required<Incident>,
   { entry, verdict, index }: { entry: ImportEntry; verdict: Verdict | undefined; index: number },
 ): Promise<KeyToImport | FieldError[]> {
   const faults: FieldError[] = []

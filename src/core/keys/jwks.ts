@@ -1,16 +1,9 @@
+import { isActive } from '../expiry.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime, latest } from '../times.ts'
 
 /** Every replica serves a change within this time. */
 const propagationSeconds = 1
-
-/**
- * Whether verifiers trust the key: enabled and not expired. The list, the JWKS and the token check
- * all use this rule. A key expires in the very millisecond of its `expireTime`.
- */
-export function isActive(key: Pick<KeyRecord, 'enabled' | 'expireTime'>, now: string): boolean {
-  return key.enabled && (key.expireTime === undefined || key.expireTime > now)
-}
 
 /**
  * From this time on every verifier that honors the cache headers knows the key's current state: its

@@ -2,13 +2,14 @@ import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../.
 import { PubringError } from '../../errors.ts'
 import { projectNotFound } from '../access.ts'
 import type { Context, CoreConfig } from '../context.ts'
+import { isActive } from '../expiry.ts'
 import { parseId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
-import type { KeyLimits, KeyPatch, Origin } from '../ledger/changes.ts'
+import type { KeyLimits, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { parseTime } from '../times.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
-import { convergedTime, isActive } from './jwks.ts'
+import { convergedTime } from './jwks.ts'
 import { newKeyRecord, parseFields } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
@@ -95,7 +96,7 @@ export async function updateKey(
   const { label, expireTime, ...rest } = body
   const { store, config } = context
   await rejectPrivateKeys(context, { projectId: key.projectId, origin }, { '/label': label })
-  const patch: KeyPatch = {
+  const patch: JwtKeyUpdate = {
     ...rest,
     ...(label === undefined ? {} : { label: parseLabel(label, '/label') }),
     ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),

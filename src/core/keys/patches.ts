@@ -1,5 +1,7 @@
+import type { JwtKeyUpdate } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
-import type { KeyLimits, KeyPatch } from '../ledger/changes.ts'
+import { patchExpireTime } from '../expiry.ts'
+import type { KeyLimits } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { latest } from '../times.ts'
 import { requireJwksCapacity, submittedBefore } from './admission.ts'
@@ -17,19 +19,19 @@ export function requirePatchCapacity(
 }
 
 /** The patched key; the same record, `updateTime` included, where the patch changes nothing. */
-export function patchKey(key: KeyRecord, patch: KeyPatch, now: string): KeyRecord {
+export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyRecord {
   const { expireTime: before, ...rest } = key
-  const expireTime = patch.expireTime === undefined ? before : (patch.expireTime ?? undefined)
+  const expiry = patchExpireTime(key, patch)
   const label = patch.label ?? key.label
   const enabled = patch.active ?? key.enabled
-  const isPublishedChange = enabled !== key.enabled || expireTime !== before
+  const isPublishedChange = enabled !== key.enabled || expiry.expireTime !== before
   if (!isPublishedChange && label === key.label) return key
   const updateTime = latest(now, key.updateTime)
   return {
     ...rest,
     label,
     enabled,
-    ...(expireTime === undefined ? {} : { expireTime }),
+    ...expiry,
     updateTime,
     publishTime: isPublishedChange ? updateTime : key.publishTime,
   }

@@ -41,17 +41,8 @@ export function newKeyRecord(
   { key, jwsAlgorithm, normalised }: Accepted,
   fields: Omit<KeyRecord, 'jwsAlgorithm' | 'normalised' | keyof PublicKey>,
 ): KeyRecord {
-  return {
-    ...fields,
-    publicKeyPem: key.publicKeyPem,
-    jwsAlgorithm,
-    jwk: key.jwk,
-    ...(key.bits === undefined ? {} : { bits: key.bits }),
-    thumbprint: key.thumbprint,
-    spkiSha256: key.spkiSha256,
-    materialSha256: key.materialSha256,
-    normalised,
-  }
+  const { kty: _kty, crv: _crv, algorithms: _algorithms, ...stored } = key
+  return { ...fields, ...stored, jwsAlgorithm, normalised }
 }
 
 /** `name` and `label` are two spellings of one field; two different values are an error. */

@@ -1,4 +1,5 @@
-import type { Role } from '../../contract/roles.ts'
+import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
+import type { JwtKeyUpdate } from '../../contract/keys.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { ExposedKey } from '../../intake/types.ts'
@@ -30,21 +31,6 @@ export interface KeyPrecondition {
   ifMatch: string
   /** Seconds. */
   jwksMaxAge: number
-}
-
-export interface KeyPatch {
-  label?: string
-  active?: boolean
-  /** `null` clears it. */
-  expireTime?: string | null
-}
-
-export interface ApiKeyPatch {
-  name?: string
-  role?: Role
-  active?: boolean
-  /** `null` clears it. */
-  expireTime?: string | null
 }
 
 export interface WeaknessReport {
@@ -110,7 +96,7 @@ export type Change =
       origin: Origin
       projectId: string
       kid: string
-      patch: KeyPatch
+      patch: JwtKeyUpdate
       precondition?: KeyPrecondition
       limits: KeyLimits
     }
@@ -149,7 +135,7 @@ export type Change =
       origin: Origin
       id: string
       boundTo?: string
-      patch: ApiKeyPatch
+      patch: ApiKeyUpdate
       ifMatch?: string
     }
   | { type: 'api_key.delete'; origin: Origin; id: string; boundTo?: string; ifMatch?: string }

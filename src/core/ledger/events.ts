@@ -1,6 +1,6 @@
 import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, isApiKeyActive, type Principal, requireAccess } from '../access.ts'
+import { findProject, type Principal, requireAccess, requireActiveApiKey } from '../access.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
 import type { Access } from '../records.ts'
@@ -54,18 +54,17 @@ export async function findLedger(
 
 /** Reads whether the API key of a request still permits it, and until when. */
 export async function readPermission(
-  context: Context,
-  principal: Principal,
+  { store, clock }: Context,
+  { apiKeyId }: Principal,
   access: Access,
 ): Promise<Permission> {
-  const record = await context.store.findApiKey(principal.apiKeyId)
-  if (record === undefined || !isApiKeyActive(record, now(context.clock))) return 'refused'
-  if (record.projectId !== principal.projectId) return 'refused'
+  const apiKey = await store.findApiKey(apiKeyId)
   try {
-    requireAccess({ ...principal, role: record.role }, access)
+    requireActiveApiKey(apiKey, now(clock))
+    requireAccess(apiKey, access)
+    return apiKey.expireTime === undefined ? {} : { until: apiKey.expireTime }
   } catch (error) {
-    if (error instanceof PubringError && error.code === 'insufficient_role') return 'refused'
+    if (error instanceof PubringError) return 'refused'
     throw error
   }
-  return record.expireTime === undefined ? {} : { until: record.expireTime }
 }

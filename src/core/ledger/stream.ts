@@ -54,7 +54,7 @@ interface StreamSource {
 
 /** What the parts of a stream share. */
 interface StreamState {
-  isOpen(): boolean
+  isOpen: boolean
   end(how: 'complete' | 'cut', error?: unknown): void
   /** Ends the stream, but not while the database is unavailable: the next observation retries. */
   fail(error: unknown): void
@@ -66,13 +66,12 @@ interface StreamState {
  */
 export function createEventStream(source: StreamSource): EventStream {
   const { clock, sink } = source
-  let isOpen = true
   let unwatch: (() => void) | undefined
   const state: StreamState = {
-    isOpen: () => isOpen,
+    isOpen: true,
     end(how, error) {
-      if (!isOpen) return
-      isOpen = false
+      if (!state.isOpen) return
+      state.isOpen = false
       unwatch?.()
       source.onEnd()
       sink.end(how, error)
@@ -86,7 +85,7 @@ export function createEventStream(source: StreamSource): EventStream {
 
   function observe(observation: Observation): void {
     if (delivery.isTooSlow() || access.isExpired()) state.end('cut')
-    if (!isOpen) return
+    if (!state.isOpen) return
     access.checkIfNeeded()
     delivery.heartbeatIfDue()
     delivery.deliverIfNew(observation)
@@ -136,7 +135,10 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
   }
 }
 
-/** Reads events and sends them as fast as the sink takes them. */
+/**
+ * Reads events and sends them as fast as the sink takes them. One closure, because all of it depends
+ * on what was sent last and on whether the sink is full.
+ */
 function createDelivery(source: StreamSource, state: StreamState) {
   const { clock, sink } = source
   let last = source.after
@@ -161,11 +163,11 @@ function createDelivery(source: StreamSource, state: StreamState) {
     isReading = true
     try {
       let hasMore = true
-      while (hasMore && state.isOpen() && blockedSince === undefined) {
+      while (hasMore && state.isOpen && blockedSince === undefined) {
         // Checked before the read, which then returns all events that there will ever be.
         const isDeleted = !projectExisted && (await source.isProjectDeleted())
         const events = await source.read(last)
-        if (state.isOpen() && events.length > 0) send(events)
+        if (state.isOpen && events.length > 0) send(events)
         else if (isDeleted) state.end('complete')
         projectExisted ||= !isDeleted
         hasMore = events.length === eventsPerPage

@@ -131,25 +131,24 @@ function entryBreak(verified: Progress, { revision, hash, content }: LedgerEntry
 }
 
 /** Why the head is not the end of the chain. */
-function headBreak(verified: Progress, head: StoredHead | undefined): LedgerBreak | undefined {
-  const last = verified.revision
+function headBreak({ revision: last, hash }: Progress, head: StoredHead | undefined) {
+  const broken = (revision: number, detail: string): LedgerBreak => ({ revision, detail })
   if (head === undefined) {
-    const detail = last === 0 ? 'the whole ledger is missing' : 'the head of the ledger is missing'
-    return { revision: last, detail }
+    return broken(last, `the ${last === 0 ? 'whole ledger' : 'head of the ledger'} is missing`)
   }
   if (head.revision > last) {
-    const gone = head.revision === last + 1 ? `event ${last + 1} is` : 'the last events are'
-    const detail = `${gone} missing: the head says ${head.revision}, the last event is ${last}`
-    return { revision: last + 1, detail }
+    const missing = head.revision === last + 1 ? `event ${last + 1} is` : 'the last events are'
+    const detail = `${missing} missing: the head says ${head.revision}, the last event is ${last}`
+    return broken(last + 1, detail)
   }
   if (head.revision < last) {
     const detail = `the head was altered: it says revision ${head.revision}, the last event is ${last}`
-    return { revision: head.revision, detail }
+    return broken(head.revision, detail)
   }
-  if (head.hash !== verified.hash) {
-    const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${verified.hash}`
-    return { revision: last, detail }
+  if (head.hash !== hash) {
+    const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${hash}`
+    return broken(last, detail)
   }
   if (head.events === last) return undefined
-  return { revision: last, detail: `there are ${head.events} events for ${last} revisions` }
+  return broken(last, `there are ${head.events} events for ${last} revisions`)
 }

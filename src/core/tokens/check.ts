@@ -7,8 +7,8 @@ import {
   tokenCheckReasons,
 } from '../../contract/token-checks.ts'
 import type { Context } from '../context.ts'
+import { isActive } from '../expiry.ts'
 import { parseId } from '../ids.ts'
-import { isActive } from '../keys/jwks.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'

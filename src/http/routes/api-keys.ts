@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import {
@@ -131,10 +132,8 @@ function changeRoutes(app: App, context: Context): void {
       response: { 200: ApiKey },
     },
     handler: async (request, reply) => {
-      const about = { ...request.params, ...preconditionOf(request) }
       const origin = originOf(request, context)
-      const principal = principalOf(request)
-      const apiKey = await updateApiKey(context, principal, origin, about, request.body)
+      const apiKey = await updateApiKey(context, referenceOf(request), origin, request.body)
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })
@@ -155,10 +154,13 @@ function changeRoutes(app: App, context: Context): void {
       response: { 204: Type.Null({ description: 'The API key is revoked.' }) },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const about = { ...request.params, ...preconditionOf(request) }
-      await deleteApiKey(context, principalOf(request), origin, about)
+      await deleteApiKey(context, referenceOf(request), originOf(request, context))
       return reply.code(204).send(null)
     },
   })
+}
+
+function referenceOf(request: FastifyRequest<{ Params: { id: string } }>) {
+  const { id } = request.params
+  return { principal: principalOf(request), id, ...preconditionOf(request) }
 }

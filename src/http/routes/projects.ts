@@ -140,12 +140,8 @@ function renameRoute(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const project = projectOf(request)
-      const precondition = preconditionOf(request)
-      return sendProject(
-        reply,
-        await renameProject(context, project, origin, request.body, precondition),
-      )
+      const project = { ...projectOf(request), ...preconditionOf(request) }
+      return sendProject(reply, await renameProject(context, project, origin, request.body))
     },
   })
 }
@@ -168,8 +164,8 @@ function deleteRoute(app: App, context: Context): void {
       response: { 204: Type.Null({ description: 'The project is deleted.' }) },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      await deleteProject(context, projectOf(request), origin, preconditionOf(request))
+      const project = { ...projectOf(request), ...preconditionOf(request) }
+      await deleteProject(context, project, originOf(request, context))
       return reply.code(204).send(null)
     },
   })

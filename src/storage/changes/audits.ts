@@ -1,5 +1,5 @@
+import { isActive } from '../../core/expiry.ts'
 import { keyChanges } from '../../core/keys/events.ts'
-import { isActive } from '../../core/keys/jwks.ts'
 import { patchKey } from '../../core/keys/patches.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
