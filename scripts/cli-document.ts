@@ -113,7 +113,7 @@ writes them; you can also edit the file:
 }
 \`\`\`
 
-\`apiKeyFile\` is relative to the file. If the file holds an \`apiKey\`, only its owner may be able to read it. The
+\`apiKeyFile\` is relative to the file. A file that holds an \`apiKey\` must be readable by its owner only. The
 API key of a profile is sent only to the \`url\` of that profile, whatever \`PUBRING_URL\` says.
 
 **Networks.** The address may end in a slash, have a path before \`/v1\`, or be IPv6 (\`http://[::1]:8080\`).
