@@ -6,6 +6,7 @@ import type {
   EventOperations,
   JwksOperations,
   KeyOperations,
+  Precondition,
   ProjectOperations,
   TokenOperations,
 } from './api.ts'
@@ -24,58 +25,53 @@ import { pathSegment } from './validation.ts'
  */
 export function createClient(options: ClientOptions): Client {
   const transport = createTransport(options)
+  const send = createSend(transport)
   return {
     url: transport.url,
-    projects: projectOperations(transport),
-    keys: keyOperations(transport),
-    tokens: tokenOperations(transport),
-    events: eventOperations(transport),
-    apiKeys: apiKeyOperations(transport),
-    jwks: jwksOperations(transport),
+    projects: projectOperations(send, transport),
+    keys: keyOperations(send),
+    tokens: tokenOperations(send),
+    events: eventOperations(send, transport),
+    apiKeys: apiKeyOperations(send),
+    jwks: jwksOperations(send),
   }
 }
 
-/** Resolves with the body; its type is the service's contract (test/client/types.test.ts). */
-async function fetchBody<Body>(transport: Transport, operation: Operation): Promise<Body> {
-  const { body } = await transport.send(operation)
-  return body as Body
+/**
+ * Sends an operation and resolves with its body, whose type is the service's contract
+ * (test/client/types.test.ts).
+ */
+type Send = <Body>(operation: Operation, options: CallOptions) => Promise<Body>
+
+function createSend(transport: Transport): Send {
+  return async <Body>(operation: Operation, { signal }: CallOptions) => {
+    const { body } = await transport.send({ ...operation, signal })
+    return body as Body
+  }
 }
 
-async function send(transport: Transport, operation: Operation): Promise<void> {
-  await transport.send(operation)
+const read = (path: string): Operation => ({ method: 'GET', path, retry: 'always' })
+const readList = (path: string, query: Operation['query'] = {}): Operation => {
+  return { ...read(path), query, list: true }
 }
-
-function read(path: string, { signal }: CallOptions): Operation {
-  return { method: 'GET', path, signal, retry: 'always' }
+const readPublic = (path: string): Operation => ({ ...read(path), access: 'public' })
+const create = (path: string, body: object): Operation => {
+  return { method: 'POST', path, body, retry: 'if-not-processed' }
 }
-
-function readList(path: string, options: CallOptions): Operation {
-  return { ...read(path, options), list: true }
+/** A POST that stores nothing. */
+const check = (path: string, body: object): Operation => {
+  return { method: 'POST', path, body, retry: 'always' }
 }
-
 /**
  * A repeated patch could undo another caller's change made in between. Deactivation is retried all
  * the same: taking effect matters more.
  */
-function patch(path: string, body: object, { signal }: CallOptions): Operation {
+const patch = (path: string, body: object): Operation => {
   const deactivates = JSON.stringify(body) === '{"active":false}'
-  return { method: 'PATCH', path, body, signal, retry: deactivates ? 'always' : 'if-not-processed' }
+  return { method: 'PATCH', path, body, retry: deactivates ? 'always' : 'if-not-processed' }
 }
-
-function remove(path: string, { signal }: CallOptions): Operation {
-  return { method: 'DELETE', path, signal, retry: 'always' }
-}
-
-function create(path: string, body: object, { signal }: CallOptions): Operation {
-  return { method: 'POST', path, body, signal, retry: 'if-not-processed' }
-}
-
-/** A POST that stores nothing. */
-function query(path: string, body: object, { signal }: CallOptions): Operation {
-  return { method: 'POST', path, body, signal, retry: 'always' }
-}
-
-function conditional(operation: Operation, { ifMatch }: { ifMatch?: string }): Operation {
+const remove = (path: string): Operation => ({ method: 'DELETE', path, retry: 'always' })
+const conditional = (operation: Operation, { ifMatch }: Precondition): Operation => {
   if (ifMatch === undefined) return operation
   return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
 }
@@ -84,10 +80,12 @@ const projectPath = (project: string) => `/projects/${pathSegment(project, 'proj
 const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
 const keyPath = (project: string, kid: string) => `${keysPath(project)}/${pathSegment(kid, 'kid')}`
 const apiKeyPath = (id: string) => `/api-keys/${pathSegment(id, 'API key id')}`
+const eventsPath = (project: string | undefined) =>
+  project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
 
-function projectOperations(transport: Transport): ProjectOperations {
-  const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
-    const operation = { ...readList('/projects', options), query: { limit, after } }
+function projectOperations(send: Send, transport: Transport): ProjectOperations {
+  const list: ProjectOperations['list'] = async ({ limit, after, signal } = {}) => {
+    const operation = { ...readList('/projects', { limit, after }), signal }
     const { body, headers } = await transport.send(operation)
     const next = nextCursor(headers, transport.url)
     return { items: body as Project[], ...(next === undefined ? {} : { next }) }
@@ -102,14 +100,14 @@ function projectOperations(transport: Transport): ProjectOperations {
         after = page.next
       } while (after !== undefined)
     },
-    get: async (project, o = {}) => fetchBody(transport, read(projectPath(project), o)),
-    create: async (body, o = {}) => fetchBody(transport, create('/projects', body, o)),
-    rename: async (project, name, o = {}) =>
-      fetchBody(transport, patch(projectPath(project), { name }, o)),
-    delete: async (project, o = {}) => {
+    get: async (project, options = {}) => send(read(projectPath(project)), options),
+    create: async (body, options = {}) => send(create('/projects', body), options),
+    rename: async (project, name, options = {}) =>
+      send(patch(projectPath(project), { name }), options),
+    delete: async (project, options = {}) => {
       // By the time of a retry the name may belong to another project; an id never does.
       const retry = /^[0-9a-f-]{36}$/i.test(project) ? 'always' : 'if-not-processed'
-      return send(transport, { ...remove(projectPath(project), o), retry })
+      return send({ ...remove(projectPath(project)), retry }, options)
     },
   }
 }
@@ -121,60 +119,55 @@ function nextCursor(headers: Headers, baseUrl: string): string | undefined {
   return new URL(target, baseUrl).searchParams.get('after') ?? undefined
 }
 
-function keyOperations(transport: Transport): KeyOperations {
+function keyOperations(send: Send): KeyOperations {
   return {
-    list: async (project, { active, ...o } = {}) =>
-      fetchBody(transport, { ...readList(keysPath(project), o), query: { active } }),
-    get: async (project, kid, o = {}) => fetchBody(transport, read(keyPath(project, kid), o)),
-    create: async (project, body, o = {}) =>
-      fetchBody(transport, create(keysPath(project), body, o)),
-    update: async (project, kid, changes, o = {}) =>
-      fetchBody(transport, conditional(patch(keyPath(project, kid), changes, o), o)),
-    delete: async (project, kid, o = {}) =>
-      send(transport, conditional(remove(keyPath(project, kid), o), o)),
-    import: async (project, body, o = {}) => {
-      const operation = body.dryRun === true ? query : create
-      return fetchBody(transport, operation(`${projectPath(project)}/key-imports`, body, o))
+    list: async (project, { active, ...options } = {}) =>
+      send(readList(keysPath(project), { active }), options),
+    get: async (project, kid, options = {}) => send(read(keyPath(project, kid)), options),
+    create: async (project, body, options = {}) => send(create(keysPath(project), body), options),
+    update: async (project, kid, changes, options = {}) =>
+      send(conditional(patch(keyPath(project, kid), changes), options), options),
+    delete: async (project, kid, options = {}) =>
+      send(conditional(remove(keyPath(project, kid)), options), options),
+    import: async (project, body, options = {}) => {
+      const post = body.dryRun === true ? check : create
+      return send(post(`${projectPath(project)}/key-imports`, body), options)
     },
-    check: async (body, o = {}) => fetchBody(transport, query('/key-checks', body, o)),
+    check: async (body, options = {}) => send(check('/key-checks', body), options),
   }
 }
 
-function tokenOperations(transport: Transport): TokenOperations {
+function tokenOperations(send: Send): TokenOperations {
   return {
-    check: async (project, body, o = {}) =>
-      fetchBody(transport, query(`${projectPath(project)}/token-checks`, body, o)),
+    check: async (project, body, options = {}) =>
+      send(check(`${projectPath(project)}/token-checks`, body), options),
   }
 }
 
-function eventOperations(transport: Transport): EventOperations {
-  const path = (project: string | undefined) =>
-    project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
+function eventOperations(send: Send, transport: Transport): EventOperations {
   return {
-    list: async ({ project, after, limit, ...o } = {}) =>
-      fetchBody(transport, { ...readList(path(project), o), query: { after, limit } }),
-    follow: ({ project, ...o } = {}) => followEvents(transport, path(project), o),
+    list: async ({ project, after, limit, ...options } = {}) =>
+      send(readList(eventsPath(project), { after, limit }), options),
+    follow: ({ project, ...options } = {}) => followEvents(transport, eventsPath(project), options),
   }
 }
 
-function apiKeyOperations(transport: Transport): ApiKeyOperations {
+function apiKeyOperations(send: Send): ApiKeyOperations {
   return {
-    list: async (o = {}) => fetchBody(transport, readList('/api-keys', o)),
-    get: async (id, o = {}) => fetchBody(transport, read(apiKeyPath(id), o)),
-    self: async (o = {}) => fetchBody(transport, read('/api-keys/self', o)),
-    create: async (body, o = {}) => fetchBody(transport, create('/api-keys', body, o)),
-    update: async (id, changes, o = {}) => fetchBody(transport, patch(apiKeyPath(id), changes, o)),
-    delete: async (id, o = {}) => send(transport, remove(apiKeyPath(id), o)),
+    list: async (options = {}) => send(readList('/api-keys'), options),
+    get: async (id, options = {}) => send(read(apiKeyPath(id)), options),
+    self: async (options = {}) => send(read('/api-keys/self'), options),
+    create: async (body, options = {}) => send(create('/api-keys', body), options),
+    update: async (id, changes, options = {}) => send(patch(apiKeyPath(id), changes), options),
+    delete: async (id, options = {}) => send(remove(apiKeyPath(id)), options),
   }
 }
 
-function jwksOperations(transport: Transport): JwksOperations {
-  const document = (project: string, name: string, o: CallOptions): Operation => {
-    const path = `${projectPath(project)}/.well-known/${name}`
-    return { ...read(path, o), access: 'public' }
-  }
+function jwksOperations(send: Send): JwksOperations {
+  const path = (project: string, name: string) => `${projectPath(project)}/.well-known/${name}`
   return {
-    get: async (project, o = {}) => fetchBody(transport, document(project, 'jwks.json', o)),
-    discovery: async (id, o = {}) => fetchBody(transport, document(id, 'openid-configuration', o)),
+    get: async (project, options = {}) => send(readPublic(path(project, 'jwks.json')), options),
+    discovery: async (id, options = {}) =>
+      send(readPublic(path(id, 'openid-configuration')), options),
   }
 }

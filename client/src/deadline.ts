@@ -1,5 +1,5 @@
 /** An abort signal that a timer or a parent signal can trigger, until it is cleared. */
-export type Deadline = {
+type Deadline = {
   signal: AbortSignal
   /** Whether the timer aborted it. */
   expired(): boolean

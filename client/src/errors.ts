@@ -20,7 +20,7 @@ export type ClientErrorCode =
   | 'invalid_path'
 
 /** The optional members of a `PubringError`. */
-export type PubringErrorDetails = {
+type PubringErrorDetails = {
   status?: number
   problem?: Problem
   retryAfter?: number

@@ -1,7 +1,7 @@
 /** One server-sent event (HTML Living Standard, section 9.2). */
 export type ServerSentEvent = { id?: string; event: string; data: string }
 
-export type ParseResult = { events: ServerSentEvent[]; retryMs?: number }
+type ParseResult = { events: ServerSentEvent[]; retryMs?: number }
 
 /**
  * An incremental parser of `text/event-stream` that accepts chunks of any size. An incomplete event at

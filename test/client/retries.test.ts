@@ -55,7 +55,8 @@ describe('when the connection is cut', () => {
       expect(error.message).toMatch(/may have been processed: check before/)
     })
     expect(count).toBe(1)
-    expect((await direct.keys.list(project)).length).toBe(before + 1)
+    const registered = async () => (await direct.keys.list(project)).length
+    await expect.poll(registered).toBe(before + 1)
   })
 
   test('after a key is activated, the request is not retried: it may have been deactivated since', async () => {

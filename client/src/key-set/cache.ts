@@ -3,7 +3,7 @@ import { type KeySetResponse, notAKeySet } from './fetch.ts'
 import { addMs, elapsedMs, type Timestamp } from './timestamp.ts'
 
 /** The state of the cache when a request was sent. */
-export type SentWith = { etag: string | undefined; version: number; waitSeconds: number }
+type SentWith = { etag: string | undefined; version: number; waitSeconds: number }
 
 /** The last key set received, and how long it may be trusted. */
 export type KeySetCache = {

@@ -6,7 +6,7 @@ import { KeySetError } from './errors.ts'
 import { now, type Timestamp } from './timestamp.ts'
 
 /** A request for the key set. */
-export type KeySetRequest = {
+type KeySetRequest = {
   url: string
   fetch: typeof globalThis.fetch
   /** The `ETag` of the cached key set. */
@@ -15,8 +15,6 @@ export type KeySetRequest = {
   waitSeconds: number
   timeoutMs: number
   signal: AbortSignal
-  /** Whether the process may exit meanwhile, where the runtime allows it. */
-  background: boolean
 }
 
 /** The response to a request for the key set. */
@@ -39,8 +37,9 @@ const noEtag = '"none"'
 
 /** Sends one request. Throws `key_set_unavailable` unless the response is a key set or a 304. */
 export async function fetchKeySet(request: KeySetRequest): Promise<KeySetResponse> {
-  const { url, fetch, etag, waitSeconds, timeoutMs, signal, background } = request
-  const deadline = createDeadline(timeoutMs, signal, background)
+  const { url, fetch, etag, waitSeconds, timeoutMs, signal } = request
+  // A long poll keeps no process alive.
+  const deadline = createDeadline(timeoutMs, signal, waitSeconds > 0)
   const sentAt = now()
   const headers = {
     accept: 'application/json',

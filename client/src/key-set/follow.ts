@@ -23,7 +23,7 @@ const maxEarlyResponses = 3
 /** How changes arrive: by long polling, or only by polling at intervals. */
 export type UpdateMode = 'live' | 'polling'
 
-export type FollowOptions = {
+type FollowOptions = {
   maxStaleMs: number
   /** Whether the key set is still in use. */
   isWanted(): boolean

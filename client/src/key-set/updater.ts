@@ -38,16 +38,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     const { etag } = cache.contents() ?? {}
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
-    const background = waitSeconds > 0
-    const response = await fetchKeySet({
-      url,
-      fetch,
-      etag,
-      waitSeconds,
-      timeoutMs,
-      signal,
-      background,
-    })
+    const response = await fetchKeySet({ url, fetch, etag, waitSeconds, timeoutMs, signal })
     if (status.closed) throw closedError()
     cache.store(response, sentWith)
     delete status.error

@@ -1,7 +1,7 @@
 import type { Event } from '../../../client/src/index.ts'
 
 /** Reads up to `limit` events after the revision `after`. */
-export type ListEvents = (after: number, limit: number) => Promise<Event[]>
+type ListEvents = (after: number, limit: number) => Promise<Event[]>
 
 /**
  * The newest revision of a ledger; 0 if it is empty. Revisions have no gaps, so doubling steps and

@@ -47,7 +47,7 @@ const verbs: Record<string, string> = {
 }
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
-export type Sentence = { verb: string; noun: string; name?: string; rest: string }
+type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
 /** Describes an event; `name` is the latest known name of its subject. */
 export function sentenceOf(event: Event, name: string | undefined): Sentence {

@@ -46,7 +46,7 @@ export function useDiscovery(projectId: string | undefined) {
 }
 
 /** A change of a key: the request, and a function that sends it and refreshes the keys. */
-export type KeyChange = { request: ApiRequest; run(): Promise<void> }
+type KeyChange = { request: ApiRequest; run(): Promise<void> }
 
 /** The changes of one key. */
 export function useKeyChanges({ projectId, id }: JwtKey) {
