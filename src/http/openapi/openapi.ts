@@ -1,48 +1,22 @@
 import { readFileSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
-import { Event } from '../../contract/events.ts'
-import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
-import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
-import {
-  JwtKey,
-  JwtKeyCreate,
-  JwtKeyCreated,
-  JwtKeyUpdate,
-  JwtKeyWithDetails,
-} from '../../contract/keys.ts'
-import { Problem } from '../../contract/problem.ts'
-import { Project, ProjectCreate, ProjectUpdate } from '../../contract/projects.ts'
-import { Discovery, Jwks } from '../../contract/published.ts'
-import { TokenCheck, TokenCheckRequest } from '../../contract/token-checks.ts'
+import * as apiKeys from '../../contract/api-keys.ts'
+import * as events from '../../contract/events.ts'
+import * as keyChecks from '../../contract/key-checks.ts'
+import * as keyImports from '../../contract/key-imports.ts'
+import * as keys from '../../contract/keys.ts'
+import * as problem from '../../contract/problem.ts'
+import * as projects from '../../contract/projects.ts'
+import * as published from '../../contract/published.ts'
+import * as tokenChecks from '../../contract/token-checks.ts'
 import { reference, responsesOf } from './operations.ts'
 
-const components = [
-  ApiKey,
-  ApiKeyCreate,
-  ApiKeyCreated,
-  ApiKeyUpdate,
-  Discovery,
-  Event,
-  Jwks,
-  JwtKey,
-  JwtKeyCreate,
-  JwtKeyCreated,
-  JwtKeyUpdate,
-  JwtKeyWithDetails,
-  KeyCheck,
-  KeyCheckRequest,
-  KeyImport,
-  KeyImportItem,
-  KeyImportReport,
-  Problem,
-  Project,
-  ProjectCreate,
-  ProjectUpdate,
-  TokenCheck,
-  TokenCheckRequest,
-]
+const modules = [apiKeys, events, keyChecks, keyImports, keys, problem, projects, published]
+const components = [...modules, tokenChecks]
+  .flatMap((module) => Object.values<unknown>(module))
+  .filter(isComponent)
+  .sort((one, other) => (one.$id < other.$id ? -1 : 1))
 
 const description = `Pubring is a registry of the public keys that verify JWTs.
 
@@ -95,6 +69,11 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
     transformObject: (document) =>
       'openapiObject' in document ? withoutHead(document.openapiObject) : document.swaggerObject,
   })
+}
+
+/** A schema with an `$id`. */
+function isComponent(value: unknown): value is { $id: string } {
+  return typeof value === 'object' && value !== null && '$id' in value
 }
 
 function readPackage(): { version: string; summary: string } {
