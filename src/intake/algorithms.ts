@@ -2,25 +2,6 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { ParsedKey } from './parsed-key.ts'
 import type { Fault } from './types.ts'
 
-/** The JWS algorithm of each value of `algorithm` (RFC 7518 section 3.1, RFC 9864, RFC 9964). */
-const jwsAlgorithms: Readonly<Record<Algorithm, JwsAlgorithm>> = {
-  RSA: 'RS256',
-  RS256: 'RS256',
-  RS384: 'RS384',
-  RS512: 'RS512',
-  PS256: 'PS256',
-  PS384: 'PS384',
-  PS512: 'PS512',
-  ES256: 'ES256',
-  ES384: 'ES384',
-  ES512: 'ES512',
-  EdDSA: 'EdDSA',
-  Ed25519: 'Ed25519',
-  'ML-DSA-44': 'ML-DSA-44',
-  'ML-DSA-65': 'ML-DSA-65',
-  'ML-DSA-87': 'ML-DSA-87',
-}
-
 /** The values of `algorithm` that fit each kind of key, the default one first. */
 export const fittingAlgorithms = {
   rsaEncryption: ['RSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -33,7 +14,7 @@ export const fittingAlgorithms = {
 
 /** The JWS `alg` for a value of `algorithm`. */
 export function jwsAlgorithmOf(algorithm: Algorithm): JwsAlgorithm {
-  return jwsAlgorithms[algorithm]
+  return algorithm === 'RSA' ? 'RS256' : algorithm
 }
 
 /** Rejects an algorithm that the key cannot verify (RFC 8725 section 3.1). */

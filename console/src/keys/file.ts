@@ -1,4 +1,4 @@
-import { secretShapeAt } from '../../../src/intake/secrets/shapes.ts'
+import { isPrivateKeyAt } from '../../../src/intake/secrets/shapes.ts'
 import { readChildren, readElement, toPem } from './der.ts'
 
 /**
@@ -13,7 +13,7 @@ export function readKeyFile(bytes: Uint8Array): string {
 
 /** The PEM label for this DER, derived from the tags of its elements. */
 function pemLabel(bytes: Uint8Array): string | undefined {
-  if (secretShapeAt(bytes, 0) !== undefined) return 'PRIVATE KEY'
+  if (isPrivateKeyAt(bytes, 0)) return 'PRIVATE KEY'
   const outer = readElement(bytes, 0)
   const tags = (outer && readChildren(bytes, outer))?.map(({ tag }) => tag).join(' ')
   return { '48 3': 'PUBLIC KEY', '2 2': 'RSA PUBLIC KEY', '48 48 3': 'CERTIFICATE' }[tags ?? '']

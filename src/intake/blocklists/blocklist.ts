@@ -1,4 +1,5 @@
 import { builtInHashes } from './published-keys.ts'
+import { containsHash } from './records.ts'
 
 /** Bytes of SHA-256 in a record (badkeys calls this hash BKHASH120). */
 const hashLength = 15
@@ -28,7 +29,7 @@ export function createBlocklist(operator: Uint8Array = new Uint8Array()): Blockl
     has: (materialSha256) => {
       if (!/^[0-9a-f]{64}$/i.test(materialSha256)) throw new RangeError('not a SHA-256 in hex')
       const hash = Buffer.from(materialSha256.slice(0, 2 * hashLength), 'hex')
-      return contains(builtIn, hash) || contains(operator, hash)
+      return [builtIn, operator].some((records) => containsHash(records, recordLength, hash))
     },
   }
 }
@@ -50,26 +51,4 @@ function requireSortedRecords(records: Uint8Array): void {
       )
     }
   }
-}
-
-/** Binary search. */
-function contains(records: Uint8Array, hash: Uint8Array): boolean {
-  let low = 0
-  let high = records.length / recordLength
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    const order = compare(records, middle * recordLength, hash)
-    if (order === 0) return true
-    if (order < 0) low = middle + 1
-    else high = middle
-  }
-  return false
-}
-
-function compare(records: Uint8Array, start: number, hash: Uint8Array): number {
-  for (let i = 0; i < hashLength; i++) {
-    const difference = (records[start + i] ?? 0) - (hash[i] ?? 0)
-    if (difference !== 0) return difference
-  }
-  return 0
 }

@@ -10,7 +10,7 @@ export interface Pem {
   der: Uint8Array
 }
 
-export interface PemReading {
+interface PemReading {
   /** Present if there are no faults. */
   pem?: Pem
   faults: Fault[]
@@ -162,17 +162,11 @@ function noteLayout(body: string, filled: string[], chunks: string[], repairs: S
 }
 
 /** What an invalid character reveals about how the text was transported. */
-const characterAdvice: readonly { characters: string; advice: string }[] = [
-  {
-    characters: '-_',
-    advice: 'It uses the URL-safe alphabet: replace - by + and _ by /.',
-  },
-  {
-    characters: '\\',
-    advice: 'It contains backslashes: turn each written-out \\n into a real line break.',
-  },
-  { characters: '%', advice: 'It is URL-encoded: decode it.' },
-  { characters: '<&', advice: 'It contains HTML: copy the text of the page, not its source.' },
+const characterAdvice: readonly [characters: string, advice: string][] = [
+  ['-_', 'It uses the URL-safe alphabet: replace - by + and _ by /.'],
+  ['\\', 'It contains backslashes: turn each written-out \\n into a real line break.'],
+  ['%', 'It is URL-encoded: decode it.'],
+  ['<&', 'It contains HTML: copy the text of the page, not its source.'],
 ]
 
 /** Strict base64 (RFC 4648 section 4): each sequence of bytes has one encoding. */
@@ -182,7 +176,7 @@ function decodeBase64(text: string): Body {
     const character = text[invalid] ?? ''
     return damagedBase64(
       `The base64 text is invalid at character ${invalid + 1}.`,
-      characterAdvice.find(({ characters }) => characters.includes(character))?.advice,
+      characterAdvice.find(([characters]) => characters.includes(character))?.[1],
     )
   }
   if (text.length % 4 !== 0) {

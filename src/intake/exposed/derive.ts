@@ -94,7 +94,7 @@ function deriveSeeded(numbers: PrivateKeyNumbers & { kind: 'seeded' }): ParsedKe
 }
 
 /** The SPKI of the public key for the private key of a PKCS#8; undefined if Node rejects it. */
-export function derivePublicSpki(dotted: string, key: Uint8Array): Uint8Array | undefined {
+function derivePublicSpki(dotted: string, key: Uint8Array): Uint8Array | undefined {
   const der = Buffer.from(encodePkcs8(dotted, key))
   try {
     const privateKey = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })

@@ -2,7 +2,7 @@ import { modPow } from '../arithmetic.ts'
 import { fixedBytes, toBigInt } from '../encoding/bytes.ts'
 
 /** Edwards25519 (RFC 8032 section 5.1) in extended coordinates (Hisil et al. 2008). */
-export interface EdwardsPoint {
+interface EdwardsPoint {
   x: bigint
   y: bigint
   z: bigint

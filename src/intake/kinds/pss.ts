@@ -14,7 +14,7 @@ import { derNull, encode, encodeInteger, encodeOid } from '../encoding/der-write
 import { oid } from '../encoding/oids.ts'
 import type { Fault } from '../types.ts'
 
-export interface PssReading {
+interface PssReading {
   /** The PS* algorithms that the parameters allow, the default one first. */
   algorithms: Algorithm[]
   /** The parameters in DER without default values; empty if the key has none. */

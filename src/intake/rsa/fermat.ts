@@ -8,7 +8,7 @@ export const intakeFermatRounds = 10_000
 /** Rounds in the audit. */
 export const auditFermatRounds = 100_000
 
-export interface FermatResult {
+interface FermatResult {
   factor: bigint
   /** 0 if ⌊√n⌋² = n; otherwise the distance of the mean of both factors from ⌊√n⌋. */
   round: number

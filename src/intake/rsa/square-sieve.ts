@@ -16,7 +16,7 @@ const squares = lazy((): readonly Uint8Array[] =>
 export type Residues = readonly number[]
 
 /** Excludes, by residues alone, numbers s for which s² - n is not a square. */
-export interface SquareSieve {
+interface SquareSieve {
   residues(s: bigint): Residues
   /**
    * Whether (start + i·step)² - n may be a square, for 0 ≤ i < 2^32. Takes a few nanoseconds. If it

@@ -1,6 +1,6 @@
 import { decodingsOf, sequencesIn } from './decodings.ts'
 import { hasMarker, hasPlainMarker, readJson } from './markers.ts'
-import { isComplete, secretShapeAt, startsWith } from './shapes.ts'
+import { isComplete, isPrivateKeyAt, startsWith } from './shapes.ts'
 
 /** A private or symmetric key that was found, in the form from which its public key is derived. */
 export type Secret =
@@ -61,7 +61,7 @@ function findInText(text: string): Secret[] | undefined {
   if (members.length > 0) return members.map((jwk) => ({ kind: 'jwk', members: jwk }))
   if (hasMarker(text) || isDamagedDer(text)) return []
   for (const sequence of sequencesIn(text)) {
-    if (secretShapeAt(sequence, 0) !== undefined) return []
+    if (isPrivateKeyAt(sequence, 0)) return []
   }
   return undefined
 }
@@ -81,10 +81,10 @@ function findInBytes(bytes: Uint8Array): Secret[] | undefined {
     if (startsWith(bytes, at, opensshMagic)) return [{ kind: 'openssh', bytes: bytes.subarray(at) }]
   }
   if (magics.some((magic) => startsWith(bytes, 0, magic))) return []
-  if (secretShapeAt(bytes, 0) !== undefined) return [{ kind: 'asn1', bytes }]
+  if (isPrivateKeyAt(bytes, 0)) return [{ kind: 'asn1', bytes }]
   for (let at = bytes.indexOf(0x30, 1); at >= 0; at = bytes.indexOf(0x30, at + 1)) {
     if (bytes.length - at < minHiddenLength) return undefined
-    if (secretShapeAt(bytes, at) !== undefined && isComplete(bytes, at)) {
+    if (isPrivateKeyAt(bytes, at) && isComplete(bytes, at)) {
       return [{ kind: 'asn1', bytes: bytes.subarray(at) }]
     }
   }

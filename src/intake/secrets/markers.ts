@@ -14,22 +14,13 @@ const markers: readonly RegExp[] = [
   /["'](?:d|p|q|dp|dq|qi|k|priv)["']\s*:\s*["'][A-Za-z0-9_-]{22}/,
 ]
 
-const jwkMember = /(?:^|[\s{,;"'])kty["']?\s*[:=]/m
-const secretMember =
-  /(?:^|[\s{,;"'])(?:d|p|q|dp|dq|qi|k|oth|priv)["']?\s*[:=]\s*["'[]?[A-Za-z0-9_+/{-]{4}/m
-
 /** Members that only private and symmetric JWKs have (RFC 7518 section 6, RFC 8037, RFC 9964). */
-const secretMembers: ReadonlySet<string> = new Set([
-  'd',
-  'k',
-  'p',
-  'q',
-  'dp',
-  'dq',
-  'qi',
-  'oth',
-  'priv',
-])
+const secretMembers = ['d', 'k', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'priv']
+const jwkMember = /(?:^|[\s{,;"'])kty["']?\s*[:=]/m
+const secretMember = new RegExp(
+  `(?:^|[\\s{,;"'])(?:${secretMembers.join('|')})["']?\\s*[:=]\\s*["'[]?[A-Za-z0-9_+/{-]{4}`,
+  'm',
+)
 
 const maxNodes = 4096
 
@@ -44,7 +35,7 @@ export function hasPlainMarker(text: string): boolean {
   return markers.slice(0, 3).some((marker) => marker.test(text))
 }
 
-export interface JsonContent {
+interface JsonContent {
   /** Objects with a secret member. */
   secrets: Record<string, unknown>[]
   /** All strings, which may contain keys themselves. */
@@ -78,7 +69,7 @@ function collect(root: unknown): JsonContent {
     if (typeof value === 'string') content.texts.push(value)
     if (typeof value !== 'object' || value === null) continue
     const members = Object.entries(value)
-    if (!Array.isArray(value) && members.some(([name]) => secretMembers.has(name))) {
+    if (!Array.isArray(value) && members.some(([name]) => secretMembers.includes(name))) {
       content.secrets.push(Object.fromEntries(members))
     }
     for (const [, member] of members) queue.push(member)

@@ -1,6 +1,3 @@
-/** ASN.1 structures that hold a private key. */
-export type SecretShape = 'pkcs8' | 'pkcs1' | 'sec1' | 'encrypted' | 'pkcs12'
-
 interface Header {
   tag: number
   /** Where the content begins. */
@@ -23,26 +20,25 @@ const pkcs7 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07]
 const minIntegers = 6
 
 /**
- * The private key structure that begins at an offset, even if cut off or in BER: PKCS#8 (RFC 5958),
- * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8 and PKCS#12. More lenient than any
+ * Whether a private key structure begins at an offset, even if cut off or in BER: PKCS#8 (RFC 5958),
+ * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8 or PKCS#12. More lenient than any
  * parser, so that nothing passes from which a parser could read a private key.
  */
-export function secretShapeAt(bytes: Uint8Array, at: number): SecretShape | undefined {
+export function isPrivateKeyAt(bytes: Uint8Array, at: number): boolean {
   const outer = headerAt(bytes, at)
-  if (outer?.tag !== sequence) return undefined
+  if (outer?.tag !== sequence) return false
   const first = headerAt(bytes, outer.start)
-  if (first === undefined) return undefined
-  if (first.tag === sequence) return isEncrypted(bytes, outer, first) ? 'encrypted' : undefined
-  if (first.tag !== integer || first.end - first.start !== 1) return undefined
+  if (first === undefined) return false
+  if (first.tag === sequence) return isEncrypted(bytes, outer, first)
+  if (first.tag !== integer || lengthOf(first) !== 1) return false
   const version = bytes[first.start]
   const second = headerAt(bytes, first.end)
-  if (second === undefined || version === undefined || second.end > outer.end) return undefined
-  if (version === 3) return isPkcs12(bytes, second) ? 'pkcs12' : undefined
-  if (version > 1) return undefined
-  if (isOctetString(second)) return version === 1 && lengthOf(second) >= 8 ? 'sec1' : undefined
-  if (second.tag === sequence) return isPkcs8(bytes, second) ? 'pkcs8' : undefined
-  if (second.tag !== integer) return undefined
-  return isPkcs1(bytes, outer, second) ? 'pkcs1' : undefined
+  if (second === undefined || version === undefined || second.end > outer.end) return false
+  if (version === 3) return isPkcs12(bytes, second)
+  if (version > 1) return false
+  if (isOctetString(second)) return version === 1 && lengthOf(second) >= 8
+  if (second.tag === sequence) return isPkcs8(bytes, second)
+  return second.tag === integer && isPkcs1(bytes, outer, second)
 }
 
 /** AlgorithmIdentifier, then the key, unless that was cut off. */

@@ -11,7 +11,7 @@ import { type BulkIntake, createBulkIntake } from './bulk.ts'
 import type { IntakeTask, PrimesTask } from './tasks.ts'
 import type { IntakeResult } from './worker.ts'
 
-export interface IntakePoolOptions {
+interface IntakePoolOptions {
   /** Maximum number of worker threads; by default one less than the processors, at least one. */
   threads?: number
   /** Keys that may wait for a worker; further ones are rejected with `overloaded`. */
