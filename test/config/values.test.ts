@@ -16,13 +16,13 @@ describe('PUBRING_RATE_LIMIT and PUBRING_PUBLIC_RATE_LIMIT', () => {
     expect(config('PUBLIC_RATE_LIMIT', text).publicRateLimit).toEqual(rate)
   })
 
-  test('are off unless they are set', () => {
+  test('are off by default', () => {
     expect(loadConfig({}).rateLimit).toBeUndefined()
     expect(loadConfig({}).publicRateLimit).toBeUndefined()
   })
 
   test.each(['0', '-1', '1.5', '10/d', '10/', '/s', '10 per minute', '', 'false', '1e3'])(
-    '%j is refused with what it must be',
+    '%j is rejected, and the error states the rule',
     (text) => {
       expect(() => config('RATE_LIMIT', text)).toThrow(/^PUBRING_RATE_LIMIT must be off or /)
     },
@@ -49,12 +49,12 @@ describe('PUBRING_TRUST_PROXY', () => {
     '10.0.0.0/8/8',
     'x',
     '',
-  ])('%j is refused: it would trust more, or less, than it says', (text) => {
+  ])('%j is rejected: it would trust more or less than it says', (text) => {
     expect(() => config('TRUST_PROXY', text)).toThrow(/^PUBRING_TRUST_PROXY must be /)
   })
 })
 
-test('PUBRING_OVERLOAD_LAG is milliseconds; 0 switches it off', () => {
+test('PUBRING_OVERLOAD_LAG is in milliseconds; 0 disables it', () => {
   expect(loadConfig({}).overloadLag).toBe(500)
   expect(config('OVERLOAD_LAG', '0').overloadLag).toBe(0)
   expect(() => config('OVERLOAD_LAG', '1s')).toThrow(/^PUBRING_OVERLOAD_LAG must be /)

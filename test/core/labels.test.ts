@@ -16,11 +16,11 @@ test.each([
   ['=HYPERLINK("x")'],
   ['👩‍🚀'.repeat(85)],
   ['x'.repeat(255)],
-])('%s is a label as it is', (text) => {
+])('%s is a valid label', (text) => {
   expect(parseLabel(text, '/name')).toBe(text)
 })
 
-test('white space around a label is not part of it', () => {
+test('white space around a label is trimmed', () => {
   expect(parseLabel(' \t spring\u00a0', '/name')).toBe('spring')
 })
 
@@ -37,7 +37,7 @@ test.each([
   expect(() => parseLabel(text, '/name')).toThrow(code('invalid_request'))
 })
 
-test('a private key that fits into a label is refused as one, and not repeated', () => {
+test('a private key in a label is rejected, and the error does not repeat it', () => {
   const { privateKey } = generateKeyPairSync('ed25519')
   const der = privateKey.export({ format: 'der', type: 'pkcs8' }).toString('base64')
   const jwk = JSON.stringify(privateKey.export({ format: 'jwk' }))

@@ -26,7 +26,7 @@ describe('redact', () => {
     ['DER in base64', der],
     ['a token', token],
     ['a token without its signature', token.slice(0, token.lastIndexOf('.') + 1)],
-  ])('takes %s out of a line of the log, and leaves the rest', (_name, secret) => {
+  ])('redacts %s in a log line, and nothing else', (_name, secret) => {
     for (const line of [
       JSON.stringify({ before: 1, text: `it was ${secret} in here`, after: 2 }),
       JSON.stringify({ before: 1, [secret]: 'x', after: 2 }),
@@ -44,11 +44,11 @@ describe('redact', () => {
     'Error: no\n    at listKeys (file:///srv/pubring/src/http/keys.ts:12:34)\n    at node:internal/process/task_queues:103:5',
     '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71 pubring_4fTz pubring_http_requests_total',
     'MAIN/MAP/eyes.keyes and every other word',
-  ])('leaves what is no secret: %s', (text) => {
+  ])('leaves non-secret text unchanged: %s', (text) => {
     expect(redact(text)).toBe(text)
   })
 
-  test('takes no longer for hostile texts', () => {
+  test('runs in linear time on hostile texts', () => {
     for (const part of ['-----BEGIN ', 'pubring_', 'ey', 'eyaaaaaaaa.', 'MA', '-----END ']) {
       const start = performance.now()
       redact(part.repeat(20_000))
@@ -57,14 +57,14 @@ describe('redact', () => {
   })
 })
 
-test('an API key in an address is known by its form, one with a typing error is not', () => {
+test('an API key in a URL is recognized by its form, one with a typing error is not', () => {
   expect(containsApiKey(`/v1/projects?key=${apiKey}&x`)).toBe(true)
   expect(containsApiKey(`/v1/${apiKey}`)).toBe(true)
   expect(containsApiKey(`/v1/${apiKey.slice(0, -1)}`)).toBe(false)
   expect(containsApiKey('/v1/projects')).toBe(false)
 })
 
-describe('the search for secrets in what tests leave', () => {
+describe('the search for secrets in test output', () => {
   const body = (text: string) => text.replace(/-----[^-]+-----|\s/g, '')
   const noise = 'x'.repeat(5_003)
   rememberSecret('an API key', apiKey)
@@ -83,7 +83,7 @@ describe('the search for secrets in what tests leave', () => {
       'a private exponent in hexadecimal',
       () => Buffer.from(privateKey.export({ format: 'jwk' }).d ?? '', 'base64url').toString('hex'),
     ],
-  ])('finds %s, wherever it is planted', (_name, planted) => {
+  ])('finds %s in any file', (_name, planted) => {
     rememberPrivateKey(ed.privateKey)
     for (let shift = 0; shift < 12; shift += 1) {
       expect(findSecret(`${noise.slice(shift)}${planted()}${noise}`)).toBeDefined()
@@ -92,7 +92,7 @@ describe('the search for secrets in what tests leave', () => {
 
   test('finds nothing in public keys, in prefixes and in other secrets', () => {
     const others = [newApiKeySecret(), rsaKey().publicKeyPem, apiKey.slice(0, 23), ed.publicKeyPem]
-    // No secret has this one: the noise cannot go on where a prefix ends.
+    // No secret contains `#`, so the noise cannot complete a prefix.
     expect(findSecret(others.join(`#${noise}`))).toBeUndefined()
     const own = rsaKey()
     rememberPrivateKey(own.privateKey)

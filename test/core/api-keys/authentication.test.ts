@@ -12,24 +12,24 @@ import { openTestStore, origin, type TestStore } from '../../support/store/store
 
 let opened: TestStore
 let store: Store
-let asked: { digests: number; heads: number; waiting: Promise<void> }
+let reads: { digests: number; heads: number; waiting: Promise<void> }
 let time: number
 let authenticator: Authenticator
 
 beforeEach(async () => {
   opened = await openTestStore()
-  asked = { digests: 0, heads: 0, waiting: Promise.resolve() }
+  reads = { digests: 0, heads: 0, waiting: Promise.resolve() }
   time = Date.parse('2026-03-01T00:00:00.000Z')
-  // The real store, which counts what it is asked and can be slow.
+  // The real store, which counts what it is reads and can be slow.
   store = {
     ...opened.store,
     async findApiKeyByDigest(digest) {
-      asked.digests += 1
+      reads.digests += 1
       return opened.store.findApiKeyByDigest(digest)
     },
     async heads(ids) {
-      asked.heads += 1
-      await asked.waiting
+      reads.heads += 1
+      await reads.waiting
       return opened.store.heads(ids)
     },
   }
@@ -59,7 +59,7 @@ function config(): Context['config'] {
   }
 }
 
-const never = () => Promise.reject(new Error('Nothing is examined here.'))
+const never = () => Promise.reject(new Error('no key is examined here'))
 
 async function register(role: Role, expireTime?: string) {
   const secret = newApiKeySecret()
@@ -69,98 +69,98 @@ async function register(role: Role, expireTime?: string) {
   return { secret, id: apiKey.id }
 }
 
-const refused = expect.objectContaining({ code: 'invalid_api_key' })
+const rejected = expect.objectContaining({ code: 'invalid_api_key' })
 
-describe('an API key that is remembered', () => {
-  test('is looked up once, and again only after a change to some API key', async () => {
+describe('a cached API key', () => {
+  test('is read once, and again only after a change to any API key', async () => {
     const { secret, id } = await register('writer')
     for (let n = 0; n < 100; n += 1) await authenticator.authenticate(secret)
-    expect(asked.digests).toBe(1)
+    expect(reads.digests).toBe(1)
     await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { role: 'reader' } })
     expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'reader' })
-    expect(asked.digests).toBe(2)
+    expect(reads.digests).toBe(2)
   })
 
-  test('is refused from the next request on, by revocation and by switching it off', async () => {
+  test('is rejected on the next request after its revocation or deactivation', async () => {
     for (const patch of [undefined, { active: false }]) {
       const { secret, id } = await register('writer')
       await authenticator.authenticate(secret)
       if (patch === undefined) await store.commit({ type: 'api_key.delete', origin: origin(), id })
       else await store.commit({ type: 'api_key.update', origin: origin(), id, patch })
-      await expect(authenticator.authenticate(secret)).rejects.toEqual(refused)
+      await expect(authenticator.authenticate(secret)).rejects.toEqual(rejected)
     }
   })
 
-  test('is refused from its expireTime on, to the millisecond', async () => {
+  test('is rejected from its expireTime on, to the millisecond', async () => {
     const expireTime = '2026-03-01T00:00:01.000Z'
     const { secret } = await register('reader', expireTime)
     time = Date.parse(expireTime) - 1
     expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'reader' })
     time += 1
-    await expect(authenticator.authenticate(secret)).rejects.toEqual(refused)
+    await expect(authenticator.authenticate(secret)).rejects.toEqual(rejected)
   })
 
-  test('is refused where it expired during the look-up', async () => {
+  test('is rejected if it expired during the read', async () => {
     const { secret } = await register('reader', '2026-03-01T00:00:01.000Z')
     const answer = authenticator.authenticate(secret)
     time += 1_000
-    await expect(answer).rejects.toEqual(refused)
+    await expect(answer).rejects.toEqual(rejected)
   })
 })
 
 describe('an unknown secret', () => {
-  test('with a typing error costs no look-up at all', async () => {
+  test('with a typing error costs no read', async () => {
     const { secret } = await register('reader')
-    for (let place = 8; place < secret.length; place += 1) {
+    for (let index = 8; index < secret.length; index += 1) {
       const typo =
-        secret.slice(0, place) + (secret[place] === 'a' ? 'b' : 'a') + secret.slice(place + 1)
-      await expect(authenticator.authenticate(typo)).rejects.toEqual(refused)
+        secret.slice(0, index) + (secret[index] === 'a' ? 'b' : 'a') + secret.slice(index + 1)
+      await expect(authenticator.authenticate(typo)).rejects.toEqual(rejected)
     }
-    expect(asked).toMatchObject({ digests: 0, heads: 0 })
+    expect(reads).toMatchObject({ digests: 0, heads: 0 })
   })
 
-  test('of two neighbours exchanged is one too', async () => {
+  test('with two adjacent characters swapped fails its checksum', async () => {
     const { secret } = await register('reader')
-    for (let place = 8; place < secret.length - 1; place += 1) {
-      const [one = '', two = ''] = secret.slice(place, place + 2)
-      const swapped = secret.slice(0, place) + two + one + secret.slice(place + 2)
+    for (let index = 8; index < secret.length - 1; index += 1) {
+      const [one = '', two = ''] = secret.slice(index, index + 2)
+      const swapped = secret.slice(0, index) + two + one + secret.slice(index + 2)
       expect(isApiKeySecret(swapped)).toBe(one === two)
     }
   })
 
-  test('is not remembered: 11,000 of them take no memory that stays', async () => {
+  test('is not cached: 11,000 of them leave no memory in use', async () => {
     const { secret } = await register('reader')
     await authenticator.authenticate(secret)
     const unknown = Array.from({ length: 11_000 }, newApiKeySecret)
     for (const each of unknown) await authenticator.authenticate(each).catch(() => undefined)
-    // It has not driven out the one that is known.
-    asked.digests = 0
+    // The known one was not evicted.
+    reads.digests = 0
     await authenticator.authenticate(secret)
-    expect(asked.digests).toBe(0)
+    expect(reads.digests).toBe(0)
   })
 })
 
-describe('the look at the ledger', () => {
-  test('begins after the request came', async () => {
+describe('the read of the ledger head', () => {
+  test('starts after the request', async () => {
     const { secret, id } = await register('writer')
     await authenticator.authenticate(secret)
     const { promise, resolve } = Promise.withResolvers<void>()
-    asked.waiting = promise
+    reads.waiting = promise
     const early = authenticator.authenticate(secret)
     await delay(5)
-    // The look that is under way began before the revocation and must not serve those after it.
+    // The read in progress began before the revocation and must not serve later requests.
     await opened.store.commit({ type: 'api_key.delete', origin: origin(), id })
     const late = Array.from({ length: 100 }, () => authenticator.authenticate(secret))
     resolve()
     await Promise.allSettled([early, ...late])
-    for (const each of late) await expect(each).rejects.toEqual(refused)
+    for (const each of late) await expect(each).rejects.toEqual(rejected)
   })
 
-  test('that fails refuses nobody for good', async () => {
+  test('that fails does not reject later requests', async () => {
     const { secret } = await register('writer')
-    asked.waiting = Promise.reject(new Error('away'))
+    reads.waiting = Promise.reject(new Error('away'))
     await expect(authenticator.authenticate(secret)).rejects.toThrow('away')
-    asked.waiting = Promise.resolve()
+    reads.waiting = Promise.resolve()
     expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'writer' })
   })
 })
@@ -168,7 +168,7 @@ describe('the look at the ledger', () => {
 describe('last uses', () => {
   const lastUse = async (id: string) => (await store.findApiKey(id))?.lastUseTime
 
-  test('are written together, the latest of each', async () => {
+  test('are written together, the latest one of each API key', async () => {
     const first = await register('reader')
     const second = await register('reader')
     const commits: string[] = []
@@ -188,7 +188,7 @@ describe('last uses', () => {
     expect(await lastUse(second.id)).toBe('2026-03-01T00:00:02.000Z')
   })
 
-  test('never go back, where another replica wrote a later one', async () => {
+  test('never go back behind a later one from another replica', async () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
     const later = '2026-03-01T00:00:09.000Z'
@@ -197,7 +197,7 @@ describe('last uses', () => {
     expect(await lastUse(id)).toBe(later)
   })
 
-  test('of an API key that was revoked since are written: they are what a leak is judged by', async () => {
+  test('of a revoked API key are written, to investigate a leak', async () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
     await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { active: false } })
@@ -205,7 +205,7 @@ describe('last uses', () => {
     expect(await lastUse(id)).toBe('2026-03-01T00:00:00.000Z')
   })
 
-  test('that could not be written are written the next time', async () => {
+  test('that could not be written are written with the next ones', async () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
     const { commit } = store

@@ -15,7 +15,7 @@ function stored(n: bigint, kid: string, spkiSha256 = `spki ${n}`): StoredModulus
   return { subject, n, spkiSha256, materialSha256: `material ${n}` }
 }
 
-/** Which keys were found, and the longest list that was compared at once. */
+/** The found keys, and the size of the largest batch. */
 async function shared(moduli: readonly StoredModulus[], bitsPerSearch?: number) {
   let longest = 0
   const search = async (batch: readonly bigint[]) => {
@@ -26,12 +26,12 @@ async function shared(moduli: readonly StoredModulus[], bitsPerSearch?: number) 
   return { kids: findings.map(({ subject }) => subject.kid), findings, longest }
 }
 
-describe('primes in common', () => {
+describe('shared primes', () => {
   const strangers = Array.from({ length: 40 }, (_, i) => stored(prime() * prime(), `stranger ${i}`))
   const p = prime()
   const pair = [stored(p * prime(), 'first'), stored(p * prime(), 'last')]
 
-  test('both keys are found, and each names the other', async () => {
+  test('both keys are found, and each detail names the other', async () => {
     const { findings } = await shared([...strangers, ...pair])
     expect(findings.map(({ subject, fault }) => [subject.kid, fault.code])).toEqual([
       ['first', 'rsa_shared_prime'],
@@ -40,7 +40,7 @@ describe('primes in common', () => {
     expect(findings[0]?.fault.detail).toContain('the key last of the project project of last')
   })
 
-  test('both are found however far apart, in batches that are bounded', async () => {
+  test('both are found in bounded batches, however far apart they are', async () => {
     const [first, last] = pair
     if (first === undefined || last === undefined) throw new Error('no pair')
     const { kids, longest } = await shared([first, ...strangers, last], 192 * 10)
@@ -49,12 +49,12 @@ describe('primes in common', () => {
     expect((await shared(strangers, 192 * 10)).kids).toEqual([])
   })
 
-  test('a modulus in both of two projects counts once, and both keys are found', async () => {
+  test('a modulus in two projects is compared once, and both keys are found', async () => {
     const copy = stored(pair[0]?.n ?? 0n, 'copy')
     expect((await shared([...pair, copy])).kids).toEqual(['first', 'last', 'copy'])
   })
 
-  test('a foreign modulus times a prime is found; the foreign key is left in peace', async () => {
+  test('a foreign modulus times a prime is found; the foreign key is not', async () => {
     const [victim] = strangers
     if (victim === undefined) throw new Error('no stranger')
     const forged = stored(victim.n * prime(), 'forged')
@@ -66,7 +66,7 @@ describe('primes in common', () => {
     ])
   })
 
-  test('such a multiple does not hide that the foreign key shares a prime', async () => {
+  test('such a multiple does not hide a prime that the foreign key shares', async () => {
     const [first, last] = pair
     if (first === undefined || last === undefined) throw new Error('no pair')
     const forged = stored(first.n * prime(), 'forged')
@@ -77,10 +77,10 @@ describe('primes in common', () => {
   })
 })
 
-describe('moduli in common', () => {
+describe('reused moduli', () => {
   const n = prime() * prime()
 
-  test('another exponent or form is found, at every key of the modulus', () => {
+  test('every key of a modulus with several exponents or forms is found', () => {
     const keys = [stored(n, 'rsa'), stored(n, 'pss', 'other spki'), stored(prime(), 'stranger')]
     expect(findReusedModuli(keys).map(({ subject, fault }) => [subject.kid, fault.code])).toEqual([
       ['rsa', 'rsa_modulus_reused'],
@@ -88,7 +88,7 @@ describe('moduli in common', () => {
     ])
   })
 
-  test('the very same key in two projects is none', () => {
+  test('the same key in two projects is no finding', () => {
     expect(findReusedModuli([stored(n, 'here'), stored(n, 'there')])).toEqual([])
   })
 })

@@ -32,7 +32,7 @@ async function put(key: KeyRecord): Promise<KeyRecord> {
 
 interface Trial extends Partial<AuditOptions> {
   blocklist?: Uint8Array
-  /** Aborts the audit when so many keys were examined. */
+  /** Aborts the audit after this number of examined keys. */
   stopAfter?: number
 }
 
@@ -70,11 +70,11 @@ async function isEnabled({ projectId, id }: KeyRecord): Promise<boolean | undefi
   return keys?.find((key) => key.id === id)?.enabled
 }
 
-describe('what an audit finds', () => {
+describe('audit findings', () => {
   beforeAll(open)
   afterAll(dispose)
 
-  test('nothing in good keys, which are examined once', async () => {
+  test('good keys have none and are examined once', async () => {
     const { id } = await createProject(opened.store, 'good')
     await put(rsaRecord(id, prime() * prime()))
     await put(keyRecord(id))
@@ -84,13 +84,13 @@ describe('what an audit finds', () => {
     expect(await eventsOf(id)).toEqual([])
   })
 
-  test('primes that only 50,000 rounds of Fermat’s method find', async () => {
+  test('close primes that take 50,000 rounds of Fermat’s method are found', async () => {
     const { id } = await createProject(opened.store, 'close')
     const key = await put(rsaRecord(id, closeModulus(50_000n)))
     expect((await run({ projectId: id })).found).toEqual([[key.id, 'rsa_primes_too_close']])
   })
 
-  test('every fault that today’s intake would refuse, in one event', async () => {
+  test('all faults of a key by the current intake rules are in one event', async () => {
     const { id } = await createProject(opened.store, 'old')
     const key = await put(rsaRecord(id, closeModulus(500n), 3n))
     const { findings } = await run({ projectId: id })
@@ -106,7 +106,7 @@ describe('what an audit finds', () => {
     ])
   })
 
-  test('a key whose private half was submitted after it was registered', async () => {
+  test('a key whose private key was submitted after its registration is compromised', async () => {
     const { id } = await createProject(opened.store, 'exposed')
     const [key, other] = [await put(keyRecord(id)), await put(keyRecord(id))]
     const exposed = { thumbprint: key.thumbprint, materialSha256: key.materialSha256 }
@@ -116,7 +116,7 @@ describe('what an audit finds', () => {
     expect(await isEnabled(other)).toBe(true)
   })
 
-  test('a key on the operator’s block list, although it has passed before', async () => {
+  test('a key on the operator’s block list is compromised, even if it passed before', async () => {
     const { id } = await createProject(opened.store, 'listed')
     const key = await put(keyRecord(id))
     await run({ projectId: id })
@@ -127,7 +127,7 @@ describe('what an audit finds', () => {
   })
 })
 
-describe('between projects', () => {
+describe('comparison between projects', () => {
   let keys: Record<'left' | 'right' | 'here' | 'there' | 'same' | 'twin', KeyRecord>
   let numbers: { left: bigint; right: bigint; n: bigint; both: bigint }
   beforeAll(() => {
@@ -153,7 +153,7 @@ describe('between projects', () => {
 
   const quick = { stopAfter: 0 }
 
-  test('shared primes and reused moduli are found on both sides; one key in both is none', async () => {
+  test('shared primes and reused moduli are found in both projects; the same key in both is no finding', async () => {
     const { left, right, here, there } = keys
     expect((await run(quick)).found.toSorted()).toEqual(
       [
@@ -179,7 +179,7 @@ describe('between projects', () => {
     }
   })
 
-  test('both keys of a shared prime are switched off with the event; a reused modulus is not', async () => {
+  test('keys that share a prime are deactivated with the event; keys that share a modulus are not', async () => {
     const before = await opened.store.keySet(keys.left.projectId)
     const { findings } = await run({ ...quick, deactivate: true })
     for (const finding of findings) {
@@ -202,7 +202,7 @@ describe('between projects', () => {
     expect(left?.updateTime).toBe(events[1]?.time)
   })
 
-  test('of one project alone, its keys are compared with all and nothing else is told', async () => {
+  test('an audit of one project compares its keys with all, and reports only its own', async () => {
     const { projectId } = keys.left
     const { found, summary } = await run({ projectId, ...quick, deactivate: true })
     expect(found).toEqual([
@@ -214,7 +214,7 @@ describe('between projects', () => {
     expect(await isEnabled(keys.right)).toBe(true)
   })
 
-  test('a second audit finds the same and tells nothing again', async () => {
+  test('a second audit has the same findings and writes no further events', async () => {
     const first = await run(quick)
     const events = await eventsOf(keys.left.projectId)
     const second = await run(quick)
@@ -223,7 +223,7 @@ describe('between projects', () => {
     expect(await eventsOf(keys.left.projectId)).toEqual(events)
   })
 
-  test('switching off what an earlier audit told of is an update, and the ledgers are whole', async () => {
+  test('deactivating keys of earlier findings is an update, and the ledgers stay intact', async () => {
     await run(quick)
     await run({ ...quick, deactivate: true })
     await run({ ...quick, deactivate: true })
@@ -241,7 +241,7 @@ describe('between projects', () => {
   })
 })
 
-describe('an audit that is interrupted', () => {
+describe('an interrupted audit', () => {
   afterAll(dispose)
   beforeAll(async () => {
     await open()
@@ -251,7 +251,7 @@ describe('an audit that is interrupted', () => {
     }
   })
 
-  test('goes on where it was, over pages and projects', async () => {
+  test('continues where it stopped, across pages and projects', async () => {
     const first = await run({ stopAfter: 210 })
     expect(first.summary).toMatchObject({ keys: 300, complete: false })
     const { examined } = first.summary
@@ -262,7 +262,7 @@ describe('an audit that is interrupted', () => {
     expect((await run()).summary).toMatchObject({ examined: 0, complete: true })
   })
 
-  test('a key that came meanwhile is examined, and a deleted one leaves nothing', async () => {
+  test('a new key is examined, and a deleted one leaves no pass', async () => {
     await run()
     const project = await opened.store.findProject({ name: 'two' })
     const projectId = project?.id ?? ''

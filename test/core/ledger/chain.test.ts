@@ -9,7 +9,7 @@ import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 const genesis = '0'.repeat(64)
 
-/** The hashes by an implementation of RFC 8785 that is not ours, as docs/ledger.md describes them. */
+/** The hashes by docs/ledger.md and an independent implementation of RFC 8785. */
 function recomputed(ledgerId: string, events: readonly Event[]): string[] {
   let previous = genesis
   return events.map(({ hash: _hash, ...content }) => {
@@ -18,17 +18,17 @@ function recomputed(ledgerId: string, events: readonly Event[]): string[] {
   })
 }
 
-describe('a ledger that was written down once', () => {
+describe('a recorded ledger', () => {
   const chain: { ledgerId: string; events: LedgerEvent[] } = JSON.parse(
     fixture('ledger/chain.json'),
   )
   const hashes = chain.events.map((event) => event.hash)
 
-  test('has the hashes that RFC 8785 and SHA-256 give it', () => {
+  test('has the hashes of RFC 8785 and SHA-256', () => {
     expect(recomputed(chain.ledgerId, chain.events)).toEqual(hashes)
   })
 
-  test('has the same hashes today, in whatever order the members come', () => {
+  test('keeps its hashes, in any order of members', () => {
     let previous = genesis
     for (const { hash: expected, ...content } of chain.events) {
       const event = { ...content, ledgerId: chain.ledgerId }
@@ -39,7 +39,7 @@ describe('a ledger that was written down once', () => {
   })
 })
 
-/** The same value with the members of all its objects the other way round. */
+/** The value with the members of all objects in reverse order. */
 function reversed<Value>(value: Value): Value {
   return JSON.parse(JSON.stringify(value), (_name, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -55,7 +55,7 @@ describe('the events of a server', () => {
   })
   afterAll(() => app.close())
 
-  test('can be verified by whoever reads them from the API', async () => {
+  test('can be verified from the API', async () => {
     const keys = '/v1/projects/payments/jwt-keys'
     const post = (body: object) => app.send('POST', keys, { body })
     const created = await post({

@@ -24,7 +24,7 @@ function watched(store: Store) {
   return { store: withCommitNotices(store, (ledgerId) => log.push(ledgerId)), log }
 }
 
-test('a change is announced before its commit resolves', async () => {
+test('a commit is notified before it resolves', async () => {
   const { store, log } = watched(opened.store)
   const id = newId()
   const change = { type: 'project.create', origin: origin(), id, name: 'announced' } as const
@@ -32,7 +32,7 @@ test('a change is announced before its commit resolves', async () => {
   expect(log).toEqual([id, systemLedgerId, 'done'])
 })
 
-test('a change that was committed without a confirmation is announced before the error', async () => {
+test('an unclear commit is notified before it rejects', async () => {
   const { id: projectId } = await createProject(opened.store, 'unclear')
   const { store, log } = watched({
     ...opened.store,
