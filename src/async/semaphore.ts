@@ -1,3 +1,5 @@
+import { withTimeout } from './with-timeout.ts'
+
 /** Returns a permit. Further calls do nothing. */
 type Release = () => void
 
@@ -36,31 +38,25 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     }
   }
   function wait(timeoutMs: number | undefined): Promise<Release> {
-    return new Promise((resolve, reject) => {
-      const timer =
-        timeoutMs === undefined
-          ? undefined
-          : setTimeout(() => {
-              queue.delete(admit)
-              reject(timeoutError())
-            }, timeoutMs)
-      const admit = () => {
-        clearTimeout(timer)
-        queue.delete(admit)
-        resolve(releaseOnce())
-      }
-      queue.add(admit)
+    const { promise, resolve } = Promise.withResolvers<Release>()
+    const admit = () => {
+      queue.delete(admit)
+      resolve(releaseOnce())
+    }
+    queue.add(admit)
+    if (timeoutMs === undefined) return promise
+    return withTimeout(promise, timeoutMs, () => {
+      queue.delete(admit)
+      return timeoutError()
     })
   }
   return {
     isIdle: () => acquired === 0,
     async acquire(timeoutMs) {
-      if (acquired < permits) {
-        acquired += 1
-        return releaseOnce()
-      }
-      if (queue.size >= maxWaiting) throw fullError()
-      return wait(timeoutMs)
+      if (acquired >= permits && queue.size >= maxWaiting) throw fullError()
+      if (acquired >= permits) return wait(timeoutMs)
+      acquired += 1
+      return releaseOnce()
     },
   }
 }

@@ -17,7 +17,6 @@ import { addOverload } from './hooks/overload.ts'
 import { addRateLimits } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addSecurityHeaders } from './hooks/security-headers.ts'
-import { addShutdown } from './hooks/shutdown.ts'
 import { addMetrics } from './metrics/metrics.ts'
 import { addDocs } from './openapi/docs.ts'
 import { addOpenApi } from './openapi/openapi.ts'
@@ -50,7 +49,6 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
     reply.header('x-request-id', request.id)
     done()
   })
-  addShutdown(app)
   app.addHook('preClose', async () => live.close())
   addRequestRecords(app)
   addRequestLog(app, options)

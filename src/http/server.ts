@@ -54,7 +54,23 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     clientErrorHandler: clientErrorHandler(options.publicUrl, connections, () => app.log),
   })
   app.decorate('connections', connections)
+  addShutdown(app)
   return app
+}
+
+/**
+ * During shutdown each response closes its connection, so that no client sends its next request on
+ * a connection that is closing. Node closes the idle ones when the server closes.
+ */
+function addShutdown(app: FastifyInstance): void {
+  app.decorate('readiness', { shuttingDown: false })
+  app.addHook('preClose', async () => {
+    app.readiness.shuttingDown = true
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (app.readiness.shuttingDown) reply.header('connection', 'close')
+    done(null, payload)
+  })
 }
 
 /** Trusts one hop: trusting more would let clients choose their own address. */

@@ -48,7 +48,6 @@ export interface LiveKeySets {
 
 /**
  * Long polling for verifiers: each costs an idle connection, and all share one query of the store.
- *
  * Long because its functions share the groups and their count.
  */
 export function createLiveKeySets(

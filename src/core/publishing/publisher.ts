@@ -79,25 +79,13 @@ export function createPublisher(context: Context): Publisher {
       const heads = previous && (await store.heads([projectId]))
       if (heads && heads.get(projectId)?.hash === previous.head) return previous
       const keySet = await store.keySet(projectId)
-      return keySet && copyOf(projectId, keySet)
+      if (keySet === undefined) return undefined
+      const { revision, head } = keySet
+      const documents = render(issuerOf(config.publicUrl, projectId), keySet, clock.now())
+      const isPermanent = documents.span === always
+      return { projectId, revision, head, documents, ...(isPermanent ? {} : { keySet }) }
     },
   })
-
-  function copyOf(projectId: string, keySet: KeySet): ProjectCopy {
-    const { revision, head } = keySet
-    const documents = render(projectId, keySet, clock.now())
-    const isPermanent = documents.span === always
-    return { projectId, revision, head, documents, ...(isPermanent ? {} : { keySet }) }
-  }
-  function render(projectId: string, { keys }: KeySet, time: number): Documents {
-    const iso = isoTime(time)
-    const enabled = keys.filter((key) => key.enabled)
-    return {
-      jwks: document(jwksText(keys, iso)),
-      discovery: document(discoveryText(issuerOf(config.publicUrl, projectId), keys, iso)),
-      span: spanUntilExpiry(enabled, time),
-    }
-  }
 
   return {
     async published(projectId) {
@@ -105,7 +93,7 @@ export function createPublisher(context: Context): Publisher {
       if (copy === undefined) throw notPublished()
       const time = clock.now()
       if (copy.keySet !== undefined && !includes(copy.documents.span, time)) {
-        copy.documents = render(projectId, copy.keySet, time)
+        copy.documents = render(issuerOf(config.publicUrl, projectId), copy.keySet, time)
       }
       return withMaxAge(copy, time, config.jwksMaxAge)
     },
@@ -113,6 +101,15 @@ export function createPublisher(context: Context): Publisher {
       heads.every(({ ledgerId, hash }) => copies.getFresh(ledgerId)?.head === hash),
     ageMs: copies.ageMs,
     invalidate: copies.invalidate,
+  }
+}
+
+function render(issuer: string, { keys }: KeySet, time: number): Documents {
+  const enabled = keys.filter((key) => key.enabled)
+  return {
+    jwks: document(jwksText(keys, isoTime(time))),
+    discovery: document(discoveryText(issuer, keys, isoTime(time))),
+    span: spanUntilExpiry(enabled, time),
   }
 }
 

@@ -44,7 +44,10 @@ interface RevalidatedCache<Value> {
   invalidate(key?: string): void
 }
 
-/** Copies with bounded staleness: one read per key at a time, stale if the store is unavailable. */
+/**
+ * Copies with bounded staleness: one read per key at a time, stale if the store is unavailable. Long
+ * because reads, the fallback and invalidation share the copies.
+ */
 export function createRevalidatedCache<Value>(options: Options<Value>): RevalidatedCache<Value> {
   const { clock, copies, staleLimitMs } = options
   const reads = createSingleFlight<Value | undefined>()

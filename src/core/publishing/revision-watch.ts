@@ -20,7 +20,8 @@ export interface RevisionWatch {
 
 /**
  * One timer and one query for all watchers, however many: while there is any, the revisions of all
- * watched ledgers are read every `intervalMs`, by one query at a time even if the store is slow.
+ * watched ledgers are read every `intervalMs`, by one query at a time even if the store is slow. Long
+ * because both kinds of checks share the watchers.
  */
 export function createRevisionWatch(store: Store, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()
