@@ -79,7 +79,7 @@ async function sendAll(
   rows: readonly ImportRow[],
   options: SendOptions,
 ): Promise<void> {
-  const overflow = await sendRows(session, rows, options)
+  const overflow = await sendRows(session, rows, { ...options, inOneRequest: true })
   if (overflow !== undefined) throw overflow
   const faults = rows.flatMap(({ place, label, errors, number }) => {
     return errors.map((error) => ({

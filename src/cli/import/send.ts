@@ -12,6 +12,8 @@ export interface SendOptions {
   dryRun?: boolean
   /** Leaves out rejected keys; otherwise one of them keeps all others out. */
   skipRefused?: boolean
+  /** Registers all keys in one transaction. Throws if the server takes fewer in one request. */
+  inOneRequest?: boolean
   signal?: AbortSignal
   /** Called with the number of completed requests and of all requests. */
   progress?(done: number, total: number): void
@@ -28,13 +30,13 @@ interface Batch {
 interface BatchLimits {
   keys: number
   bytes: number
+  /** Keeps the examination of one request well below usual time-outs. */
+  costMs: number
 }
 
 /** The defaults of a server, with headroom for the rest of the body. */
-const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000 }
-
-/** Keeps the examination of one request well below usual time-outs. */
-const maxBatchCostMs = 4_000
+const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000, costMs: 4_000 }
+const unlimited: BatchLimits = { keys: Infinity, bytes: Infinity, costMs: Infinity }
 
 /**
  * Imports the rows and sets the outcome of each. All or none, unless rejected keys are skipped: a
@@ -46,6 +48,9 @@ export async function sendRows(
   rows: readonly ImportRow[],
   options: SendOptions,
 ): Promise<CommandError | undefined> {
+  if (options.inOneRequest) {
+    return sendBatches(session, rows, toBatches(rows, unlimited), options)
+  }
   for (let limits = defaultLimits; ; ) {
     try {
       return await sendBatches(session, rows, toBatches(rows, limits), options)
@@ -56,12 +61,12 @@ export async function sendRows(
 }
 
 /** The limits of a server that has narrower ones. Throws any other error. */
-function narrowerLimits({ keys, bytes }: BatchLimits, error: unknown): BatchLimits {
+function narrowerLimits(limits: BatchLimits, error: unknown): BatchLimits {
   const { code, problem: { errors, limit } = {} } = error instanceof PubringError ? error : {}
   if (limit === undefined) throw error
-  if (errors?.[0]?.code === 'too_many' && limit < keys) return { keys: limit, bytes }
-  const maxBytes = Math.floor(limit * 0.9)
-  if (code === 'body_too_large' && maxBytes < bytes) return { keys, bytes: maxBytes }
+  const bytes = Math.floor(limit * 0.9)
+  if (errors?.[0]?.code === 'too_many' && limit < limits.keys) return { ...limits, keys: limit }
+  if (code === 'body_too_large' && bytes < limits.bytes) return { ...limits, bytes }
   throw error
 }
 
@@ -80,7 +85,7 @@ function toBatches(rows: readonly ImportRow[], limits: BatchLimits): Batch[] {
       last?.project === row.project &&
       last.rows.length < limits.keys &&
       bytes <= limits.bytes &&
-      costMs <= maxBatchCostMs
+      costMs <= limits.costMs
     if (last !== undefined && fits) last.rows.push(row)
     else {
       batches.push({ project: row.project, rows: [row] })
