@@ -8,6 +8,7 @@ import { fromExpiryInput } from '../../components/expiry-field.tsx'
 import { useSession } from '../../session/context.tsx'
 import { ApiKeyFields, emptyInput } from './fields.tsx'
 
+// Long because its fields share the state of the form.
 /** Creates an API key and shows its secret once. */
 export function CreateApiKey({ onClose }: { onClose(): void }) {
   const { client } = useSession()

@@ -6,6 +6,7 @@ import { readKeyFile } from '../../keys/file.ts'
 /** In bytes; larger than any key that the service accepts. */
 const maxFileSize = 64 * 1024
 
+// Long because pasting, dropping and choosing a file share the error.
 /** Accepts a key as pasted text, as a dropped file, or as a chosen file. */
 export function KeyField({ text, onText }: { text: string; onText(text: string): void }) {
   const [dropping, setDropping] = useState(false)

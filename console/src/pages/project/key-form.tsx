@@ -73,7 +73,7 @@ function LabelField({ name, onName }: { name: string; onName(name: string): void
   return (
     <TextInput
       label="Label"
-      description="A name for your team, such as the service that signs with the key."
+      description="Such as the service that signs with the key."
       placeholder="orders service, spring 2026"
       value={name}
       onChange={(event) => onName(event.currentTarget.value)}
@@ -96,7 +96,7 @@ function AlgorithmSelect(props: {
   return (
     <Select
       label="Algorithm"
-      description="The alg of your tokens. Only algorithms that match the key are listed."
+      description="The alg of the tokens signed with this key."
       placeholder={matching.length === 0 ? 'Enter a key first' : ''}
       data={matching.map((value) => ({
         value,

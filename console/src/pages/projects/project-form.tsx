@@ -6,6 +6,7 @@ import type { Project } from '../../../../client/src/index.ts'
 import { ActionDialog } from '../../components/action-form.tsx'
 import { useSession } from '../../session/context.tsx'
 
+// Long because creating and renaming share the form.
 /** Creates a project, or renames `project`. */
 export function ProjectForm({ project, onClose }: { project?: Project; onClose(): void }) {
   const { client } = useSession()
