@@ -1,7 +1,8 @@
 /**
  * The cost of each operation, compared with the least that a Node service can cost, measured in the
- * same minutes; docs/performance.md describes the method. Prints tables, with progress on stderr, and
- * writes the figures of each part to bench/results/PART.json, with --quick to quick-PART.json.
+ * same minutes; bench/results/README.md describes the method. Prints tables, with progress on
+ * stderr, and writes the figures of each part to bench/results/PART.json, with --quick to
+ * quick-PART.json.
  *
  *   npm run bench [-- --quick] [--part reads|creates|processes] [--rounds 10]
  */

@@ -41,7 +41,8 @@ function figureTable(figures: Figure[]): string {
   return tableText(['figure', 'server', 'measured', 'target', 'met', 'meaning'], rows)
 }
 
-function tableText(head: string[], rows: string[][]): string {
+/** A Markdown table. */
+export function tableText(head: string[], rows: string[][]): string {
   const lines = [head, head.map(() => '---'), ...rows]
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n')
 }
@@ -50,8 +51,12 @@ function tableText(head: string[], rows: string[][]): string {
 function targetCells(target: Target | undefined, value: number): string[] {
   if (target === undefined) return ['', '']
   const { max, min = Number.NaN } = target
-  const [bound, excess] = max === undefined ? [`≥ ${min}`, min / value] : [`≤ ${max}`, value / max]
-  return [bound, isMet(target, value) ? 'yes' : `**no**, ${excess.toFixed(2)} ×`]
+  const excess = max === undefined ? min / value : value / max
+  return [targetText(target), isMet(target, value) ? 'yes' : `**no**, ${excess.toFixed(2)} ×`]
+}
+
+export function targetText({ max, min }: Target): string {
+  return max === undefined ? `≥ ${min}` : `≤ ${max}`
 }
 
 /** The median, and the quartiles unless they are equal. */
@@ -61,7 +66,7 @@ function spreadText({ median, low, high }: Spread): string {
 }
 
 /** Three digits. */
-function numberText(value: number): string {
+export function numberText(value: number): string {
   const places = value >= 100 ? 0 : value >= 10 ? 1 : 2
   return value.toLocaleString('en', {
     minimumFractionDigits: places,

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { renderDocs } from '../../bench/report/docs.ts'
 
-const file = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-test('the tables and the chart of docs/performance.md match bench/results', () => {
-  const page = file('performance.md')
-  const rendered = renderDocs(page)
-  expect(rendered.page).toBe(page)
-  expect(rendered.chart).toBe(file('performance.svg'))
+test('the tables of the pages and the chart match bench/results', () => {
+  const rendered = renderDocs(read)
+  const paths = ['docs/performance.md', 'bench/results/README.md', 'docs/performance.svg']
+  expect(Object.keys(rendered)).toEqual(paths)
+  for (const path of paths) expect(rendered[path], path).toBe(read(path))
 })
