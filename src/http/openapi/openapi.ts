@@ -28,7 +28,10 @@ Errors are problem details (RFC 9457); compare their \`code\`. A path that is no
 is 404 \`route_not_found\`; an unsupported method is 405 \`method_not_allowed\` with \`Allow\`. HEAD
 works wherever GET does.`
 
-/** Describes every route added later as OpenAPI 3.1, from the schemas of the routes. */
+/**
+ * Describes every route added later as OpenAPI 3.1, from the schemas of the routes. Long because it
+ * is one options record.
+ */
 export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promise<void> {
   for (const schema of components) app.addSchema(schema)
   const { version, summary } = readPackage()

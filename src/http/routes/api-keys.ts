@@ -24,8 +24,11 @@ const scope =
 
 export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOptions): void {
   createRoute(app, context, `${publicUrl}${collection}`)
-  readRoutes(app, context)
-  changeRoutes(app, context)
+  listRoute(app, context)
+  ownRoute(app, context)
+  readRoute(app, context)
+  updateRoute(app, context)
+  deleteRoute(app, context)
 }
 
 function createRoute(app: App, context: Context, address: string): void {
@@ -58,7 +61,7 @@ function createRoute(app: App, context: Context, address: string): void {
   })
 }
 
-function readRoutes(app: App, context: Context): void {
+function listRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: collection,
@@ -72,6 +75,9 @@ function readRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => reply.send(await listApiKeys(context, principalOf(request))),
   })
+}
+
+function ownRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: `${collection}/self`,
@@ -87,6 +93,9 @@ function readRoutes(app: App, context: Context): void {
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })
+}
+
+function readRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: member,
@@ -106,7 +115,7 @@ function readRoutes(app: App, context: Context): void {
   })
 }
 
-function changeRoutes(app: App, context: Context): void {
+function updateRoute(app: App, context: Context): void {
   app.route({
     method: 'PATCH',
     url: member,
@@ -137,6 +146,9 @@ function changeRoutes(app: App, context: Context): void {
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })
+}
+
+function deleteRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: member,

@@ -66,56 +66,62 @@ const asStream =
   'With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
-  const reader = { role: 'reader' } as const
-  const shared = sharedSchema(options)
+  projectRoute(app, live, options)
+  systemRoute(app, live, options)
+}
+
+function projectRoute(app: App, live: LiveServices, options: HttpOptions): void {
+  const access = { role: 'reader' } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',
     config: {
-      access: reader,
+      access,
       ledger: true,
       errors: ['overloaded'],
       headers: ['Link'],
       mediaTypes: stream,
     },
     schema: {
-      ...shared,
+      ...sharedSchema(options),
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
       description: `Returns every change to the project and its keys, in order and without gaps. ${asStream} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
       params: ProjectPath,
     },
     handler: async (request, reply) => {
-      const about = { ledgerId: ledgerOf(request), access: reader }
-      await answer(live, options, request, reply, about)
-      return reply
-    },
-  })
-  const admin = { role: 'admin', unbound: true } as const
-  app.route({
-    method: ['GET', 'HEAD'],
-    url: '/v1/events',
-    config: { access: admin, errors: ['overloaded'], headers: ['Link'], mediaTypes: stream },
-    schema: {
-      ...shared,
-      operationId: 'listSystemEvents',
-      summary: 'Read the ledger of the registry',
-      description: `Returns every change to projects and API keys, in order and without gaps. ${asStream}`,
-    },
-    handler: async (request, reply) => {
-      const about = { ledgerId: systemLedgerId, access: admin }
-      await answer(live, options, request, reply, about)
+      const about = { ledgerId: ledgerOf(request), access, publicUrl: options.publicUrl }
+      await respond(live, request, reply, about)
       return reply
     },
   })
 }
 
-async function answer(
+function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
+  const access = { role: 'admin', unbound: true } as const
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/events',
+    config: { access, errors: ['overloaded'], headers: ['Link'], mediaTypes: stream },
+    schema: {
+      ...sharedSchema(options),
+      operationId: 'listSystemEvents',
+      summary: 'Read the ledger of the registry',
+      description: `Returns every change to projects and API keys, in order and without gaps. ${asStream}`,
+    },
+    handler: async (request, reply) => {
+      const about = { ledgerId: systemLedgerId, access, publicUrl: options.publicUrl }
+      await respond(live, request, reply, about)
+      return reply
+    },
+  })
+}
+
+async function respond(
   live: LiveServices,
-  { publicUrl }: HttpOptions,
   request: FastifyRequest<{ Querystring: { after?: number; limit?: number } }>,
   reply: FastifyReply,
-  about: { ledgerId: string; access: Access },
+  { publicUrl, ...about }: { ledgerId: string; access: Access; publicUrl: string },
 ): Promise<void> {
   const { after = 0, limit = pageSize } = request.query
   const wantsStream = prefers(request.headers.accept, eventStream, 'application/json')

@@ -23,6 +23,8 @@ import type { App, HttpOptions } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
 const tags = ['JWT keys']
+const collection = '/v1/projects/:projectIdOrName/jwt-keys'
+const member = `${collection}/:kid`
 
 const KeyFilter = Query({
   active: Type.Optional(
@@ -36,13 +38,14 @@ const KeyFilter = Query({
 export function keyRoutes(app: App, context: Context, options: HttpOptions): void {
   createRoute(app, context, options)
   readRoutes(app, context)
-  changeRoutes(app, context)
+  updateRoute(app, context)
+  deleteRoute(app, context)
 }
 
 function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): void {
   app.route({
     method: 'POST',
-    url: '/v1/projects/:projectIdOrName/jwt-keys',
+    url: collection,
     config: {
       access: { role: 'writer' },
       cost: 5,
@@ -82,7 +85,7 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
 function readRoutes(app: App, context: Context): void {
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/v1/projects/:projectIdOrName/jwt-keys',
+    url: collection,
     config: { access: { role: 'reader' }, etag: true },
     schema: {
       operationId: 'listJwtKeys',
@@ -102,7 +105,7 @@ function readRoutes(app: App, context: Context): void {
   })
   app.route({
     method: ['GET', 'HEAD'],
-    url: '/v1/projects/:projectIdOrName/jwt-keys/:kid',
+    url: member,
     config: { access: { role: 'reader' }, errors: ['key_not_found'], etag: true },
     schema: {
       operationId: 'getJwtKey',
@@ -125,11 +128,10 @@ function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
 
-function changeRoutes(app: App, context: Context): void {
-  const url = '/v1/projects/:projectIdOrName/jwt-keys/:kid'
+function updateRoute(app: App, context: Context): void {
   app.route({
     method: 'PATCH',
-    url,
+    url: member,
     config: {
       access: { role: 'writer' },
       errors: [
@@ -160,9 +162,12 @@ function changeRoutes(app: App, context: Context): void {
       return sendDocument(reply, key)
     },
   })
+}
+
+function deleteRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
-    url,
+    url: member,
     config: {
       access: { role: 'writer' },
       errors: ['key_not_found', 'key_active', 'precondition_failed', 'overloaded'],
