@@ -53,11 +53,7 @@ export const KeyImport = Type.Object(
 
 const Usage = (description: string) =>
   Type.Object(
-    {
-      before: Type.Integer(),
-      after: Type.Integer(),
-      limit: Type.Integer(),
-    },
+    { before: Type.Integer(), after: Type.Integer(), limit: Type.Integer() },
     { description },
   )
 

@@ -19,11 +19,8 @@ export async function prepareRegistry(
   adminSecret: string | undefined,
 ): Promise<{ newSecret?: string }> {
   const { store } = context
-  const origin: Origin = {
-    actor: { name: 'pubring serve' },
-    requestId: newId(),
-    time: now(context.clock),
-  }
+  const actor = { name: 'pubring serve' }
+  const origin: Origin = { actor, requestId: newId(), time: now(context.clock) }
   const isEmpty = (await store.countApiKeys()) === 0
   if (isEmpty) await createFirstProject(context, origin)
   const secret = adminSecret ?? (isEmpty ? newApiKeySecret() : undefined)
@@ -32,12 +29,10 @@ export async function prepareRegistry(
     name: adminSecret === undefined ? 'first admin' : 'PUBRING_ADMIN_API_KEY',
     role: 'admin',
   })
-  if (adminSecret !== undefined) {
-    await store.commit({ type: 'api_key.create', origin, apiKey })
-    return {}
-  }
-  const first = await store.commit({ type: 'api_key.create', origin, apiKey, first: true })
-  return first.id === apiKey.id ? { newSecret: secret } : {}
+  const isGenerated = adminSecret === undefined
+  const change = { type: 'api_key.create', origin, apiKey } as const
+  const { id } = await store.commit(isGenerated ? { ...change, first: true } : change)
+  return isGenerated && id === apiKey.id ? { newSecret: secret } : {}
 }
 
 async function createFirstProject({ store }: Context, origin: Origin): Promise<void> {

@@ -11,11 +11,11 @@ const token =
  * string around it; base64 DER without PEM lines (a SEQUENCE begins with M); a JWT (`{"` begins with
  * `ey` in base64url).
  */
-const patterns: readonly { pattern: RegExp; replacement: string }[] = [
-  { pattern: /(?<=pubring_)[0-9A-Za-z]{16,}/g, replacement: redacted },
-  { pattern: /-----BEGIN [\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g, replacement: redacted },
-  { pattern: /\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, replacement: redacted },
-  { pattern: token, replacement: `$1${redacted}` },
+const patterns: readonly [pattern: RegExp, replacement: string][] = [
+  [/(?<=pubring_)[0-9A-Za-z]{16,}/g, redacted],
+  [/-----BEGIN [\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g, redacted],
+  [/\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, redacted],
+  [token, `$1${redacted}`],
 ]
 
 /**
@@ -23,10 +23,7 @@ const patterns: readonly { pattern: RegExp; replacement: string }[] = [
  * texts are built without submitted data in the first place.
  */
 export function redact(text: string): string {
-  return patterns.reduce(
-    (rest, { pattern, replacement }) => rest.replace(pattern, replacement),
-    text,
-  )
+  return patterns.reduce((rest, [pattern, replacement]) => rest.replace(pattern, replacement), text)
 }
 
 /** Whether the text contains an API key, by form and checksum. */

@@ -193,12 +193,7 @@ async function report(
   if (result === undefined) return
   const { active, deactivated, reported } = result
   for (const fault of faults) {
-    listener.finding({
-      ...subject,
-      ...fault,
-      isNew: reported.includes(fault.code),
-      active,
-      deactivated,
-    })
+    const isNew = reported.includes(fault.code)
+    listener.finding({ ...subject, ...fault, isNew, active, deactivated })
   }
 }

@@ -1,4 +1,4 @@
-import { type FieldError, PubringError } from '../../errors.ts'
+import { type FieldError, invalidField, PubringError } from '../../errors.ts'
 import type { ImportResult, KeyToImport } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import {
@@ -92,7 +92,7 @@ function admitItem(
 function requireFirst(firstIndexes: Map<string, number>, index: number, key: KeyRecord): void {
   const first = firstIndexes.get(key.thumbprint)
   if (first !== undefined) {
-    throw rejectedField(
+    throw invalidField(
       '/publicKeyPem',
       'duplicate_key',
       `The import has this key twice: here and at /keys/${first}. Remove one of them.`,
@@ -105,10 +105,10 @@ function requireFirst(firstIndexes: Map<string, number>, index: number, key: Key
 function requireSameAsTwin(twin: AdmissionKey, { key, kidProvided }: KeyToImport): void {
   const registered = `The project already has this key, as ${twin.id}`
   if (kidProvided && twin.id !== key.id) {
-    throw rejectedField('/kid', 'duplicate_key', `${registered}. Omit kid, or send that one.`)
+    throw invalidField('/kid', 'duplicate_key', `${registered}. Omit kid, or send that one.`)
   }
   if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
-    throw rejectedField(
+    throw invalidField(
       '/algorithm',
       'duplicate_key',
       `${registered}, for ${twin.jwsAlgorithm}. Send that algorithm, or remove the key.`,
@@ -124,13 +124,9 @@ function requireFreeKid(
 ): void {
   const owners = [...(holders.get(key.id) ?? []), thumbprints.get(key.id) ?? key.thumbprint]
   if (!kidProvided || owners.every((thumbprint) => thumbprint === key.thumbprint)) return
-  throw rejectedField(
+  throw invalidField(
     '/kid',
     'kid_taken',
     'This kid names other key material, or once did. Omit kid, and the key gets a new one.',
   )
-}
-
-function rejectedField(pointer: string, code: string, detail: string): PubringError {
-  return new PubringError('import_refused', detail, { errors: [{ pointer, code, detail }] })
 }

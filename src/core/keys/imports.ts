@@ -29,10 +29,9 @@ const entriesPerTurn = 16
  * no admin of all projects: whether a kid is taken reveals something of every project.
  */
 export function requireRestoreRights(principal: Principal, items: readonly unknown[]): void {
-  const fields = ['kid', 'createTime', 'updateTime']
-  const restored = fields.find((name) =>
-    items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name)),
-  )
+  const has = (name: string) =>
+    items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name))
+  const restored = ['kid', 'createTime', 'updateTime'].find(has)
   const isAdminOfAll = principal.role === 'admin' && principal.projectId === undefined
   if (isAdminOfAll || restored === undefined) return
   throw new PubringError(
@@ -46,10 +45,8 @@ export function requireImportSize({ config }: Context, count: number): void {
   const limit = Math.min(config.maxImportKeys, config.maxKeysPerProject)
   if (count >= 1 && count <= limit) return
   const code = count === 0 ? 'too_few' : 'too_many'
-  const advice =
-    limit < config.maxImportKeys
-      ? 'A project can have no more keys.'
-      : 'Split them into several imports.'
+  const isProjectLimit = limit < config.maxImportKeys
+  const advice = isProjectLimit ? 'A project can have no more keys.' : 'Use several imports.'
   const detail = `keys has ${count} entries; an import takes 1 to ${limit}. ${advice}`
   throw new PubringError('invalid_request', detail, {
     errors: [{ pointer: '/keys', code, detail }],

@@ -80,12 +80,6 @@ export function toKeyCheck(verdict: Verdict): KeyCheck {
     return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
   }
   const { jwk: _jwk, materialSha256: _material, publicKeyPem, ...key } = verdict.key
-  return {
-    accepted: true,
-    faults: [],
-    warnings: verdict.warnings,
-    normalised,
-    key,
-    publicKeyPem,
-  }
+  const { warnings } = verdict
+  return { accepted: true, faults: [], warnings, normalised, key, publicKeyPem }
 }
