@@ -35,13 +35,7 @@ export const derCodes = {
     rejects:
       'rsaEncryption without NULL, EC without a curve, Ed25519 or ML-DSA with parameters, and id-RSASSA-PSS with anything but a well-formed SEQUENCE.',
     why: 'Each algorithm allows one form, and strict parsers reject the others.',
-    sources: [
-      'RFC 3279 section 2.3.1',
-      'RFC 4055 section 1.2',
-      'RFC 5480',
-      'RFC 8410 section 3',
-      'RFC 9881',
-    ],
+    sources: ['RFC 3279 2.3.1', 'RFC 4055 1.2', 'RFC 5480', 'RFC 8410 section 3', 'RFC 9881'],
   },
   key_type_unsupported: {
     rule: 'D5',

@@ -112,7 +112,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The primes share many bits',
     rejects:
-      'Primes whose top and bottom bits agree in at least a quarter of the length of the modulus.',
+      'Primes whose top and bottom bits agree, in total in a quarter of the bits of n or more.',
     why: 'The shared bits reveal the primes.',
     sources: ['paranoid_crypto (HighAndLowBitsEqual)'],
   },

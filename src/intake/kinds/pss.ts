@@ -22,18 +22,14 @@ interface PssReading {
   faults: Fault[]
 }
 
-interface PssHash {
-  oid: string
-  algorithm: Algorithm
-  /** Output in bytes. */
-  length: number
-}
-
-const hashes: readonly PssHash[] = [
+/** Hashes of JWS, with the length of their output in bytes. */
+const hashes = [
   { oid: oid.sha256, algorithm: 'PS256', length: 32 },
   { oid: oid.sha384, algorithm: 'PS384', length: 48 },
   { oid: oid.sha512, algorithm: 'PS512', length: 64 },
-]
+] as const
+
+type PssHash = (typeof hashes)[number]
 
 const sha1 = '1.3.14.3.2.26'
 const defaultSaltLength = 20n

@@ -55,29 +55,20 @@ function unsupportedKind(dotted: string): Fault {
 
 type Content = PemLabel | 'certificate' | 'PKCS#7'
 
-/** What the content is, and what to do if the label says otherwise. */
-const contents: Readonly<Record<Content, { name: string; advice: string }>> = {
-  'PUBLIC KEY': { name: 'an SPKI public key', advice: 'Change the label to PUBLIC KEY.' },
-  'RSA PUBLIC KEY': {
-    name: 'a PKCS#1 RSA key',
-    advice:
-      'Change the label to RSA PUBLIC KEY, or convert it: openssl rsa -RSAPublicKey_in -in key.pem -pubout',
-  },
-  certificate: {
-    name: 'a certificate or a certificate request',
-    advice: 'Send its public key: openssl x509 -in cert.pem -pubkey -noout',
-  },
-  'PKCS#7': {
-    name: 'a PKCS#7 bundle',
-    advice: `Send only the public key: ${commands.exportPublic}`,
-  },
+/** What to say if the label names another content. */
+const contentAdvice: Readonly<Record<Content, string>> = {
+  'PUBLIC KEY': 'an SPKI public key. Change the label to PUBLIC KEY.',
+  'RSA PUBLIC KEY':
+    'a PKCS#1 RSA key. Change the label to RSA PUBLIC KEY, or convert it: openssl rsa -RSAPublicKey_in -in key.pem -pubout',
+  certificate:
+    'a certificate or a certificate request. Send its public key: openssl x509 -in cert.pem -pubkey -noout',
+  'PKCS#7': `a PKCS#7 bundle. Send only the public key: ${commands.exportPublic}`,
 }
 
 function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
-  const { name, advice } = contents[content]
-  const detail = `The label is ${label}, but the content is ${name}. ${advice}`
+  const detail = `The label is ${label}, but the content is ${contentAdvice[content]}`
   return { code: 'pem_label_content_mismatch', detail }
 }
 

@@ -1,3 +1,4 @@
+import { decodeHex, encodeLatin1 } from './bytes.ts'
 import { decodingsOf, sequencesIn } from './decodings.ts'
 import { hasMarker, hasPlainMarker, readJson } from './markers.ts'
 import { isComplete, isPrivateKeyAt, startsWith } from './shapes.ts'
@@ -14,17 +15,11 @@ export interface SecretFinding {
 }
 
 /** `openssh-key-v1` and NUL (OpenSSH PROTOCOL.key). */
-const opensshMagic = [...'openssh-key-v1\0'].map((character) => character.charCodeAt(0))
+const opensshMagic = encodeLatin1('openssh-key-v1\0')
 /** First bytes of PRIVATEKEYBLOB, PVK, a Java key store, and of RSA and ECDSA CNG blobs. */
-const magics: readonly (readonly number[])[] = [
-  [0x07, 0x02, 0, 0, 0],
-  [0x1e, 0xf1, 0xb5, 0xb0],
-  [0xfe, 0xed, 0xfe, 0xed],
-  [0x52, 0x53, 0x41, 0x32],
-  [0x52, 0x53, 0x41, 0x33],
-  [0x45, 0x43, 0x53, 0x32],
-  [0x45, 0x43, 0x53, 0x34],
-]
+const magics = '0702000000 1ef1b5b0 feedfeed 52534132 52534133 45435332 45435334'
+  .split(' ')
+  .map(decodeHex)
 /** Bytes that a structure inside other data must have: shorter ones occur by chance. */
 const minHiddenLength = 32
 const maxMarkedLength = 131_072

@@ -1,3 +1,5 @@
+import { decodeHex } from './bytes.ts'
+
 interface Header {
   tag: number
   /** Where the content begins. */
@@ -13,9 +15,9 @@ const objectIdentifier = 0x06
 const sequence = 0x30
 
 /** First bytes of the object identifiers of PKCS#5, the PBE of PKCS#12, and PKCS#7. */
-const pkcs5 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05]
-const pkcs12Pbe = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x0c, 0x01]
-const pkcs7 = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x07]
+const pkcs5 = decodeHex('2a864886f70d0105')
+const pkcs12Pbe = decodeHex('2a864886f70d010c01')
+const pkcs7 = decodeHex('2a864886f70d0107')
 /** A DSA private key has version, p, q, g, y and x; an RSA one has nine integers. */
 const minIntegers = 6
 
@@ -113,6 +115,6 @@ function headerAt(bytes: Uint8Array, at: number): Header | undefined {
 }
 
 /** Whether the bytes at an offset begin with a prefix. */
-export function startsWith(bytes: Uint8Array, at: number, prefix: readonly number[]): boolean {
+export function startsWith(bytes: Uint8Array, at: number, prefix: Uint8Array): boolean {
   return prefix.every((byte, index) => bytes[at + index] === byte)
 }
