@@ -13,7 +13,7 @@ const page = read('docs/operating.md')
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-test('every shell block of docs/operating.md works in one shell, as it stands', async () => {
+test('the shell blocks of docs/operating.md run in one shell', async () => {
   const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) => text ?? '')
   expect(blocks.length).toBeGreaterThan(5)
   const script = `trap 'kill -9 "$server" 2>/dev/null || :' EXIT\n${blocks.join('')}`
@@ -33,8 +33,8 @@ test('every shell block of docs/operating.md works in one shell, as it stands', 
   expect(stderr).toMatch(/is restored from backup\.db/)
 })
 
-describe('what is said of metrics', () => {
-  /** The names that a server with workers has. */
+describe('metrics', () => {
+  /** The metric names of a server with workers. */
   async function names(): Promise<Set<string>> {
     const port = await freePort()
     const env = { ...highLimits, PUBRING_WORKERS: '2', PUBRING_METRICS_PORT: String(port) }
@@ -59,9 +59,9 @@ describe('what is said of metrics', () => {
       name.replace(/_(bucket|count|sum)$/, ''),
     )
 
-  test('is so: every metric in the page, the alerts and the dashboard is one that there is, and none of ours is left out', async () => {
+  test('the page, the alerts and the dashboard name only existing metrics, and the page all of ours', async () => {
     const there = await names()
-    const table = page.slice(page.indexOf('| metric |'), page.indexOf('With workers all'))
+    const table = page.slice(page.indexOf('| metric |'), page.indexOf('With workers, each'))
     const rules = read('deploy/prometheus-rules.yaml')
     const dashboard = read('deploy/grafana-dashboard.json')
     for (const text of [table, rules, dashboard]) {
@@ -72,7 +72,7 @@ describe('what is said of metrics', () => {
     expect(ours.filter((name) => !table.includes(`\`${name}\``))).toEqual([])
   })
 
-  test('the dashboard has what Grafana asks of one', () => {
+  test('the dashboard has the fields that Grafana requires', () => {
     const { uid, title, schemaVersion, panels, templating } = JSON.parse(
       read('deploy/grafana-dashboard.json'),
     )

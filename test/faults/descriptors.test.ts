@@ -48,8 +48,8 @@ test('more connections than descriptors: the process and its database go on, and
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'File descriptors exhausted, and freed again',
-    done: '400 connections to a process that may have 120 open files, as an ordinary user',
-    seen: `${held} connections kept and the others closed at once; changes went on being written; new clients served as soon as there was room; same process`,
+    done: '400 connections to a process limited to 120 open files, as an unprivileged user',
+    seen: `${held} connections kept, the others closed immediately; changes still succeeded; new clients served as soon as descriptors were free; same process`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

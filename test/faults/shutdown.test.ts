@@ -84,8 +84,8 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
   await again.ended
   recordFault({
     fault: 'SIGTERM under load',
-    done: '50 creates in flight, 20 idle connections, a held request and 8 clients that never pause; then SIGTERM',
-    seen: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, which came on a new connection as the listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
+    done: '50 creates in flight, 20 idle connections, a held request and 8 clients without pauses; then SIGTERM',
+    seen: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, on new connections that arrived as listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

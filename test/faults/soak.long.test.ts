@@ -67,8 +67,8 @@ test(`${seconds} s at full load: memory is flat, every answer right`, {
   const requests = Object.values(statuses).reduce((all, count) => all + count, 0)
   recordFault({
     fault: 'Full load for a long time',
-    done: `${seconds} s of creates, switches, deletes, lists and key sets by eight clients that never pause`,
-    seen: `${requests} requests, all answered as they should be; memory ${Math.round(floor(0))}, ${Math.round(floor(1))}, ${Math.round(floor(2))} MB in the three thirds`,
+    done: `${seconds} s of creates, updates, deletes, lists and key sets by eight clients without pauses`,
+    seen: `${requests} requests, all answered correctly; memory ${Math.round(floor(0))}, ${Math.round(floor(1))}, ${Math.round(floor(2))} MB in the three thirds`,
     acknowledged: (statuses['201'] ?? 0) + kept.length,
     lost,
   })

@@ -59,7 +59,7 @@ async function expectBack(): Promise<void> {
 const faults: [string, string, () => () => void][] = [
   [
     'Database file overwritten with garbage',
-    'every octet of pubring.db replaced under the running server; then the old content again',
+    'every byte of pubring.db replaced under the running server; then the original content again',
     () => {
       const content = readFileSync(file)
       writeFileSync(file, Buffer.alloc(content.length, 0x55))
@@ -68,7 +68,7 @@ const faults: [string, string, () => () => void][] = [
   ],
   [
     'Database file emptied',
-    'pubring.db cut to no octets under the running server; then the old content again',
+    'pubring.db truncated to 0 bytes under the running server; then the original content again',
     () => {
       const content = readFileSync(file)
       writeFileSync(file, '')
@@ -85,7 +85,7 @@ const faults: [string, string, () => () => void][] = [
   ],
   [
     'Another file in its place',
-    'a copy put in the place of pubring.db; then the old file moved back',
+    'pubring.db replaced by a copy; then the original moved back',
     () => {
       renameSync(file, `${file}.away`)
       writeFileSync(file, readFileSync(`${file}.away`))
@@ -157,8 +157,8 @@ test('a ledger write that fails: the change is not made, and the revision does n
   expect(await revision()).toBe(before.revision + 1)
   recordFault({
     fault: 'A ledger write that fails',
-    done: 'a trigger that refuses every INSERT into the ledger, while keys and projects are created and switched',
-    seen: '500 each; no key, no project, no revision and no event of it is there',
+    done: 'a trigger rejects every INSERT into the ledger while keys and projects are created and changed',
+    seen: '500 each; no key, project, revision or event of it exists',
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, await client.kids()),
   })

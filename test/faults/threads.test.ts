@@ -43,9 +43,9 @@ test('the thread that writes dies under load: who waits is told, another takes o
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
   recordFault({
-    fault: 'The thread that writes dies',
-    done: 'ended five times from inside while eight clients create keys',
-    seen: `${refused.length} creates 503 with Retry-After, the others 201; the same process goes on with a new thread; reads 200 throughout`,
+    fault: 'The writing thread exits',
+    done: 'ended five times from inside the process while eight clients create keys',
+    seen: `${refused.length} creates 503 with Retry-After, the others 201; the same process continues with a new thread; reads 200 throughout`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -73,7 +73,7 @@ test('kill -9 of workers under load: others go on, each is replaced, nothing ack
   recordFault({
     fault: 'A worker process dies (PUBRING_WORKERS=2)',
     done: 'kill -9 of two workers, one after the other, while four clients create keys',
-    seen: `each replaced; the other served meanwhile; ${unknown.length} requests cut off without an answer; metrics never fall`,
+    seen: `each was replaced while the other served; ${unknown.length} requests cut off without an answer; metrics never fall`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
@@ -117,7 +117,7 @@ test('workers that cannot start: the others go on; where none is left the parent
   recordFault({
     fault: 'Workers that cannot start',
     done: 'pubring.db moved away, then one worker killed, then all',
-    seen: 'while one serves, the parent tries again every 5 s at most; with none left it gives up after five failures, with one line and exit code 1',
+    seen: 'while one serves, the parent retries at least every 5 s; with none left it exits after five failures, with one line and code 1',
     acknowledged: 0,
     lost: 0,
   })
