@@ -205,7 +205,7 @@ export type Event = {
     type: 'project' | 'key' | 'api_key' | 'registry'
     id: string
   }
-  /** Old (`from`) and new (`to`) value of each changed member; absent where it has none. */
+  /** Old (`from`) and new (`to`) value of each changed member; absent if it has none. */
   changes?: Record<
     string,
     {

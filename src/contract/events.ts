@@ -25,7 +25,7 @@ export const Event = Type.Object(
         Type.Object({ from: Type.Optional(Value), to: Type.Optional(Value) }),
         {
           description:
-            'Old (`from`) and new (`to`) value of each changed member; absent where it has none.',
+            'Old (`from`) and new (`to`) value of each changed member; absent if it has none.',
         },
       ),
     ),

@@ -73,7 +73,7 @@ export function invalidApiKey(): PubringError {
   )
 }
 
-/** Throws `insufficient_role` where the caller's role or binding does not permit the operation. */
+/** Throws `insufficient_role` if the caller's role or binding does not permit the operation. */
 export function requireAccess(
   principal: Pick<Principal, 'role' | 'projectId'>,
   access: Access,

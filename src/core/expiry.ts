@@ -22,7 +22,7 @@ function requireFuture(expireTime: string, now: string): void {
 }
 
 /**
- * Throws `invalid_request` where a patch of a JWT key or an API key sets a past `expireTime`, or
+ * Throws `invalid_request` if a patch of a JWT key or an API key sets a past `expireTime`, or
  * activates an expired one without a new or cleared `expireTime`. The current `expireTime` is no
  * change, so sending a resource back as it was read always succeeds.
  */

@@ -30,7 +30,7 @@ export function isKid(text: string): boolean {
   return /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/.test(text)
 }
 
-/** The UUID in its one spelling (lower case), or undefined where the text is none. */
+/** The UUID in its one spelling (lower case), or undefined if the text is none. */
 export function parseId(text: string): string | undefined {
   return uuid.test(text) ? text.toLowerCase() : undefined
 }

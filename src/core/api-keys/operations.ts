@@ -200,7 +200,7 @@ function isPermanentAdmin({ role, projectId, enabled, expireTime }: ApiKeyRecord
   return role === 'admin' && projectId === undefined && enabled && expireTime === undefined
 }
 
-/** Throws `last_admin_api_key` where a change would remove the last permanent admin. */
+/** Throws `last_admin_api_key` if a change would remove the last permanent admin. */
 export function requireOtherAdmin(
   all: readonly ApiKeyRecord[],
   before: ApiKeyRecord,

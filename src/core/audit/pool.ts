@@ -9,7 +9,7 @@ import type { KeyToExamine } from './worker.ts'
 export interface AuditPool {
   /** Keys that can be examined at the same time. */
   threads: number
-  /** `examineSlowly` in a thread. Rejects where the examination failed or was aborted. */
+  /** `examineSlowly` in a thread. Rejects if the examination failed or was aborted. */
   examine(key: KeyToExamine): Promise<Fault[]>
   /** `sharedPrimes` in a thread. */
   sharedPrimes(moduli: readonly bigint[]): Promise<SharedPrime[]>

@@ -75,6 +75,6 @@ export interface AuditSummary {
   keys: number
   /** Keys examined by this audit; the others had passed before. */
   examined: number
-  /** False where the audit was interrupted; the next one continues from there. */
+  /** False if the audit was interrupted; the next one continues from there. */
   complete: boolean
 }

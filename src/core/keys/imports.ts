@@ -25,7 +25,7 @@ interface ExaminedImport {
 const entriesPerTurn = 16
 
 /**
- * Throws `insufficient_role` where an item has fields that only restored keys carry and the caller is
+ * Throws `insufficient_role` if an item has fields that only restored keys carry and the caller is
  * no admin of all projects: whether a kid is taken reveals something of every project.
  */
 export function requireRestoreRights(principal: Principal, items: readonly unknown[]): void {
@@ -40,7 +40,7 @@ export function requireRestoreRights(principal: Principal, items: readonly unkno
   )
 }
 
-/** Throws `invalid_request` where the import is empty or has more keys than a project may have. */
+/** Throws `invalid_request` if the import is empty or has more keys than a project may have. */
 export function requireImportSize({ config }: Context, count: number): void {
   const limit = Math.min(config.maxImportKeys, config.maxKeysPerProject)
   if (count >= 1 && count <= limit) return

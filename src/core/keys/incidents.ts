@@ -45,7 +45,7 @@ export async function recordExposure(
   return keys.filter((key) => key.projectId === projectId).map(({ kid }) => kid)
 }
 
-/** Writes weaknesses of a key to its project's ledger; undefined where the key was deleted. */
+/** Writes weaknesses of a key to its project's ledger; undefined if the key was deleted. */
 export async function reportWeaknesses(
   store: Pick<Store, 'commit'>,
   report: Omit<ChangeOf<'key.report_weakness'>, 'type'>,

@@ -42,7 +42,7 @@ export async function requireAccepted(
 }
 
 /**
- * Throws `private_key_submitted` where one of the texts, by pointer, holds a private key, and records
+ * Throws `private_key_submitted` if one of the texts, by pointer, holds a private key, and records
  * it as intake does: these texts would be stored as they are.
  */
 export async function rejectPrivateKeys(

@@ -69,7 +69,7 @@ export async function createKey(
   })
 }
 
-/** Throws `project_not_found` where the project was deleted after the access check. */
+/** Throws `project_not_found` if the project was deleted after the access check. */
 export async function requireKeySet({ store }: Context, projectId: string): Promise<KeySet> {
   const keySet = await store.keySet(projectId)
   if (keySet === undefined) throw projectNotFound()

@@ -7,7 +7,7 @@ import { latest } from '../times.ts'
 import { requireJwksCapacity, submittedBefore } from './admission.ts'
 import { jwksBytes, withJwkText } from './jwks.ts'
 
-/** Throws `jwks_too_large` where the patched key no longer fits the key set of its project. */
+/** Throws `jwks_too_large` if the patched key no longer fits the key set of its project. */
 export function requirePatchCapacity(
   all: readonly KeyRecord[],
   patched: KeyRecord,
@@ -18,7 +18,7 @@ export function requirePatchCapacity(
   requireJwksCapacity(jwksBytes(keys, now), limits)
 }
 
-/** The patched key; the same record, `updateTime` included, where the patch changes nothing. */
+/** The patched key; the same record, `updateTime` included, if the patch changes nothing. */
 export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyRecord {
   const { expireTime: before, ...rest } = key
   const expiry = patchExpireTime(key, patch)

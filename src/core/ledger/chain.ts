@@ -24,7 +24,7 @@ export type EventType = (typeof eventTypes)[number]
 
 export type EventValue = string | number | boolean
 
-/** Old (`from`) and new (`to`) value of each changed member; absent where it has none. */
+/** Old (`from`) and new (`to`) value of each changed member; absent if it has none. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>
 
 export interface EventContent {
@@ -56,7 +56,7 @@ export function eventHash(previousHash: string, event: EventContent): string {
 
 type Members = Record<string, EventValue | undefined>
 
-/** The members that differ, with both values; all members where there is no `before`. */
+/** The members that differ, with both values; all members if there is no `before`. */
 export function eventChanges(before: Members | undefined, after: Members): EventChanges {
   const changes: EventChanges = {}
   for (const [member, to] of Object.entries(after)) {

@@ -7,7 +7,7 @@ import { createEventStream, type EventSink, type EventStream, eventsPerPage } fr
 export interface EventFeed {
   /**
    * Streams the events of a ledger after a revision to the sink, in order and without a gap.
-   * Undefined where too many streams are open, and after `close`.
+   * Undefined if too many streams are open, and after `close`.
    */
   open(ledgerId: string, after: number, sink: EventSink): EventStream | undefined
   /** Open streams. */
@@ -18,7 +18,8 @@ export interface EventFeed {
 
 /**
  * Streams ledger events to any number of readers, which share their reads of the store. Their
- * permissions are checked again whenever API keys change, as the system ledger shows.
+ * permissions are checked again whenever API keys change, as the system ledger shows. One closure,
+ * because the streams share one watch of that ledger, which ends with the last of them.
  */
 export function createEventFeed(
   store: Store,

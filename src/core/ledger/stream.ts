@@ -22,8 +22,8 @@ export interface EventSink {
   /** Reads whether the API key that opened the stream still permits it. */
   permission(): Promise<Permission>
   /**
-   * Called once: with `complete` after the last event and at shutdown, with `cut` where the reader is
-   * too slow or no longer permitted, or where the stream failed (`error`).
+   * Called once: with `complete` after the last event and at shutdown, with `cut` if the reader is
+   * too slow or no longer permitted, or if the stream failed (`error`).
    */
   end(how: 'complete' | 'cut', error?: unknown): void
 }

@@ -6,7 +6,7 @@ const pageSize = 500
 export interface LedgerEntry {
   revision: unknown
   hash: string
-  /** Absent where the row is not a valid event. */
+  /** Absent if the row is not a valid event. */
   content?: EventContent
 }
 
@@ -39,7 +39,7 @@ export interface LedgerVerdict {
   /** Number of intact events, and the hash of the last of them. */
   events: number
   hash: string
-  /** Absent where the ledger is intact. */
+  /** Absent if the ledger is intact. */
   broken?: LedgerBreak
 }
 
