@@ -69,3 +69,12 @@ test('within a second every worker has the same octets and ETag of the key set, 
   expect(new Set(seen).size).toBe(1)
   expect(seen[0]).not.toContain(kid)
 })
+
+test('SIGTERM while a second worker still starts ends all of them with exit code 0', async () => {
+  const other = temporaryFolder()
+  const starting = await startServer(other.folder, { ...highLimits, PUBRING_WORKERS: '2' })
+  // The server is ready once its first worker listens; the second one is forked at that moment.
+  starting.signal('SIGTERM')
+  expect(await starting.ended).toBe(0)
+  other.remove()
+})

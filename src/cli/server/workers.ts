@@ -70,6 +70,8 @@ function superviseWorkers(
 
   function handleListening(worker: Worker): void {
     listeningSince.set(worker, performance.now())
+    // A worker that was still starting at the shutdown has missed the message.
+    if (exitCode !== undefined) worker.send(shutdownMessage)
     if (isReady) return
     // Start one worker first, so a startup error is reported once.
     isReady = true
