@@ -99,8 +99,9 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     })
     const watch = (async () => {
       for (let reads = 0; reads < 30; reads += 1) {
-        const { body } = await one.call('GET', path)
-        times.push(String(JSON.parse(body).updateTime))
+        const answer = await one.call('GET', path)
+        expect(answer.status, answer.body).toBe(200)
+        times.push(String(JSON.parse(answer.body).updateTime))
       }
     })()
     await Promise.all([...changes, watch])

@@ -96,7 +96,7 @@ const changes: {
   'api_key.delete': (origin) => ({ type: 'api_key.delete', origin, id: other.id }),
 }
 
-/** All that the changes above would alter. */
+/** Everything that the changes above would alter. */
 async function state() {
   const { store } = stored
   return {
@@ -126,17 +126,20 @@ const losses: [string, string, (id: string) => Promise<unknown>][] = [
   ],
 ]
 
-describe.each(losses)('with an API key that was %s meanwhile', (_loss, code, lose) => {
-  test.each(Object.keys(changes) as (keyof typeof changes)[])(
-    '%s changes nothing',
-    async (type) => {
-      const { id } = await newApiKey('admin')
-      await lose(id)
-      const before = await state()
-      const authorization = { apiKeyId: id, role: 'admin' } as const
-      const change = changes[type]({ ...origin(), authorization })
-      await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
-      expect(await state()).toEqual(before)
-    },
-  )
-})
+describe.each(losses)(
+  'with an API key that was %s after the request was admitted',
+  (_loss, code, lose) => {
+    test.each(Object.keys(changes) as (keyof typeof changes)[])(
+      '%s changes nothing',
+      async (type) => {
+        const { id } = await newApiKey('admin')
+        await lose(id)
+        const before = await state()
+        const authorization = { apiKeyId: id, role: 'admin' } as const
+        const change = changes[type]({ ...origin(), authorization })
+        await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
+        expect(await state()).toEqual(before)
+      },
+    )
+  },
+)
