@@ -1,26 +1,35 @@
 import { defineConfig } from 'vitest/config'
 
-/** What a test finds out about a store holds on both engines, so these run once for each. */
+/** Files that depend on the store, run on both engines. */
 const onBothEngines = [
   'test/storage/**/*.test.ts',
   'test/http/**/*.test.ts',
-  'test/core/**/!(moduli).test.ts',
+  'test/core/**/!(moduli|redaction).test.ts',
   'test/faults/publishing.test.ts',
+]
+
+/** Files of the above whose results do not depend on the store. */
+const onSqliteOnly = [
+  'test/http/access/{api-key-header,rate-limits}.test.ts',
+  'test/http/keys/{corpus,private-keys}.test.ts',
+  'test/http/request/{addresses,prefer}.test.ts',
+  'test/http/routes/token-checks-*.test.ts',
+  'test/http/server/{logging,openapi,overload,pages,pipelining,sockets}.test.ts',
 ]
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Files share a worker and what it has loaded; the application is imported once for each worker.
+    // Files share a worker and the modules that it has loaded.
     isolate: false,
-    // Node strips the types itself, as it does in production, and caches what it compiled.
+    // Node strips the types, as it does in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    setupFiles: 'test/support/compile-cache.ts',
-    // Most of them wait for something most of the time.
+    setupFiles: 'test/support/setup/worker.ts',
+    // More than cores, since many tests mostly wait.
     maxWorkers: 3,
     testTimeout: 30_000,
     hookTimeout: 30_000,
-    globalSetup: 'test/support/postgres/setup.ts',
+    globalSetup: 'test/support/setup/databases.ts',
     projects: [
       {
         extends: true,
@@ -36,7 +45,7 @@ export default defineConfig({
         test: {
           name: 'postgres',
           include: onBothEngines,
-          exclude: ['test/**/*.long.test.ts'],
+          exclude: ['test/**/*.long.test.ts', ...onSqliteOnly],
           provide: { engine: 'postgres' },
         },
       },
@@ -45,7 +54,7 @@ export default defineConfig({
         test: {
           name: 'console',
           include: ['test/console/**/*.test.ts'],
-          globalSetup: 'test/support/console/setup.ts',
+          globalSetup: 'test/support/setup/console.ts',
           provide: { engine: 'sqlite' },
         },
       },

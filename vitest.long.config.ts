@@ -7,7 +7,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 900_000,
     hookTimeout: 60_000,
-    globalSetup: 'test/support/postgres/setup.ts',
+    globalSetup: 'test/support/setup/databases.ts',
     provide: { engine: 'sqlite' },
   },
 })

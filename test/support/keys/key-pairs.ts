@@ -1,11 +1,7 @@
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { generateKeyPairSync } from 'node:crypto'
+import { drawPair, type KeyPair } from './slow-pairs.ts'
 
-interface Pair {
-  privateKey: KeyObject
-  publicKey: KeyObject
-}
-
-const kinds: Record<string, () => Pair> = {
+const generators: Record<string, () => KeyPair> = {
   'RSA-2048': () => generateKeyPairSync('rsa', { modulusLength: 2048 }),
   'RSA-PSS': () => generateKeyPairSync('rsa-pss', { modulusLength: 2048 }),
   'P-256': () => generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -16,17 +12,22 @@ const kinds: Record<string, () => Pair> = {
   'ML-DSA-65': () => generateKeyPairSync('ml-dsa-65'),
   'ML-DSA-87': () => generateKeyPairSync('ml-dsa-87'),
 }
-export const kindNames = Object.keys(kinds)
+export const kindNames = Object.keys(generators)
 
-/** A new pair of the kind. */
-export function freshPair(name: string): Pair {
-  const make = kinds[name]
-  if (make === undefined) throw new Error(name)
-  return make()
+function generatorOf(kind: string): () => KeyPair {
+  const generate = generators[kind]
+  if (generate === undefined) throw new Error(kind)
+  return generate
 }
 
-/** One pair of each kind, made for this run. */
-const pairs = Object.fromEntries(kindNames.map((name) => [name, freshPair(name)]))
+/** A pair that no other call in this test file returns. */
+export function freshPair(kind: string): KeyPair {
+  const generate = generatorOf(kind)
+  return kind.startsWith('RSA') ? drawPair(kind, generate) : generate()
+}
+
+/** One pair of each kind, for the whole run. */
+const pairs = Object.fromEntries(kindNames.map((kind) => [kind, generatorOf(kind)()]))
 
 export function pairOf(name: string) {
   const pair = pairs[name]
@@ -45,7 +46,7 @@ export function publicDerOf(name: string): Buffer {
 /** Every form of a private key that the platform writes. */
 export function privateKeyForms(
   name: string,
-  { privateKey }: Pair = pairOf(name),
+  { privateKey }: KeyPair = pairOf(name),
 ): { form: string; der: Buffer; label: string }[] {
   const der = (type: 'pkcs8' | 'pkcs1' | 'sec1') => privateKey.export({ type, format: 'der' })
   const forms = [{ form: 'pkcs8', der: der('pkcs8'), label: 'PRIVATE KEY' }]

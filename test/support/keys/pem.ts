@@ -1,18 +1,21 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { rememberPrivateKey } from '../secrets.ts'
+import { drawPair, type KeyPair } from './slow-pairs.ts'
 
 export interface TestKey {
   publicKeyPem: string
   privateKey: KeyObject
 }
 
-function exported(pair: { publicKey: KeyObject; privateKey: KeyObject }): TestKey {
+function exported(pair: KeyPair): TestKey {
   const publicKeyPem = pair.publicKey.export({ type: 'spki', format: 'pem' }).toString()
   return { publicKeyPem, privateKey: pair.privateKey }
 }
 
 export function rsaKey(bits = 2048): TestKey {
-  return exported(generateKeyPairSync('rsa', { modulusLength: bits }))
+  return exported(
+    drawPair(`RSA-${bits}`, () => generateKeyPairSync('rsa', { modulusLength: bits })),
+  )
 }
 
 export function ecKey(namedCurve: 'P-256' | 'P-384' | 'P-521' | 'secp256k1' = 'P-256'): TestKey {

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
@@ -31,9 +31,10 @@ export interface TestDatabase {
   remove(): Promise<void>
 }
 
-/** An empty database with the current schema (on SQLite: none yet), by default of the run's engine. */
+/** A database with the current schema and no content, by default of the run's engine. */
 export function createDatabase(engine = inject('engine')): Promise<TestDatabase> {
-  return engine === 'postgres' ? createPostgresDatabase('pubring_template') : createSqliteDatabase()
+  if (engine === 'postgres') return createPostgresDatabase('pubring_template')
+  return createSqliteDatabase(inject('sqliteTemplate'))
 }
 
 function createChildren() {
@@ -50,9 +51,10 @@ function createChildren() {
   }
 }
 
-async function createSqliteDatabase(): Promise<TestDatabase> {
+async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   const file = join(folder, 'pubring.db')
+  if (template !== undefined) copyFileSync(template, file)
   const children = createChildren()
   return {
     engine: 'sqlite',

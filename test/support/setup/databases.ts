@@ -1,6 +1,11 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import process from 'node:process'
 import type { TestProject } from 'vitest/node'
 import { openPostgresStore } from '../../../src/storage/postgres/store.ts'
-import { createPostgres, type PostgresServer } from './server.ts'
+import { openSqliteStore } from '../../../src/storage/sqlite/store.ts'
+import { createPostgres, initializeFolder, type PostgresServer } from '../postgres/server.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -8,6 +13,8 @@ declare module 'vitest' {
     engine: 'sqlite' | 'postgres'
     /** Port of the PostgreSQL server that the run shares. 0: none. */
     postgresPort: number
+    /** A migrated SQLite file, copied for each test database. */
+    sqliteTemplate: string
   }
 }
 
@@ -22,6 +29,8 @@ max_connections = 400
 max_wal_size = 256MB
 autovacuum = off`
 
+const folder = mkdtempSync(join(tmpdir(), 'pubring-templates-'))
+let postgresTemplate = ''
 let server: PostgresServer | undefined
 
 /**
@@ -29,6 +38,9 @@ let server: PostgresServer | undefined
  * the byte order of text without asking for it fails.
  */
 export async function setup(project: TestProject): Promise<void> {
+  // Inherited by the workers: servers that tests start of their own copy these files.
+  postgresTemplate = await initializeFolder()
+  process.env.POSTGRES_TEMPLATE_FOLDER = postgresTemplate
   server = await createPostgres(settings)
   await server.start()
   await server.query(
@@ -37,8 +49,13 @@ export async function setup(project: TestProject): Promise<void> {
   const store = await openPostgresStore({ url: server.url(templateDatabase) })
   await store.close()
   project.provide('postgresPort', server.port)
+  const file = join(folder, 'pubring.db')
+  await (await openSqliteStore({ file })).close()
+  project.provide('sqliteTemplate', file)
 }
 
 export async function teardown(): Promise<void> {
   await server?.remove()
+  rmSync(folder, { recursive: true, force: true })
+  rmSync(dirname(postgresTemplate), { recursive: true, force: true })
 }
