@@ -115,7 +115,7 @@ export type JwtKeyWithDetails = {
 
 /** A key to register. */
 export type JwtKeyCreate = {
-  /** The label: 1 to 255 code points, free text. Required (as `name` or as `label`). */
+  /** The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`). */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -365,7 +365,7 @@ export type Problem = {
 
 /** A key to import. */
 export type KeyImportItem = {
-  /** The label: 1 to 255 code points, free text. Required (as `name` or as `label`). */
+  /** The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`). */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm

@@ -78,7 +78,9 @@ export const PublicKeyPemInput = Type.String({
 
 export const newKeyMembers = {
   name: Type.Optional(
-    label('The label: 1 to 255 code points, free text. Required (as `name` or as `label`).'),
+    label(
+      'The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`).',
+    ),
   ),
   label: Type.Optional(label('Same as `name`.')),
   algorithm: AlgorithmName,

@@ -13,9 +13,19 @@ export function containsPrivateKey(text: string): boolean {
 }
 
 /**
- * Trims a label or name: free text of 1 to 255 code points without control characters (Unicode Cc),
- * lone surrogates and secrets. Throws `invalid_request` or `private_key_submitted`. Requests go
- * through `rejectPrivateKeys` first, which records the incident.
+ * Line and paragraph separators, and the characters that change the direction of the text after them
+ * (UAX #9): a label with one can look like another label.
+ */
+const layoutControls = /[\u2028\u2029\u202a-\u202e\u2066-\u2069]/
+
+const invisible = /[\s\u2800\p{Default_Ignorable_Code_Point}]/gu
+const visible = /[\p{L}\p{N}\p{P}\p{S}]/u
+
+/**
+ * Trims a label or name: free text of 1 to 255 code points with a visible character, and without
+ * control characters (Unicode Cc), layout controls, lone surrogates and secrets. Throws
+ * `invalid_request` or `private_key_submitted`. Requests go through `rejectPrivateKeys` first, which
+ * records the incident.
  */
 export function parseLabel(text: string, pointer: string): string {
   requireNoSecrets(text, pointer)
@@ -28,10 +38,16 @@ export function parseLabel(text: string, pointer: string): string {
   if (/\p{Cc}/u.test(label)) {
     throw invalid('text_invalid', 'must not have control characters, such as line breaks.')
   }
+  if (layoutControls.test(label)) {
+    throw invalid('text_invalid', 'must not have characters that change its direction or lines.')
+  }
   const length = [...label].length
   if (length === 0) throw invalid('too_short', `is empty. Send 1 to ${maxCodePoints} characters.`)
   if (length > maxCodePoints) {
     throw invalid('too_long', `has ${length} characters; at most ${maxCodePoints} are allowed.`)
+  }
+  if (!visible.test(label.replace(invisible, ''))) {
+    throw invalid('text_invalid', 'has no visible character. Send a text that people can read.')
   }
   return label
 }

@@ -16,6 +16,9 @@ test.each([
   ['=HYPERLINK("x")'],
   ['👩‍🚀'.repeat(85)],
   ['x'.repeat(255)],
+  ['می\u200cخواهم'],
+  ['क्\u200dष'],
+  ['Zürich e\u0301'],
 ])('%s is a valid label', (text) => {
   expect(parseLabel(text, '/name')).toBe(text)
 })
@@ -31,6 +34,15 @@ test.each([
   ['a line break', 'a\nb'],
   ['a C1 control character', 'a\u0085b'],
   ['half of a surrogate pair', 'a\ud800b'],
+  ['a line separator', 'a\u2028b'],
+  ['a paragraph separator', 'a\u2029b'],
+  ['an embedding that reverses the text', 'key \u202egpj.exe'],
+  ['an isolate', 'key \u2066x\u2069'],
+  ['a zero-width joiner alone', '\u200d'],
+  ['invisible characters alone', '\u200b\u2060\ufeff\u00ad'],
+  ['a Hangul filler alone', '\u3164'],
+  ['a combining mark alone', '\u0301'],
+  ['a blank Braille pattern alone', '\u2800'],
   ['an API key', `key ${newApiKeySecret()}`],
   ['a token', 'eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'],
 ])('%s is invalid_request', (_name, text) => {
