@@ -20,7 +20,7 @@ export function cliDocument(): string {
     stdout,
     stderr: new PassThrough(),
     exitCode: 0,
-    quiet: false,
+    json: false,
     interruptSignal: () => new AbortController().signal,
   })
   const commands = leavesOf(program, program.name())

@@ -56,7 +56,7 @@ function outputTo(terminal: Terminal): OutputConfiguration {
   return {
     writeOut: (text) => stdout.write(text),
     writeErr(text) {
-      if (!terminal.quiet) stderr.write(text)
+      if (!terminal.json) stderr.write(text)
     },
     // `run` reports invalid calls like all other errors.
     outputError: () => {},

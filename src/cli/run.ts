@@ -6,7 +6,7 @@ import type { Terminal } from './terminal/terminal.ts'
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
   const args = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
-  terminal.quiet = wantsJson(args)
+  terminal.json = wantsJson(args)
   const program = createProgram(terminal)
   if (args.length === 0) {
     program.outputHelp()

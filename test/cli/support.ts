@@ -88,7 +88,7 @@ async function runIn(
     stdout: Object.assign(stream('stdout'), terminal),
     stderr: Object.assign(stderr, answers === undefined ? {} : { isTTY: true, columns: 200 }),
     exitCode: 0,
-    quiet: false,
+    json: false,
     interruptSignal: () => signal ?? new AbortController().signal,
   })
   await new Promise(setImmediate)

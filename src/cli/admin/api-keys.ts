@@ -2,7 +2,7 @@ import type { ApiKey } from '../../../client/src/index.ts'
 import { type Role, roles } from '../../contract/roles.ts'
 import { parseId } from '../../core/ids.ts'
 import { didYouMean } from '../../nearest.ts'
-import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
+import type { ConnectionFlags } from '../connection/connection.ts'
 import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
@@ -84,26 +84,16 @@ function stateOf({ active, expireTime }: ApiKey): string {
   return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'revoked'
 }
 
-export async function listApiKeys(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
-  await withSession(terminal, flags, async ({ client, print }) => {
-    const apiKeys = await client.apiKeys.list()
-    print(apiKeys, () => formatTable(terminal, columns, apiKeys))
-  })
+export async function listApiKeys({ client, terminal, print }: Session): Promise<void> {
+  const apiKeys = await client.apiKeys.list()
+  print(apiKeys, () => formatTable(terminal, columns, apiKeys))
 }
 
-export async function showApiKey(
-  terminal: Terminal,
-  ref: string | undefined,
-  flags: ConnectionFlags,
-): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const { apiKeys } = session.client
-    const apiKey = ref === undefined ? await apiKeys.self() : await findApiKey(session, ref)
-    session.print(apiKey, () => formatDetails(terminal, apiKey))
-    if (ref === undefined) {
-      session.notify(`The API key comes from ${session.connection.apiKeySource}.`)
-    }
-  })
+export async function showApiKey(session: Session, ref: string | undefined): Promise<void> {
+  const { client, terminal, apiKeySource } = session
+  const apiKey = await (ref === undefined ? client.apiKeys.self() : findApiKey(session, ref))
+  session.print(apiKey, () => formatDetails(terminal, apiKey))
+  if (ref === undefined) session.notify(`The API key comes from ${apiKeySource}.`)
 }
 
 function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
@@ -138,68 +128,41 @@ async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
   return pickOne(await client.apiKeys.list(), ref, apiKeyKind)
 }
 
-export async function renameApiKey(
-  terminal: Terminal,
-  ref: string,
-  name: string,
-  flags: ConnectionFlags,
-): Promise<void> {
-  await withApiKey(terminal, ref, flags, async ({ client, print, notify }, { id }) => {
-    const apiKey = await client.apiKeys.update(id, { name })
-    print(apiKey, () => '')
-    notify(`API key ${id} is now called “${apiKey.name}”.`)
-  })
+export async function renameApiKey(session: Session, ref: string, name: string): Promise<void> {
+  const { id } = await findApiKey(session, ref)
+  const apiKey = await session.client.apiKeys.update(id, { name })
+  session.print(apiKey)
+  session.notify(`API key ${id} is now called “${apiKey.name}”.`)
 }
 
-export async function changeRole(
-  terminal: Terminal,
-  ref: string,
-  roleName: string,
-  flags: ConnectionFlags,
-): Promise<void> {
+export async function changeRole(session: Session, ref: string, roleName: string): Promise<void> {
   const role = readRole(roleName)
-  await withApiKey(terminal, ref, flags, async ({ client, print, notify }, { id }) => {
-    const apiKey = await client.apiKeys.update(id, { role })
-    print(apiKey, () => '')
-    notify(`“${apiKey.name}” is now a ${apiKey.role}.`)
-  })
-}
-
-async function withApiKey(
-  terminal: Terminal,
-  ref: string,
-  flags: ConnectionFlags,
-  action: (session: Session, apiKey: ApiKey) => Promise<void>,
-): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    await action(session, await findApiKey(session, ref))
-  })
+  const { id, name } = await findApiKey(session, ref)
+  session.print(await session.client.apiKeys.update(id, { role }))
+  session.notify(`“${name}” is now a ${role}.`)
 }
 
 export async function revokeApiKey(
-  terminal: Terminal,
+  session: Session,
   ref: string,
-  flags: ConfirmedFlags,
+  { yes }: { yes?: true },
 ): Promise<void> {
-  await withApiKey(terminal, ref, flags, async (session, apiKey) => {
-    await confirmRemoval(session, apiKey, 'Revoke it?', flags.yes)
-    const revoked = await session.client.apiKeys.update(apiKey.id, { active: false })
-    session.print(revoked, () => '')
-    session.notify(`“${apiKey.name}” is revoked.`)
-  })
+  const apiKey = await findApiKey(session, ref)
+  await confirmRemoval(session, apiKey, 'Revoke it?', yes)
+  session.print(await session.client.apiKeys.update(apiKey.id, { active: false }))
+  session.notify(`“${apiKey.name}” is revoked.`)
 }
 
 export async function deleteApiKey(
-  terminal: Terminal,
+  session: Session,
   ref: string,
-  flags: ConfirmedFlags,
+  { yes }: { yes?: true },
 ): Promise<void> {
-  await withApiKey(terminal, ref, flags, async (session, apiKey) => {
-    await confirmRemoval(session, apiKey, 'Delete it?', flags.yes)
-    await session.client.apiKeys.delete(apiKey.id)
-    session.print({ deleted: apiKey.id }, () => '')
-    session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
-  })
+  const apiKey = await findApiKey(session, ref)
+  await confirmRemoval(session, apiKey, 'Delete it?', yes)
+  await session.client.apiKeys.delete(apiKey.id)
+  session.print({ deleted: apiKey.id })
+  session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
 }
 
 /** The API key in use always needs a confirmation: without it, the removal cannot be undone. */

@@ -1,6 +1,5 @@
 import { type Event, PubringError } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { escapeControls } from '../terminal/output.ts'
 import { type Column, formatTable } from '../terminal/table.ts'
@@ -8,7 +7,7 @@ import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
 import { formatRelative } from '../terminal/times.ts'
 
 /** Flags of `events`. */
-interface EventFlags extends ConnectionFlags {
+interface EventFlags {
   system?: true
   after?: string
   limit?: string
@@ -26,17 +25,15 @@ interface Range {
 }
 
 /** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
-export async function showEvents(terminal: Terminal, flags: EventFlags): Promise<void> {
+export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
   const after = parseWholeNumber(flags.after, '--after') ?? 0
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
-  await withSession(terminal, flags, async (session) => {
-    const scope = flags.system === true ? {} : { project: session.project }
-    const range = { scope, after, limit }
-    if (flags.follow === true) return follow(session, range)
-    const events = await readEvents(session, range)
-    session.print(events, () => formatTable(terminal, columns, events))
-    if (events.length === 0) session.notify('No events match.')
-  })
+  const scope = flags.system === true ? {} : { project: session.project }
+  const range = { scope, after, limit }
+  if (flags.follow === true) return follow(session, range)
+  const events = await readEvents(session, range)
+  session.print(events, () => formatTable(session.terminal, columns, events))
+  if (events.length === 0) session.notify('No events match.')
 }
 
 async function readEvents({ client }: Session, { scope, after, limit }: Range): Promise<Event[]> {
@@ -52,12 +49,14 @@ async function readEvents({ client }: Session, { scope, after, limit }: Range): 
   return events
 }
 
-async function follow({ client, terminal, json }: Session, { scope, after, limit }: Range) {
+async function follow({ client, terminal }: Session, { scope, after, limit }: Range) {
   const signal = terminal.interruptSignal()
   let shown = 0
   try {
     for await (const event of client.events.follow({ ...scope, after, signal })) {
-      terminal.stdout.write(json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal))
+      terminal.stdout.write(
+        terminal.json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal),
+      )
       shown += 1
       if (shown >= limit) return
     }

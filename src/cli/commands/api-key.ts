@@ -2,22 +2,20 @@ import { type Command, Option } from 'commander'
 import { roles } from '../../contract/roles.ts'
 import type { ApiKeyCreateFlags } from '../admin/api-keys.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addApiCommand, addGroup, databaseOption, lazyAction, yesOption } from './options.ts'
+import { addApiCommand, addGroup, databaseOption, sessionAction, yesOption } from './options.ts'
 
 const refHelp = 'Id of the API key, or its name if unique'
+
+const loadApiKeys = () => import('../admin/api-keys.ts')
 
 export function registerApiKeys(program: Command, terminal: Terminal): void {
   const apiKey = addGroup(program, 'api-key', 'Manage API keys')
   registerCreate(apiKey, terminal)
-  registerReads(apiKey, terminal)
-  registerChanges(apiKey, terminal)
-  registerRemovals(apiKey, terminal)
+  registerManagement(apiKey, terminal)
 }
 
 function registerCreate(apiKey: Command, terminal: Terminal): void {
-  addApiCommand(apiKey, {
-    name: 'create',
-    description: 'Create an API key and print its secret, which is shown only once',
+  addApiCommand(apiKey, 'create', 'Create an API key and print its secret, shown only once', {
     notes: [
       'The server creates it, for one project with --project, otherwise for all projects.',
       'With --admin it is created in the database directly, with or without a running server and without an API key. It is always an admin of all projects. Use it to regain access.',
@@ -44,63 +42,45 @@ function registerCreate(apiKey: Command, terminal: Terminal): void {
         const { createAdmin } = await import('../database/api-key-admin.ts')
         return createAdmin(terminal, flags)
       }
-      const { createApiKey } = await import('../admin/api-keys.ts')
+      const { createApiKey } = await loadApiKeys()
       return createApiKey(terminal, flags)
     })
 }
 
-function registerReads(apiKey: Command, terminal: Terminal): void {
-  addApiCommand(apiKey, {
-    name: 'list',
-    description: 'List the API keys, without their secrets',
+function registerManagement(apiKey: Command, terminal: Terminal): void {
+  addApiCommand(apiKey, 'list', 'List the API keys, without their secrets', {
     notes:
       'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, tab-separated.',
     examples: ['pubring api-key list'],
-  }).action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).listApiKeys))
-  addApiCommand(apiKey, {
-    name: 'show',
-    description: 'Show an API key, by default the one in use',
+  }).action(sessionAction(terminal, async () => (await loadApiKeys()).listApiKeys))
+  addApiCommand(apiKey, 'show', 'Show an API key, by default the one in use', {
     examples: ['pubring api-key show'],
   })
     .argument('[api-key]', refHelp)
-    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).showApiKey))
-}
-
-function registerChanges(apiKey: Command, terminal: Terminal): void {
-  addApiCommand(apiKey, {
-    name: 'rename',
-    description: 'Rename an API key',
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).showApiKey))
+  addApiCommand(apiKey, 'rename', 'Rename an API key', {
     examples: ['pubring api-key rename ID "deploy pipeline, Berlin"'],
   })
     .argument('<api-key>', refHelp)
     .argument('<name>', 'The new name')
-    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).renameApiKey))
-  addApiCommand(apiKey, {
-    name: 'role',
-    description: 'Change the role of an API key',
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).renameApiKey))
+  addApiCommand(apiKey, 'role', 'Change the role of an API key', {
     examples: ['pubring api-key role "deploy pipeline" reader'],
   })
     .argument('<api-key>', refHelp)
     .argument('<role>', roles.join(', '))
-    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).changeRole))
-}
-
-function registerRemovals(apiKey: Command, terminal: Terminal): void {
-  addApiCommand(apiKey, {
-    name: 'revoke',
-    description: 'Revoke an API key; takes effect with the next request',
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).changeRole))
+  addApiCommand(apiKey, 'revoke', 'Revoke an API key; takes effect with the next request', {
     notes: 'A revoked API key stays in the list.',
     examples: ['pubring api-key revoke "deploy pipeline" --yes'],
   })
     .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).revokeApiKey))
-  addApiCommand(apiKey, {
-    name: 'delete',
-    description: 'Revoke an API key and remove it from the list permanently',
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).revokeApiKey))
+  addApiCommand(apiKey, 'delete', 'Revoke an API key and remove it from the list permanently', {
     examples: ['pubring api-key delete "deploy pipeline" --yes'],
   })
     .argument('<api-key>', refHelp)
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../admin/api-keys.ts')).deleteApiKey))
+    .action(sessionAction(terminal, async () => (await loadApiKeys()).deleteApiKey))
 }

@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addProjectCommand, lazyAction, yesOption } from './options.ts'
+import { addProjectCommand, sessionAction, yesOption } from './options.ts'
 
 export function registerBulk(program: Command, terminal: Terminal): void {
   registerImport(program, terminal)
@@ -9,9 +9,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
 }
 
 function registerImport(program: Command, terminal: Terminal): void {
-  addProjectCommand(program, {
-    name: 'import',
-    description: 'Register many public keys, all or none',
+  addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
       'The source is a file (PEM blocks, a JWKS or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
@@ -33,13 +31,11 @@ function registerImport(program: Command, terminal: Terminal): void {
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
-    .action(lazyAction(terminal, async () => (await import('../import/run.ts')).importSource))
+    .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
 }
 
 function registerExport(program: Command, terminal: Terminal): void {
-  addProjectCommand(program, {
-    name: 'export',
-    description: 'Write the keys of a project, or of all projects, to stdout',
+  addProjectCommand(program, 'export', 'Write the keys of one project or of all to stdout', {
     notes:
       'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
     examples: ['pubring export > payments.json', 'pubring export --all --format csv > keys.csv'],
@@ -50,13 +46,11 @@ function registerExport(program: Command, terminal: Terminal): void {
         .choices(['json', 'jwks', 'pem', 'csv'])
         .default('json'),
     )
-    .action(lazyAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
+    .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
 }
 
 function registerApply(program: Command, terminal: Terminal): void {
-  addProjectCommand(program, {
-    name: 'apply',
-    description: "Make a project's keys match a file",
+  addProjectCommand(program, 'apply', "Make a project's keys match a file", {
     notes:
       'The plan is shown first. Keys that are not in the file stay, unless --prune is set. The last active key is never removed without --yes.',
     examples: ['pubring apply keys.json --dry-run', 'pubring apply keys.json --prune --yes'],
@@ -65,5 +59,5 @@ function registerApply(program: Command, terminal: Terminal): void {
     .option('--prune', 'Deactivate and delete keys that are not in the file')
     .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../import/apply.ts')).applyFile))
+    .action(sessionAction(terminal, async () => (await import('../import/apply.ts')).applyFile))
 }

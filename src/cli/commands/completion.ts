@@ -22,9 +22,7 @@ export function registerCompletion(
   terminal: Terminal,
   createTree: (terminal: Terminal) => Command,
 ): void {
-  addCommand(program, {
-    name: 'completion',
-    description: 'Print a shell script that completes commands and options',
+  addCommand(program, 'completion', 'Print a shell script that completes commands and options', {
     examples: [
       'echo "source <(pubring completion bash)" >> ~/.bashrc',
       'echo "source <(pubring completion zsh)" >> ~/.zshrc',

@@ -3,32 +3,23 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, databaseOption, jsonOption, lazyAction } from './options.ts'
 
 export function registerDatabase(program: Command, terminal: Terminal): void {
-  registerMigrate(program, terminal)
-  registerCopy(program, terminal)
-  registerBackup(program, terminal)
-  registerRestore(program, terminal)
-  registerCheck(program, terminal)
-  registerLedger(program, terminal)
+  registerSetup(program, terminal)
+  registerBackups(program, terminal)
+  registerChecks(program, terminal)
   registerAudit(program, terminal)
 }
 
-function registerMigrate(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'migrate',
-    description: 'Migrate the database to the schema of this release, as serve does at startup',
+function registerSetup(program: Command, terminal: Terminal): void {
+  addCommand(program, 'migrate', 'Migrate the database to the schema of this release', {
+    notes: 'serve does the same at startup.',
     examples: ['pubring migrate && pubring serve'],
   })
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/migrate.ts')).migrate))
-}
-
-function registerCopy(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'copy',
-    description: 'Copy the registry to an empty database of either engine, and compare the two',
+  addCommand(program, 'copy', 'Copy the registry to an empty database, and compare the two', {
     notes:
-      'Stop the servers first: later changes are not copied. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD, PUBRING_DATABASE_PASSWORD_FILE or PGPASSWORD.',
+      'The databases may be of different engines. Stop the servers first: later changes are not copied. The PostgreSQL password comes from the address, PUBRING_DATABASE_PASSWORD, PUBRING_DATABASE_PASSWORD_FILE or PGPASSWORD.',
     examples: [
       'pubring copy --from sqlite:./data/pubring.db --to postgres://pubring@db.example.com/pubring',
     ],
@@ -39,10 +30,8 @@ function registerCopy(program: Command, terminal: Terminal): void {
     .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
 }
 
-function registerBackup(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'backup',
-    description: 'Copy the database to a file, with or without a running server',
+function registerBackups(program: Command, terminal: Terminal): void {
+  addCommand(program, 'backup', 'Copy the database to a file, with or without a running server', {
     examples: ['pubring backup "pubring-$(date +%F).db"'],
   })
     .argument('<file>', 'The target, which must not exist')
@@ -50,12 +39,7 @@ function registerBackup(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).backUp))
-}
-
-function registerRestore(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'restore',
-    description: 'Replace the database with a backup that passes all checks',
+  addCommand(program, 'restore', 'Replace the database with a backup that passes all checks', {
     notes: 'Stop the server first. The replaced database is kept beside the new one.',
     examples: ['pubring restore pubring-2026-01-31.db'],
   })
@@ -66,10 +50,8 @@ function registerRestore(program: Command, terminal: Terminal): void {
     .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
 }
 
-function registerCheck(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'check',
-    description: 'Check the database or a backup, and its hash chains',
+function registerChecks(program: Command, terminal: Terminal): void {
+  addCommand(program, 'check', 'Check the database or a backup, and its hash chains', {
     notes: 'Exits with 1 if something is broken.',
     examples: ['pubring check pubring-2026-01-31.db'],
   })
@@ -77,13 +59,8 @@ function registerCheck(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
-}
-
-function registerLedger(program: Command, terminal: Terminal): void {
   const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
-  addCommand(ledger, {
-    name: 'verify',
-    description: 'Verify the hash chain of every ledger',
+  addCommand(ledger, 'verify', 'Verify the hash chain of every ledger', {
     notes: 'Exits with 1 if a chain is broken.',
     examples: ['pubring ledger verify --project default'],
   })
@@ -97,9 +74,7 @@ function registerLedger(program: Command, terminal: Terminal): void {
 }
 
 function registerAudit(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'audit',
-    description: 'Examine all registered keys again, more thoroughly than at registration',
+  addCommand(program, 'audit', 'Examine all registered keys more thoroughly than at registration', {
     notes: 'Exits with 1 if it finds a weak key. After an interruption, run it again to continue.',
     examples: ['pubring audit --deactivate'],
   })

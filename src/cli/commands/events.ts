@@ -1,11 +1,9 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addProjectCommand, lazyAction } from './options.ts'
+import { addProjectCommand, sessionAction } from './options.ts'
 
 export function registerEvents(program: Command, terminal: Terminal): void {
-  addProjectCommand(program, {
-    name: 'events',
-    description: 'Show who changed what and when: the ledger of a project',
+  addProjectCommand(program, 'events', 'Show who changed what and when: the ledger of a project', {
     notes: [
       '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
       'In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
@@ -19,5 +17,5 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     .option('--after <revision>', 'Show events after this revision')
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('-f, --follow', 'Show new events as they happen')
-    .action(lazyAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
+    .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
 }

@@ -6,25 +6,25 @@ import {
   addProjectCommand,
   jsonOption,
   lazyAction,
+  sessionAction,
   yesOption,
 } from './options.ts'
 
 const refHelp = 'Kid of the key, or its name if unique'
+
+const loadChanges = () => import('../keys/changes.ts')
 
 export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
   registerAdd(key, terminal)
   registerReads(key, terminal)
   registerChanges(key, terminal)
-  registerDelete(key, terminal)
   registerRotate(key, terminal)
   registerCheck(key, terminal)
 }
 
 function registerAdd(key: Command, terminal: Terminal): void {
-  addProjectCommand(key, {
-    name: 'add',
-    description: 'Register a public key and print its kid',
+  addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
       'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
@@ -40,21 +40,17 @@ function registerAdd(key: Command, terminal: Terminal): void {
     )
     .option('--inactive', 'Register it without activating it')
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
-    .action(lazyAction(terminal, async () => (await import('../keys/add.ts')).addKey))
+    .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
 }
 
 function registerReads(key: Command, terminal: Terminal): void {
-  addProjectCommand(key, {
-    name: 'list',
-    description: 'List the keys of a project, oldest first',
+  addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
     notes: 'In a pipe: kid, name, algorithm, state, createTime, expireTime, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].id"'],
   })
     .option('--active', 'List active keys only')
-    .action(lazyAction(terminal, async () => (await import('../keys/show.ts')).listKeys))
-  addProjectCommand(key, {
-    name: 'show',
-    description: 'Show the details of a key',
+    .action(sessionAction(terminal, async () => (await import('../keys/show.ts')).listKeys))
+  addProjectCommand(key, 'show', 'Show the details of a key', {
     examples: [
       'pubring key show "orders service, spring 2026"',
       'pubring key show KID --pem > key.pem',
@@ -62,59 +58,44 @@ function registerReads(key: Command, terminal: Terminal): void {
   })
     .argument('<key>', refHelp)
     .option('--pem', 'Print only the key, as PEM')
-    .action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showKey))
+    .action(sessionAction(terminal, async () => (await import('../keys/show.ts')).showKey))
 }
 
 function registerChanges(key: Command, terminal: Terminal): void {
-  addProjectCommand(key, {
-    name: 'rename',
-    description: 'Rename a key',
+  addProjectCommand(key, 'rename', 'Rename a key', {
     examples: ['pubring key rename KID "orders service, autumn 2026"'],
   })
     .argument('<key>', refHelp)
     .argument('<name>', 'The new name')
-    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).renameKey))
-  addProjectCommand(key, {
-    name: 'activate',
-    description: 'Activate a key',
+    .action(sessionAction(terminal, async () => (await loadChanges()).renameKey))
+  addProjectCommand(key, 'activate', 'Activate a key', {
     examples: ['pubring key activate KID'],
   })
     .argument('<key>', refHelp)
-    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).activateKey))
-  addProjectCommand(key, {
-    name: 'deactivate',
-    description: 'Deactivate a key; it leaves the key set within a second',
+    .action(sessionAction(terminal, async () => (await loadChanges()).activateKey))
+  addProjectCommand(key, 'deactivate', 'Deactivate a key; it leaves the key set within a second', {
     notes: 'To deactivate the last active key of a project, confirm or pass --yes.',
     examples: ['pubring key deactivate KID'],
   })
     .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).deactivateKey))
-  addProjectCommand(key, {
-    name: 'expire',
-    description: 'Set or remove the time at which a key expires',
+    .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKey))
+  addProjectCommand(key, 'expire', 'Set or remove the time at which a key expires', {
     examples: ['pubring key expire KID 30d', 'pubring key expire KID never'],
   })
     .argument('<key>', refHelp)
     .argument('<when>', '90d, 2027-01-31T12:00:00Z, or never')
-    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).expireKey))
-}
-
-function registerDelete(key: Command, terminal: Terminal): void {
-  addProjectCommand(key, {
-    name: 'delete',
-    description: 'Delete an inactive key permanently',
+    .action(sessionAction(terminal, async () => (await loadChanges()).expireKey))
+  addProjectCommand(key, 'delete', 'Delete an inactive key permanently', {
     examples: ['pubring key delete KID --yes'],
   })
     .argument('<key>', refHelp)
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../keys/changes.ts')).deleteKey))
+    .action(sessionAction(terminal, async () => (await loadChanges()).deleteKey))
 }
 
 function registerRotate(key: Command, terminal: Terminal): void {
-  addProjectCommand(key, {
-    name: 'rotate',
-    description: 'Replace a key step by step, so that no token fails to verify',
+  addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
       'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed. Once every verifier has dropped it, it is deleted.',
       'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
@@ -136,13 +117,11 @@ function registerRotate(key: Command, terminal: Terminal): void {
     )
     .option('--keep', 'Keep the old key, inactive')
     .addOption(yesOption())
-    .action(lazyAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
+    .action(sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
 }
 
 function registerCheck(key: Command, terminal: Terminal): void {
-  addCommand(key, {
-    name: 'check',
-    description: 'Check offline whether a public key would be accepted',
+  addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
     notes: 'Exits with 1 if it would be rejected.',
     examples: ['pubring key check key.pem --algorithm RS256'],
   })
@@ -154,9 +133,7 @@ function registerCheck(key: Command, terminal: Terminal): void {
 
 export function registerJwks(program: Command, terminal: Terminal): void {
   const jwks = addGroup(program, 'jwks', 'Show the published key set')
-  addProjectCommand(jwks, {
-    name: 'show',
-    description: 'Print the published key set of a project as JSON; needs no API key',
+  addProjectCommand(jwks, 'show', 'Print the key set of a project as JSON; needs no API key', {
     examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
   }).action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showJwks))
 }

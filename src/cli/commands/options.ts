@@ -2,24 +2,27 @@ import { type Command, Option } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
+import type { Session } from '../connection/session.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
 /** Heading of the options that every command that calls a server has. */
 export const commonOptions = 'Common options:'
 
-/** A command's entry in the help. */
-interface Description {
-  name: string
-  description: string
+/** What the help of a command shows after the options. */
+interface HelpText {
+  notes?: string
   /** Command lines without a prompt. */
   examples: readonly string[]
-  /** Paragraphs between the options and the examples. */
-  notes?: string
 }
 
-/** Adds a command with its examples. */
-export function addCommand(parent: Command, { name, examples, notes, ...help }: Description) {
-  const command = parent.command(name).description(help.description)
+/** Adds a command with its help. */
+export function addCommand(
+  parent: Command,
+  name: string,
+  description: string,
+  { notes, examples }: HelpText,
+): Command {
+  const command = parent.command(name).description(description)
   if (notes !== undefined) {
     command.addHelpText(
       'after',
@@ -42,9 +45,9 @@ export function addGroup(parent: Command, name: string, description: string): Co
 }
 
 /** Adds a command that calls a server. */
-export function addApiCommand(parent: Command, description: Description): Command {
+export function addApiCommand(...command: Parameters<typeof addCommand>): Command {
   const { url, apiKeyFile, profile, timeout } = clientSettings
-  return addCommand(parent, description)
+  return addCommand(...command)
     .optionsGroup(commonOptions)
     .addOption(jsonOption())
     .addOption(optionOf(url, '--url <url>'))
@@ -55,9 +58,9 @@ export function addApiCommand(parent: Command, description: Description): Comman
 }
 
 /** Adds a command that calls a server and works on one project. */
-export function addProjectCommand(parent: Command, description: Description): Command {
+export function addProjectCommand(...command: Parameters<typeof addCommand>): Command {
   const projectOption = optionOf(clientSettings.project, '-p, --project <id-or-name>')
-  return addApiCommand(parent, description).addOption(projectOption)
+  return addApiCommand(...command).addOption(projectOption)
 }
 
 /** Loads the code of a command when it runs, and passes it the arguments and flags. */
@@ -67,6 +70,19 @@ export function lazyAction<Args extends unknown[]>(
 ): (...args: Args) => Promise<void> {
   return async (...args) => (await load())(terminal, ...args)
 }
+
+/** As `lazyAction`, for a command that calls a server: passes it a session instead of the terminal. */
+export function sessionAction<Args extends unknown[]>(
+  terminal: Terminal,
+  load: () => Promise<(session: Session, ...args: Args) => Promise<void>>,
+): (this: Command, ...args: Args) => Promise<void> {
+  return async function (...args) {
+    const [command, { withSession }] = await Promise.all([load(), loadSession()])
+    await withSession(terminal, this.opts(), (session) => command(session, ...args))
+  }
+}
+
+const loadSession = () => import('../connection/session.ts')
 
 export function jsonOption(): Option {
   return new Option('--json', 'Print one JSON document')

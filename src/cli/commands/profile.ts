@@ -3,44 +3,32 @@ import { clientSettings } from '../../config/client-settings.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, jsonOption, lazyAction, optionOf } from './options.ts'
 
+const loadProfiles = () => import('../connection/profiles.ts')
+
 export function registerProfiles(program: Command, terminal: Terminal): void {
   registerLogin(program, terminal)
   const profile = addGroup(program, 'profile', 'Manage the profiles in the configuration file')
-  addCommand(profile, {
-    name: 'list',
-    description: 'List the profiles; * marks the current one',
+  addCommand(profile, 'list', 'List the profiles; * marks the current one', {
     examples: ['pubring profile list'],
   })
     .addOption(jsonOption())
-    .action(
-      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).listProfiles),
-    )
-  addCommand(profile, {
-    name: 'use',
-    description: 'Make a profile the current one',
+    .action(lazyAction(terminal, async () => (await loadProfiles()).listProfiles))
+  addCommand(profile, 'use', 'Make a profile the current one', {
     examples: ['pubring profile use production'],
   })
     .argument('<profile>', 'Its name')
     .addOption(jsonOption())
-    .action(
-      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).selectProfile),
-    )
-  addCommand(profile, {
-    name: 'delete',
-    description: 'Remove a profile and its copy of the API key, which stays valid',
+    .action(lazyAction(terminal, async () => (await loadProfiles()).selectProfile))
+  addCommand(profile, 'delete', 'Remove a profile and its copy of the API key, which stays valid', {
     examples: ['pubring profile delete production'],
   })
     .argument('<profile>', 'Its name')
     .addOption(jsonOption())
-    .action(
-      lazyAction(terminal, async () => (await import('../connection/profiles.ts')).deleteProfile),
-    )
+    .action(lazyAction(terminal, async () => (await loadProfiles()).deleteProfile))
 }
 
 function registerLogin(program: Command, terminal: Terminal): void {
-  addCommand(program, {
-    name: 'login',
-    description: 'Store an API key and a server address as a profile',
+  addCommand(program, 'login', 'Store an API key and a server address as a profile', {
     notes:
       'Prompts for the API key, or reads it from standard input if that is not a terminal, and tries it first. The configuration file is readable only by its owner: $XDG_CONFIG_HOME/pubring/config.json (default: ~/.config).',
     examples: [

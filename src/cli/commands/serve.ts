@@ -5,9 +5,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, optionOf } from './options.ts'
 
 export function registerServe(program: Command, terminal: Terminal): void {
-  const serve = addCommand(program, {
-    name: 'serve',
-    description: 'Run the server',
+  const serve = addCommand(program, 'serve', 'Run the server', {
     notes: 'Every option can be set by its environment variable instead.',
     examples: ['PUBRING_PUBLIC_URL=https://keys.example.com pubring serve --port 8080'],
   })

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addGroup, addProjectCommand, lazyAction } from './options.ts'
+import { addGroup, addProjectCommand, lazyAction, sessionAction } from './options.ts'
 
 export function registerTokens(program: Command, terminal: Terminal): void {
   const token = addGroup(program, 'token', 'Check tokens and sign samples')
@@ -9,9 +9,7 @@ export function registerTokens(program: Command, terminal: Terminal): void {
 }
 
 function registerCheck(token: Command, terminal: Terminal): void {
-  addProjectCommand(token, {
-    name: 'check',
-    description: 'Explain why a token verifies or not',
+  addProjectCommand(token, 'check', 'Explain why a token verifies or not', {
     notes:
       'Exits with 1 if it does not verify. A token is a secret: pass it in a file or on standard input, never on the command line.',
     examples: [
@@ -22,15 +20,13 @@ function registerCheck(token: Command, terminal: Terminal): void {
     .argument('[file]', 'The file with the token; - reads standard input', '-')
     .option('--audience <aud>', 'The aud that the verifier expects')
     .option('--issuer <iss>', 'The iss that the verifier expects')
-    .action(lazyAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
+    .action(sessionAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
 }
 
 function registerSample(token: Command, terminal: Terminal): void {
-  addProjectCommand(token, {
-    name: 'sample',
-    description: 'Sign a token on this machine with a private key file, and print it',
+  addProjectCommand(token, 'sample', 'Sign a token with a private key file, and print it', {
     notes:
-      'The private key is never sent. Without --kid, the kid comes from the project’s key set, which must contain the public half.',
+      'The private key does not leave this machine. Without --kid, the kid comes from the project’s key set, which must contain the public half.',
     examples: [
       'pubring token sample private.pem --audience orders | pubring token check --audience orders',
       'pubring token sample private.pem --kid KID --lifetime 5m',

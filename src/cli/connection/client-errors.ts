@@ -6,8 +6,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
 
 /** The context of a failed call, for its message and hints. */
-interface FailedCall {
-  connection: Connection
+interface FailedCall extends Connection {
   client: Client
   terminal: Terminal
 }
@@ -63,9 +62,9 @@ const messages: Readonly<Record<string, (connection: Connection) => string>> = {
   key_active: () => 'The key is active: verifiers may still need it.',
 }
 
-function messageOf(error: PubringError, { connection }: FailedCall): string {
-  if (error.code !== 'unreachable') return messages[error.code]?.(connection) ?? error.message
-  const { url } = connection
+function messageOf(error: PubringError, call: FailedCall): string {
+  if (error.code !== 'unreachable') return messages[error.code]?.(call) ?? error.message
+  const { url } = call
   const code = systemCode(error)
   if (code === 'ECONNREFUSED') return `No server listens at ${url}.`
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `The host in ${url} cannot be resolved.`
@@ -80,11 +79,10 @@ function messageOf(error: PubringError, { connection }: FailedCall): string {
 
 async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]> {
   const { code, retryAfter, status } = error
-  const { connection } = call
   if (code === 'unreachable') return unreachableHints(systemCode(error), call)
-  const hints = hintsByCode[code]?.(connection, error) ?? []
+  const hints = hintsByCode[code]?.(call, error) ?? []
   if (code === 'project_not_found') return [...(await similarProject(call)), ...hints]
-  if (status === 401) return [`It came from ${connection.apiKeySource}.`, ...hints]
+  if (status === 401) return [`It came from ${call.apiKeySource}.`, ...hints]
   if (retryAfter !== undefined) return [`Try again in ${retryAfter} s.`, ...hints]
   return hints
 }
@@ -121,8 +119,7 @@ const hintsByCode: Readonly<Record<string, Hints>> = {
   timeout: () => ['--timeout 60s allows more time.'],
 }
 
-function unreachableHints(code: string, { connection, terminal }: FailedCall): string[] {
-  const { url, urlSource } = connection
+function unreachableHints(code: string, { url, urlSource, terminal }: FailedCall): string[] {
   const source = `The address came from ${urlSource}.`
   if (/_SSL_/.test(code)) return ['Try http:// instead of https://.', source]
   if (isTlsCode(code)) {
@@ -144,11 +141,13 @@ function unreachableHints(code: string, { connection, terminal }: FailedCall): s
 }
 
 /** A project with a similar name, among those that the API key can access. */
-async function similarProject({ client, connection }: FailedCall): Promise<string[]> {
+async function similarProject({ client, project }: FailedCall): Promise<string[]> {
   try {
     const { items } = await client.projects.list({ limit: 200 })
-    const names = items.map(({ name }) => name)
-    const match = nearest(connection.project, names)
+    const match = nearest(
+      project,
+      items.map(({ name }) => name),
+    )
     return match === undefined ? [] : [`Did you mean ${match}?`]
   } catch (error) {
     if (error instanceof PubringError) return []

@@ -14,14 +14,6 @@ export interface ConnectionFlags {
   profile?: string
   timeout?: string
   project?: string
-  /** Where `project` comes from, if not from the option. */
-  projectSource?: string
-  json?: true
-}
-
-/** Options of a command that asks for confirmation. */
-export interface ConfirmedFlags extends ConnectionFlags {
-  yes?: true
 }
 
 /** A server, a project and an API key, each with its source for messages. */
@@ -92,8 +84,7 @@ function resolveSetting<Value>(
   name: 'url' | 'project' | 'timeout',
   { flags, env, profile, profileName, isProfileFlag }: Sources,
 ): { value: Value; source: string } {
-  const flagSource = (name === 'project' ? flags.projectSource : undefined) ?? `${setting.flag}`
-  const flag = sourced(flags[name], flagSource)
+  const flag = sourced(flags[name], `${setting.flag}`)
   const variable = sourced(env[setting.env], setting.env)
   const fromProfile = sourced(
     name === 'timeout' ? undefined : profile[name],

@@ -12,7 +12,6 @@ interface LoginFlags {
   url?: string
   project?: string
   profile: string
-  json?: true
 }
 
 /** Tries an API key and stores it with the address as a profile, which becomes the current one. */
@@ -33,7 +32,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     projectSource: '--project',
     timeoutMs: 30_000,
   }
-  await withConnection(terminal, connection, flags.json === true, async ({ client, print }) => {
+  await withConnection(terminal, connection, async ({ client, print }) => {
     const self = await client.apiKeys.self()
     const project = flags.project ?? self.projectId
     if (project !== undefined) await client.projects.get(project)
@@ -44,7 +43,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
       profiles: { ...configuration.profiles, [flags.profile]: profile },
     })
     const { name, role } = self
-    print({ profile: flags.profile, url, project, apiKey: self }, () => '')
+    print({ profile: flags.profile, url, project, apiKey: self })
     notify(
       terminal,
       `“${name}” (${role}) at ${url} is profile ${flags.profile} in ${configuration.path}.`,

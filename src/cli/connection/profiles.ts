@@ -4,7 +4,7 @@ import type { Terminal } from '../terminal/terminal.ts'
 import { profileNamed, readConfiguration, writeConfiguration } from './configuration.ts'
 
 /** Lists the profiles, without their secrets. */
-export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
+export function listProfiles(terminal: Terminal): void {
   const { path, currentProfile, profiles } = readConfiguration(terminal.env)
   const rows = Object.entries(profiles).map(([name, { url = '', project = '', ...keys }]) => ({
     name,
@@ -13,7 +13,7 @@ export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
     project,
     apiKey: keys.apiKey === undefined ? (keys.apiKeyFile ?? 'none') : 'in this file',
   }))
-  printResult(terminal, flags.json, rows, () =>
+  printResult(terminal, rows, () =>
     formatTable(
       terminal,
       [
@@ -30,15 +30,15 @@ export function listProfiles(terminal: Terminal, flags: { json?: true }): void {
     notify(terminal, `There are no profiles in ${path}. pubring login creates one.`)
 }
 
-export function selectProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
+export function selectProfile(terminal: Terminal, name: string): void {
   const configuration = readConfiguration(terminal.env)
   const { url } = profileNamed(configuration, name)
   writeConfiguration({ ...configuration, currentProfile: name })
-  printResult(terminal, flags.json, { currentProfile: name }, () => '')
+  printResult(terminal, { currentProfile: name })
   notify(terminal, `The current profile is now ${name}${url === undefined ? '' : ` (${url})`}.`)
 }
 
-export function deleteProfile(terminal: Terminal, name: string, flags: { json?: true }): void {
+export function deleteProfile(terminal: Terminal, name: string): void {
   const { path, currentProfile, profiles } = readConfiguration(terminal.env)
   profileNamed({ path, profiles }, name)
   const { [name]: _deleted, ...rest } = profiles
@@ -47,7 +47,7 @@ export function deleteProfile(terminal: Terminal, name: string, flags: { json?: 
     profiles: rest,
     ...(currentProfile === undefined || currentProfile === name ? {} : { currentProfile }),
   })
-  printResult(terminal, flags.json, { deleted: name }, () => '')
+  printResult(terminal, { deleted: name })
   notify(
     terminal,
     `Profile ${name} is deleted. Its API key is still valid: revoke it with pubring api-key revoke.`,

@@ -10,24 +10,15 @@ import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
 
 /** The context of a command that calls a server. */
-export interface Session {
+export interface Session extends Connection {
   terminal: Terminal
-  connection: Connection
   client: Client
-  /** Id or name, as the user wrote it. */
-  project: string
-  json: boolean
   /** Writes the result to stdout: the document with `--json`, else the text. */
-  print(document: unknown, text: () => string): void
+  print(document: unknown, text?: () => string): void
   /** The server's time in milliseconds; the clock of this machine may be wrong. */
   now(): number
   /** Writes a message to stderr. */
   notify(line: string): void
-}
-
-interface SessionOptions {
-  /** Public operations need no API key. */
-  access?: 'public'
 }
 
 /** Runs the action against the server that the options, environment and profiles select. */
@@ -35,22 +26,29 @@ export async function withSession(
   terminal: Terminal,
   flags: ConnectionFlags,
   action: (session: Session) => Promise<void>,
-  { access }: SessionOptions = {},
 ): Promise<void> {
   const connection = resolveConnection(terminal.env, flags)
-  if (connection.apiKey === undefined && access !== 'public') throw missingApiKey(connection)
-  await withConnection(terminal, connection, flags.json === true, action)
+  if (connection.apiKey === undefined) throw missingApiKey(connection)
+  await withConnection(terminal, connection, action)
+}
+
+/** As `withSession`, for public operations, which need no API key. */
+export async function withPublicSession(
+  terminal: Terminal,
+  flags: ConnectionFlags,
+  action: (session: Session) => Promise<void>,
+): Promise<void> {
+  await withConnection(terminal, resolveConnection(terminal.env, flags), action)
 }
 
 /** Runs the action over the connection. */
 export async function withConnection(
   terminal: Terminal,
   connection: Connection,
-  json: boolean,
   action: (session: Session) => Promise<void>,
 ): Promise<void> {
   const restoreProxy = configureProxy(terminal.env)
-  const session = createSession(terminal, connection, json)
+  const session = createSession(terminal, connection)
   try {
     await action(session)
   } catch (error) {
@@ -60,8 +58,8 @@ export async function withConnection(
   }
 }
 
-function createSession(terminal: Terminal, connection: Connection, json: boolean): Session {
-  const { url, apiKey, timeoutMs, project } = connection
+function createSession(terminal: Terminal, connection: Connection): Session {
+  const { url, apiKey, timeoutMs } = connection
   const clock = createServerClock()
   const client = createClient({
     url,
@@ -73,13 +71,11 @@ function createSession(terminal: Terminal, connection: Connection, json: boolean
     ...(apiKey === undefined ? {} : { apiKey }),
   })
   return {
+    ...connection,
     terminal,
-    connection,
     client,
-    project,
-    json,
     now: clock.now,
-    print: (document, text) => printResult(terminal, json, document, text),
+    print: (document, text) => printResult(terminal, document, text),
     notify: (line) => notify(terminal, line),
   }
 }
@@ -100,6 +96,11 @@ function createServerClock() {
       return response
     },
   }
+}
+
+/** Makes the session use the project that the source names. */
+export function selectProject(session: Session, project: string, projectSource: string): void {
+  Object.assign(session, { project, projectSource })
 }
 
 function missingApiKey({ url }: Connection): CommandError {

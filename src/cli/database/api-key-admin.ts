@@ -12,7 +12,7 @@ export async function createAdmin(
   terminal: Terminal,
   flags: DatabaseFlags & { name?: string },
 ): Promise<void> {
-  const { name = 'created at the database', json } = flags
+  const { name = 'created at the database' } = flags
   const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
   try {
     const context = { store, clock: { now: Date.now, monotonic: () => performance.now() } }
@@ -21,7 +21,7 @@ export async function createAdmin(
       terminal,
       `Admin API key for all projects, id ${apiKey.id}. It is valid immediately and shown only once:`,
     )
-    printResult(terminal, json, apiKey, () => `${apiKey.apiKey}\n`)
+    printResult(terminal, apiKey, () => `${apiKey.apiKey}\n`)
   } finally {
     await store.close()
   }

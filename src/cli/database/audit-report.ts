@@ -5,7 +5,7 @@ import type {
   AuditStage,
   AuditSummary,
 } from '../../core/audit/records.ts'
-import { formatCount } from '../terminal/output.ts'
+import { formatCount, printResult } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
@@ -24,8 +24,8 @@ const stageNames: Record<AuditStage, string> = {
 }
 
 /** Writes findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
-export function createAuditReport(terminal: Terminal, { json }: { json: boolean }): AuditReport {
-  const { stdout, stderr } = terminal
+export function createAuditReport(terminal: Terminal): AuditReport {
+  const { stdout, stderr, json } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
   const bar = createProgressBar(terminal)
@@ -43,10 +43,8 @@ export function createAuditReport(terminal: Terminal, { json }: { json: boolean 
     },
     finish(summary) {
       bar.stop()
-      stdout.write(
-        json
-          ? `${JSON.stringify({ ...summary, findings, failures }, null, 2)}\n`
-          : summaryLine(summary, findings, failures),
+      printResult(terminal, { ...summary, findings, failures }, () =>
+        summaryLine(summary, findings, failures),
       )
       if (!json) stderr.write(advice(summary, findings))
       return findings.length + failures.length > 0

@@ -31,7 +31,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const signal = terminal.interruptSignal()
   const store = await openAuditStore(config.databaseUrl)
   const pool = createAuditPool(signal)
-  const report = createAuditReport(terminal, { json: flags.json === true })
+  const report = createAuditReport(terminal)
   try {
     const clock = { now: Date.now, monotonic: () => performance.now() }
     const setup = { store, clock, pool, blocklist, listener: report.listener }

@@ -31,7 +31,7 @@ export async function backUp(
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     throw code === 'EEXIST' ? alreadyExists(target) : error
   }
-  printResult(terminal, flags.json, { file: target }, () => '')
+  printResult(terminal, { file: target })
   notify(terminal, `${target} contains every change acknowledged so far, and is whole.`)
 }
 

@@ -21,7 +21,7 @@ export async function check(
   const faults = [...integrityErrors(path), ...brokenLedgers]
   const whole = faults.length === 0
   const { green, red } = colorsFor(terminal.stdout, terminal.env)
-  printResult(terminal, flags.json, { file: path, whole, faults }, () =>
+  printResult(terminal, { file: path, whole, faults }, () =>
     whole
       ? `${green('whole')}  ${path}\n`
       : faults.map((fault) => `${red('BROKEN')}  ${fault}\n`).join(''),

@@ -10,14 +10,14 @@ import { resolveDatabaseUrl } from './flags.ts'
  */
 export async function copy(
   terminal: Terminal,
-  { from, to, json }: { from: string; to: string; json?: true },
+  { from, to }: { from: string; to: string },
 ): Promise<void> {
   const source = resolveUrl(terminal, '--from', from)
   const target = resolveUrl(terminal, '--to', to)
   if (source === target) throw usageError('--from and --to are the same database.')
   const summary = await copyRegistry(source, target, progressListener(terminal))
   const { repeated, rows, ledgers, keySets } = summary
-  printResult(terminal, json, summary, () => '')
+  printResult(terminal, summary)
   if (repeated) notify(terminal, 'Nothing was written: the target already has the same data.')
   notify(
     terminal,
@@ -35,11 +35,11 @@ function resolveUrl(terminal: Terminal, flag: string, databaseUrl: string): stri
 }
 
 /** Writes one line per table; on a terminal the line counts up. */
-function progressListener({ stderr, quiet }: Terminal): CopyListener {
+function progressListener({ stderr, json }: Terminal): CopyListener {
   const isTerminal = stderr.isTTY === true
   return (stage, table, done, total) => {
     const isComplete = done === total
-    if (quiet || (!isComplete && !isTerminal)) return
+    if (json || (!isComplete && !isTerminal)) return
     const line = `${stage.padEnd(9)} ${table.padEnd(20)} ${done}/${total}`
     stderr.write(`${isTerminal ? '\r' : ''}${line}${isComplete ? '\n' : ''}`)
   }

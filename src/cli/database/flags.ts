@@ -4,7 +4,6 @@ import type { Terminal } from '../terminal/terminal.ts'
 /** Flags of the commands that open the database directly. */
 export interface DatabaseFlags {
   databaseUrl?: string
-  json?: true
 }
 
 /** The configured database, with the password from the environment. */

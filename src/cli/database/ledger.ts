@@ -10,7 +10,7 @@ import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { formatCount, notify } from '../terminal/output.ts'
+import { formatCount, notify, printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
@@ -22,7 +22,7 @@ export async function verify(
   terminal: Terminal,
   flags: DatabaseFlags & { project?: string },
 ): Promise<void> {
-  const { project, json } = flags
+  const { project } = flags
   const ledgers = await openLedgerReader(resolveDatabaseUrl(terminal, flags))
   try {
     const verdicts =
@@ -33,10 +33,10 @@ export async function verify(
       totals.ledgers += 1
       totals.events += verdict.events
       totals.broken += verdict.broken === undefined ? 0 : 1
-      if (json === true) documents.push(verdictDocument(verdict))
+      if (terminal.json) documents.push(verdictDocument(verdict))
       else terminal.stdout.write(verdictLine(verdict, terminal))
     }
-    if (json === true) terminal.stdout.write(`${JSON.stringify(documents, null, 2)}\n`)
+    printResult(terminal, documents)
     notify(terminal, summary(totals))
     if (totals.broken > 0) terminal.exitCode = exitCodes.failed.code
   } finally {

@@ -7,6 +7,6 @@ import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 export async function migrate(terminal: Terminal, flags: DatabaseFlags): Promise<void> {
   const store = await openStore(resolveDatabaseUrl(terminal, flags))
   await store.close()
-  printResult(terminal, flags.json, { migrated: true }, () => '')
+  printResult(terminal, { migrated: true })
   notify(terminal, 'The database schema is up to date.')
 }

@@ -37,7 +37,7 @@ export async function restore(
     removeStaged(staged)
   }
   const document = { file, source, ...(replaces ? { before: replaced } : {}) }
-  printResult(terminal, flags.json, document, () => '')
+  printResult(terminal, document)
   notify(terminal, `${file} is restored from ${source}.`)
   if (replaces) notify(terminal, `The previous database is ${replaced}.`)
   notify(

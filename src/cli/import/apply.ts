@@ -1,5 +1,4 @@
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import { type Session, selectProject } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -17,44 +16,40 @@ import { isSendable, type SendableRow, type SendOptions, sendRows } from './send
 import { readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
-interface ApplyFlags extends ConnectionFlags {
+interface ApplyFlags {
+  project?: string
   prune?: true
   dryRun?: true
   yes?: true
 }
 
 /** Makes a project's keys match a file: shows the plan, then carries it out. */
-export async function applyFile(
-  terminal: Terminal,
-  file: string,
-  flags: ApplyFlags,
-): Promise<void> {
+export async function applyFile(session: Session, file: string, flags: ApplyFlags): Promise<void> {
+  const { client, terminal } = session
   const { project: declared, entries } = await readDeclaration(file, terminal)
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
     throw usageError(
       `The file declares project ${declared}, but the command names ${flags.project}.`,
     )
   }
-  const fromFile = declared === undefined ? {} : { project: declared, projectSource: file }
-  await withSession(terminal, { ...fromFile, ...flags }, async (session) => {
-    const { project, client } = session
-    const rows = toRows(entries, { project, kids: 'new' })
-    const privateKey = privateKeyError(rows)
-    if (privateKey !== undefined) throw privateKey
-    const existing = await client.keys.list(project)
-    const now = session.now()
-    const plan = createPlan(await findRegistered(session, rows), existing, {
-      prune: flags.prune === true,
-      now,
-    })
-    showPlan(session, plan, flags)
-    if (isEmpty(plan) || flags.dryRun === true) return
-    await confirmPlan(terminal, plan, flags, removesLastActiveKey(plan, existing, now))
-    await carryOut(session, plan)
-    session.notify(
-      `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
-    )
+  if (declared !== undefined) selectProject(session, declared, file)
+  const { project } = session
+  const rows = toRows(entries, { project, kids: 'new' })
+  const privateKey = privateKeyError(rows)
+  if (privateKey !== undefined) throw privateKey
+  const existing = await client.keys.list(project)
+  const now = session.now()
+  const plan = createPlan(await findRegistered(session, rows), existing, {
+    prune: flags.prune === true,
+    now,
   })
+  showPlan(session, plan, flags)
+  if (isEmpty(plan) || flags.dryRun === true) return
+  await confirmPlan(terminal, plan, flags, removesLastActiveKey(plan, existing, now))
+  await carryOut(session, plan)
+  session.notify(
+    `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
+  )
 }
 
 /** The declared keys, with the kid of those that are registered. Throws if any is rejected. */

@@ -1,16 +1,14 @@
 import type { JwtKey, Project } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/output.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import { writeCsv } from './sources/csv.ts'
 import { exportDocument } from './sources/export-document.ts'
 
 /** Flags of `export`. */
-interface ExportFlags extends ConnectionFlags {
+interface ExportFlags {
   all?: true
-  format?: 'json' | 'jwks' | 'pem' | 'csv'
+  format: 'json' | 'jwks' | 'pem' | 'csv'
 }
 
 interface ProjectKeys {
@@ -20,21 +18,19 @@ interface ProjectKeys {
 }
 
 /** Writes the keys of one project or of all to stdout; `json` and `csv` can be imported in full. */
-export async function exportKeys(terminal: Terminal, flags: ExportFlags): Promise<void> {
-  const { format = 'json', all = false } = flags
+export async function exportKeys(session: Session, { all, format }: ExportFlags): Promise<void> {
+  const { client, terminal } = session
   if (format === 'jwks' && all) {
     throw usageError('A key set belongs to one project: leave out --all, or use another format.')
   }
-  await withSession(terminal, flags, async (session) => {
-    if (format === 'jwks') {
-      await writeAll(terminal, toJson(await session.client.jwks.get(session.project)))
-      return
-    }
-    const projects = await readProjects(session, all)
-    await writeAll(terminal, writers[format](projects, new Date(session.now()).toISOString()))
-    const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
-    session.notify(`Exported keys: ${count}, projects: ${projects.length}.`)
-  })
+  if (format === 'jwks') {
+    await writeAll(terminal, toJson(await client.jwks.get(session.project)))
+    return
+  }
+  const projects = await readProjects(session, all)
+  await writeAll(terminal, writers[format](projects, new Date(session.now()).toISOString()))
+  const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
+  session.notify(`Exported keys: ${count}, projects: ${projects.length}.`)
 }
 
 const toJson = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`
@@ -45,7 +41,7 @@ const writers = {
   pem: (projects: ProjectKeys[]) => projects.map(toPemBlocks).join(''),
 }
 
-async function readProjects({ client, project }: Session, all: boolean): Promise<ProjectKeys[]> {
+async function readProjects({ client, project }: Session, all?: true): Promise<ProjectKeys[]> {
   const projects: Project[] = all
     ? await Array.fromAsync(client.projects.all())
     : [await client.projects.get(project)]

@@ -1,10 +1,8 @@
 import { PubringError } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import {
   findMissingProjects,
   requireProjects,
@@ -18,7 +16,7 @@ import type { SourceEntry } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
-interface ImportFlags extends ConnectionFlags {
+interface ImportFlags {
   all?: true
   algorithm?: string
   namePrefix?: string
@@ -35,36 +33,33 @@ const maxKeys = 10_000
  * outcome of each. Throws if any was rejected and not to be skipped.
  */
 export async function importSource(
-  terminal: Terminal,
+  session: Session,
   source: string,
   flags: ImportFlags,
 ): Promise<void> {
   const { namePrefix, kids } = flags
   const { all = false, dryRun = false, skipRefused = false, allowHttp = false } = flags
+  const { terminal, timeoutMs } = session
   const algorithm = parseAlgorithm(flags.algorithm)
   const signal = terminal.interruptSignal()
-  await withSession(terminal, flags, async (session) => {
-    const { project, connection } = session
-    const fetchOptions = { timeoutMs: connection.timeoutMs, allowHttp, signal }
-    const entries = await readSource(source, terminal, fetchOptions)
-    requireProjects(entries, all)
-    requireSize(entries)
-    const target = all ? undefined : project
-    const rows = toRows(entries, { project: target, algorithm, namePrefix, kids })
-    const privateKey = privateKeyError(rows)
-    if (privateKey !== undefined) {
-      printImport(session, rows, dryRun)
-      throw privateKey
-    }
-    const missing = all ? await findMissingProjects(session, rows) : []
-    if (dryRun) skipMissingProjects(session, missing, rows)
-    const overflow = await withNewProjects(session, dryRun ? [] : missing, rows, () =>
-      sendWithProgress(session, rows, { dryRun, skipRefused, signal }),
-    )
+  const entries = await readSource(source, terminal, { timeoutMs, allowHttp, signal })
+  requireProjects(entries, all)
+  requireSize(entries)
+  const project = all ? undefined : session.project
+  const rows = toRows(entries, { project, algorithm, namePrefix, kids })
+  const privateKey = privateKeyError(rows)
+  if (privateKey !== undefined) {
     printImport(session, rows, dryRun)
-    const error = overflow ?? refusedError(rows, flags)
-    if (error !== undefined) throw error
-  })
+    throw privateKey
+  }
+  const missing = all ? await findMissingProjects(session, rows) : []
+  if (dryRun) skipMissingProjects(session, missing, rows)
+  const overflow = await withNewProjects(session, dryRun ? [] : missing, rows, () =>
+    sendWithProgress(session, rows, { dryRun, skipRefused, signal }),
+  )
+  printImport(session, rows, dryRun)
+  const error = overflow ?? refusedError(rows, flags)
+  if (error !== undefined) throw error
 }
 
 function requireSize({ length }: readonly SourceEntry[]): void {

@@ -1,15 +1,13 @@
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
-import type { Terminal } from '../terminal/terminal.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
 import { parseAlgorithm } from './kinds.ts'
 
 /** Flags of `key add`. */
-interface KeyAddFlags extends ConnectionFlags {
+interface KeyAddFlags {
   name: string
   algorithm?: string
   inactive?: true
@@ -17,23 +15,22 @@ interface KeyAddFlags extends ConnectionFlags {
 }
 
 /** Registers a public key; prints its kid, and on stderr when it is safe to sign with it. */
-export async function addKey(terminal: Terminal, file: string, flags: KeyAddFlags): Promise<void> {
+export async function addKey(session: Session, file: string, flags: KeyAddFlags): Promise<void> {
+  const { client, project } = session
   const algorithm = parseAlgorithm(flags.algorithm)
   const expireTime =
     flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
-  const key = await readPublicKeyFile(file, terminal)
-  await withSession(terminal, flags, async (session) => {
-    if (key.converted !== undefined) session.notify(key.converted)
-    const kid = await registerKey(session, key, {
-      name: flags.name,
-      algorithm,
-      ...(flags.inactive === true ? { active: false } : {}),
-      ...(expireTime === undefined ? {} : { expireTime }),
-    })
-    const registered = await session.client.keys.get(session.project, kid)
-    session.print({ kid, ...registered }, () => `${kid}\n`)
-    session.notify(announcement(session, registered))
+  const key = await readPublicKeyFile(file, session.terminal)
+  if (key.converted !== undefined) session.notify(key.converted)
+  const kid = await registerKey(session, key, {
+    name: flags.name,
+    algorithm,
+    ...(flags.inactive === true ? { active: false } : {}),
+    ...(expireTime === undefined ? {} : { expireTime }),
   })
+  const registered = await client.keys.get(project, kid)
+  session.print({ kid, ...registered }, () => `${kid}\n`)
+  session.notify(announcement(session, registered))
 }
 
 function announcement(

@@ -1,73 +1,49 @@
 import type { JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import type { ConfirmedFlags, ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
-import type { Terminal } from '../terminal/terminal.ts'
-import { formatDuration, parseTimeOption } from '../terminal/times.ts'
+import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
 import { findKey, resolveKid } from './find.ts'
 
-export async function renameKey(
-  terminal: Terminal,
-  kidOrName: string,
-  label: string,
-  flags: ConnectionFlags,
-): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const key = await updateKey(session, await resolveKid(session, kidOrName), { label })
-    session.notify(`Renamed key ${key.id} to “${key.label}”.`)
-  })
+export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
+  const key = await updateKey(session, await resolveKid(session, ref), { label })
+  session.notify(`Renamed key ${key.id} to “${key.label}”.`)
 }
 
-export async function activateKey(
-  terminal: Terminal,
-  kidOrName: string,
-  flags: ConnectionFlags,
-): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const key = await updateKey(session, await resolveKid(session, kidOrName), { active: true })
-    session.notify(`Activated “${key.label}”. ${convergence(key)}`)
-  })
+export async function activateKey(session: Session, ref: string): Promise<void> {
+  const key = await updateKey(session, await resolveKid(session, ref), { active: true })
+  session.notify(`Activated “${key.label}”. ${convergence(key)}`)
 }
 
 /** Deactivates a key; the last active one of its project only after a confirmation. */
 export async function deactivateKey(
-  terminal: Terminal,
-  kidOrName: string,
-  flags: ConfirmedFlags,
+  session: Session,
+  ref: string,
+  { yes }: { yes?: true },
 ): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const { client, project } = session
-    const keys = await client.keys.list(project)
-    const { id, label } = findKey(session, keys, kidOrName)
-    const active = keys.filter((key) => key.active)
-    if (active.length === 1 && active[0]?.id === id) {
-      await confirm(terminal, {
-        statement: `“${label}” is the last active key of project ${project}: without it no token verifies.`,
-        question: 'Deactivate it?',
-        yes: flags.yes,
-        unattended: 'refuse',
-      })
-    }
-    const key = await updateKey(session, id, { active: false })
-    session.notify(`Deactivated “${key.label}”. ${convergence(key)}`)
-  })
+  const { client, project, terminal } = session
+  const keys = await client.keys.list(project)
+  const { id, label } = findKey(session, keys, ref)
+  const isLastActive = keys.every((key) => key.active === (key.id === id))
+  if (isLastActive) {
+    await confirm(terminal, {
+      statement: `“${label}” is the last active key of project ${project}: without it no token verifies.`,
+      question: 'Deactivate it?',
+      yes,
+      unattended: 'refuse',
+    })
+  }
+  const key = await updateKey(session, id, { active: false })
+  session.notify(`Deactivated “${key.label}”. ${convergence(key)}`)
 }
 
-export async function expireKey(
-  terminal: Terminal,
-  kidOrName: string,
-  when: string,
-  flags: ConnectionFlags,
-): Promise<void> {
+export async function expireKey(session: Session, ref: string, when: string): Promise<void> {
   const expireTime = when === 'never' ? null : parseTimeOption(when, 'The time')
-  await withSession(terminal, flags, async (session) => {
-    const key = await updateKey(session, await resolveKid(session, kidOrName), { expireTime })
-    if (key.expireTime === undefined) session.notify(`“${key.label}” no longer expires.`)
-    else {
-      const wait = formatDuration(Date.parse(key.expireTime) - Date.now())
-      session.notify(`“${key.label}” expires at ${key.expireTime} (in ${wait}).`)
-    }
-  })
+  const key = await updateKey(session, await resolveKid(session, ref), { expireTime })
+  session.notify(
+    key.expireTime === undefined
+      ? `“${key.label}” no longer expires.`
+      : `“${key.label}” expires at ${key.expireTime} (${formatRelative(key.expireTime)}).`,
+  )
 }
 
 async function updateKey(
@@ -76,31 +52,29 @@ async function updateKey(
   patch: JwtKeyUpdate,
 ): Promise<JwtKeyWithDetails> {
   const key = await client.keys.update(project, kid, patch)
-  print(key, () => '')
+  print(key)
   return key
 }
 
 /** Deletes an inactive key; the server rejects the deletion of an active one. */
 export async function deleteKey(
-  terminal: Terminal,
-  kidOrName: string,
-  flags: ConfirmedFlags,
+  session: Session,
+  ref: string,
+  { yes }: { yes?: true },
 ): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const { client, project } = session
-    const key = await client.keys.get(project, await resolveKid(session, kidOrName))
-    if (!key.active) {
-      await confirm(terminal, {
-        statement: `“${key.label}” (${key.id}) will be permanently deleted from project ${project}.`,
-        question: 'Delete it?',
-        yes: flags.yes,
-        unattended: 'proceed',
-      })
-    }
-    await client.keys.delete(project, key.id)
-    session.print({ deleted: key.id }, () => '')
-    session.notify(`Deleted “${key.label}” (${key.id}) from project ${project}.`)
-  })
+  const { client, project, terminal } = session
+  const key = await client.keys.get(project, await resolveKid(session, ref))
+  if (!key.active) {
+    await confirm(terminal, {
+      statement: `“${key.label}” (${key.id}) will be permanently deleted from project ${project}.`,
+      question: 'Delete it?',
+      yes,
+      unattended: 'proceed',
+    })
+  }
+  await client.keys.delete(project, key.id)
+  session.print({ deleted: key.id })
+  session.notify(`Deleted “${key.label}” (${key.id}) from project ${project}.`)
 }
 
 /** When the last verifier that honors the cache headers knows the key's state. */

@@ -15,12 +15,12 @@ import { describeKind, parseAlgorithm } from './kinds.ts'
 export async function check(
   terminal: Terminal,
   file: string,
-  flags: { algorithm?: string; json?: true },
+  flags: { algorithm?: string },
 ): Promise<void> {
   const algorithm = parseAlgorithm(flags.algorithm)
   const text = (await readBytes(file, terminal)).toString('utf8')
   const verdict = examineKey(text, algorithm, createBlocklist())
-  printResult(terminal, flags.json, toKeyCheck(verdict), () => verdictText(verdict, terminal))
+  printResult(terminal, toKeyCheck(verdict), () => verdictText(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
 }
 

@@ -1,11 +1,11 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell } from '../terminal/output.ts'
-import { isInteractive, type Terminal } from '../terminal/terminal.ts'
+import { isInteractive } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
 import type { PublicKeyFile } from './conversion.ts'
@@ -45,32 +45,30 @@ type Outcome = 'switch_signer' | 'deleted' | 'kept'
  * it resumes where it stopped.
  */
 export async function rotateKey(
-  terminal: Terminal,
+  session: Session,
   file: string,
   flags: KeyRotateFlags,
 ): Promise<void> {
   const tokenLifetimeMs = parseDurationOption(flags.tokenLifetime, '--token-lifetime') * 1_000
   parseAlgorithm(flags.algorithm)
-  const key = await readPublicKeyFile(file, terminal)
-  await withSession(terminal, flags, async (session) => {
-    if (key.converted !== undefined) session.notify(key.converted)
-    const keys = await findKeys(session, key)
-    const { registered } = keys
-    if (registered !== undefined && isOldKeyGone(keys, flags)) {
-      const { id: kid, label, algorithm } = registered
-      session.print({ outcome: 'deleted', kid, algorithm, old: flags.old }, () => `${kid}\n`)
-      session.notify(`“${label}” is registered and the old key is gone: the rotation is complete.`)
-      return
-    }
-    const signal = terminal.interruptSignal()
-    const pair = await registerNewKey(session, key, keys, flags)
-    const rotation = { session, signal, file, flags, tokenLifetimeMs, ...pair }
-    try {
-      report(rotation, await resume(rotation))
-    } catch (error) {
-      throw isInterruption(error, signal) ? interruptedError(rotation) : error
-    }
-  })
+  const key = await readPublicKeyFile(file, session.terminal)
+  if (key.converted !== undefined) session.notify(key.converted)
+  const keys = await findKeys(session, key)
+  const { registered } = keys
+  if (registered !== undefined && isOldKeyGone(keys, flags)) {
+    const { id: kid, label, algorithm } = registered
+    session.print({ outcome: 'deleted', kid, algorithm, old: flags.old }, () => `${kid}\n`)
+    session.notify(`“${label}” is registered and the old key is gone: the rotation is complete.`)
+    return
+  }
+  const signal = session.terminal.interruptSignal()
+  const pair = await registerNewKey(session, key, keys, flags)
+  const rotation = { session, signal, file, flags, tokenLifetimeMs, ...pair }
+  try {
+    report(rotation, await resume(rotation))
+  } catch (error) {
+    throw isInterruption(error, signal) ? interruptedError(rotation) : error
+  }
 }
 
 interface ProjectKeys {

@@ -1,24 +1,21 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { withSession } from '../connection/session.ts'
+import { type Session, withPublicSession } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatRelative, formatTime } from '../terminal/times.ts'
 import { resolveKid } from './find.ts'
 import { describeKind } from './kinds.ts'
 
-/** Lists the keys of the project: as a table on a terminal, as tab-separated values in a pipe. */
 export async function listKeys(
-  terminal: Terminal,
-  flags: ConnectionFlags & { active?: true },
+  { client, project, terminal, print, notify }: Session,
+  { active }: { active?: true },
 ): Promise<void> {
-  await withSession(terminal, flags, async ({ client, project, print, notify }) => {
-    const keys = await client.keys.list(project, flags.active === true ? { active: true } : {})
-    print(keys, () => formatTable(terminal, columns, keys))
-    if (keys.length > 0) return
-    const kind = flags.active === true ? 'active keys' : 'keys'
-    notify(`Project ${project} has no ${kind}. To register one, use pubring key add.`)
-  })
+  const keys = await client.keys.list(project, active === true ? { active } : {})
+  print(keys, () => formatTable(terminal, columns, keys))
+  if (keys.length > 0) return
+  const kind = active === true ? 'active keys' : 'keys'
+  notify(`Project ${project} has no ${kind}. To register one, use pubring key add.`)
 }
 
 const columns: readonly Column<JwtKey>[] = [
@@ -45,17 +42,15 @@ function stateOf({ active, expireTime }: JwtKey): string {
 
 /** Shows one key with its details, or with `--pem` the key alone. */
 export async function showKey(
-  terminal: Terminal,
-  kidOrName: string,
-  flags: ConnectionFlags & { pem?: true },
+  session: Session,
+  ref: string,
+  { pem }: { pem?: true },
 ): Promise<void> {
-  await withSession(terminal, flags, async (session) => {
-    const { client, project, print } = session
-    const key = await client.keys.get(project, await resolveKid(session, kidOrName))
-    const { publicKeyPem } = key
-    if (flags.pem === true) print({ publicKeyPem }, () => publicKeyPem)
-    else print(key, () => detailsOf(terminal, key))
-  })
+  const { client, project, terminal, print } = session
+  const key = await client.keys.get(project, await resolveKid(session, ref))
+  const { publicKeyPem } = key
+  if (pem === true) print({ publicKeyPem }, () => publicKeyPem)
+  else print(key, () => detailsOf(terminal, key))
 }
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
@@ -78,15 +73,9 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
 
 /** Prints the project's key set: JSON with `--json` and without. */
 export async function showJwks(terminal: Terminal, flags: ConnectionFlags): Promise<void> {
-  await withSession(
-    terminal,
-    flags,
-    async ({ client, project, print, notify }) => {
-      const jwks = await client.jwks.get(project)
-      print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
-      if (jwks.keys.length === 0)
-        notify(`Project ${project} has no active keys: no token verifies.`)
-    },
-    { access: 'public' },
-  )
+  await withPublicSession(terminal, flags, async ({ client, project, print, notify }) => {
+    const jwks = await client.jwks.get(project)
+    print(jwks, () => `${JSON.stringify(jwks, null, 2)}\n`)
+    if (jwks.keys.length === 0) notify(`Project ${project} has no active keys: no token verifies.`)
+  })
 }

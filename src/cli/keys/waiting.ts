@@ -21,8 +21,8 @@ export async function waitUntil(
 ): Promise<void> {
   const total = time - session.now()
   if (total <= 0) return
-  const { stderr, quiet } = session.terminal
-  const hasBar = stderr.isTTY === true && !quiet
+  const { stderr, json } = session.terminal
+  const hasBar = stderr.isTTY === true && !json
   if (!hasBar) {
     session.notify(
       `${label}: waiting ${formatDuration(total)}, until ${new Date(time).toISOString()}.`,

@@ -43,7 +43,7 @@ export function reportFailure(error: unknown, terminal: Terminal): number {
   // The signal that interrupted the command has set its exit code.
   const code = failure.kind === 'interrupted' ? terminal.exitCode || exitCode : exitCode
   writeError(
-    terminal.quiet ? formatJson(failure, code) : formatText(failure, terminal),
+    terminal.json ? formatJson(failure, code) : formatText(failure, terminal),
     terminal.stderr,
   )
   return code

@@ -11,8 +11,8 @@ export function writeError(
 }
 
 /** Writes a message to stderr, unless `--json` silences it. */
-export function notify({ stderr, quiet }: Terminal, text: string): void {
-  if (quiet) return
+export function notify({ stderr, json }: Terminal, text: string): void {
+  if (json) return
   for (const line of text.split('\n')) stderr.write(`${escapeControls(line)}\n`)
 }
 
@@ -34,13 +34,8 @@ export function writeAll({ stdout }: Terminal, text: string): Promise<void> {
 }
 
 /** Writes the result to stdout: the document with `--json`, else the text. */
-export function printResult(
-  { stdout }: Terminal,
-  json: boolean | undefined,
-  document: unknown,
-  text: () => string,
-): void {
-  stdout.write(json === true ? `${JSON.stringify(document, null, 2)}\n` : text())
+export function printResult({ stdout, json }: Terminal, document: unknown, text = () => ''): void {
+  stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : text())
 }
 
 /** Quotes the word for a POSIX shell, if it needs quotes. */

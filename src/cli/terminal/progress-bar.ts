@@ -12,10 +12,10 @@ interface ProgressBar {
 
 /** One line of progress on stderr; nothing if that is no terminal, or with `--json`. */
 export function createProgressBar(
-  { stderr, quiet }: Terminal,
+  { stderr, json }: Terminal,
   ending = '{value}/{total}, {eta_formatted} left',
 ): ProgressBar {
-  if (quiet) return { show() {}, interrupt: (write) => write(), stop() {} }
+  if (json) return { show() {}, interrupt: (write) => write(), stop() {} }
   const format = `{label} {bar} ${ending}`
   const bar = new SingleBar(
     { stream: stderr as NodeJS.WriteStream, format, hideCursor: true, clearOnComplete: true },

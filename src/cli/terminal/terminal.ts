@@ -13,8 +13,8 @@ export interface Terminal {
   stderr: Stream<Writable>
   /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** With `--json`: stderr carries nothing but an error, as a JSON document. */
-  quiet: boolean
+  /** `--json`: stdout gets one JSON document; stderr nothing but an error, as another. */
+  json: boolean
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
 }
@@ -34,7 +34,7 @@ export function processTerminal(): Terminal {
     stdout: process.stdout,
     stderr: process.stderr,
     exitCode: 0,
-    quiet: false,
+    json: false,
     interruptSignal() {
       controller ??= abortOnSignal((code) => {
         terminal.exitCode = code

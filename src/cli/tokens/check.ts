@@ -1,6 +1,5 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { withSession } from '../connection/session.ts'
+import type { Session } from '../connection/session.ts'
 import { readText } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
@@ -9,14 +8,14 @@ import { escapeControls } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `token check`. */
-interface TokenCheckFlags extends ConnectionFlags {
+interface TokenCheckFlags {
   audience?: string
   issuer?: string
 }
 
 /** Explains step by step why a token verifies or does not; exit code 1 if it does not. */
 export async function checkToken(
-  terminal: Terminal,
+  { client, project, terminal, print }: Session,
   file: string,
   flags: TokenCheckFlags,
 ): Promise<void> {
@@ -29,15 +28,13 @@ export async function checkToken(
   const token = extractToken(await readText(file, terminal))
   if (token === '') throw usageError(`${sourceName(file)} holds no token.`)
   const { audience, issuer } = flags
-  await withSession(terminal, flags, async ({ client, project, print }) => {
-    const report = await client.tokens.check(project, {
-      token,
-      ...(audience === undefined ? {} : { audience }),
-      ...(issuer === undefined ? {} : { issuer }),
-    })
-    print(report, () => reportText(report, terminal))
-    if (!report.valid) terminal.exitCode = exitCodes.failed.code
+  const report = await client.tokens.check(project, {
+    token,
+    ...(audience === undefined ? {} : { audience }),
+    ...(issuer === undefined ? {} : { issuer }),
   })
+  print(report, () => reportText(report, terminal))
+  if (!report.valid) terminal.exitCode = exitCodes.failed.code
 }
 
 /** The token may have white space around it, or be copied as the value of a header. */

@@ -8,7 +8,7 @@ import { SignJWT } from 'jose'
 import type { Jwk } from '../../../client/src/index.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
-import { type Session, withSession } from '../connection/session.ts'
+import { type Session, withPublicSession } from '../connection/session.ts'
 import { readText } from '../keys/files.ts'
 import { publicKeyOf } from '../keys/jwk.ts'
 import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
@@ -40,17 +40,16 @@ export async function sampleToken(
   const key = parsePrivateKey(await readText(file, terminal), sourceName(file))
   const printToken = async (kid: string, alg: string) => {
     const token = await sign(key, { alg, kid, lifetimeSeconds }, flags)
-    printResult(terminal, flags.json, { token }, () => `${token}\n`)
+    printResult(terminal, { token }, () => `${token}\n`)
   }
   if (flags.kid !== undefined) {
     await printToken(flags.kid, chosen ?? usualAlgorithm(key))
     return
   }
-  const signWithPublished = async (session: Session) => {
+  await withPublicSession(terminal, flags, async (session) => {
     const { kid, alg } = await findPublished(session, key)
     await printToken(kid, chosen ?? alg)
-  }
-  await withSession(terminal, flags, signWithPublished, { access: 'public' })
+  })
 }
 
 async function sign(
