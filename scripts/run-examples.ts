@@ -1,6 +1,6 @@
 /**
  * Builds the verifiers of `examples/verifiers` whose tool chains are on this machine, runs each against
- * a real Pubring with a good token, bad ones and a switched-off key, and writes the result into
+ * a real Pubring with a good token, bad ones and a deactivated key, and writes the result into
  * `docs/verifiers.md`. Exit code 1 where one did not do what it must.
  *
  *   node scripts/run-examples.ts [FOLDER…]    without folders: all, and the page is written
@@ -22,8 +22,8 @@ const checkout = join(import.meta.dirname, '..')
 /** What was built stays for the next run; it may be deleted at any time. */
 const workshop = join(tmpdir(), 'pubring-examples')
 
-/** Milliseconds that a verifier gets to notice a switched-off key. */
-const patience = 10_000
+/** Milliseconds that a verifier gets to notice a deactivated key. */
+const noticeTimeoutMs = 10_000
 
 async function runExample(example: Example, registry: Registry): Promise<Outcome> {
   const missing = example.tools.filter((tool) => !isInstalled(tool))
@@ -51,7 +51,7 @@ async function runExample(example: Example, registry: Registry): Promise<Outcome
   }
 }
 
-/** Milliseconds from the answer to the deactivation until a process that starts then has refused. */
+/** Milliseconds from the answer to the deactivation until a process that starts then rejects the key. */
 async function freshRefusal(
   example: Example,
   folder: string,
@@ -69,7 +69,7 @@ async function freshRefusal(
 
 async function timeToRefusal(verifier: Verifier, token: string, start: number): Promise<number> {
   while ((await verifier.ask(token)).accepted) {
-    if (performance.now() - start > patience) return Number.POSITIVE_INFINITY
+    if (performance.now() - start > noticeTimeoutMs) return Number.POSITIVE_INFINITY
     await delay(10)
   }
   return performance.now() - start

@@ -13,9 +13,9 @@ export interface Example {
   /** A shell line: a program gets the token as `$1`; a gateway listens on `$PORT`. */
   run: string
   gateway?: true
-  /** Whether a running process knows of a switched-off key at once, so that it can be watched. */
+  /** Whether a running process learns of a deactivated key at once, so that it can be watched. */
   live?: true
-  /** What a running process does with a switched-off key, by the table of docs/rotating-keys.md. */
+  /** What a running process does with a deactivated key, by the table of docs/rotating-keys.md. */
   keeps: string
 }
 
@@ -52,7 +52,7 @@ export const examples: readonly Example[] = [
     run: 'exec node service.ts',
     gateway: true,
     live: true,
-    keeps: 'it is told at once',
+    keeps: 'it learns of the change at once',
   },
   {
     name: 'Python: PyJWT',

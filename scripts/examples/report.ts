@@ -10,13 +10,13 @@ export type Outcome = { example: Example; missing: string[] } | Run
 export interface Run {
   example: Example
   versions: string[]
-  /** Whether the good token was taken. */
+  /** Whether the good token was accepted. */
   good: boolean
   /** Of the bad tokens: those that it was asked about, and those that it took. */
   bad: { asked: string[]; taken: string[] }
-  /** Milliseconds after which a new process had refused a token of the switched-off key. */
+  /** Milliseconds until a new process rejected a token of the deactivated key. */
   fresh: number
-  /** The same of the process that had taken it before, where that was watched. */
+  /** The same for the process that had accepted it before, if it was watched. */
   running: number | undefined
 }
 
@@ -31,8 +31,8 @@ export function tableOf(outcomes: readonly Outcome[]): string {
     'versions',
     'good token',
     'bad tokens',
-    'switched-off key, process started then',
-    'switched-off key, process that ran before',
+    'deactivated key, new process',
+    'deactivated key, running process',
   ]
   const rows = outcomes.map((one) => ('missing' in one ? notRun(one) : cellsOf(one)))
   return [head, head.map(() => '---'), ...rows]
@@ -50,20 +50,20 @@ function notRun({ example, missing }: { example: Example; missing: string[] }): 
 }
 
 function cellsOf({ example, versions, good, bad, fresh, running }: Run): string[] {
-  const refused = `${bad.asked.length - bad.taken.length} of ${bad.asked.length} refused`
+  const rejected = `${bad.asked.length - bad.taken.length} of ${bad.asked.length} rejected`
   return [
     linkTo(example),
     versions.join(', '),
-    good ? 'taken' : '**refused**',
-    bad.taken.length === 0 ? refused : `${refused}, **not** ${bad.taken.join(', ')}`,
+    good ? 'accepted' : '**rejected**',
+    bad.taken.length === 0 ? rejected : `${rejected}, **not** ${bad.taken.join(', ')}`,
     verdict(fresh),
     running === undefined ? example.keeps : `${verdict(running)}; ${example.keeps}`,
   ]
 }
 
 function verdict(milliseconds: number): string {
-  if (!Number.isFinite(milliseconds)) return '**taken**'
-  return `refused after ${Math.ceil(milliseconds)} ms`
+  if (!Number.isFinite(milliseconds)) return '**accepted**'
+  return `rejected after ${Math.ceil(milliseconds)} ms`
 }
 
 /** Puts the table between the marks of the page. */

@@ -70,7 +70,7 @@ async function askProgram(
   )
   const said = result.stdout.trim()
   if (result.code === 0 && said.includes('alice')) return { accepted: true, said }
-  // Whatever failed otherwise has refused nothing.
+  // Any other failure is not a rejection.
   if (result.code === 1 && said.startsWith('refused: ')) return { accepted: false, said }
   throw new Error(`${example.name} ended with ${result.code}: ${said}`)
 }

@@ -15,11 +15,11 @@ test('every folder of examples/verifiers is run by npm run examples', () => {
 })
 
 test.each(folders)(
-  'when %s was run last it took the good token and refused the others',
+  'when %s was run last it accepted the good token and rejected the others',
   (folder) => {
     const [row = '', ...more] = rows.filter((line) => line.includes(`/verifiers/${folder})`))
     expect(more.filter((line) => line.startsWith('|'))).toEqual([])
-    expect(row).toMatch(/ \| taken \| (\d+) of \1 refused \| refused after \d+ ms \| /)
+    expect(row).toMatch(/ \| accepted \| (\d+) of \1 rejected \| rejected after \d+ ms \| /)
   },
 )
 
