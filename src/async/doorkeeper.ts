@@ -1,13 +1,12 @@
 interface Doorkeeper {
-  /** Whether the id was passed in one of the last `capacity` to `2 * capacity` calls too. */
+  /** Whether one of the last `capacity` to `2 * capacity` calls had the same id. */
   seenRecently(id: string): boolean
 }
 
 /**
- * Admits an entry to a cache on its second request: an entry that is requested once would evict
- * entries in use, and live just long enough to burden the garbage collector (the doorkeeper of
- * TinyLFU, Einziger, Friedman and Manes, ACM Transactions on Storage 13, 2017; with sets in place of
- * Bloom filters).
+ * Admits an entry to a cache on its second request: an entry that is requested only once would
+ * evict entries in use and burden the garbage collector (the doorkeeper of TinyLFU: Einziger, Friedman
+ * and Manes, ACM Transactions on Storage 13, 2017; with sets instead of Bloom filters).
  */
 export function createDoorkeeper(capacity: number): Doorkeeper {
   let recent = new Set<string>()

@@ -6,7 +6,7 @@ type Release = () => void
 interface Semaphore {
   /**
    * Resolves once a permit is free, in the order of the calls. Rejects with `timeoutError` after
-   * `timeoutMs` milliseconds, and with `fullError` at once where `maxWaiting` callers wait already.
+   * `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already wait.
    */
   acquire(timeoutMs?: number): Promise<Release>
   /** Whether all permits are free. */

@@ -10,18 +10,17 @@ export interface TimeSpan {
 export const always: TimeSpan = { from: Number.NEGATIVE_INFINITY, until: Number.POSITIVE_INFINITY }
 
 /**
- * What a copy in memory rests on: the heads of the ledgers and the span of wall-clock time that it
- * was computed for. The span has a beginning because a clock can be set back, which makes an expired
- * key active again.
+ * When a cached copy is valid: while these ledger heads are current, within this span of wall-clock
+ * time. The span has a start because setting the clock back makes an expired key active again.
  */
 export interface Validity extends TimeSpan {
   heads: readonly ObservedHead[]
 }
 
-/** Whether the heads are the current ones. A promise only if they have to be read. */
+/** Whether the heads are current. A promise only if they have to be read. */
 export type HeadsMatch = (heads: readonly ObservedHead[]) => boolean | Promise<boolean>
 
-/** The one rule for all copies. The clock is read again after heads that are read asynchronously. */
+/** The rule for all cached copies. Checks the time again after reading heads asynchronously. */
 export function isValid(
   validity: Validity,
   clock: Clock,
@@ -36,7 +35,6 @@ export function includes({ from, until }: TimeSpan, time: number): boolean {
   return from <= time && time < until
 }
 
-/** Whether the observed heads are the current ones. */
 export function headsMatch(
   observed: readonly ObservedHead[],
   current: ReadonlyMap<string, LedgerHead>,
@@ -44,7 +42,7 @@ export function headsMatch(
   return observed.every(({ ledgerId, hash }) => current.get(ledgerId)?.hash === hash)
 }
 
-/** The validity of what is computed from several copies; undefined if they cannot all be valid. */
+/** The validity of a result of several copies; undefined if they cannot be valid together. */
 export function intersect(...validities: Validity[]): Validity | undefined {
   const heads = new Map<string, ObservedHead>()
   for (const head of validities.flatMap((validity) => validity.heads)) {

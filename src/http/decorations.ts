@@ -9,22 +9,22 @@ import type { Connections } from './hooks/connections.ts'
 import type { RequestRecords } from './hooks/request-records.ts'
 import type { ResponseHeader } from './openapi/operations.ts'
 
-/** What Fastify's routes, application and requests carry in Pubring. */
+/** Pubring's members of Fastify's route configuration, application and requests. */
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the operation requires of its caller; public if absent. */
+    /** The access that the operation requires; public if absent. */
     access?: Access
     /** The operation reads the project's ledger, which outlives the project. */
     ledger?: true
-    /** A 200 carries an `ETag`, and becomes a 304 if the client has it already. */
+    /** A 200 has an `ETag` and becomes a 304 if the client already has that representation. */
     etag?: true
-    /** Requests that one call counts as; one if absent. */
+    /** Requests that a call counts as for the rate limit; 1 if absent. */
     cost?: number
-    /** Health checks are never limited and are answered under any load. */
+    /** Exempt from rate limits and overload rejection: health checks. */
     unlimited?: true
-    /** Error codes of the operation itself, beyond those that follow from its schema. */
+    /** Error codes besides those that follow from the schema. */
     errors?: readonly ErrorCode[]
-    /** Headers of a success, beyond those of every response. */
+    /** Headers of a success besides those of every response. */
     headers?: readonly ResponseHeader[]
     /** Media types available besides JSON, selected by `Accept`. */
     mediaTypes?: Record<string, TSchema>
@@ -48,9 +48,9 @@ declare module 'fastify' {
     ledgerId: string | undefined
     /** The error that the request ended with. */
     problem: PubringError | undefined
-    /** Milliseconds since the read of the store that a published document rests on. */
+    /** Milliseconds since the published document was last read from the store. */
     dataAgeMs: number | undefined
-    /** Set by a handler whose response may be served again to equal requests. */
+    /** Set by a handler whose response may be reused for equal requests. */
     reuse: Reuse | undefined
   }
 }

@@ -3,8 +3,8 @@ import { createServer } from 'node:net'
 import type { HttpApp } from './app.ts'
 
 /**
- * Listens on the host, and on all addresses of `localhost`: Fastify listens on the first one alone
- * if it does not create the server itself. Rejects if the first one cannot be listened on.
+ * Listens on the host, and on all addresses of `localhost`: with a server factory, Fastify listens
+ * only on the first. Rejects if it cannot listen on the first.
  */
 export async function listenOn(
   app: HttpApp,

@@ -7,11 +7,11 @@ export interface HttpOptions {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
   /**
-   * Whose entry in `X-Forwarded-For` is trusted: none, that of the proxies at these addresses, or
-   * (true) that of the peer. Earlier entries are not.
+   * Proxies whose entries in `X-Forwarded-For` are trusted: none, those at these addresses, or (true)
+   * only the peer.
    */
   trustProxy: boolean | string[]
-  /** Maximal size of a body, in bytes. */
+  /** Maximum size of a body, in bytes. */
   bodyLimit: number
   /** The same for imports; `bodyLimit` if absent. */
   importBodyLimit?: number
@@ -23,7 +23,7 @@ export interface HttpOptions {
   rateLimit?: Rate | undefined
   /** Limit per client address on the public operations; none if absent. */
   publicRateLimit?: Rate | undefined
-  /** Milliseconds of lag of the event loop beyond which requests are rejected; 0 or absent: never. */
+  /** Event loop lag in milliseconds above which requests are rejected; 0 or absent: never. */
   overloadLag?: number
   /** Whether metrics are collected for Prometheus; false if absent. */
   metrics?: boolean

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
 import { clientErrorHandler } from './errors/client-errors.ts'
-import { answerFrameworkError } from './errors/handler.ts'
+import { sendFrameworkError } from './errors/handler.ts'
 import { createConnections } from './hooks/connections.ts'
 import { loggingOptions } from './hooks/logging.ts'
 import * as http from './node-http.ts'
@@ -11,8 +11,8 @@ import type { HttpOptions } from './options.ts'
 const maxHeaderSize = 64 * 1024
 
 /**
- * Limits for a public server, in milliseconds. Idle connections are kept for longer than load
- * balancers keep theirs (60 seconds as a rule), so that these close first.
+ * Limits for a public server, in milliseconds. The keep-alive time exceeds that of load balancers
+ * (usually 60 seconds), so that they close idle connections first.
  */
 const serverOptions: ServerOptions = {
   maxHeaderSize,
@@ -26,7 +26,7 @@ const serverOptions: ServerOptions = {
 
 export function createServer(options: HttpOptions, newRequestId: () => string): FastifyInstance {
   const connections = createConnections()
-  /** The response cache stands in front of Fastify's routes. */
+  /** Puts the response cache in front of Fastify's routes. */
   const serverFactory: FastifyServerFactory = (routes) => {
     const route = (request: IncomingMessage, response: ServerResponse) => {
       connections.track(request, response)
@@ -49,7 +49,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },
     frameworkErrors: (error, request, reply) => {
-      answerFrameworkError(error, request, reply.raw, options)
+      sendFrameworkError(error, request, reply.raw, options)
     },
     clientErrorHandler: clientErrorHandler(options.publicUrl, connections, () => app.log),
   })
@@ -59,8 +59,8 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
 }
 
 /**
- * During shutdown each response closes its connection, so that no client sends its next request on
- * a connection that is closing. Node closes the idle ones when the server closes.
+ * During shutdown each response closes its connection, so that no client sends another request on
+ * it. Node closes idle connections when the server closes.
  */
 function addShutdown(app: FastifyInstance): void {
   app.decorate('readiness', { shuttingDown: false })

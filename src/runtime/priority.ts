@@ -3,14 +3,14 @@ import { constants, platform, setPriority } from 'node:os'
 const { PRIORITY_BELOW_NORMAL, PRIORITY_LOW } = constants.priority
 
 /**
- * Lowers the priority of this thread, on Linux only: elsewhere threads have no priority of their own
- * (sched(7)), and the whole process would get it.
+ * Lowers the priority of this thread, on Linux only: elsewhere this would lower the priority of the
+ * whole process.
  */
 export function lowerThreadPriority(): void {
   if (platform() === 'linux') lower(PRIORITY_BELOW_NORMAL)
 }
 
-/** Lowers the priority of the process; on Linux, of this thread and those that it starts later. */
+/** Lowers the priority of the process; on Linux, of this thread and those it starts later. */
 export function lowerProcessPriority(): void {
   lower(PRIORITY_LOW)
 }

@@ -10,7 +10,7 @@ import { headsMatch, isValid, spanUntilExpiry } from '../validity.ts'
 import { createLastUses } from './last-uses.ts'
 import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 
-/** Cached callers; unknown secrets are not cached, so that they cannot fill the memory. */
+/** Cached callers. Unknown secrets are not cached, so that they cannot fill the memory. */
 const maxCallers = 10_000
 
 export interface Authenticator {
@@ -23,14 +23,14 @@ export interface Authenticator {
   recordUse(apiKeyId: string): void
   /** Writes the recorded last uses to the store. */
   flush(): Promise<void>
-  /** The same, for the last time. */
+  /** Writes them a last time and stops the periodic writes. */
   close(): Promise<void>
 }
 
 /**
  * Every change to an API key is an event of the system ledger, so a cached caller is valid while
  * that ledger's head is the same: revocation, demotion and expiry take effect with the next request,
- * on every replica. The head is read before the record, which is therefore never older.
+ * on every replica. The head is read before the record, so the record is at least as new.
  */
 export function createAuthenticator({ store, clock }: Context): Authenticator {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })

@@ -6,14 +6,14 @@ const flushIntervalMs = 10_000
 export interface LastUses {
   /** `time` is in epoch milliseconds. */
   record(apiKeyId: string, time: number): void
-  /** Resolves once all uses recorded before are written, or failed to be. */
+  /** Resolves once an attempt to write all uses recorded so far has ended. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Records when API keys were last used, and writes that with one change every 10 seconds. Best
- * effort: a failed write is retried with the next one, and lost if the process ends.
+ * Records the last uses of API keys, and writes them with one change every 10 seconds. Best effort:
+ * a failed write is retried with the next one, and lost if the process ends.
  */
 export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   const uses = new Map<string, number>()
@@ -33,7 +33,7 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
     }
   }
   async function flush(): Promise<void> {
-    // A write in progress holds earlier uses only; later ones need another write.
+    // A write in progress contains only earlier uses; later ones need another write.
     await writing
     writing ??= write().finally(() => {
       writing = undefined

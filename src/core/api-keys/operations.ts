@@ -18,10 +18,7 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   return { ...members, active: isActive(record, time) }
 }
 
-/**
- * Creates an API key that is no stronger or wider than the caller's. Only the result holds the
- * secret.
- */
+/** Creates an API key with no more rights than the caller's. Only the result contains the secret. */
 export async function createApiKey(
   context: Context,
   principal: Principal,
@@ -69,7 +66,6 @@ async function registerApiKey(
 
 type ApiKeyMembers = Pick<ApiKeyRecord, 'name' | 'role' | 'projectId' | 'expireTime'>
 
-/** The record of a new API key with this secret. */
 export function apiKeyRecord(
   secret: string,
   createTime: string,
@@ -98,8 +94,8 @@ export async function listApiKeys(context: Context, principal: Principal): Promi
 }
 
 /**
- * Throws `api_key_not_found`. For a caller that is bound to a project only that project's API keys
- * are read, so that others do not exist for it, in the same time.
+ * Throws `api_key_not_found`. For a caller that is bound to a project, reads only that project's API
+ * keys, so that others give the same error after the same time as unknown ones.
  */
 export async function getApiKey(
   context: Context,
@@ -144,7 +140,7 @@ export async function deleteApiKey(
   await store.commit({ type: 'api_key.delete', origin, ...target(apiKey) })
 }
 
-/** The API key in the path of a request, the caller, and the ETag that it must still have. */
+/** The API key in the path of a request, the caller, and the `If-Match` of the request. */
 interface ApiKeyReference {
   principal: Principal
   id: string
@@ -195,7 +191,6 @@ export function apiKeyChanges(before: ApiKeyRecord | undefined, after: ApiKeyRec
   return eventChanges(before && members(before), members(after))
 }
 
-/** Whether it can administer all projects and never expires. */
 function isPermanentAdmin({ role, projectId, enabled, expireTime }: ApiKeyRecord): boolean {
   return role === 'admin' && projectId === undefined && enabled && expireTime === undefined
 }

@@ -34,7 +34,7 @@ export function isApiKeySecret(text: string): boolean {
   return text.endsWith(checksum(body))
 }
 
-/** The secret in a header value, which may have blanks around it; undefined if it is none. */
+/** The secret in a header value, without surrounding blanks; undefined if it has no valid form. */
 export function parseApiKeySecret(value: string): string | undefined {
   const [, secret = ''] = /^[ \t]*(\w+)[ \t]*$/.exec(value) ?? []
   return isApiKeySecret(secret) ? secret : undefined
@@ -42,13 +42,13 @@ export function parseApiKeySecret(value: string): string | undefined {
 
 /**
  * SHA-256, lower-case hex: the only form in which a secret is stored and compared. The timing of a
- * comparison reveals nothing of a secret, because a guess cannot be steered towards a digest.
+ * comparison reveals nothing, because a guess cannot be chosen by its digest.
  */
 export function apiKeyDigest(secret: string): string {
   return hash('sha256', secret, 'hex')
 }
 
-/** The first characters, by which people recognize a secret. */
+/** The first characters, by which an operator recognizes a secret. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, marker.length + 4)
 }

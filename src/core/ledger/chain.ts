@@ -7,24 +7,22 @@ export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 /** The previous hash of the first event of every ledger. */
 export const genesisHash = '0'.repeat(64)
 
-const eventTypes = [
-  'project.created',
-  'project.renamed',
-  'project.deleted',
-  'key.created',
-  'key.updated',
-  'key.deleted',
-  'key.weakness_found',
-  'private_key.refused',
-  'api_key.created',
-  'api_key.updated',
-  'api_key.deleted',
-] as const
-export type EventType = (typeof eventTypes)[number]
+export type EventType =
+  | 'project.created'
+  | 'project.renamed'
+  | 'project.deleted'
+  | 'key.created'
+  | 'key.updated'
+  | 'key.deleted'
+  | 'key.weakness_found'
+  | 'private_key.refused'
+  | 'api_key.created'
+  | 'api_key.updated'
+  | 'api_key.deleted'
 
-export type EventValue = string | number | boolean
+type EventValue = string | number | boolean
 
-/** Old (`from`) and new (`to`) value of each changed member; absent if it has none. */
+/** Old (`from`) and new (`to`) value of each changed member; absent if there is none. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>
 
 export interface EventContent {
@@ -72,9 +70,7 @@ export function eventChanges(before: Members | undefined, after: Members): Event
 
 /** RFC 8785 for strings, integers and booleans: sorted members, no white space. */
 function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) {
-    return `[${value.map(canonicalJson).join(',')}]`
-  }
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value)
       .filter(([, member]) => member !== undefined)

@@ -11,11 +11,11 @@ export interface Origin {
   requestId: string
   /** ISO 8601. An `updateTime` never goes back, even if this does. */
   time: string
-  /** Absent for changes by the system itself, or by someone with access to the database. */
+  /** Absent for changes by the system itself or by a command with access to the database. */
   authorization?: Authorization
 }
 
-/** What a request was admitted on. Its change checks it again, inside the transaction. */
+/** The access that a request was granted; its change checks it again inside the transaction. */
 export interface Authorization extends Access {
   apiKeyId: string
 }
@@ -65,15 +65,14 @@ export interface ImportResult {
   room: { keys: Capacity; jwksBytes: Capacity }
 }
 
-/** The last use of an API key. */
 interface ApiKeyUse {
   id: string
   time: string
 }
 
 /**
- * Every change, as plain data. It can be queued, sent to the writer thread, committed together with
- * others, and repeated after an unclear commit: it holds the ids that it creates.
+ * A mutation as plain data, so that it can be queued, sent to the writer thread, committed together
+ * with others, and repeated after an unclear commit: it contains the ids it creates.
  */
 export type Change =
   | { type: 'project.create'; origin: Origin; id: string; name: string }

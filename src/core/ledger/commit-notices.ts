@@ -3,9 +3,9 @@ import { systemLedgerId } from './chain.ts'
 import type { Change, ChangeOf, ChangeType } from './changes.ts'
 
 /**
- * The store, with a notice of every commit before its caller learns the result: so the process never
- * serves a copy that is older than a change it acknowledged. A failed commit is notified too, because
- * it may have taken place.
+ * The store, with a notice of every commit before it resolves, so that the process never serves a
+ * copy that is older than a change it acknowledged. A failed commit also sends a notice, because it
+ * may have taken place.
  */
 export function withCommitNotices(store: Store, notify: (ledgerId: string) => void): Store {
   return {
@@ -20,7 +20,7 @@ export function withCommitNotices(store: Store, notify: (ledgerId: string) => vo
   }
 }
 
-/** The ledgers that the change writes to; that of the project first. */
+/** The ledgers that the change writes to, the project's first. */
 export function ledgersOf(change: Change): string[] {
   switch (change.type) {
     case 'project.create':

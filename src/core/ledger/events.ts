@@ -8,27 +8,8 @@ import { now } from '../times.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import type { Permission } from './stream.ts'
 
-/** Events of a ledger after a revision, in order. */
-export async function listEvents(
-  context: Context,
-  ledgerId: string,
-  page: { after: number; limit: number },
-): Promise<Event[]> {
-  return (await context.store.events(ledgerId, page)).map(toEvent)
-}
-
-export function toEvent(event: LedgerEvent): Event {
-  const { revision, type, time, actor, subject, changes, requestId, hash } = event
-  return {
-    revision,
-    type,
-    time,
-    actor,
-    subject,
-    ...(changes === undefined ? {} : { changes }),
-    requestId,
-    hash,
-  }
+export function toEvent({ ledgerId: _ledgerId, ...event }: LedgerEvent): Event {
+  return event
 }
 
 /**
@@ -52,7 +33,7 @@ export async function findLedger(
   }
 }
 
-/** Reads whether the API key of a request still permits it, and until when. */
+/** Checks whether the API key of a request still permits it, and until when. */
 export async function readPermission(
   { store, clock }: Context,
   { apiKeyId }: Principal,

@@ -10,15 +10,14 @@ export interface EventFeed {
    * Undefined if too many streams are open, and after `close`.
    */
   open(ledgerId: string, after: number, sink: EventSink): EventStream | undefined
-  /** Open streams. */
   count(): number
-  /** Ends all streams. */
+  /** Ends all streams and accepts no more. */
   close(): void
 }
 
 /**
- * Streams ledger events to any number of readers, which share their reads of the store. Their
- * permissions are checked again whenever API keys change, as the system ledger shows. One closure,
+ * Streams ledger events to readers, which share their reads of the store. Checks their permissions
+ * again whenever the system ledger, which records changes to API keys, has a new event. One closure,
  * because the streams share one watch of that ledger, which ends with the last of them.
  */
 export function createEventFeed(
@@ -29,7 +28,7 @@ export function createEventFeed(
 ): EventFeed {
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[]>()
-  let closed = false
+  let isClosed = false
   let systemRevision: Observation = 'unknown'
   let unwatchSystem: (() => void) | undefined
 
@@ -47,7 +46,7 @@ export function createEventFeed(
 
   return {
     open(ledgerId, after, sink) {
-      if (closed || streams.size >= maxStreams) return undefined
+      if (isClosed || streams.size >= maxStreams) return undefined
       const stream = createEventStream({
         clock,
         sink,
@@ -68,7 +67,7 @@ export function createEventFeed(
     },
     count: () => streams.size,
     close() {
-      closed = true
+      isClosed = true
       for (const stream of streams) stream.close()
     },
   }

@@ -5,10 +5,10 @@ import type { LedgerEvent } from './chain.ts'
 
 const heartbeatMs = 15_000
 
-/** How long a reader may take for the page that it was sent. */
+/** How long a reader may take to read a page. */
 const maxBlockedMs = 10_000
 
-/** Events of one page: what a read returns, and what a slow reader has buffered at most. */
+/** Events per read, and the most that are buffered for a slow reader. */
 export const eventsPerPage = 100
 
 /** Whether a reader may continue, and until when (ISO 8601) unless its API key changes. */
@@ -19,7 +19,7 @@ export interface EventSink {
   /** Returns false once the sink is full; the stream then waits for `resume`. */
   send(events: readonly LedgerEvent[]): boolean
   heartbeat(): void
-  /** Reads whether the API key that opened the stream still permits it. */
+  /** Checks whether the API key that opened the stream still permits it. */
   permission(): Promise<Permission>
   /**
    * Called once: with `complete` after the last event and at shutdown, with `cut` if the reader is
@@ -31,7 +31,7 @@ export interface EventSink {
 export interface EventStream {
   /** Sends the existing events, and then new ones as they come. */
   start(): void
-  /** The sink has room again. */
+  /** Continues after `send` returned false: the sink has room again. */
   resume(): void
   /** Checks the permission again, because an API key has changed. */
   recheckAccess(): void
@@ -46,13 +46,11 @@ interface StreamSource {
   /** Whether the ledger ends with `project.deleted`. */
   endsWithProject: boolean
   isProjectDeleted(): Promise<boolean>
-  /** A page of events. */
   read(after: number): Promise<LedgerEvent[]>
   watch(watcher: (observation: Observation) => void): () => void
   onEnd(): void
 }
 
-/** What the parts of a stream share. */
 interface StreamState {
   isOpen: boolean
   end(how: 'complete' | 'cut', error?: unknown): void
@@ -61,8 +59,8 @@ interface StreamState {
 }
 
 /**
- * Streams a ledger to one reader. A page is sent once the reader has taken the previous one; a reader
- * that takes longer than 10 seconds is disconnected, and can resume after its last event.
+ * Streams a ledger to one reader. A page is sent once the reader has read the previous one; a reader
+ * that takes longer than 10 seconds is disconnected and can resume after its last event.
  */
 export function createEventStream(source: StreamSource): EventStream {
   const { clock, sink } = source
@@ -145,7 +143,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
   let isReading = false
   let sentAt = clock.monotonic()
   let blockedSince: number | undefined
-  /** Once the project was seen to exist, its deletion arrives as an event. */
+  /** From then on, the deletion of the project arrives as an event. */
   let projectExisted = !source.endsWithProject
 
   function send(events: LedgerEvent[]): void {
@@ -164,7 +162,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
     try {
       let hasMore = true
       while (hasMore && state.isOpen && blockedSince === undefined) {
-        // Checked before the read, which then returns all events that there will ever be.
+        // Checked before the read, which is then sure to return the last event of a deleted project.
         const isDeleted = !projectExisted && (await source.isProjectDeleted())
         const events = await source.read(last)
         if (state.isOpen && events.length > 0) send(events)

@@ -17,7 +17,7 @@ export interface StoredHead {
   events: number
 }
 
-/** What verification reads. Every read sees at least what earlier ones saw. */
+/** The reads of the verification. Each sees at least what earlier ones saw. */
 export interface LedgerReads {
   /** Ledgers with a head, by id; `after` is the last id of the previous page. */
   ledgerIds(page: { after: string; limit: number }): Promise<string[]>
@@ -51,7 +51,7 @@ interface Progress {
 
 /**
  * Verifies every ledger, including those of deleted projects: the system ledger first, then by id. A
- * ledger is also broken if the system ledger says that it was created and nothing of it exists.
+ * ledger is also broken if the system ledger records its creation but it has no head and no event.
  */
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
   const missing: string[] = []

@@ -23,11 +23,10 @@ interface Group {
   unwatch(): void
 }
 
-/** A held request, as its handler sees it. */
 export interface Waiter {
   /**
-   * Resolves once the project's JWKS differs from the one that the client has; at the deadline and
-   * at shutdown, with the current one.
+   * Resolves with the project's JWKS once it differs from the client's, and with the current one at
+   * the deadline and at shutdown.
    */
   result: Promise<PublishedProject>
   /** Stops waiting: the client has disconnected. */
@@ -40,14 +39,13 @@ export interface LiveKeySets {
    * milliseconds. Undefined if too many requests are held, and after `close`.
    */
   wait(latest: PublishedProject, ifNoneMatch: string, waitMs: number): Waiter | undefined
-  /** The number of held requests. */
   count(): number
   /** Resolves all held requests and accepts no more. */
   close(): void
 }
 
 /**
- * Long polling for verifiers: each costs an idle connection, and all share one query of the store.
+ * Long polling for verifiers: each holds an idle connection, and all share one query of the store.
  * Long because its functions share the groups and their count.
  */
 export function createLiveKeySets(
@@ -85,7 +83,7 @@ export function createLiveKeySets(
       const { etag } = group.latest.jwks
       resolveDue(group, ({ ifNoneMatch }) => !matchesEntityTag(ifNoneMatch, etag, 'weak'))
     } catch (error) {
-      // While the store is unavailable nothing is known to have changed: the requests stay held.
+      // Keep holding requests while the store is unavailable.
       if (isStorageUnavailable(error)) return
       for (const request of group.requests) if (remove(group, request)) request.reject(error)
     } finally {
@@ -120,7 +118,7 @@ export function createLiveKeySets(
       const request = { ifNoneMatch, deadline: clock.monotonic() + waitMs, resolve, reject }
       group.requests.add(request)
       count += 1
-      // The group holds an older or a newer state than this request: find out which.
+      // Either this request or the group has an outdated JWKS.
       if (group.latest.jwks.etag !== latest.jwks.etag) void refresh(group)
       return {
         result: promise,

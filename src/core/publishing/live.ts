@@ -7,12 +7,12 @@ import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { createRevisionWatch } from './revision-watch.ts'
 
-/** Milliseconds between observations: news reach a waiter well within a second. */
+/** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250
 
-/** What is published, and what waits for changes. */
+/** The services that publish documents and events and wait for changes. */
 export interface LiveServices {
-  /** Commits through its store invalidate the copies of this process before they resolve. */
+  /** Its store invalidates the copies of this process before a commit resolves. */
   context: Context
   publisher: Publisher
   names: PublishedNames

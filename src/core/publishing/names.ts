@@ -4,12 +4,12 @@ import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
-/** Names that a process caches; evicted ones are read again on their next request. */
+/** Names cached per process. */
 const maxNames = 10_000
 
 export interface PublishedNames {
   /**
-   * The id of the project with this id or name, at most 500 ms and a read behind the store; the
+   * The id of the project with this id or name, at most 500 ms plus one read behind the store; the
    * last known one while the store is unavailable. Throws `project_not_found` for an unknown name;
    * ids are not checked.
    */

@@ -8,10 +8,10 @@ import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from 
 import { notPublished } from './names.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
-/** Bound of the cached key sets and documents, in bytes; evicted ones are read again on demand. */
+/** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024
 
-/** A public document as it is sent: the same bytes and tag on every process. */
+/** A public document, with the same bytes and tag on every process. */
 export interface PublishedDocument {
   body: string
   /** Strong, a digest of the bytes. */
@@ -25,28 +25,28 @@ export interface PublishedProject {
   revision: number
   jwks: PublishedDocument
   discovery: PublishedDocument
-  /** When the documents have these contents: until the next expiry of a key. */
+  /** The time for which the documents have this content: until the next expiry of a key. */
   span: TimeSpan
-  /** What the documents rest on together with their `maxAge`. */
+  /** The validity of the documents with their `maxAge`. */
   validity: Validity
 }
 
 export interface Publisher {
   /**
-   * The project's documents: with every change of this process, and at most 500 ms and a read
+   * The project's documents: with every change of this process, and at most 500 ms plus one read
    * behind other processes. While the store is unavailable, the last good ones for `jwksStaleLimit`;
    * then `storage_unavailable`. Never an empty set for a project that has keys.
    */
   published(projectId: string): Promise<PublishedProject>
   /** Whether these are the heads of what `published` would return without a read. */
   headsMatch(heads: readonly ObservedHead[]): boolean
-  /** Milliseconds since the read of the store that the project's documents rest on. */
+  /** Milliseconds since the project's documents were last read from the store. */
   ageMs(projectId: string): number | undefined
-  /** The project has changed: no read that began before now is served any more. */
+  /** The project has changed: reads that began before now are no longer served. */
   invalidate(projectId: string): void
 }
 
-/** A document without the `max-age`, which depends on the time of the request. */
+/** A document without its `maxAge`, which depends on the time of the request. */
 type Document = Omit<PublishedDocument, 'maxAge'>
 
 interface Documents {
@@ -60,7 +60,7 @@ interface ProjectCopy {
   revision: number
   head: string
   documents: Documents
-  /** To render the documents of another span; absent if they hold always. */
+  /** To render the documents again after an expiry; absent if no key expires. */
   keySet?: KeySet
 }
 
@@ -82,8 +82,8 @@ export function createPublisher(context: Context): Publisher {
       if (keySet === undefined) return undefined
       const { revision, head } = keySet
       const documents = render(issuerOf(config.publicUrl, projectId), keySet, clock.now())
-      const isPermanent = documents.span === always
-      return { projectId, revision, head, documents, ...(isPermanent ? {} : { keySet }) }
+      const canExpire = documents.span !== always
+      return { projectId, revision, head, documents, ...(canExpire ? { keySet } : {}) }
     },
   })
 
@@ -113,12 +113,12 @@ function render(issuer: string, { keys }: KeySet, time: number): Documents {
   }
 }
 
-function withMaxAge(copy: ProjectCopy, time: number, longest: number): PublishedProject {
+function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedProject {
   const { projectId, revision, head, documents } = copy
   const { jwks, discovery, span } = documents
   const secondsLeft = Math.floor((span.until - time) / 1000)
-  const maxAge = Math.max(0, Math.min(longest, secondsLeft))
-  // A cached response includes its maxAge, which falls every second as an expiry comes close.
+  const maxAge = Math.max(0, Math.min(limit, secondsLeft))
+  // A cached response contains its maxAge, which decreases every second before an expiry.
   const from = secondsLeft === Number.POSITIVE_INFINITY ? span.from : time
   const until = Math.min(span.until, span.until - maxAge * 1000 + 1)
   return {

@@ -9,14 +9,14 @@ const recheckIntervalMs = 500
 /** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
 const readTimeoutMs = 400
 
-/** A copy of what the store holds. Times are monotonic milliseconds. */
+/** A cached value of the store. Times are monotonic milliseconds. */
 export interface Copy<Value> {
   value: Value
   /** When the last successful read began. */
   readAt: number
   /** When the last read began, whether or not it has succeeded. */
   attemptedAt: number
-  /** From then on it is served only after another read. */
+  /** From then on it must be read again before it is served. */
   recheckAt: number
 }
 
@@ -31,8 +31,8 @@ interface Options<Value> {
 
 interface RevalidatedCache<Value> {
   /**
-   * The value with every change that was announced by `invalidate`, and at most 500 ms and a read
-   * behind other processes. While the store is unavailable, the last good one up to the limit; then
+   * The value with every change announced by `invalidate`, and at most 500 ms plus one read behind
+   * other processes. While the store is unavailable, the last good value up to the limit; then throws
    * `storage_unavailable`.
    */
   get(key: string): Promise<Value | undefined>
@@ -40,7 +40,7 @@ interface RevalidatedCache<Value> {
   getFresh(key: string): Value | undefined
   /** Milliseconds since the last successful read of the value began. */
   ageMs(key: string): number | undefined
-  /** The value (or all) has changed: no read that began before now is served to later callers. */
+  /** The value (or any) has changed: later callers do not get reads that began before now. */
   invalidate(key?: string): void
 }
 

@@ -13,15 +13,14 @@ export interface RevisionWatch {
    * store answers, and soon after `checkNow`. Returns a function that stops it.
    */
   watch(ledgerId: string, watcher: Watcher): () => void
-  /** This process has changed the ledger: observe it without waiting for the interval. */
+  /** Observes the ledger, which this process has changed, without waiting for the interval. */
   checkNow(ledgerId: string): void
   close(): void
 }
 
 /**
- * One timer and one query for all watchers, however many: while there is any, the revisions of all
- * watched ledgers are read every `intervalMs`, by one query at a time even if the store is slow. Long
- * because both kinds of checks share the watchers.
+ * Reads the revisions of all watched ledgers every `intervalMs`, with one query at a time even if the
+ * store is slow. Long because both kinds of checks share the watchers.
  */
 export function createRevisionWatch(store: Store, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()
@@ -36,7 +35,7 @@ export function createRevisionWatch(store: Store, intervalMs: number): RevisionW
     }
   }
   async function check(ids: string[]): Promise<void> {
-    // A fault of the store is reported by what serves from it.
+    // Requests that read the store report its faults.
     const heads = await store.heads(ids).catch(() => new Map<string, LedgerHead>())
     notify(ids, (id) => heads.get(id)?.revision ?? 'unknown')
   }

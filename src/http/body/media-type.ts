@@ -3,10 +3,10 @@ import { unsupportedMediaType } from '../errors/faults.ts'
 
 /** RFC 9110 section 8.3.1: a type and parameters, which may be quoted. Empty parameters pass. */
 const typeName = /^\s*([^\s;]+)/
-/** The next parameter. Sticky, so that the time stays linear whatever the header contains. */
+/** The next parameter. Sticky, so that parsing takes linear time. */
 const parameter = /\s*;\s*(?:([^\s;=]+)=("[^"]*"|[^\s;"]*))?/y
 
-/** A longer header is not parsed: no accepted media type comes near this length. */
+/** A longer header is rejected unparsed. */
 const maxLength = 1_000
 
 const accepted: Record<string, readonly string[]> = {
@@ -43,12 +43,11 @@ function isAcceptable(request: FastifyRequest, expected: readonly string[]): boo
 }
 
 interface MediaType {
-  /** In lower case. */
   name: string
   charset?: string | undefined
 }
 
-/** The type and its first `charset`, or undefined if the header cannot be parsed. */
+/** The type in lower case and its first `charset`; undefined if the header cannot be parsed. */
 function readMediaType(header: string): MediaType | undefined {
   if (header.length > maxLength) return undefined
   const [start = '', name] = typeName.exec(header) ?? []

@@ -8,7 +8,7 @@ import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts
 import { readQuery } from '../request/query.ts'
 import { rejectPrivateKey } from './exposed-body.ts'
 
-/** Faults reported per request; the rest are left out. */
+/** Faults reported per request. */
 const maxFaults = 20
 
 type ValidationResult = { value: unknown } | { error: Error }
@@ -46,7 +46,7 @@ export function objectValidator<Value>(
   let whole: Validator | undefined
   const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
   return (value) => {
-    // Compile on first use: most operations are not called in the first minute.
+    // Compiled on first use, so that the start does not wait for all schemas.
     whole ??= Compile(schema)
     if (whole.Check(value)) return { value: value as Value }
     if (isObject(value)) return { faults: membersOf(value) }

@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { entityTag, matchesEntityTag } from '../../core/entity-tags.ts'
 
 /**
- * Headers of a 304: those that RFC 9110 section 15.4.5 requires, those that allow an origin to read
- * it, and those about this request. Caches keep the other headers with the response that they have.
+ * Headers of a 304: those that RFC 9110 section 15.4.5 requires, the CORS headers, and those about
+ * this request. Caches keep the other headers of their stored response.
  */
 const headersOf304 =
   /^(cache-control|etag|vary|connection|x-request-id|preference-applied|ratelimit.*|access-control-.*|cross-origin-resource-policy)$/
@@ -13,7 +13,7 @@ export function isSentWith304(header: string): boolean {
   return headersOf304.test(header)
 }
 
-/** Whether the client already has the response with this tag: it gets a 304. */
+/** Whether the client already has the representation with this tag. */
 export function isNotModified(
   { headers }: Pick<IncomingMessage, 'headers'>,
   etag: string,

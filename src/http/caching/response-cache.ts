@@ -10,13 +10,13 @@ import { isNotModified, isSentWith304 } from './etags.ts'
 /** Bound of the cached responses, in bytes. */
 const maxCachedBytes = 16 * 1024 * 1024
 
-/** A response is admitted on its second request, unless as many others came in between. */
+/** A response is stored on its second request within about this many requests. */
 const admissionWindow = 4_000
 
 /** Approximate size of an entry's headers. */
 const headerBytes = 3_000
 
-/** Characters of a URL or an `Accept` header; real clients send fewer. */
+/** Characters of a URL or an `Accept` header. */
 const maxKeyLength = 400
 
 /** Requests with one of these headers go to the routes. */
@@ -25,14 +25,14 @@ const uncachedHeaders = ['prefer', 'content-length', 'transfer-encoding']
 /** Request headers on which a cached response may depend: those in the cache key, and no others. */
 export const cacheKeyHeaders = ['accept', 'x-api-key', ...uncachedHeaders]
 
-/** How a response may be served again (RFC 9111 section 4 calls that reuse). */
+/** When a response may be reused (RFC 9111 section 4). */
 export interface Reuse {
   validity: Validity
-  /** Called for each request, after it has arrived. Does not throw. */
+  /** Called for each request. Does not throw. */
   headsMatch: HeadsMatch
-  /** Called for each request that the response is served to again. */
+  /** Called for each request that is served from the cache. */
   onReuse?(): void
-  /** Milliseconds since the read of the store that a published document rests on. */
+  /** Milliseconds since a published document was last read from the store. */
   dataAgeMs?(): number | undefined
 }
 
@@ -42,9 +42,9 @@ interface CachedResponse {
   reuse: Reuse
   etag: string
   body: string
-  /** ASCII is the same in both, and Node writes `latin1` faster. */
+  /** `latin1` for ASCII: the bytes are the same, and Node writes them faster. */
   encoding: 'latin1' | 'utf8'
-  /** Names and values in turn, for 200 and for 304, without `X-Request-Id`. */
+  /** Alternating names and values, without `X-Request-Id`. */
   headers: string[]
   headersOf304: string[]
 }
@@ -54,7 +54,7 @@ type Route = (request: IncomingMessage, response: ServerResponse) => void
 export interface ResponseCache {
   /** Serves a valid cached response, or else calls `route`. */
   serve(request: IncomingMessage, response: ServerResponse, route: Route): void
-  /** Stores a 200 if its handler allows reuse. `body` is that of the 200, even if a 304 is sent. */
+  /** Stores a 200 if its handler allows reuse, even if it is then sent as a 304. */
   store(request: FastifyRequest, reply: FastifyReply, body: string, etag: string): void
 }
 
@@ -68,9 +68,9 @@ function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | un
 }
 
 /**
- * Ready responses in front of the routes, which cost several times what `node:http` itself does. It
- * decides nothing: it repeats what a route responded to an equal request, while that is valid. Long
- * because serving and storing share the entries.
+ * Stores responses in front of the routes, which cost several times as much as `node:http` alone. It
+ * only repeats a route's response to an equal request, while that is valid. Long because serving and
+ * storing share the entries.
  */
 export function addResponseCache(
   app: FastifyInstance,
@@ -86,7 +86,7 @@ export function addResponseCache(
   })
 
   function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
-    // Without a socket, responses to earlier requests of the connection are still to be sent.
+    // No socket: responses to earlier requests of the connection are still pending.
     const isBlocked = socket === null || app.readiness.shuttingDown || app.isUnderPressure()
     return isBlocked ? undefined : entries.get(key)
   }
@@ -125,17 +125,17 @@ export function addResponseCache(
       }
       app.requestRecords.markArrival(request, arrival)
       app.connections.track(request, response)
-      const routed = () => route(request, response)
+      const callRoute = () => route(request, response)
       valid.then((isStillValid) => {
         if (!isStillValid && entries.peek(key) === entry) entries.delete(key)
-        // Find it again: the process may have begun to shut down while the heads were read.
-        if (!isStillValid || find(key, response) !== entry) return routed()
+        // Check again: the process may have begun to shut down while the heads were read.
+        if (!isStillValid || find(key, response) !== entry) return callRoute()
         respond(entry, request, response, arrival)
-      }, routed)
+      }, callRoute)
     },
     store(request, reply, body, etag) {
       const { reuse } = request
-      if (reuse === undefined || !isRepeatable(reply)) return
+      if (reuse === undefined || !isReusable(reply)) return
       const key = cacheKeyOf(request.raw)
       if (key === undefined || !doorkeeper.seenRecently(key)) return
       entries.set(key, toEntry(request, reply, { reuse, body, etag }))
@@ -143,8 +143,8 @@ export function addResponseCache(
   })
 }
 
-/** Whether the response is for equal requests too, and depends on nothing outside the cache key. */
-function isRepeatable(reply: FastifyReply): boolean {
+/** Whether equal requests may get the response: it depends on nothing outside the cache key. */
+function isReusable(reply: FastifyReply): boolean {
   if (reply.hasHeader('ratelimit') || reply.hasHeader('connection')) return false
   const vary = [reply.getHeader('vary') ?? []].flat().join().toLowerCase()
   return vary.split(',').every((name) => ['', ...cacheKeyHeaders].includes(name.trim()))
@@ -174,13 +174,13 @@ function flatten(headers: [string, unknown][]): string[] {
   return headers.flatMap(([name, value]) => [value].flat().flatMap((one) => [name, String(one)]))
 }
 
-/** Reports the request as `request-records.ts` does for those that go through the routes. */
+/** Reports a request that no route served, as `addRequestRecords` does for the others. */
 function reportOnFinish(
   app: FastifyInstance,
   { route, apiKeyId, reuse }: CachedResponse,
-  about: { requestId: string; response: ServerResponse; arrival: number },
+  served: { requestId: string; response: ServerResponse; arrival: number },
 ): void {
-  const { requestId, response, arrival } = about
+  const { requestId, response, arrival } = served
   const dataAgeMs = reuse.dataAgeMs?.()
   const record = { requestId, method: 'GET', route, apiKeyId, dataAgeMs, wasHeld: false }
   response.once('finish', () => {

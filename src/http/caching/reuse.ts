@@ -7,8 +7,8 @@ import { always, intersect } from '../../core/validity.ts'
 import { principalOf, projectOf } from '../hooks/access.ts'
 
 /**
- * Lets the response cache serve the document again to the same API key, while its API key, the
- * project and the document are all valid. The heads are read for each request.
+ * Lets the response cache reuse the document for the same API key, while the API key, the project and
+ * the document are all valid. The heads are read for each request.
  */
 export function reuseKeyDocument(
   request: FastifyRequest,
@@ -19,7 +19,7 @@ export function reuseKeyDocument(
   const { id, head } = projectOf(request)
   const project = { heads: [{ ledgerId: id, hash: head }], ...always }
   const validity = intersect(principal, project, document.validity)
-  // The project changed between the two reads: the next request finds one state.
+  // The project changed between the two reads.
   if (validity === undefined) return
   const { authenticator } = request.server
   request.reuse = {
@@ -29,7 +29,7 @@ export function reuseKeyDocument(
   }
 }
 
-/** Lets the response cache serve the documents again while the publisher would serve the same. */
+/** Lets the response cache reuse the documents while the publisher would serve the same. */
 export function reusePublished(
   request: FastifyRequest,
   { names, publisher }: LiveServices,

@@ -33,8 +33,7 @@ const lingerMs = 2_000
 /**
  * Sends a problem for requests that Node rejects before Fastify sees them. While responses to
  * earlier pipelined requests are pending, nothing is written, because the client would take it for
- * one of them: those responses go out, and the last one closes the connection (RFC 9112 section
- * 9.3.2).
+ * one of them; the last of them closes the connection (RFC 9112 section 9.3.2).
  */
 export function clientErrorHandler(
   publicUrl: string,
@@ -43,8 +42,8 @@ export function clientErrorHandler(
 ): (error: Error & { code?: string }, socket: Socket) => void {
   const rejected = new WeakSet<Socket>()
   return (error, socket) => {
-    // Keep reading a rejected request: closing with unread data would drop the response, and an
-    // unread connection does not report that its client has gone.
+    // The rest of a rejected request is read and ignored: closing with unread data would drop the
+    // response, and an unread connection does not report a disconnect.
     if (rejected.has(socket)) return
     if (error.code === 'ECONNRESET' || !socket.writable) {
       socket.destroy()

@@ -1,11 +1,11 @@
 import { PubringError } from '../../errors.ts'
 
-/** Fastify errors that the caller caused. Every other one is an internal error. */
-const frameworkFaults: Record<string, (limits: { body: number }) => PubringError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: ({ body }) => bodyTooLarge(body),
+/** Fastify errors that the caller caused; all others are internal errors. */
+const frameworkFaults: Record<string, (bodyLimit: number) => PubringError> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType('application/json'),
   FST_ERR_CTP_EMPTY_TYPE: () => unsupportedMediaType('application/json'),
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => incompleteBody(),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: incompleteBody,
   FST_ERR_BAD_URL: () =>
     new PubringError(
       'invalid_request',
@@ -38,12 +38,13 @@ function incompleteBody(): PubringError {
 }
 
 /** Converts any error to one that callers may see; unknown errors become `internal`, without details. */
-export function toPubringError(error: unknown, limits: { body: number }): PubringError {
+export function toPubringError(error: unknown, bodyLimit: number): PubringError {
   if (error instanceof PubringError) return error
-  const known = frameworkFaults[memberOf(error, 'code') ?? '']
-  if (known !== undefined) return known(limits)
+  const code = memberOf(error, 'code')
+  const known = frameworkFaults[String(code)]
+  if (known !== undefined) return known(bodyLimit)
   // Fastify sets 400 on a body stream that failed because the client disconnected.
-  if (memberOf(error, 'code') === 'ECONNRESET' && statusOf(error) === 400) return incompleteBody()
+  if (code === 'ECONNRESET' && memberOf(error, 'statusCode') === 400) return incompleteBody()
   return new PubringError(
     'internal',
     'Something went wrong on the server. Try again; if the error persists, report the requestId.',
@@ -52,14 +53,6 @@ export function toPubringError(error: unknown, limits: { body: number }): Pubrin
   )
 }
 
-function memberOf(error: unknown, name: string): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined
-  const value: unknown = Reflect.get(error, name)
-  return typeof value === 'string' ? value : undefined
-}
-
-function statusOf(error: unknown): number | undefined {
-  if (typeof error !== 'object' || error === null) return undefined
-  const value: unknown = Reflect.get(error, 'statusCode')
-  return typeof value === 'number' ? value : undefined
+function memberOf(error: unknown, name: string): unknown {
+  return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined
 }

@@ -11,7 +11,7 @@ import { renderProblem } from './problem.ts'
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.setErrorHandler((error, request, reply) => {
     const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
-    const problem = problemOf(error, request.raw.url, { bodyLimit })
+    const problem = problemOf(error, request.raw.url, bodyLimit)
     request.problem = problem
     logFault(request, problem)
     const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
@@ -24,14 +24,10 @@ export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   })
 }
 
-/** Warns about an API key in the URL, which proxies have logged on its way. */
-function problemOf(
-  error: unknown,
-  address: string | undefined,
-  options: Pick<HttpOptions, 'bodyLimit'>,
-): PubringError {
-  const problem = toPubringError(error, { body: options.bodyLimit })
-  if (!containsApiKey(address ?? '')) return problem
+/** The problem to send, with a warning if the URL contains an API key. */
+function problemOf(error: unknown, url: string | undefined, bodyLimit: number): PubringError {
+  const problem = toPubringError(error, bodyLimit)
+  if (!containsApiKey(url ?? '')) return problem
   const { code, message, extras, cause } = problem
   return new PubringError(code, `${message} ${advice}`, extras, cause)
 }
@@ -39,20 +35,20 @@ function problemOf(
 const advice =
   'The URL of this request contains an API key, and proxies log URLs: treat the key as compromised, revoke it, and send the next one in the X-Api-Key header.'
 
-/** Logs server errors with their cause; a caller's errors appear in the request's log line alone. */
+/** Logs server errors with their cause; a caller's errors appear only in the request's log line. */
 function logFault(request: Pick<FastifyRequest, 'log'>, problem: PubringError): void {
   if (errorTable[problem.code].status < 500) return
   request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message)
 }
 
-/** Answers requests that Fastify rejects before routing, such as broken percent-encoding in the URL. */
-export function answerFrameworkError(
+/** Sends the problem for a request that Fastify rejects before routing, such as a malformed URL. */
+export function sendFrameworkError(
   error: unknown,
   request: Pick<FastifyRequest, 'id' | 'method' | 'log' | 'raw'>,
   response: ServerResponse,
   options: HttpOptions,
 ): void {
-  const problem = problemOf(error, request.raw.url, options)
+  const problem = problemOf(error, request.raw.url, options.bodyLimit)
   const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
   logFault(request, problem)
   request.log.info({ method: request.method, status, code: problem.code }, 'request')

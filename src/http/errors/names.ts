@@ -1,17 +1,14 @@
 import { nearest } from '../../nearest.ts'
 
-/** Too short to be of use where it is a piece of a secret. */
-const plain = /^[\w$.-]{1,23}$/
+/** A name rather than a pasted secret: errors repeat at most 23 characters of it. */
+const shortName = /^[\w$.-]{1,23}$/
 
-/**
- * A name that a caller sent, as a sentence may repeat it: only where it looks like a name, so that
- * nothing pasted into the wrong place comes back in an answer.
- */
-export function printableName(name: string, otherwise: string): string {
-  return plain.test(name) ? `"${name}"` : otherwise
+/** The quoted name if an error may repeat it, otherwise the fallback. */
+export function printableName(name: string, fallback: string): string {
+  return shortName.test(name) ? `"${name}"` : fallback
 }
 
-/** The valid name that a caller most likely meant; nothing that might be a secret is compared. */
+/** The valid name that a caller most likely meant. */
 export function suggestedName(name: string, valid: readonly string[]): string | undefined {
-  return plain.test(name) ? nearest(name, valid) : undefined
+  return shortName.test(name) ? nearest(name, valid) : undefined
 }

@@ -20,8 +20,8 @@ export function addAuthentication(app: FastifyInstance, context: Context): void 
 }
 
 /**
- * Authorizes callers before the body is read: first 404, for a project that does not exist or that
- * the caller may not see, then 403. The request is validated only after that.
+ * Authorizes callers before the body is read and validated: first 404, for a project that does not
+ * exist or that the caller may not see, then 403.
  */
 export function addAccess(app: FastifyInstance, context: Context): void {
   app.decorateRequest('project', undefined)
@@ -30,7 +30,7 @@ export function addAccess(app: FastifyInstance, context: Context): void {
     const { access, ledger } = request.routeOptions.config
     if (access === undefined) return
     const principal = principalOf(request)
-    const idOrName = pathParameter(request, 'projectIdOrName')
+    const idOrName = projectIn(request.params)
     if (idOrName !== undefined && ledger) {
       request.ledgerId = await findLedger(context, principal, idOrName)
     } else if (idOrName !== undefined) {
@@ -41,19 +41,18 @@ export function addAccess(app: FastifyInstance, context: Context): void {
 }
 
 /**
- * API keys are accepted in `X-Api-Key` only. Node joins repeated headers with ", ", which makes them
- * invalid: no secret contains that.
+ * API keys are accepted only in `X-Api-Key`. Node joins repeated headers with ", ", which no valid
+ * secret contains.
  */
 function secretOf(request: FastifyRequest): string | undefined {
   const header = request.headers['x-api-key']
   return Array.isArray(header) ? header.join(', ') : header
 }
 
-function pathParameter(request: FastifyRequest, name: string): string | undefined {
-  const { params } = request
+function projectIn(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null) return undefined
-  const value: unknown = Reflect.get(params, name)
-  return typeof value === 'string' ? value : undefined
+  const idOrName: unknown = Reflect.get(params, 'projectIdOrName')
+  return typeof idOrName === 'string' ? idOrName : undefined
 }
 
 /** The caller; for routes with an `access`. */

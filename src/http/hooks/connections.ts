@@ -1,26 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The requests in progress on the connections of clients. */
 export interface Connections {
   /** Tracks a request from the arrival of its head until its response is sent. */
   track(request: IncomingMessage, response: ServerResponse): void
   /**
-   * The responses that the client still gets, in order: those being sent, and those to requests
-   * that have arrived whole.
+   * The responses that the client will still receive, in order: those being sent, and those to
+   * completely received requests.
    */
   pendingResponses(socket: Socket): ServerResponse[]
   /**
-   * Lets one request of the connection wait for a change: a second one could not be sent its news
-   * in time, because responses of a connection are sent in order. `onDisconnect` is called even
-   * while earlier responses are pending. Undefined if another request waits, and if the client has
-   * disconnected.
+   * Lets a request wait for a change, one per connection: responses are sent in order, so a second
+   * would be late. Returns a function that ends the wait, or undefined if another request waits or
+   * the client has disconnected. Calls `onDisconnect` even while earlier responses are pending.
    */
-  startWait(socket: Socket, onDisconnect: () => void): Wait | undefined
-}
-
-export interface Wait {
-  end(): void
+  startWait(socket: Socket, onDisconnect: () => void): (() => void) | undefined
 }
 
 export function createConnections(): Connections {
@@ -48,11 +42,9 @@ export function createConnections(): Connections {
       if (socket.destroyed || waiting.has(socket)) return undefined
       waiting.add(socket)
       socket.once('close', onDisconnect)
-      return {
-        end() {
-          waiting.delete(socket)
-          socket.off('close', onDisconnect)
-        },
+      return () => {
+        waiting.delete(socket)
+        socket.off('close', onDisconnect)
       }
     },
   }

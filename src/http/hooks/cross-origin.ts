@@ -5,8 +5,8 @@ import type { App } from '../options.ts'
 const preflightMaxAgeSeconds = 86_400
 
 /**
- * Opens public resources to scripts of every origin (Fetch, CORS protocol), errors and 304 included.
- * Never with credentials, which public resources do not use.
+ * Opens public resources to scripts of every origin (Fetch, CORS protocol), including errors and 304,
+ * without credentials.
  */
 export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
   reply.header('access-control-allow-origin', '*')
@@ -18,7 +18,7 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   done()
 }
 
-/** Answers the preflight request, which browsers send without credentials. */
+/** Serves the preflight request, which browsers send without credentials. */
 export function preflightRoute(app: App, url: string): void {
   app.route({
     method: 'OPTIONS',

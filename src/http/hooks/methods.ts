@@ -14,7 +14,7 @@ export function addMethods(app: FastifyInstance): void {
   })
   app.addHook('onRequest', (request, _reply, done) => {
     const path = pathOf(request.url)
-    // A literal path such as `/self` never matches `/:id`, even for methods that only `/:id` has.
+    // A literal path such as `/self` hides `/:id`, even for methods that only `/:id` has.
     const literal = routes.get(path)
     if (!request.is404 && (literal === undefined || literal.has(request.method))) return done()
     const allow = literal === undefined ? methodsOfPatterns(routes, path) : [...literal].sort()

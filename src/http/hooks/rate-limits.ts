@@ -4,24 +4,29 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import type { HttpOptions, Rate } from '../options.ts'
 
-/** Budgets in memory; beyond this the least recently used one starts anew. */
+/** Budgets in memory; the least recently used one is evicted and starts anew. */
 const maxBudgets = 10_000
 
 /**
  * Limits requests per API key, and public requests per client address, so that no caller uses up
- * the budget of another. A request with an invalid API key counts for no budget; it costs a digest
+ * the budget of another. A request with an invalid API key uses up no budget; it costs a digest
  * and one query.
  */
 export async function addRateLimits(app: FastifyInstance, options: HttpOptions): Promise<void> {
   await app.register(rateLimit, { global: false })
   if (options.rateLimit !== undefined) {
-    const spend = budgets(app, 'api-key', options.rateLimit, (request) => apiKeyOf(request))
+    const spend = createBudgets(
+      app,
+      'api-key',
+      options.rateLimit,
+      (request) => request.principal?.apiKeyId ?? '',
+    )
     app.addHook('onRequest', async (request, reply) => {
       if (request.principal !== undefined) await spend(request, reply)
     })
   }
   if (options.publicRateLimit !== undefined) {
-    const spend = budgets(app, 'public', options.publicRateLimit, ({ ip }) => addressOf(ip))
+    const spend = createBudgets(app, 'public', options.publicRateLimit, ({ ip }) => addressOf(ip))
     // After the hooks of the route, so that a 429 has the CORS headers of the route.
     app.addHook('preParsing', async (request, reply) => {
       const { access, unlimited } = request.routeOptions.config
@@ -30,7 +35,7 @@ export async function addRateLimits(app: FastifyInstance, options: HttpOptions):
   }
 }
 
-function budgets(
+function createBudgets(
   app: FastifyInstance,
   name: string,
   { limit, window }: Rate,
@@ -40,7 +45,7 @@ function budgets(
   const consume = app.createRateLimit(options)
   return async (request, reply) => {
     const cost = Math.min(request.routeOptions.config.cost ?? 1, limit)
-    for (let taken = 0; taken < cost; taken += 1) {
+    for (let spent = 0; spent < cost; spent += 1) {
       const state = await consume(request)
       if (state.isAllowed) return
       reply.headers(rateHeaders(name, { limit, window }, state.remaining, state.ttlInSeconds))
@@ -68,10 +73,6 @@ function rateLimited(seconds: number): PubringError {
     `The rate limit is exceeded. Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`,
     { retryAfter: seconds },
   )
-}
-
-function apiKeyOf({ principal }: FastifyRequest): string {
-  return principal?.apiKeyId ?? ''
 }
 
 /** Identifies a client by its IPv4 address or the /64 of its IPv6 address. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PubringError } from '../../errors.ts'
 
-/** What the log and the metrics record of a finished request. */
+/** A finished request, for the log and the metrics. */
 export interface RequestRecord {
   requestId: string
   method: string
@@ -14,7 +14,7 @@ export interface RequestRecord {
   ms: number
   apiKeyId?: string | undefined
   dataAgeMs?: number | undefined
-  /** It waited for a change, so its duration does not measure the server. */
+  /** Whether it waited for a change, so that its duration does not measure the server. */
   wasHeld: boolean
 }
 
@@ -22,7 +22,7 @@ export interface RequestRecords {
   observe(observer: (record: RequestRecord) => void): void
   hasObservers(): boolean
   report(record: RequestRecord): void
-  /** Sets the arrival (`performance.now()`) of a request that reaches the routes only later. */
+  /** Sets the arrival time (`performance.now()`) of a request that reaches the routes later. */
   markArrival(request: IncomingMessage, time: number): void
 }
 
@@ -57,7 +57,7 @@ export function addRequestRecords(app: FastifyInstance): void {
   })
 }
 
-/** Held requests and event streams last until there is news. */
+/** Held requests and event streams last until there is a change. */
 function wasHeld(reply: FastifyReply): boolean {
   const isStream = reply.getHeader('content-type') === 'text/event-stream'
   return isStream || reply.hasHeader('preference-applied')

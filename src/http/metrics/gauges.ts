@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
 import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 
@@ -7,35 +7,18 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
   addKeys(registry, live)
   addStorage(registry, live)
-  const registers = [registry]
-  new Gauge({
+  addGauge(registry, live.keySets.count, {
     name: 'pubring_held_requests',
     help: 'Requests for key sets that are held until the key set changes.',
-    registers,
-    collect() {
-      this.set(live.keySets.count())
-    },
   })
-  new Gauge({
+  addGauge(registry, live.events.count, {
     name: 'pubring_event_streams',
     help: 'Open event streams.',
-    registers,
-    collect() {
-      this.set(live.events.count())
-    },
   })
-  new Gauge({
+  addGauge(registry, () => openConnections(app), {
     name: 'pubring_open_connections',
     help: 'Open TCP connections.',
-    registers,
-    async collect() {
-      this.set(await openConnections(app))
-    },
   })
-  addDropped(registry, app)
-}
-
-function addDropped(registry: Registry, app: FastifyInstance): void {
   const dropped = new Counter({
     name: 'pubring_dropped_connections_total',
     help: 'TCP connections closed at once because too many were open.',
@@ -44,13 +27,27 @@ function addDropped(registry: Registry, app: FastifyInstance): void {
   app.server.on('drop', () => dropped.inc())
 }
 
+function addGauge(
+  registry: Registry,
+  read: () => number | Promise<number>,
+  options: Pick<GaugeConfiguration<string>, 'name' | 'help' | 'aggregator'>,
+): void {
+  new Gauge({
+    ...options,
+    registers: [registry],
+    async collect() {
+      this.set(await read())
+    },
+  })
+}
+
 function openConnections(app: FastifyInstance): Promise<number> {
   return new Promise((resolve, reject) => {
     app.server.getConnections((error, count) => (error ? reject(error) : resolve(count)))
   })
 }
 
-/** All workers count the same keys. Reports nothing while the database is unavailable. */
+/** Every worker counts the same keys. Reports nothing while the database is unavailable. */
 function addKeys(registry: Registry, { context }: LiveServices): void {
   const readStatistics = createKeyStatistics(context)
   const statistics = () => readStatistics().catch((): KeyStatistics => ({ keys: [] }))
@@ -81,28 +78,19 @@ function addKeys(registry: Registry, { context }: LiveServices): void {
 }
 
 function addStorage(registry: Registry, { context: { store } }: LiveServices): void {
-  const registers = [registry]
-  new Gauge({
+  const isReadable = () =>
+    store.ping().then(
+      () => 1,
+      () => 0,
+    )
+  addGauge(registry, isReadable, {
     name: 'pubring_storage_readable',
     help: '1 while the storage can be read, else 0.',
     aggregator: 'min',
-    registers,
-    async collect() {
-      this.set(
-        await store.ping().then(
-          () => 1,
-          () => 0,
-        ),
-      )
-    },
   })
-  new Gauge({
+  addGauge(registry, () => (store.isWritable() ? 1 : 0), {
     name: 'pubring_storage_writable',
     help: '0 from a failed write until the next successful one, else 1.',
     aggregator: 'min',
-    registers,
-    collect() {
-      this.set(store.isWritable() ? 1 : 0)
-    },
   })
 }

@@ -5,7 +5,7 @@ import type { RequestRecord } from '../hooks/request-records.ts'
 import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
 
-/** A document older than this was served because the store is unavailable. */
+/** Documents get older than this only while the store is unavailable. */
 const staleAfterMs = 1_000
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */
@@ -19,7 +19,7 @@ const rejectionCodes: readonly string[] = [
 ]
 
 /**
- * Collects metrics for Prometheus if enabled. Labels have few values each: route patterns, our own
+ * Collects metrics for Prometheus if enabled. Labels have few values: route patterns, error
  * codes, algorithms; never a URL, a name, an id or a secret.
  */
 export function addMetrics(

@@ -8,11 +8,11 @@ interface WorkerMetrics {
   record(worker: number, metrics: ProcessMetrics): void
   /** Keeps the counters of an exited worker, so that totals never decrease. */
   retire(worker: number): void
-  /** The sums over all workers, for Prometheus. */
+  /** The sums over all workers, in the text format of Prometheus. */
   text(): Promise<string>
 }
 
-/** Adds up the metrics of all workers; `countWorkers` counts those that run. */
+/** Adds up the metrics of all workers; `countWorkers` counts the running ones. */
 export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
   const latest = new Map<number, ProcessMetrics>()
   let retired: Promise<ProcessMetrics> = Promise.resolve([])
@@ -24,7 +24,7 @@ export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
   })
   new Gauge({
     name: 'pubring_workers',
-    help: 'Workers that run.',
+    help: 'Running workers.',
     registers: [own],
     collect() {
       this.set(countWorkers())
@@ -36,17 +36,15 @@ export function createWorkerMetrics(countWorkers: () => number): WorkerMetrics {
       ended.inc()
       const last = latest.get(worker)?.filter(isCumulative) ?? []
       latest.delete(worker)
-      retired = retired.then((earlier) => sum([earlier, last]).getMetricsAsJSON())
+      retired = retired.then((earlier) =>
+        AggregatorRegistry.aggregate([earlier, last]).getMetricsAsJSON(),
+      )
     },
     async text() {
       const all = [...latest.values(), await retired]
-      return `${await sum(all).metrics()}\n${await own.metrics()}`
+      return `${await AggregatorRegistry.aggregate(all).metrics()}\n${await own.metrics()}`
     },
   }
-}
-
-function sum(all: ProcessMetrics[]): Registry {
-  return AggregatorRegistry.aggregate(all)
 }
 
 function isCumulative({ type }: ProcessMetrics[number]): boolean {

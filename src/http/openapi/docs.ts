@@ -45,7 +45,7 @@ function asHtml(markdown: string): string {
   return escaped.replace(/`([^`]*)`/g, '<code>$1</code>')
 }
 
-/** The page that the `type` of every problem links to. */
+/** The page that the `type` of a problem links to. */
 function errorPage(): string {
   const rows = Object.entries(errorTable).map(
     ([code, { status, title, advice }]) =>

@@ -74,7 +74,6 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
   })
 }
 
-/** A schema with an `$id`. */
 function isComponent(value: unknown): value is { $id: string } {
   return typeof value === 'object' && value !== null && '$id' in value
 }
@@ -96,7 +95,7 @@ function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: strin
   }
 }
 
-/** Removes HEAD, which the description covers in general. */
+/** Removes HEAD, which the general description covers. */
 function withoutHead<Document extends { paths?: object }>(document: Document): Document {
   for (const item of Object.values(document.paths ?? {})) Reflect.deleteProperty(item, 'head')
   return document

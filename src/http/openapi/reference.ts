@@ -5,8 +5,8 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 import { entityTag } from '../../core/entity-tags.ts'
 
 const prefix = '/docs'
+const paths = { page: `${prefix}/`, script: `${prefix}/js/scalar.js` }
 
-/** A file of the API reference, ready to be sent. */
 interface ReferenceFile {
   type: string
   plain: Buffer
@@ -15,15 +15,12 @@ interface ReferenceFile {
   headers: Record<string, string>
 }
 
-interface ReferenceFiles {
-  page: ReferenceFile
-  script: ReferenceFile
-}
+type ReferenceFiles = Record<keyof typeof paths, ReferenceFile>
 
 /** Serves Scalar's page and script locally: no fonts, proxy or telemetry from other hosts. */
 export function referenceRoutes(app: FastifyInstance): void {
   let loaded: Promise<ReferenceFiles> | undefined
-  /** Loaded on the first request: the script is as large as the rest of the server together. */
+  /** Loads the files on the first request: the script is as large as the rest of the server. */
   function files(): Promise<ReferenceFiles> {
     loaded ??= loadFiles().catch((error) => {
       loaded = undefined
@@ -39,20 +36,15 @@ export function referenceRoutes(app: FastifyInstance): void {
     handler: async (_request, reply) =>
       reply.code(301).headers({ location: 'docs/', 'cache-control': 'no-cache' }).send(),
   })
-  app.route({
-    method: 'GET',
-    url: `${prefix}/`,
-    config: { etag: true },
-    schema: { hide: true },
-    handler: async (request, reply) => sendFile(request, reply, (await files()).page),
-  })
-  app.route({
-    method: 'GET',
-    url: `${prefix}/js/scalar.js`,
-    config: { etag: true },
-    schema: { hide: true },
-    handler: async (request, reply) => sendFile(request, reply, (await files()).script),
-  })
+  for (const name of ['page', 'script'] as const) {
+    app.route({
+      method: 'GET',
+      url: paths[name],
+      config: { etag: true },
+      schema: { hide: true },
+      handler: async (request, reply) => sendFile(request, reply, (await files())[name]),
+    })
+  }
 }
 
 function sendFile(request: FastifyRequest, reply: FastifyReply, file: ReferenceFile) {
@@ -67,8 +59,8 @@ function sendFile(request: FastifyRequest, reply: FastifyReply, file: ReferenceF
 }
 
 /**
- * Renders the files with Scalar's plugin on a server that listens nowhere. The plugin embeds its
- * script in a module of 5 MB and exports no file, and every start would pay for loading it here.
+ * Renders the files with Scalar's plugin on a server that does not listen: the plugin exports no
+ * files. Its module of 5 MB is not loaded at startup.
  */
 async function loadFiles(): Promise<ReferenceFiles> {
   const { default: apiReference } = await import('@scalar/fastify-api-reference')
@@ -86,8 +78,8 @@ async function loadFiles(): Promise<ReferenceFiles> {
     },
   })
   try {
-    const page = await source.inject(`${prefix}/`)
-    const script = await source.inject(`${prefix}/js/scalar.js`)
+    const page = await source.inject(paths.page)
+    const script = await source.inject(paths.script)
     return {
       page: await makeFile(page, { 'content-security-policy': pagePolicy(page.payload) }),
       script: await makeFile(script, {}),
@@ -103,13 +95,8 @@ async function makeFile(
 ): Promise<ReferenceFile> {
   const plain = response.rawPayload
   const gzipped = await promisify(gzip)(plain)
-  return {
-    type: String(response.headers['content-type']),
-    plain,
-    gzipped,
-    etag: entityTag(plain),
-    headers,
-  }
+  const type = String(response.headers['content-type'])
+  return { type, plain, gzipped, etag: entityTag(plain), headers }
 }
 
 /**

@@ -35,13 +35,12 @@ export const Precondition = Type.Object({
   ),
 })
 
-/** The precondition in `If-Match`, in the form that the core expects. */
 export function preconditionOf({ headers }: FastifyRequest): { ifMatch?: string } {
   const ifMatch = headers['if-match']
   return ifMatch === undefined ? {} : { ifMatch }
 }
 
-/** The largest page, unless a setting changes it. */
+/** Largest page, unless configured otherwise. */
 export const defaultMaxPageSize = 200
 
 /** Schema of a query; parameters it does not name are rejected. */

@@ -4,7 +4,7 @@ const quoted = '"(?:[^"\\\\]|\\\\.)*"'
 const separated = new RegExp(`(?:[^,"]|${quoted}|")+`, 'g')
 const preference = new RegExp(`^\\s*(${token})\\s*(?:=\\s*(${token}|${quoted})\\s*)?(?:;.*)?$`, 's')
 
-/** A longer header is ignored: no client sends that many preferences. */
+/** A longer header is ignored. */
 const maxLength = 1_000
 
 /**

@@ -7,12 +7,12 @@ import fastifyStatic from '@fastify/static'
 import type { FastifyInstance } from 'fastify'
 import { PubringError } from '../../errors.ts'
 
-/** Where the build puts the console, relative to both the sources and the compiled code. */
+/** The built console, at the same relative path from the sources and from the compiled code. */
 const built = fileURLToPath(new URL('../../../console/dist/', import.meta.url))
 
 /**
- * Pages may run their own scripts and talk to this server. Styles created at runtime carry the
- * nonce of the response. No other page may frame them.
+ * Pages may run their own scripts and send requests to this server. Styles created at runtime need
+ * the nonce of the response. Framing is forbidden.
  */
 const pagePolicy = (nonce: string) =>
   [
@@ -36,11 +36,11 @@ export async function addConsole(app: FastifyInstance): Promise<void> {
     handler: async (_request, reply) =>
       reply.code(308).headers({ location: 'console/', 'cache-control': 'no-cache' }).send(),
   })
-  if (existsSync(built)) await app.register(files, { prefix: '/console' })
+  if (existsSync(built)) await app.register(consoleFiles, { prefix: '/console' })
   else addNotBuilt(app)
 }
 
-async function files(app: FastifyInstance): Promise<void> {
+async function consoleFiles(app: FastifyInstance): Promise<void> {
   app.addHook('onRoute', (route) => {
     route.schema = { ...route.schema, hide: true }
   })
@@ -49,7 +49,7 @@ async function files(app: FastifyInstance): Promise<void> {
   await app.register(fastifyStatic, {
     root: built,
     index: false,
-    // Served by addPage, since the page needs a nonce for its styles.
+    // Served by addPage, which inserts the nonce.
     allowedPath: (path) => path !== '/index.html',
     preCompressed: true,
     cacheControl: false,

@@ -8,7 +8,7 @@ import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { principalOf } from '../hooks/access.ts'
 
-/** Bytes buffered for one reader, beyond the page that is being sent. */
+/** Bytes buffered per reader, besides the page that is being sent. */
 const bufferSize = 64 * 1024
 
 /** How long a client should wait before it reconnects. */
@@ -22,7 +22,7 @@ export function sendEvents(
   live: LiveServices,
   request: FastifyRequest,
   reply: FastifyReply,
-  about: { ledgerId: string; after: number; access: Access },
+  ledger: { ledgerId: string; after: number; access: Access },
 ): void {
   let stream: EventStream | undefined
   const body = new Readable({ highWaterMark: bufferSize, read: () => stream?.resume() })
@@ -30,23 +30,23 @@ export function sendEvents(
   const sink: EventSink = {
     send: (events) => body.push(events.map(frame).join('')),
     heartbeat: () => body.push(':\n\n'),
-    permission: () => readPermission(live.context, principal, about.access),
+    permission: () => readPermission(live.context, principal, ledger.access),
     end(how, error) {
       if (error !== undefined) request.log.error({ err: error }, 'an event stream failed')
       if (how === 'complete') body.push(null)
       else body.destroy()
     },
   }
-  const waiting = request.server.connections.startWait(request.raw.socket, () => stream?.close())
-  if (waiting === undefined) throw oneStreamEach()
+  const endWait = request.server.connections.startWait(request.raw.socket, () => stream?.close())
+  if (endWait === undefined) throw connectionInUse()
   body.once('close', () => {
-    waiting.end()
+    endWait()
     stream?.close()
   })
   body.push(`retry: ${retryMs}\n\n`)
-  stream = live.events.open(about.ledgerId, about.after, sink)
+  stream = live.events.open(ledger.ledgerId, ledger.after, sink)
   if (stream === undefined) {
-    waiting.end()
+    endWait()
     throw tooManyStreams()
   }
   reply
@@ -62,7 +62,7 @@ function frame(event: LedgerEvent): string {
   return `id: ${event.revision}\nevent: ${event.type}\ndata: ${data}\n\n`
 }
 
-function oneStreamEach(): PubringError {
+function connectionInUse(): PubringError {
   return new PubringError(
     'overloaded',
     'Another request on this connection is already waiting. Open one connection per event stream.',

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Event } from '../../contract/events.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
-import { listEvents } from '../../core/ledger/events.ts'
+import { toEvent } from '../../core/ledger/events.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
@@ -48,7 +48,7 @@ const StreamHeaders = Type.Object({
   ),
 })
 
-const stream = {
+const streamMediaType = {
   [eventStream]: Type.String({
     description:
       'Server-sent events: `id` is the revision, `event` the type, `data` the Event as JSON. A comment is sent every 15 seconds as a heartbeat.',
@@ -62,7 +62,7 @@ const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
   response: { 200: Type.Array(Event) },
 })
 
-const asStream =
+const streamDescription =
   'With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
@@ -80,18 +80,18 @@ function projectRoute(app: App, live: LiveServices, options: HttpOptions): void 
       ledger: true,
       errors: ['overloaded'],
       headers: ['Link'],
-      mediaTypes: stream,
+      mediaTypes: streamMediaType,
     },
     schema: {
       ...sharedSchema(options),
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
-      description: `Returns every change to the project and its keys, in order and without gaps. ${asStream} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
+      description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
       params: ProjectPath,
     },
     handler: async (request, reply) => {
-      const about = { ledgerId: ledgerOf(request), access, publicUrl: options.publicUrl }
-      await respond(live, request, reply, about)
+      const ledger = { ledgerId: ledgerOf(request), access, publicUrl: options.publicUrl }
+      await respond(live, request, reply, ledger)
       return reply
     },
   })
@@ -102,16 +102,16 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: { access, errors: ['overloaded'], headers: ['Link'], mediaTypes: stream },
+    config: { access, errors: ['overloaded'], headers: ['Link'], mediaTypes: streamMediaType },
     schema: {
       ...sharedSchema(options),
       operationId: 'listSystemEvents',
       summary: 'Read the ledger of the registry',
-      description: `Returns every change to projects and API keys, in order and without gaps. ${asStream}`,
+      description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      const about = { ledgerId: systemLedgerId, access, publicUrl: options.publicUrl }
-      await respond(live, request, reply, about)
+      const ledger = { ledgerId: systemLedgerId, access, publicUrl: options.publicUrl }
+      await respond(live, request, reply, ledger)
       return reply
     },
   })
@@ -121,25 +121,26 @@ async function respond(
   live: LiveServices,
   request: FastifyRequest<{ Querystring: { after?: number; limit?: number } }>,
   reply: FastifyReply,
-  { publicUrl, ...about }: { ledgerId: string; access: Access; publicUrl: string },
+  { publicUrl, ...ledger }: { ledgerId: string; access: Access; publicUrl: string },
 ): Promise<void> {
   const { after = 0, limit = pageSize } = request.query
   const wantsStream = prefers(request.headers.accept, eventStream, 'application/json')
   if (wantsStream && request.method === 'GET') {
-    sendEvents(live, request, reply, { ...about, after: lastEventId(request) ?? after })
+    sendEvents(live, request, reply, { ...ledger, after: lastEventId(request) ?? after })
     return
   }
-  const found = await listEvents(live.context, about.ledgerId, { after, limit: limit + 1 })
-  const shown = found.slice(0, limit)
+  const { store } = live.context
+  const found = await store.events(ledger.ledgerId, { after, limit: limit + 1 })
+  const shown = found.slice(0, limit).map(toEvent)
   if (found.length > limit) {
-    const path = about.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${about.ledgerId}`
+    const path = ledger.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledger.ledgerId}`
     const next = `${publicUrl}${path}/events?limit=${limit}&after=${shown.at(-1)?.revision}`
     reply.header('link', `<${next}>; rel="next"`)
   }
   reply.header('vary', 'Accept').send(shown)
 }
 
-/** The revision in `Last-Event-ID`, which a reconnecting client sends; empty means no event yet. */
+/** The revision in `Last-Event-ID`, which a reconnecting client sends; undefined if empty. */
 function lastEventId(request: FastifyRequest): number | undefined {
   const text = [request.headers['last-event-id']].flat().join(',').trim()
   if (text === '') return undefined

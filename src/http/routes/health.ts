@@ -3,7 +3,7 @@ import type { Context } from '../../core/context.ts'
 import { withStorageTimeout } from '../../core/storage-faults.ts'
 import type { App } from '../options.ts'
 
-/** The storage must answer a ping within this time. */
+/** How long a ping of the storage may take. */
 const pingTimeoutMs = 2_000
 
 const Health = Type.Object(
@@ -49,7 +49,7 @@ export function healthRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       reply.header('cache-control', 'no-store')
-      const reason = await unreadiness(app, context)
+      const reason = await notReadyReason(app, context)
       if (reason === undefined) {
         const writes = context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
         return reply.code(200).send({ status: 'ok', ...writes })
@@ -60,15 +60,11 @@ export function healthRoutes(app: App, context: Context): void {
   })
 }
 
-async function unreadiness(app: App, context: Context) {
+async function notReadyReason(app: App, context: Context) {
   if (app.readiness.shuttingDown) return 'shutting_down'
   if (app.isUnderPressure()) return 'overloaded'
-  return storageFault(context)
-}
-
-function storageFault({ store }: Context): Promise<'storage' | undefined> {
-  return withStorageTimeout(store.ping(), pingTimeoutMs).then(
+  return withStorageTimeout(context.store.ping(), pingTimeoutMs).then(
     () => undefined,
-    () => 'storage',
+    () => 'storage' as const,
   )
 }

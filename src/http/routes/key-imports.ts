@@ -13,7 +13,7 @@ import { originOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
 
-/** Schema of the body as a whole; each key is then validated by itself. */
+/** Schema of the body without its keys, which are validated one by one. */
 const Envelope = Type.Object(
   { keys: Type.Array(Type.Unknown()), dryRun: Type.Optional(Type.Boolean()) },
   { additionalProperties: false },
@@ -48,9 +48,9 @@ export function keyImportRoutes(
       const { keys, dryRun = false } = request.body
       requireRestoreRights(principalOf(request), keys)
       requireImportSize(context, keys.length)
-      const about = { projectId: projectOf(request).id, dryRun }
+      const target = { projectId: projectOf(request).id, dryRun }
       const origin = originOf(request, context)
-      return reply.send(await importKeys(context, about, origin, keys.map(entryOf)))
+      return reply.send(await importKeys(context, target, origin, keys.map(entryOf)))
     },
   })
 }

@@ -123,7 +123,7 @@ function readRoutes(app: App, context: Context): void {
   })
 }
 
-/** Sends the cached text as it is; the schema of the route describes it. */
+/** Sends the cached text unchanged; the schema of the route describes it. */
 function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
   return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
@@ -156,10 +156,9 @@ function updateRoute(app: App, context: Context): void {
       response: { 200: JwtKeyWithDetails },
     },
     handler: async (request, reply) => {
-      const about = referenceOf(request)
-      const record = await updateKey(context, about, originOf(request, context), request.body)
-      const key = renderKey(record, now(context.clock), context.config)
-      return sendDocument(reply, key)
+      const origin = originOf(request, context)
+      const record = await updateKey(context, referenceOf(request), origin, request.body)
+      return sendDocument(reply, renderKey(record, now(context.clock), context.config))
     },
   })
 }

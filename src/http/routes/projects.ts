@@ -86,7 +86,10 @@ function listRoute(
     },
     handler: async (request, reply) => {
       const { limit = pageSize, after } = request.query
-      const page = { limit: limit + 1, ...(after === undefined ? {} : { after: lastId(after) }) }
+      const page = {
+        limit: limit + 1,
+        ...(after === undefined ? {} : { after: parseId(after) ?? after }),
+      }
       const found = await listProjects(context, principalOf(request), page)
       const shown = found.slice(0, limit)
       const next = found.length > limit ? shown.at(-1)?.id : undefined
@@ -96,10 +99,6 @@ function listRoute(
       return reply.send(shown)
     },
   })
-}
-
-function lastId(after: string): string {
-  return parseId(after) ?? after
 }
 
 function readRoute(app: App): void {

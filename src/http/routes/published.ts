@@ -22,7 +22,6 @@ const discoveryUrl = '/v1/projects/:projectIdOrName/.well-known/openid-configura
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
 
-/** The longest time that a request is held. */
 const maxWaitSeconds = 60
 
 const JwksHeaders = Type.Object({
@@ -71,45 +70,44 @@ function jwksRoute(app: App, live: LiveServices): void {
       const ref = parseProjectRef(request.params.projectIdOrName)
       const projectId = await live.names.resolve(ref)
       const present = await live.publisher.published(projectId)
-      const published = await awaitNews(live, present, request, reply)
-      const { jwks } = published
+      const published = await waitForChange(live, present, request, reply)
       reusePublished(request, live, ref, published)
       const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
-      // RFC 9110 section 12.5.5: set for the default type too, or a shared cache would serve it for the other.
+      // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
       reply.header('vary', 'Accept')
-      return sendDocument(reply, jwks, specific ? jwksMediaType : 'application/json')
+      return sendDocument(reply, published.jwks, specific ? jwksMediaType : 'application/json')
     },
   })
 }
 
 /** Holds the request if it asks to wait and already has the current key set. */
-async function awaitNews(
+async function waitForChange(
   { keySets }: LiveServices,
-  present: PublishedProject,
+  current: PublishedProject,
   { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
   const known = headers['if-none-match']
-  if (known === undefined || headers.prefer === undefined) return present
+  if (known === undefined || headers.prefer === undefined) return current
   const preferred = preferredWait(headers.prefer)
-  if (preferred === undefined) return present
+  if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
   const applied = () => reply.header('preference-applied', `wait=${wait}`)
-  if (!matchesEntityTag(known, present.jwks.etag, 'weak')) {
+  if (!matchesEntityTag(known, current.jwks.etag, 'weak')) {
     applied()
-    return present
+    return current
   }
-  let place: Waiter | undefined
-  const waiting =
-    wait === 0 ? undefined : server.connections.startWait(socket, () => place?.cancel())
-  if (waiting === undefined) return present
+  let waiter: Waiter | undefined
+  const endWait =
+    wait === 0 ? undefined : server.connections.startWait(socket, () => waiter?.cancel())
+  if (endWait === undefined) return current
   try {
-    place = keySets.wait(present, known, wait * 1000)
-    if (place === undefined) return present
+    waiter = keySets.wait(current, known, wait * 1000)
+    if (waiter === undefined) return current
     applied()
-    return await place.result
+    return await waiter.result
   } finally {
-    waiting.end()
+    endWait()
   }
 }
 
@@ -136,9 +134,8 @@ function discoveryRoute(app: App, live: LiveServices): void {
       const ref = parseProjectRef(request.params.projectIdOrName)
       if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
-      const { discovery } = published
       reusePublished(request, live, ref, published)
-      return sendDocument(reply, discovery, 'application/json')
+      return sendDocument(reply, published.discovery, 'application/json')
     },
   })
 }
