@@ -60,8 +60,10 @@ test('a clock that steps forth and back by an hour: keys expire by it, nothing e
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'The clock steps by an hour, forward and back',
-    done: 'Date of the process set to +1 h, -1 h and back, with a key and an API key that expire in half an hour',
-    seen: 'both are invalid while expired and valid again afterwards; everything else continues; revisions without a gap',
+    action:
+      'Date of the process set to +1 h, -1 h and back, with a key and an API key that expire in half an hour',
+    observed:
+      'both are invalid while expired and valid again afterwards; everything else continues; revisions without a gap',
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -48,8 +48,8 @@ test('more connections than descriptors: the process and its database go on, and
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'File descriptors exhausted, and freed again',
-    done: '400 connections to a process limited to 120 open files, as an unprivileged user',
-    seen: `${held} connections kept, the others closed immediately; changes still succeeded; new clients served as soon as descriptors were free; same process`,
+    action: '400 connections to a process limited to 120 open files, as an unprivileged user',
+    observed: `${held} connections kept, the others closed immediately; changes still succeeded; new clients served as soon as descriptors were free; same process`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

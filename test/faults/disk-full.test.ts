@@ -56,8 +56,9 @@ test('a full disk: changes are refused, reading goes on, and all is well once th
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'Disk full, and freed again',
-    done: 'an 8 MB file system filled to the last byte three times while keys are created',
-    seen: 'changes 503 with Retry-After and a line in the log; lists and key sets 200; readiness 200 with "writes": "failing"; changes 201 as soon as there is space, without a restart',
+    action: 'an 8 MB file system filled to the last byte three times while keys are created',
+    observed:
+      'changes 503 with Retry-After and a line in the log; lists and key sets 200; readiness 200 with "writes": "failing"; changes 201 as soon as there is space, without a restart',
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -58,8 +58,8 @@ test('kill -9 during 1,000 concurrent creates, 20 times: each that was acknowled
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'kill -9 during creates',
-    done: `${rounds} times ${creates} concurrent creates, killed at a random moment, as an unprivileged user, every other time with two workers`,
-    seen: `every acknowledged key is listed; integrity check and all hash chains pass; ready again after ${(Math.max(...starts) / 1_000).toFixed(1)} s at most`,
+    action: `${rounds} times ${creates} concurrent creates, killed at a random moment, as an unprivileged user, every other time with two workers`,
+    observed: `every acknowledged key is listed; integrity check and all hash chains pass; ready again after ${(Math.max(...starts) / 1_000).toFixed(1)} s at most`,
     acknowledged: acknowledged.flat().length,
     lost,
   })

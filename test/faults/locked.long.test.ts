@@ -66,8 +66,8 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'SQLite locked by another process, 20 s',
-    done: 'the same for longer than a change waits, with creates and updates five times a second',
-    seen: `changes 503 with Retry-After after 5 s, none half-written; key sets and lists 200; health in ${Math.round(Math.max(...health))} ms at most; changes 201 again once free`,
+    action: 'the same for longer than a change waits, with creates and updates five times a second',
+    observed: `changes 503 with Retry-After after 5 s, none half-written; key sets and lists 200; health in ${Math.round(Math.max(...health))} ms at most; changes 201 again once free`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
@@ -112,8 +112,8 @@ test('locked from outside for 3 s: writes are late, everything else is as ever; 
   again.release()
   recordFault({
     fault: 'SQLite locked by another process, 3 s',
-    done: 'BEGIN EXCLUSIVE from another process while keys are created, listed and fetched',
-    seen: `creates waited, then succeeded; lists, key sets and health 200, the slowest in ${Math.round(Math.max(...waits))} ms`,
+    action: 'BEGIN EXCLUSIVE from another process while keys are created, listed and fetched',
+    observed: `creates waited, then succeeded; lists, key sets and health 200, the slowest in ${Math.round(Math.max(...waits))} ms`,
     acknowledged: acknowledged.length,
     lost,
   })

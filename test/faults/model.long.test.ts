@@ -132,8 +132,8 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   )
   recordFault({
     fault: 'Model check under kills',
-    done: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, one of them with two workers, and ${kills} kill -9 of workers and servers`,
-    seen: `${history.writes.length} changes (${history.writes.length - answered} without an answer), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
+    action: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, one of them with two workers, and ${kills} kill -9 of workers and servers`,
+    observed: `${history.writes.length} changes (${history.writes.length - answered} without an answer), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
     acknowledged: answered,
     lost: 0,
   })

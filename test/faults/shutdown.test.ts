@@ -84,8 +84,9 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
   await again.ended
   recordFault({
     fault: 'SIGTERM under load',
-    done: '50 creates in flight, 20 idle connections, a held request and 8 clients without pauses; then SIGTERM',
-    seen: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, on new connections that arrived as listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
+    action:
+      '50 creates in flight, 20 idle connections, a held request and 8 clients without pauses; then SIGTERM',
+    observed: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, on new connections that arrived as listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
@@ -121,8 +122,8 @@ test('a second SIGTERM ends the process at once', async () => {
   expect(took).toBeLessThan(350)
   recordFault({
     fault: 'A second SIGTERM',
-    done: 'SIGTERM twice, 100 ms apart',
-    seen: `exit code 1, ${Math.round(took)} ms after the second`,
+    action: 'SIGTERM twice, 100 ms apart',
+    observed: `exit code 1, ${Math.round(took)} ms after the second`,
     acknowledged: 0,
     lost: 0,
   })

@@ -86,8 +86,8 @@ test('1,000 connections that send headers or bodies by the octet, or do not read
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'Slow headers, slow bodies, slow readers',
-    done: `${3 * each} connections for 40 s: a third sends headers and a third bodies a byte at a time, a third requests lists and reads nothing`,
-    seen: `the first two thirds were closed after their 20 and 30 s; other clients: 99 % of key sets within ${Math.round(p99)} ms, every create 201; ${Math.round(most - before)} MB more memory`,
+    action: `${3 * each} connections for 40 s: a third sends headers and a third bodies a byte at a time, a third requests lists and reads nothing`,
+    observed: `the first two thirds were closed after their 20 and 30 s; other clients: 99 % of key sets within ${Math.round(p99)} ms, every create 201; ${Math.round(most - before)} MB more memory`,
     acknowledged: acknowledged.length,
     lost,
   })

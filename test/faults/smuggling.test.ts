@@ -93,8 +93,8 @@ test('and the next client is served as ever', async () => {
   expect((await createServerClient(server, server.apiKey).health('ready'))?.status).toBe(200)
   recordFault({
     fault: 'Request smuggling',
-    done: `${forms.length} requests whose end two parsers could place differently, each followed by a second one`,
-    seen: 'one error each, then the connection is closed; the second request is never read',
+    action: `${forms.length} requests whose end two parsers could place differently, each followed by a second one`,
+    observed: 'one error each, then the connection is closed; the second request is never read',
     acknowledged: 0,
     lost: 0,
   })

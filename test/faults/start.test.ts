@@ -58,8 +58,9 @@ test('a data folder that cannot be written stops the start, and a file that cann
   chmodSync(join(where, 'data'), 0o700)
   recordFault({
     fault: 'Data folder not writable at the start',
-    done: 'start as an unprivileged user in a folder with mode 0500, and on a file with mode 0400',
-    seen: 'exit code 1 and one line that names the file; no other location is used',
+    action:
+      'start as an unprivileged user in a folder with mode 0500, and on a file with mode 0400',
+    observed: 'exit code 1 and one line that names the file; no other location is used',
     acknowledged: 0,
     lost: 0,
   })
@@ -87,8 +88,9 @@ test('garbage, a newer schema, and a log without its database stop the start and
   expect(existsSync(file)).toBe(false)
   recordFault({
     fault: 'Start on garbage, on a newer schema, on a log without its database',
-    done: 'start on a file of random bytes; on one with a newer schema; on a pubring.db-wal alone',
-    seen: 'exit code 1 and one line that says what to do; no file is changed or created',
+    action:
+      'start on a file of random bytes; on one with a newer schema; on a pubring.db-wal alone',
+    observed: 'exit code 1 and one line that says what to do; no file is changed or created',
     acknowledged: 0,
     lost: 0,
   })

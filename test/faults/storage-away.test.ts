@@ -108,7 +108,7 @@ const faults: [string, string, () => () => void][] = [
 
 test.each(faults)(
   '%s: not ready, the key set goes on, and all is back without a restart',
-  async (fault, done, begin) => {
+  async (fault, action, begin) => {
     acknowledged.push(String(await client.create()))
     await vi.waitUntil(
       async () => (await client.jwks())?.text.includes(acknowledged.at(-1) ?? ''),
@@ -120,8 +120,9 @@ test.each(faults)(
     await expectBack()
     recordFault({
       fault,
-      done,
-      seen: 'readiness 503 and liveness 200; key sets 200 from memory; lists and changes 503; all 200 again without a restart',
+      action,
+      observed:
+        'readiness 503 and liveness 200; key sets 200 from memory; lists and changes 503; all 200 again without a restart',
       acknowledged: acknowledged.length,
       lost: countLost(acknowledged, await client.kids()),
     })
@@ -157,8 +158,9 @@ test('a ledger write that fails: the change is not made, and the revision does n
   expect(await revision()).toBe(before.revision + 1)
   recordFault({
     fault: 'A ledger write that fails',
-    done: 'a trigger rejects every INSERT into the ledger while keys and projects are created and changed',
-    seen: '500 each; no key, project, revision or event of it exists',
+    action:
+      'a trigger rejects every INSERT into the ledger while keys and projects are created and changed',
+    observed: '500 each; no key, project, revision or event of it exists',
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, await client.kids()),
   })

@@ -44,8 +44,8 @@ test('the thread that writes dies under load: who waits is told, another takes o
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'The writing thread exits',
-    done: 'ended five times from inside the process while eight clients create keys',
-    seen: `${refused.length} creates 503 with Retry-After, the others 201; the same process continues with a new thread; reads 200 throughout`,
+    action: 'ended five times from inside the process while eight clients create keys',
+    observed: `${refused.length} creates 503 with Retry-After, the others 201; the same process continues with a new thread; reads 200 throughout`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -72,8 +72,8 @@ test('kill -9 of workers under load: others go on, each is replaced, nothing ack
   expect(server.output().match(/ended \(SIGKILL\); starting another/g)).toHaveLength(2)
   recordFault({
     fault: 'A worker process dies (PUBRING_WORKERS=2)',
-    done: 'kill -9 of two workers, one after the other, while four clients create keys',
-    seen: `each was replaced while the other served; ${unknown.length} requests cut off without an answer; metrics never fall`,
+    action: 'kill -9 of two workers, one after the other, while four clients create keys',
+    observed: `each was replaced while the other served; ${unknown.length} requests cut off without an answer; metrics never fall`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
@@ -116,8 +116,9 @@ test('workers that cannot start: the others go on; where none is left the parent
   renameSync(`${file}.away`, file)
   recordFault({
     fault: 'Workers that cannot start',
-    done: 'pubring.db moved away, then one worker killed, then all',
-    seen: 'while one serves, the parent retries at least every 5 s; with none left it exits after five failures, with one line and code 1',
+    action: 'pubring.db moved away, then one worker killed, then all',
+    observed:
+      'while one serves, the parent retries at least every 5 s; with none left it exits after five failures, with one line and code 1',
     acknowledged: 0,
     lost: 0,
   })

@@ -6,12 +6,12 @@ import { promisify } from 'node:util'
 const checkout = join(import.meta.dirname, '../..')
 const run = promisify(execFile)
 
-/** What a checkout has beside its files, and what no package needs. */
-const left = ['.git', 'data', 'dist', 'node_modules', 'test', 'test-results']
+/** Parts of a checkout that packages do not need. */
+const excluded = ['.git', 'data', 'dist', 'node_modules', 'test', 'test-results']
 
 /**
- * The environment of whoever runs the tests (how the registry is reached may stand there), without what
- * npm, the test runner and Pubring are told by it.
+ * The environment of this process, which may configure access to the registry, without the variables
+ * of npm, the test runner and Pubring.
  */
 export const plainEnvironment = Object.fromEntries([
   ...Object.entries(process.env).filter(
@@ -20,12 +20,12 @@ export const plainEnvironment = Object.fromEntries([
   ['PATH', `${join(checkout, 'node_modules/.bin')}:${process.env.PATH}`],
 ])
 
-/** The tarball that `npm pack` makes in a copy of the checkout, or of a package in it. */
+/** Runs `npm pack` in a copy of the checkout, or of a package in it; returns the tarball. */
 export async function packCheckout(where: string, part = '.'): Promise<string> {
   const copy = join(where, 'checkout')
   cpSync(checkout, copy, {
     recursive: true,
-    filter: (file) => !left.includes(relative(checkout, file)),
+    filter: (file) => !excluded.includes(relative(checkout, file)),
   })
   symlinkSync(join(checkout, 'node_modules'), join(copy, 'node_modules'))
   const target = join(where, 'packed')
@@ -34,11 +34,11 @@ export async function packCheckout(where: string, part = '.'): Promise<string> {
     cwd: join(copy, part),
     env: plainEnvironment,
   })
-  return join(target, nameIn(stdout))
+  return join(target, fileNameIn(stdout))
 }
 
-/** npm 10 prints an array of what was packed, npm 11 may print it by name. */
-function nameIn(printed: string): string {
+/** npm 10 prints an array of packages, npm 11 may print an object. */
+function fileNameIn(printed: string): string {
   const [, name] = /"filename": "([^"]+)"/.exec(printed) ?? []
   if (name === undefined) throw new Error(`npm pack named no file:\n${printed}`)
   return name

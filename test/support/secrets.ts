@@ -1,16 +1,16 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto'
 
 /**
- * The secrets that tests used, and a search for them: 24 characters of one, wherever they stand, are
- * a find. Every test application and every server process of the tests is searched when it ends:
- * what it logged or printed, what it answered, and its database files.
+ * Records the secrets that tests use, and searches for them: any 24 consecutive characters of a secret
+ * are a match. The logs, output, responses and database files of every application and server process
+ * are searched when it ends.
  */
 
-/** Characters in a row that nobody could have got from anywhere else. */
-const telling = 24
+/** Consecutive characters that cannot match by chance. */
+const matchLength = 24
 
-/** Any `telling` characters hold a whole one of these, at a multiple of their length. */
-const gram = telling / 2
+/** Any `matchLength` characters contain an aligned block of this length. */
+const gram = matchLength / 2
 
 interface Secret {
   name: string
@@ -20,7 +20,7 @@ interface Secret {
 const places = new Map<string, { secret: Secret; at: number }[]>()
 const seen = new Set<string>()
 
-/** An API key, a token, or the body of a PEM block that holds nothing public. */
+/** For an API key, a token, or the body of a PEM block without public parts. */
 export function rememberSecret(name: string, text: string): string {
   const secret = { name, text: unwrapped(text) }
   if (seen.has(secret.text)) return text
@@ -33,8 +33,8 @@ export function rememberSecret(name: string, text: string): string {
 }
 
 /**
- * The private numbers of a key, in hexadecimal and in base64 as they stand in DER at any offset.
- * (A PEM block as a whole holds public numbers too, which may be anywhere.)
+ * The private numbers of a key, in hexadecimal and in base64 at any offset in DER. (A whole PEM block
+ * also contains public numbers, which may appear anywhere.)
  */
 export function rememberPrivateKey(key: KeyObject | string): void {
   const { kty, d, p, q, dp, dq, qi, priv } = Object({
@@ -42,16 +42,16 @@ export function rememberPrivateKey(key: KeyObject | string): void {
   })
   for (const member of [d, p, q, dp, dq, qi, priv]) {
     if (typeof member !== 'string') continue
-    const octets = Buffer.from(member, 'base64url')
-    rememberSecret(`a private ${kty} key, in hexadecimal`, octets.toString('hex'))
+    const bytes = Buffer.from(member, 'base64url')
+    rememberSecret(`a private ${kty} key, in hexadecimal`, bytes.toString('hex'))
     for (const shift of [0, 1, 2]) {
-      const text = Buffer.concat([Buffer.alloc(shift), octets]).toString('base64')
+      const text = Buffer.concat([Buffer.alloc(shift), bytes]).toString('base64')
       rememberSecret(`a private ${kty} key`, text.slice(shift === 0 ? 0 : 4, -4))
     }
   }
 }
 
-/** Without line breaks, also written-out ones, and in one of the two alphabets of base64. */
+/** Without line breaks, escaped or not, and in the standard base64 alphabet. */
 function unwrapped(text: string): string {
   return text
     .replace(/\\[nr]|\s/g, '')
@@ -59,12 +59,12 @@ function unwrapped(text: string): string {
     .replaceAll('_', '/')
 }
 
-/** The name of a secret that the text holds, or undefined. */
+/** The name of a secret in the text, or undefined. */
 export function findSecret(text: string): string | undefined {
   const searched = unwrapped(text)
   for (let start = 0; start + gram <= searched.length; start += gram) {
     for (const { secret, at } of places.get(searched.slice(start, start + gram)) ?? []) {
-      if (sharedLength(searched, start, secret.text, at) >= telling) return secret.name
+      if (sharedLength(searched, start, secret.text, at) >= matchLength) return secret.name
     }
   }
   return undefined
@@ -80,7 +80,7 @@ function sharedLength(text: string, start: number, secret: string, at: number): 
   return before + after
 }
 
-/** Throws where a secret is in one of the texts, naming both and quoting neither. */
+/** Throws if a secret is in one of the texts; the error names both and quotes neither. */
 export function expectNoSecret(texts: Record<string, string>): void {
   for (const [where, text] of Object.entries(texts)) {
     const found = findSecret(text)

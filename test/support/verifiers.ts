@@ -5,15 +5,15 @@ import jwt, { type JwtHeader, type JwtPayload } from 'jsonwebtoken'
 import { JwksClient } from 'jwks-rsa'
 import { discovery, implicitAuthentication, None, useIdTokenResponseType } from 'openid-client'
 
-/** Resolves where the library takes the token, rejects where it does not. */
+/** Resolves if the library accepts the token, rejects otherwise. */
 export type Verify = (token: string) => Promise<unknown>
 
 export const audience = 'orders'
 export const nonce = 'a-nonce'
 
 /**
- * Verifiers that are not ours, as their own instructions set them up: nothing is configured but the
- * issuer or its key set, and the audience.
+ * Verifiers by other authors, set up as they document: only the issuer or its key set, and the
+ * audience, are configured.
  */
 export const verifiers = {
   jose: async (issuer) => {
@@ -51,7 +51,7 @@ export const verifiers = {
 export type VerifierName = keyof typeof verifiers
 export const verifierNames = Object.keys(verifiers) as VerifierName[]
 
-/** jsonwebtoken with the key that the other library finds for the header. */
+/** jsonwebtoken with a key that another library finds for the header. */
 function verifyWith(
   token: string,
   issuer: string,
@@ -69,7 +69,7 @@ function verifyWith(
   })
 }
 
-/** What the verifier says against the token; empty where it takes it. */
+/** The error of the verifier; empty if it accepts the token. */
 export function verifyError(verify: Verify, token: string): Promise<string> {
   return verify(token).then(
     () => '',

@@ -24,11 +24,11 @@ export interface TestApp {
   /** The secret of an admin API key for all projects. */
   admin: string
   project: { id: string; name: string }
-  /** A new API key's secret. */
+  /** Creates an API key and returns its secret. */
   apiKey(role: Role, projectId?: string, expireTime?: string): Promise<string>
-  /** With the admin API key, unless the headers say otherwise. */
-  send(method: Method, url: string, request?: Sent): Promise<Response>
-  /** As it is, and as from a socket: through what stands in front of the routes too. */
+  /** Sends a request with the admin API key, unless the headers override it. */
+  send(method: Method, url: string, request?: RequestInput): Promise<Response>
+  /** Injects a request in front of the response cache, as if from a socket. */
   inject(request: InjectOptions | string): Promise<Response>
   /** Listens on a free port; the address has no final slash. */
   listen(): Promise<string>
@@ -37,8 +37,8 @@ export interface TestApp {
 
 type Method = NonNullable<InjectOptions['method']>
 
-interface Sent {
-  /** An object is sent as JSON, text and octets as they are. */
+interface RequestInput {
+  /** Objects are sent as JSON, text and bytes unchanged. */
   body?: unknown
   headers?: Record<string, string>
 }
@@ -48,11 +48,14 @@ interface TestOptions {
   config?: Partial<CoreConfig>
   examine?: Context['examine']
   clock?: Clock
-  /** Otherwise one of the engine that the run is about. */
+  /** By default a new one of the run's engine. */
   database?: TestDatabase
 }
 
-/** The whole application on a store of its own, with one project. */
+/**
+ * The whole application on a store of its own, with one project. `close()` fails if a secret was
+ * logged, returned or stored, or if /openapi.json lacks a status that was returned.
+ */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const { store, database, dispose } = await openTestStore(options.database)
   const context = testContext(store, options)
@@ -78,12 +81,12 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     ...options.http,
     logStream,
   })
-  const undescribed = watchStatuses(app)
-  const injected = async (request: InjectOptions | string) => {
+  const undocumented = recordUndocumentedStatuses(app)
+  const injectRequest = async (request: InjectOptions | string) => {
     await app.ready()
-    return inject((incoming, answer) => app.server.emit('request', incoming, answer), request)
+    return inject((incoming, response) => app.server.emit('request', incoming, response), request)
   }
-  const answers = watchAnswers(app)
+  const responses = recordResponses(app)
   return {
     app,
     database,
@@ -91,16 +94,17 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     admin,
     project,
     apiKey,
-    send: (method, url, request = {}) => injected(withDefaults(admin, { method, url, ...request })),
-    inject: injected,
+    send: (method, url, request = {}) =>
+      injectRequest(withDefaults(admin, { method, url, ...request })),
+    inject: injectRequest,
     listen: () => app.listen({ host: '127.0.0.1', port: 0 }),
     async close() {
       await app.close()
       const stored = await database.dump()
       await dispose()
-      expectNoSecret({ log: log.join(''), answers: answers.join('\n'), database: stored })
-      if (undescribed.size > 0) {
-        throw new Error(`/openapi.json does not describe: ${[...undescribed].join('; ')}`)
+      expectNoSecret({ log: log.join(''), responses: responses.join('\n'), database: stored })
+      if (undocumented.size > 0) {
+        throw new Error(`/openapi.json does not document: ${[...undocumented].join('; ')}`)
       }
     },
   }
@@ -134,9 +138,9 @@ function testContext(store: Store, options: TestOptions): Context {
   }
 }
 
-/** All that was answered, but new API keys: their secret is remembered, to be found elsewhere. */
-function watchAnswers(app: FastifyInstance): string[] {
-  const answers: string[] = []
+/** Records all responses except new API keys, whose secrets are remembered instead. */
+function recordResponses(app: FastifyInstance): string[] {
+  const responses: string[] = []
   app.addHook('onSend', async (request, reply, payload) => {
     const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : ''
     const [, secret] = reply.statusCode === 201 ? (/"apiKey":"(\w+)"/.exec(text) ?? []) : []
@@ -144,17 +148,17 @@ function watchAnswers(app: FastifyInstance): string[] {
       rememberSecret('an API key', secret)
       return payload
     }
-    // The documentation is the same for everybody, and large.
-    if (request.routeOptions.schema?.hide !== true) answers.push(text)
-    answers.push(JSON.stringify(reply.getHeaders()))
+    // The documentation is large and has no secrets.
+    if (request.routeOptions.schema?.hide !== true) responses.push(text)
+    responses.push(JSON.stringify(reply.getHeaders()))
     return payload
   })
-  return answers
+  return responses
 }
 
-/** Every answer of every operation must be one that the API's description has. */
-function watchStatuses(app: FastifyInstance): Set<string> {
-  const undescribed = new Set<string>()
+/** Records statuses that the OpenAPI document lacks for their operation. */
+function recordUndocumentedStatuses(app: FastifyInstance): Set<string> {
+  const undocumented = new Set<string>()
   let paths: Record<string, Record<string, { responses?: object }>> | undefined
   app.addHook('onResponse', async (request, reply) => {
     if (request.is404 || reply.statusCode === 405 || request.routeOptions.schema?.hide) return
@@ -163,10 +167,10 @@ function watchStatuses(app: FastifyInstance): Set<string> {
     paths ??= Object(JSON.parse(JSON.stringify(app.swagger().paths)))
     const responses = Object.keys(paths?.[path]?.[method]?.responses ?? {})
     if (!responses.includes(String(reply.statusCode))) {
-      undescribed.add(`${method} ${path} ${reply.statusCode}`)
+      undocumented.add(`${method} ${path} ${reply.statusCode}`)
     }
   })
-  return undescribed
+  return undocumented
 }
 
 async function registerApiKey(
@@ -187,7 +191,7 @@ async function registerApiKey(
 
 function withDefaults(
   admin: string,
-  { method, url, body, headers }: Sent & { method: Method; url: string },
+  { method, url, body, headers }: RequestInput & { method: Method; url: string },
 ): InjectOptions {
   const raw = typeof body === 'string' || Buffer.isBuffer(body)
   return {

@@ -1,18 +1,18 @@
 import type { Clock } from '../../../src/core/context.ts'
 
 export interface TestClock extends Clock {
-  /** Lets milliseconds pass at once. */
+  /** Moves the clock ahead. */
   advance(ms: number): void
 }
 
-/** The real time, until it is advanced. */
+/** The real clock, which can be moved ahead. */
 export function testClock(): TestClock {
-  let ahead = 0
+  let aheadMs = 0
   return {
-    now: () => Date.now() + ahead,
-    monotonic: () => performance.now() + ahead,
+    now: () => Date.now() + aheadMs,
+    monotonic: () => performance.now() + aheadMs,
     advance: (ms) => {
-      ahead += ms
+      aheadMs += ms
     },
   }
 }

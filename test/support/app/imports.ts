@@ -1,7 +1,7 @@
 import { ecKey } from '../keys/pem.ts'
 import type { TestApp } from './app.ts'
 
-/** A well-formed item of an import, with a fresh key unless one is given. */
+/** A valid item of an import, by default with a new key. */
 export function importItem(members: Record<string, unknown> = {}): Record<string, unknown> {
   return { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem, ...members }
 }
@@ -10,7 +10,7 @@ export function importItems(count: number): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, index) => importItem({ name: `key ${index}` }))
 }
 
-/** Imports into a project, `payments` unless another one is named. */
+/** Imports into a project, by default `payments`. */
 export function sendImport(
   server: TestApp,
   keys: unknown,

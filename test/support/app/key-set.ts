@@ -10,12 +10,12 @@ import type { Algorithm, JwsAlgorithm } from '../../../src/contract/algorithms.t
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import type { TestApp } from './app.ts'
 
-/** A key set under test, and all that it told of itself. */
+/** A key set under test, and all states that it reported. */
 export interface WatchedKeySet {
   keys: ProjectKeySet
   states: KeySetState[]
-  /** Resolves once it is in such a state, or tells of one. */
-  waitForState(isIt: (state: KeySetState) => boolean): Promise<void>
+  /** Resolves when it is in a matching state or reports one. */
+  waitForState(matches: (state: KeySetState) => boolean): Promise<void>
 }
 
 /** A key set of the project, closed after the test. */
@@ -23,9 +23,9 @@ export function openKeySet(url: string, options: KeySetOptions = {}): WatchedKey
   const states: KeySetState[] = []
   const keys = projectKeySet(url, { ...options, onChange: (state) => states.push(state) })
   onTestFinished(() => keys.close())
-  const waitForState = async (isIt: (state: KeySetState) => boolean) => {
-    const seen = states.length
-    const isReached = () => isIt(keys.state()) || states.slice(seen).some(isIt)
+  const waitForState = async (matches: (state: KeySetState) => boolean) => {
+    const reported = states.length
+    const isReached = () => matches(keys.state()) || states.slice(reported).some(matches)
     await vi.waitUntil(isReached, { timeout: 20_000, interval: 5 })
   }
   return { keys, states, waitForState }
@@ -37,7 +37,7 @@ export interface SignedToken {
   token: string
 }
 
-/** Registers a new key in the project of the app, and signs with it. */
+/** Registers a new key in the app's project and signs a token with it. */
 export async function registerAndSign(
   server: TestApp,
   algorithm: Algorithm = 'ES256',
@@ -46,19 +46,19 @@ export async function registerAndSign(
   const { project = server.project.id, alg = jwsAlgorithm(algorithm), ...more } = options
   const { publicKeyPem, privateKey } = keyFor(algorithm)
   const body = { name: algorithm, algorithm, publicKeyPem, ...more }
-  const answer = await server.send('POST', `/v1/projects/${project}/jwt-keys`, { body })
-  expect(answer.statusCode).toBe(201)
-  const { kid } = answer.json()
+  const response = await server.send('POST', `/v1/projects/${project}/jwt-keys`, { body })
+  expect(response.statusCode).toBe(201)
+  const { kid } = response.json()
   return { kid, token: signToken(privateKey, { alg, kid }, { sub: 'alice' }) }
 }
 
 export async function setActive(server: TestApp, kid: string, active: boolean): Promise<void> {
   const path = `/v1/projects/${server.project.id}/jwt-keys/${kid}`
-  const answer = await server.send('PATCH', path, { body: { active } })
-  expect(answer.statusCode).toBe(200)
+  const response = await server.send('PATCH', path, { body: { active } })
+  expect(response.statusCode).toBe(200)
 }
 
-/** The claims of the token, or the code of what jose throws. */
+/** The claims of the token, or the code of jose's error. */
 export async function verifyResult(
   keys: ProjectKeySet,
   token: string,

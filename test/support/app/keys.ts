@@ -13,7 +13,7 @@ interface KeyMembers {
   expireTime?: string
 }
 
-/** Registers a fresh P-256 key, or the one given; answers its kid. */
+/** Registers a key, by default a new P-256 key; returns its kid. */
 export async function registerKey(
   server: TestApp,
   members: KeyMembers = {},
@@ -21,9 +21,9 @@ export async function registerKey(
 ): Promise<string> {
   const { publicKeyPem } = members.publicKeyPem === undefined ? ecKey() : { publicKeyPem: '' }
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem, ...members }
-  const answer = await server.send('POST', url, { body })
-  expect(answer.statusCode, answer.body).toBe(201)
-  return answer.json().kid
+  const response = await server.send('POST', url, { body })
+  expect(response.statusCode, response.body).toBe(201)
+  return response.json().kid
 }
 
 export async function patchKey(
@@ -32,8 +32,8 @@ export async function patchKey(
   patch: object,
   url = keysUrl,
 ): Promise<void> {
-  const answer = await server.send('PATCH', `${url}/${kid}`, { body: patch })
-  expect(answer.statusCode, answer.body).toBe(200)
+  const response = await server.send('PATCH', `${url}/${kid}`, { body: patch })
+  expect(response.statusCode, response.body).toBe(200)
 }
 
 export interface TestProject {
@@ -45,14 +45,14 @@ export interface TestProject {
 
 /** A project of its own, so that tests can share a server. */
 export async function newProject(server: TestApp, name: string): Promise<TestProject> {
-  const answer = await server.send('POST', '/v1/projects', { body: { name } })
-  expect(answer.statusCode, answer.body).toBe(201)
+  const response = await server.send('POST', '/v1/projects', { body: { name } })
+  expect(response.statusCode, response.body).toBe(201)
   const base = `/v1/projects/${name}`
-  const { id } = answer.json()
+  const { id } = response.json()
   return { id, name, keys: `${base}/jwt-keys`, jwks: `${base}/.well-known/jwks.json` }
 }
 
-/** What another process does to the key: straight to the store, past the copies of this one. */
+/** Updates the key directly in the store, as another process would, bypassing the app's caches. */
 export async function patchKeyInStore(
   server: TestApp,
   projectId: string,
@@ -74,7 +74,7 @@ export function kidsOf(jwks: string): string[] {
   return JSON.parse(jwks).keys.map(({ kid }: { kid: string }) => kid)
 }
 
-/** What an anonymous verifier gets. */
+/** Requests the key set anonymously. */
 export function fetchJwks(server: TestApp, headers: Record<string, string> = {}, url = jwksUrl) {
   return server.inject({ method: 'GET', url, headers })
 }

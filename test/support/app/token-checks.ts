@@ -11,7 +11,7 @@ import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
 import { startApp, type TestApp } from './app.ts'
 import { registerKey } from './keys.ts'
 
-/** When the checks take place: far enough ahead that nothing made in this run is younger. */
+/** The time of the checks: later than anything created in this run. */
 export const noon = Date.parse('2040-05-01T12:00:00.000Z')
 export const checksUrl = '/v1/projects/payments/token-checks'
 
@@ -22,18 +22,18 @@ interface Request {
 }
 
 export interface TokenChecks extends TestApp {
-  /** Epoch milliseconds; `noon` until it is set. */
+  /** Epoch milliseconds; by default `noon`. */
   setClock(ms: number): void
-  /** The key of the project that is registered for the algorithm. */
+  /** The project's key for the algorithm. */
   keyOf(algorithm: Algorithm): TestKey & { kid: string }
-  /** A token of that key, with claims and more members of the header. */
+  /** A token signed by that key, with claims and additional header members. */
   token(algorithm: Algorithm, claims?: object, header?: object): string
   check(request: Request): Promise<TokenCheck>
-  /** The report of a failure: every step before the last is there and passed, none is after it. */
+  /** The report of a failed check, whose last step failed and whose earlier steps all passed. */
   failure(request: Request): Promise<TokenCheck & { step: TokenCheckStep; detail: string }>
 }
 
-/** The application with a key for every algorithm, asked by a reader of the one project. */
+/** The application with a key for every algorithm; checks are sent by a reader of the project. */
 export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise<TokenChecks> {
   let time = noon
   const clock = { now: () => time, monotonic: () => performance.now() }
@@ -55,10 +55,13 @@ export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise
     return key
   }
   async function check(body: Request): Promise<TokenCheck> {
-    const answer = await server.send('POST', checksUrl, { body, headers: { 'x-api-key': reader } })
-    expect(answer.statusCode, answer.body).toBe(200)
-    expect(answer.headers['cache-control']).toBe('no-store')
-    return answer.json()
+    const response = await server.send('POST', checksUrl, {
+      body,
+      headers: { 'x-api-key': reader },
+    })
+    expect(response.statusCode, response.body).toBe(200)
+    expect(response.headers['cache-control']).toBe('no-store')
+    return response.json()
   }
   return {
     ...server,

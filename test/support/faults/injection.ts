@@ -3,19 +3,19 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Launch } from '../server/process.ts'
 
-/** How a server is started so that a test can put its clock and end its threads. */
+/** Options to start a server whose clock and threads a test can manipulate. */
 export function faultInjection(folder: string): {
   env: Record<string, string>
   launch: Launch
-  /** Resolves once the server has seen it. */
-  set(what: { shift?: number; killWriter?: number }): Promise<void>
+  /** Resolves after the server has read it. */
+  set(faults: { shift?: number; killWriter?: number }): Promise<void>
 } {
   const file = join(folder, 'faults.json')
   return {
     env: { FAULT_FILE: file },
     launch: { node: ['--import', join(import.meta.dirname, 'preload.ts')] },
-    async set(what) {
-      writeFileSync(`${file}.new`, JSON.stringify(what))
+    async set(faults) {
+      writeFileSync(`${file}.new`, JSON.stringify(faults))
       renameSync(`${file}.new`, file)
       await delay(150)
     },

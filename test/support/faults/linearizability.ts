@@ -1,26 +1,26 @@
 /**
- * Whether what clients saw of one project can have happened, one thing after the other. The ledger
- * claims an order of all changes; that claim is the witness: each change must have its place in it
- * between its call and its answer, and each list must be the state after one of its events, at a
- * moment between call and answer. (Herlihy and Wing, Linearizability, 1990.)
+ * Checks that a history of requests to one project is linearizable (Herlihy and Wing, 1990). The
+ * ledger's order of changes is the witness: each change must take effect in this order between its
+ * call and its response, and each list must equal the state after one of the events, at a time between
+ * its call and its response.
  */
 
-/** Milliseconds on one clock for all clients. */
+/** Milliseconds of one clock that all clients share. */
 interface Span {
   called: number
-  /** Infinite where there was no answer: the change may have happened, at any time since. */
+  /** Infinite without a response: the change may take effect at any time, or never. */
   answered: number
 }
 
 export interface Write extends Span {
   kid: string
   to: 'active' | 'inactive'
-  /** As the answer has it; absent where there was none. */
+  /** Absent without a response. */
   requestId?: string
 }
 
 export interface Read extends Span {
-  /** All keys, or the active ones alone where it is a JWKS. */
+  /** All keys of a list, or the active keys of a JWKS. */
   keys: Map<string, boolean>
 }
 
@@ -34,13 +34,13 @@ export interface Step {
 export interface History {
   writes: Write[]
   lists: Read[]
-  /** May be behind by `lag` milliseconds. */
+  /** Key sets, which may be up to `lag` milliseconds old. */
   published: Read[]
   lag: number
   ledger: Step[]
 }
 
-/** The first thing that cannot have happened; undefined where all can. */
+/** The first observation that is impossible; undefined if there is none. */
 export function findViolation(history: History): string | undefined {
   const places = placesOf(history)
   return (
@@ -50,7 +50,7 @@ export function findViolation(history: History): string | undefined {
   )
 }
 
-/** For each change with an answer and an event: how many events there are up to it. */
+/** The position in the ledger of each change with a response and an event. */
 type Places = Map<Write, number>
 
 function placesOf({ writes, ledger }: History): Places {
@@ -69,12 +69,12 @@ function lostOrReordered({ writes, ledger }: History, places: Places): string | 
   for (const { kid } of answered) if (!created.has(kid)) return `the key ${kid} is lost`
   const unclaimed = ledger.length - places.size
   const open = writes.length - answered.length
-  if (unclaimed > open) return `the ledger has ${unclaimed} changes that nobody made`
+  if (unclaimed > open) return `the ledger has ${unclaimed} changes that no client made`
   const inOrder = [...places].toSorted(([, a], [, b]) => a - b)
   let latestCall = Number.NEGATIVE_INFINITY
   for (const [write, place] of inOrder) {
     if (write.answered < latestCall)
-      return `change ${place} was answered before an earlier one began`
+      return `change ${place} was acknowledged before an earlier one was sent`
     latestCall = Math.max(latestCall, write.called)
   }
   return undefined
@@ -88,7 +88,7 @@ function impossibleList({ lists, ledger }: History, places: Places): string | un
     const before = chosen.filter(({ answered }) => answered < list.called)
     const least = Math.max(from, ...before.map(({ place }) => place))
     const place = findPlace(states, least, to, (state) => sameKeys(state, list.keys))
-    if (place === undefined) return `a list fits no state between changes ${least} and ${to}`
+    if (place === undefined) return `a list matches no state between changes ${least} and ${to}`
     chosen.push({ answered: list.answered, place })
   }
   return undefined
@@ -98,15 +98,15 @@ function impossibleKeySet({ published, lag, ledger }: History, places: Places): 
   const states = statesOf(ledger)
   for (const read of published) {
     const [from, to] = window(places, ledger.length, read, lag)
-    const fits = (state: Map<string, boolean>) => sameKeys(activeOf(state), read.keys)
-    if (findPlace(states, from, to, fits) === undefined) {
-      return `a JWKS fits no state between changes ${from} and ${to}`
+    const matches = (state: Map<string, boolean>) => sameKeys(activeOf(state), read.keys)
+    if (findPlace(states, from, to, matches) === undefined) {
+      return `a JWKS matches no state between changes ${from} and ${to}`
     }
   }
   return undefined
 }
 
-/** After which change a read may have looked: after all that were answered, before all not yet begun. */
+/** The range of states that a read may return: after all acknowledged changes, before all unsent ones. */
 function window(places: Places, last: number, read: Span, lag: number): [number, number] {
   let from = 0
   let to = last
@@ -130,11 +130,11 @@ function findPlace(
   states: Map<string, boolean>[],
   from: number,
   to: number,
-  fits: (state: Map<string, boolean>) => boolean,
+  matches: (state: Map<string, boolean>) => boolean,
 ): number | undefined {
   for (let place = from; place <= to; place += 1) {
     const state = states[place]
-    if (state !== undefined && fits(state)) return place
+    if (state !== undefined && matches(state)) return place
   }
   return undefined
 }

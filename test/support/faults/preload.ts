@@ -1,9 +1,9 @@
 /**
- * Preloaded into a server process and its threads (`node --import`): does to them from inside what
- * nothing can do from outside. The file that FAULT_FILE names says what, as JSON.
+ * Preloaded into a server process and its threads (`node --import`) to inject faults that cannot be
+ * caused from outside. Reads them as JSON from the file named by FAULT_FILE.
  *
- *   shift       milliseconds by which the wall clock is put forward; the monotonic one goes on
- *   killWriter  any number that was not there before ends the thread that writes
+ *   shift       milliseconds to add to the wall clock; the monotonic clock stays as it is
+ *   killWriter  a new number ends the writer thread
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread, workerData } from 'node:worker_threads'
@@ -23,9 +23,8 @@ function read(): { shift: number; killWriter: number } {
 }
 
 class ShiftedDate extends RealDate {
-  constructor(...given: unknown[]) {
-    const moment = given.length === 0 ? [ShiftedDate.now()] : given
-    super(...(moment as [number]))
+  constructor(...args: unknown[]) {
+    super(...((args.length === 0 ? [ShiftedDate.now()] : args) as [number]))
   }
   static override now(): number {
     return RealDate.now() + shift
@@ -34,7 +33,7 @@ class ShiftedDate extends RealDate {
 globalThis.Date = ShiftedDate as DateConstructor
 
 setInterval(() => {
-  const now = read()
-  shift = now.shift
-  if (isWriter && now.killWriter !== kills) process.exit(1)
+  const faults = read()
+  shift = faults.shift
+  if (isWriter && faults.killWriter !== kills) process.exit(1)
 }, 10).unref()

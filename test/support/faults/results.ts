@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 
 const folder = new URL('../../../test-results/faults/', import.meta.url)
 
-/** One row of the table of faults in docs/operating.md, which scripts/generate-fault-table.ts makes. */
+/** A row of the fault table in docs/operating.md, which scripts/generate-fault-table.ts writes. */
 export interface FaultResult {
   fault: string
-  done: string
-  seen: string
-  /** Changes that were acknowledged before or during the fault, and those of them that were gone. */
+  action: string
+  observed: string
+  /** Changes that were acknowledged before or during the fault, and how many of them were lost. */
   acknowledged: number
   lost: number
 }
@@ -18,8 +18,8 @@ export function recordFault(result: FaultResult): void {
   writeFileSync(new URL(`${name}.json`, folder), `${JSON.stringify(result, null, 2)}\n`)
 }
 
-/** How many of those that were acknowledged are not there. */
+/** The number of acknowledged items that are missing. */
 export function countLost(acknowledged: readonly string[], found: readonly string[]): number {
-  const there = new Set(found)
-  return acknowledged.filter((one) => !there.has(one)).length
+  const present = new Set(found)
+  return acknowledged.filter((each) => !present.has(each)).length
 }

@@ -3,9 +3,8 @@ import { join } from 'node:path'
 import type { Launch } from '../server/process.ts'
 
 /**
- * Starts the server in a mount namespace of its own where `data` is a file system in memory of so
- * many megabytes. Linux: root may do that, and others where the system lets them have user
- * namespaces.
+ * Starts the server in a mount namespace of its own, with a small in-memory file system at `data`.
+ * Linux only: for root, and for others if the system allows user namespaces.
  */
 export function launchOnSmallDisk(megabytes: number): Launch {
   const isRoot = process.getuid?.() === 0
@@ -15,12 +14,12 @@ export function launchOnSmallDisk(megabytes: number): Launch {
   return { wrapper: ['unshare', '--mount', ...user, 'sh', '-ec', script, 'sh'] }
 }
 
-/** The data folder as the process sees it. */
+/** The data folder in the namespace of the process. */
 export function dataFolderOf(pid: number, folder: string): string {
   return join(`/proc/${pid}/root`, folder, 'data')
 }
 
-/** Writes to a file until nothing more fits; answers how to free that again. */
+/** Writes to a file until the disk is full; returns a function that frees the space. */
 export function fillDisk(folder: string): () => void {
   const file = join(folder, 'filler')
   for (const size of [1 << 20, 1 << 12, 1]) {

@@ -1,17 +1,17 @@
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { type HttpServer, startHttpServer } from './http-server.ts'
 
-/** A shared cache as CDNs are: it knows nothing of `Prefer`, and no client makes it ask anew. */
+/** A shared cache like a CDN: ignores `Prefer`, and clients cannot force revalidation. */
 export interface CachingProxy extends HttpServer {
-  /** How often it asked the server behind it. */
+  /** Number of requests that it sent to the origin. */
   originRequests(): number
-  /** How often it was asked. */
+  /** Number of requests that it received. */
   requests(): number
-  /** From now on it serves the copies that it has, however old. */
+  /** Serves its stored copies from now on, however old they are. */
   freeze(): void
 }
 
-/** What the cache keeps of an answer. */
+/** A stored response. */
 interface Copy {
   headers: Record<string, string>
   body: string
@@ -23,7 +23,7 @@ interface Copy {
 /** A cache in front of the server at `origin`, which obeys `max-age` (RFC 9111). */
 export async function startCachingProxy(origin: string): Promise<CachingProxy> {
   const copies = new Map<string, Copy>()
-  let asked = 0
+  let originRequests = 0
   let requests = 0
   let frozen = false
   const server = await startHttpServer(async (incoming, outgoing) => {
@@ -31,32 +31,32 @@ export async function startCachingProxy(origin: string): Promise<CachingProxy> {
     const path = incoming.url ?? '/'
     let copy = copies.get(path)
     if (copy === undefined || (!frozen && age(copy) >= copy.maxAge)) {
-      asked += 1
-      copy = await fetched(`${origin}${path}`).catch(() => undefined)
+      originRequests += 1
+      copy = await fetchCopy(`${origin}${path}`).catch(() => undefined)
       if (copy !== undefined) copies.set(path, copy)
     }
     if (copy === undefined) outgoing.writeHead(504).end()
-    else answer(copy, incoming, outgoing)
+    else respond(copy, incoming, outgoing)
   })
   const freeze = () => {
     frozen = true
   }
-  return { ...server, originRequests: () => asked, requests: () => requests, freeze }
+  return { ...server, originRequests: () => originRequests, requests: () => requests, freeze }
 }
 
 function age({ stored }: Copy): number {
   return Math.floor((performance.now() - stored) / 1_000)
 }
 
-function answer(copy: Copy, { headers }: IncomingMessage, outgoing: ServerResponse): void {
+function respond(copy: Copy, { headers }: IncomingMessage, outgoing: ServerResponse): void {
   const { etag = '' } = copy.headers
-  const known = headers['if-none-match']?.includes(etag) === true
-  outgoing.writeHead(known ? 304 : 200, { ...copy.headers, age: String(age(copy)) })
-  outgoing.end(known ? undefined : copy.body)
+  const isNotModified = headers['if-none-match']?.includes(etag) === true
+  outgoing.writeHead(isNotModified ? 304 : 200, { ...copy.headers, age: String(age(copy)) })
+  outgoing.end(isNotModified ? undefined : copy.body)
 }
 
-/** The answer to a request with none of the headers of the client. */
-async function fetched(url: string): Promise<Copy> {
+/** Requests the resource without the client's headers. */
+async function fetchCopy(url: string): Promise<Copy> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request(url, resolve).on('error', reject).end()
   })

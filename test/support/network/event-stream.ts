@@ -7,17 +7,17 @@ export interface ReceivedEvent {
   data: Event
 }
 
-/** A reader of server-sent events (HTML Living Standard, section 9.2). */
+/** A stream of server-sent events (HTML Living Standard, section 9.2). */
 export interface EventStream {
   status: number
   headers: Headers
   /** All events so far. */
   events: ReceivedEvent[]
-  /** The text as it came. */
+  /** The text received so far. */
   text(): string
-  /** Resolves once there are so many events. */
+  /** Resolves when this many events have arrived. */
   waitForEvents(count: number): Promise<ReceivedEvent[]>
-  /** Resolves when the stream is over: `true` where it was ended, `false` where it was cut. */
+  /** Resolves at the end of the stream: `true` if it ended, `false` if the connection broke. */
   endedCleanly: Promise<boolean>
   close(): void
 }
@@ -26,19 +26,19 @@ export async function openEventStream(
   url: string,
   headers: Record<string, string>,
 ): Promise<EventStream> {
-  const leaving = new AbortController()
-  const answer = await fetch(url, {
+  const controller = new AbortController()
+  const response = await fetch(url, {
     headers: { accept: 'text/event-stream', ...headers },
-    signal: leaving.signal,
+    signal: controller.signal,
   })
   const events: ReceivedEvent[] = []
   let text = ''
   let pending = ''
-  let over = false
+  let ended = false
   const read = async (): Promise<boolean> => {
     const decoder = new TextDecoder()
     try {
-      for await (const chunk of answer.body ?? []) {
+      for await (const chunk of response.body ?? []) {
         const more = decoder.decode(chunk, { stream: true })
         text += more
         const blocks = (pending + more).split('\n\n')
@@ -49,22 +49,22 @@ export async function openEventStream(
     } catch {
       return false
     } finally {
-      over = true
+      ended = true
     }
   }
   const endedCleanly = read()
   return {
-    status: answer.status,
-    headers: answer.headers,
+    status: response.status,
+    headers: response.headers,
     events,
     text: () => text,
     async waitForEvents(count) {
-      while (events.length < count && !over) await delay(5)
+      while (events.length < count && !ended) await delay(5)
       if (events.length < count) throw new Error(`the stream ended after ${events.length} events`)
       return events
     },
     endedCleanly,
-    close: () => leaving.abort(),
+    close: () => controller.abort(),
   }
 }
 

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 
-/** A small HTTP server: what stands where somebody takes a Pubring to be, or in front of it. */
+/** An HTTP server that stands in for Pubring or in front of it. */
 export interface HttpServer {
   /** Without a final slash. */
   url: string

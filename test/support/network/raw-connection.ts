@@ -1,13 +1,13 @@
 import { connect, type Socket } from 'node:net'
 
-/** A bare TCP connection, for what no HTTP client would send. */
+/** A TCP connection, for requests that no HTTP client would send. */
 export interface RawConnection {
   socket: Socket
-  /** All that came so far. */
+  /** The text received so far. */
   received(): string
-  /** Resolves with all that came, once the text fits. */
+  /** Resolves with the received text when it matches. */
   waitFor(pattern: RegExp): Promise<string>
-  /** Resolves with all that came, once the server has closed. */
+  /** Resolves with the received text when the server has closed the connection. */
   closed: Promise<string>
 }
 
@@ -20,21 +20,21 @@ export function rawConnection(address: string): RawConnection {
     text += chunk.toString('latin1')
     for (const watcher of watchers) watcher()
   })
-  // A reset after the answer is one way to close; what came before it counts.
+  // A server may close with a reset after its response.
   socket.on('error', () => socket.destroy())
   return {
     socket,
     received: () => text,
     waitFor: (pattern) =>
       new Promise((resolve, reject) => {
-        const look = () => {
+        const check = () => {
           if (!pattern.test(text)) return
-          watchers.delete(look)
+          watchers.delete(check)
           resolve(text)
         }
-        watchers.add(look)
+        watchers.add(check)
         socket.once('close', () => reject(new Error(`closed after: ${text}`)))
-        look()
+        check()
       }),
     closed: new Promise((resolve) => socket.once('close', () => resolve(text))),
   }
@@ -45,14 +45,14 @@ export function requestHead(...all: string[]): string {
   return `${all.join('\r\n')}\r\n\r\n`
 }
 
-/** Sends the text on a connection of its own; resolves with the answer once the server closes. */
+/** Sends the text on a new connection; resolves with the response when the server closes it. */
 export function rawExchange(address: string, request: string): Promise<string> {
   const connection = rawConnection(address)
   connection.socket.write(request)
   return connection.closed
 }
 
-/** Status and problem of the one answer in the text. */
+/** Parses the one response in the text, whose body is a problem. */
 export function readProblem(text: string): { status: number; head: string; problem: Problem } {
   const [head = '', body = ''] = text.split('\r\n\r\n')
   return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), problem: JSON.parse(body) }

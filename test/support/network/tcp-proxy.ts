@@ -1,21 +1,21 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A line to a server that can be cut, as a network can be. */
+/** A TCP proxy in front of a server that can simulate network faults. */
 export interface TcpProxy {
   port: number
-  /** Breaks what is open and refuses what comes. */
+  /** Breaks open connections and refuses new ones. */
   cut(): void
-  /** Lets nothing through, and says so to nobody: as a firewall that drops packets. */
+  /** Drops all data silently, like a firewall. */
   block(): void
   restore(): void
   /**
-   * Cuts the line of the next client that sends the text: before the server has it, or when the
-   * server has had the time to act on it and its answer is lost. `then` is called with the cut.
+   * Breaks the connection of the next client that sends the text: before the server receives it, or
+   * after the server has acted on it, so that its response is lost. Calls `then` at that moment.
    */
   cutAt(text: string, when: 'before' | 'after', then?: () => void): void
-  /** Shows all that clients send. */
-  watch(seen: (chunk: Buffer) => void): void
+  /** Reports everything that clients send. */
+  watch(watcher: (chunk: Buffer) => void): void
   close(): Promise<void>
 }
 
@@ -24,8 +24,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   let state: 'open' | 'cut' | 'blocked' = 'open'
   let watcher: (chunk: Buffer) => void = () => {}
   let trap: { text: string; when: 'before' | 'after'; then: () => void } | undefined
-  /** Passes on what the client sends, unless the trap snaps. */
-  function pass(chunk: Buffer, near: Socket, far: Socket): void {
+  /** Forwards data from the client, unless it springs the trap. */
+  function forward(chunk: Buffer, near: Socket, far: Socket): void {
     watcher(chunk)
     if (trap === undefined || !chunk.includes(trap.text)) {
       far.write(chunk)
@@ -49,7 +49,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     if (state === 'blocked') return near.on('error', () => {})
     const far = connect(target, '127.0.0.1')
     sockets.add(far)
-    near.on('data', (chunk: Buffer) => pass(chunk, near, far))
+    near.on('data', (chunk: Buffer) => forward(chunk, near, far))
     far.pipe(near)
     for (const [one, other] of [
       [near, far],
@@ -87,8 +87,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     cutAt(text, when, then = () => {}) {
       trap = { text, when, then }
     },
-    watch(seen) {
-      watcher = seen
+    watch(next) {
+      watcher = next
     },
     async close() {
       for (const socket of sockets) socket.destroy()

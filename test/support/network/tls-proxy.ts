@@ -8,28 +8,28 @@ import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
 
 export interface TlsProxy {
-  /** `https://localhost:PORT`, trusted by everything in this process. */
+  /** `https://localhost:PORT`, trusted by this process. */
   url: string
   /** Its certificate, as PEM. */
   cert: string
-  /** Where what arrives is passed on to: `http://127.0.0.1:PORT`. */
+  /** Sets the server behind it: `http://127.0.0.1:PORT`. */
   forwardTo(origin: string): void
   close(): Promise<void>
 }
 
-/** What stands before a Pubring in the field: a proxy that speaks TLS, with a certificate of its own. */
+/** A TLS proxy with its own certificate, as in front of Pubring in production. */
 export async function startTlsProxy(): Promise<TlsProxy> {
   const { cert, key } = makeCertificate()
   setDefaultCACertificates([...getCACertificates('default'), cert])
   let target = ''
   const server = createServer({ cert, key }, (incoming, outgoing) => {
     const { method, headers, url } = incoming
-    const passed = request(`${target}${url}`, { method, headers }, (answer) => {
-      outgoing.writeHead(answer.statusCode ?? 502, answer.headers)
-      answer.pipe(outgoing)
+    const forwarded = request(`${target}${url}`, { method, headers }, (response) => {
+      outgoing.writeHead(response.statusCode ?? 502, response.headers)
+      response.pipe(outgoing)
     })
-    passed.on('error', () => outgoing.destroy())
-    incoming.pipe(passed)
+    forwarded.on('error', () => outgoing.destroy())
+    incoming.pipe(forwarded)
   })
   server.listen(0, 'localhost')
   await once(server, 'listening')

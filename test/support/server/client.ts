@@ -11,11 +11,11 @@ export interface ServerResponse {
   ms: number
 }
 
-/** What a test asks of a server process, with one API key. */
+/** A client of a server process, with one API key. */
 export interface ServerClient {
-  /** Undefined where the connection failed: nobody knows what became of the request. */
+  /** Undefined if the connection failed, so that the outcome is unknown. */
   send(method: string, path: string, body?: object): Promise<ServerResponse | undefined>
-  /** Registers a new key; the kid where it was acknowledged. */
+  /** Registers a new key; returns its kid if it was acknowledged. */
   create(project?: string): Promise<string | undefined>
   kids(project?: string): Promise<string[]>
   jwks(project?: string): Promise<ServerResponse | undefined>
@@ -33,7 +33,7 @@ export function createServerClient(
     path: string,
     body?: object,
   ): Promise<ServerResponse | undefined> {
-    const began = performance.now()
+    const start = performance.now()
     try {
       const response = await fetch(server.url + path, {
         method,
@@ -42,7 +42,7 @@ export function createServerClient(
       })
       const text = await response.text()
       const { status, headers } = response
-      return { status, headers, text, ms: performance.now() - began }
+      return { status, headers, text, ms: performance.now() - start }
     } catch {
       return undefined
     }
@@ -69,28 +69,25 @@ export function freshPem(): string {
   return publicKey.export({ format: 'pem', type: 'spki' }).toString()
 }
 
-/** Limits that are no matter here. */
+/** Limits that no test reaches. */
 export const highLimits = {
   PUBRING_MAX_KEYS_PER_PROJECT: '10000',
   PUBRING_MAX_JWKS_BYTES: '16777216',
   PUBRING_LOG_LEVEL: 'warn',
 }
 
-/**
- * A user who is not root: for root no file is forbidden. Undefined where the tests run as such a one
- * already.
- */
+/** A user other than root, which may access every file. Undefined if the tests do not run as root. */
 export function unprivilegedUid(): number | undefined {
   return process.getuid?.() === 0 ? 65_534 : undefined
 }
 
-/** Gives the folder to the ordinary user. */
+/** Makes the unprivileged user the owner of the folder. */
 export function chownToUnprivileged(folder: string): void {
   const uid = unprivilegedUid()
   if (uid !== undefined) chownSync(folder, uid, uid)
 }
 
-/** The code of the problem that the answer is. */
+/** The code of the problem in the response. */
 export function problemCode(answer: ServerResponse | undefined): string {
   return JSON.parse(answer?.text ?? '{}').code
 }

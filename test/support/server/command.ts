@@ -12,7 +12,7 @@ export interface CommandResult {
   stderr: string
 }
 
-/** `pubring …` in the folder, as a shell would see it. */
+/** Runs `pubring …` in the folder. */
 export async function pubring(where: string, ...args: string[]): Promise<CommandResult> {
   const env = { PATH: process.env.PATH }
   return promisify(execFile)(process.execPath, [main, ...args], { cwd: where, env }).then(

@@ -20,12 +20,12 @@ export async function freePort(): Promise<number> {
   return address.port
 }
 
-/** For a server that is asked one thing after the other: a busy machine is no reason to refuse. */
+/** Accepts requests even if a busy machine delays the event loop. */
 export const withoutOverloadCheck = { PUBRING_OVERLOAD_LAG: '0' }
 
-/** How the process is started, where that is not as usual. */
+/** Deviations from the usual start of the process. */
 export interface Launch {
-  /** A command that ends by executing the one that follows it. */
+  /** A command that executes the command after it. */
   wrapper?: string[]
   /** Options of Node. */
   node?: string[]
@@ -37,17 +37,17 @@ export interface ServerProcess {
   url: string
   pid: number
   folder: string
-  /** All that was written to stdout and stderr so far; of more than `maxOutput` octets, the last. */
+  /** Everything written to stdout and stderr, limited to the last `maxOutput` bytes. */
   output(): string
   signal(name: NodeJS.Signals): void
-  /** The exit code, or the signal that ended the process. */
+  /** Resolves with the exit code, or the signal that ended the process. */
   ended: Promise<number | NodeJS.Signals | null>
 }
 
-/** What every server of this test file printed, by the folder that it ran in. */
+/** The output of all servers, by the folder that they ran in. */
 const outputs: { folder: string; output(): string }[] = []
 
-/** Removing it fails where a server in it left a secret: in what it printed, or in its files. */
+/** A folder for servers. `remove()` fails if one of them printed or stored a secret. */
 export function temporaryFolder(): { folder: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
   return {
@@ -60,7 +60,7 @@ export function temporaryFolder(): { folder: string; remove(): void } {
   }
 }
 
-/** All that servers left in the folder and below: what they printed, and their database files. */
+/** The output and the database files of all servers in the folder and below. */
 export function outputsAndDatabases(folder: string): Record<string, string> {
   const databases = globSync(join(folder, '**/*.db{,-wal}'))
   const printed = outputs.filter((each) => each.folder.startsWith(folder))
@@ -70,12 +70,12 @@ export function outputsAndDatabases(folder: string): Record<string, string> {
   ])
 }
 
-/** The first start prints the first API key: once. */
+/** The first start prints the first API key once. */
 function withoutWelcome(output: string): string {
   return output.replace(/PUBRING_API_KEY=pubring_\w+/, '')
 }
 
-/** `pubring serve` in the folder, with nothing in its environment but PATH and what is given. */
+/** Starts `pubring serve` in the folder, with only PATH and `env` in its environment. */
 export async function spawnServer(
   folder: string,
   env: Record<string, string> = {},
@@ -92,31 +92,31 @@ export async function spawnServer(
       PUBRING_LOG_LEVEL: 'trace',
       ...env,
     },
-    // Standard input stays open, so that a prompt for a pass phrase would wait for ever.
+    // Standard input stays open, so that a prompt for a passphrase would block.
     stdio: ['pipe', 'pipe', 'pipe'],
   })
-  const { PUBRING_ADMIN_API_KEY: given } = env
-  if (given !== undefined) rememberSecret('an API key', given)
-  // A test that fails ends without ending its servers.
-  const end = () => child.kill('SIGKILL')
-  process.once('exit', end)
-  child.once('exit', () => process.off('exit', end))
-  const followed = follow(child)
-  outputs.push({ folder, output: followed.output })
-  return { ...followed, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, folder }
+  const { PUBRING_ADMIN_API_KEY: adminApiKey } = env
+  if (adminApiKey !== undefined) rememberSecret('an API key', adminApiKey)
+  // A failing test leaves its servers running.
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  child.once('exit', () => process.off('exit', kill))
+  const collected = collectOutput(child)
+  outputs.push({ folder, output: collected.output })
+  return { ...collected, url: `http://127.0.0.1:${port}`, pid: child.pid ?? 0, folder }
 }
 
-/** Far more than any test looks at, and less than a server that logs under full load writes. */
+/** More than any test reads, and less than a server under full load logs. */
 const maxOutput = 64 * 1024 * 1024
 
-function follow(child: ChildProcess): Pick<ServerProcess, 'output' | 'signal' | 'ended'> {
+function collectOutput(child: ChildProcess): Pick<ServerProcess, 'output' | 'signal' | 'ended'> {
   const written: Buffer[] = []
-  let octets = 0
+  let bytes = 0
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (chunk: Buffer) => {
       written.push(chunk)
-      octets += chunk.length
-      while (octets > maxOutput) octets -= written.shift()?.length ?? 0
+      bytes += chunk.length
+      while (bytes > maxOutput) bytes -= written.shift()?.length ?? 0
     })
   }
   const output = () => Buffer.concat(written).toString()
@@ -124,7 +124,7 @@ function follow(child: ChildProcess): Pick<ServerProcess, 'output' | 'signal' | 
   return { output, signal: (name) => child.kill(name), ended }
 }
 
-/** Resolves when `/health/ready` says so; rejects with the output where the process ends first. */
+/** Resolves when the server is ready; rejects with its output if it ends first. */
 export async function whenReady(server: ServerProcess): Promise<void> {
   let running = true
   void server.ended.then(() => {
@@ -138,7 +138,7 @@ export async function whenReady(server: ServerProcess): Promise<void> {
   throw new Error(`the server ended before it was ready:\n${server.output()}`)
 }
 
-/** A ready server on an empty folder, and the admin API key that it printed. */
+/** Starts a server and waits until it is ready; adds the admin API key that it printed. */
 export async function startServer(
   folder: string,
   env: Record<string, string> = {},
@@ -151,7 +151,7 @@ export async function startServer(
   return { ...server, apiKey: rememberSecret('an API key', printed() ?? '') }
 }
 
-/** The body of an answer, whose shape the caller states. */
+/** Parses a body whose shape the caller asserts. */
 export async function readJson<Shape>(response: Response): Promise<Shape> {
   return (await response.json()) as Shape
 }

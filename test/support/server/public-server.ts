@@ -13,7 +13,7 @@ export interface RegisteredKey extends TestKey {
 }
 
 export interface PublicServer {
-  /** Makes a project and answers its issuer, as its discovery document says. */
+  /** Creates a project and returns the issuer in its discovery document. */
   issuer(project: string): Promise<string>
   register(issuer: string, algorithm: Algorithm, key: TestKey): Promise<RegisteredKey>
   /** Resolves when the key is no longer in the published set. */
@@ -21,7 +21,7 @@ export interface PublicServer {
   close(): Promise<void>
 }
 
-/** A server process at its defaults behind TLS: what verifiers meet in the field. */
+/** A server with default settings behind a TLS proxy, as verifiers use it in production. */
 export async function startPublicServer(): Promise<PublicServer> {
   const { folder, remove } = temporaryFolder()
   const proxy = await startTlsProxy()
@@ -72,12 +72,12 @@ async function isPublished({ issuer, kid }: RegisteredKey): Promise<boolean> {
   return (await (await fetch(`${issuer}/.well-known/jwks.json`)).text()).includes(kid)
 }
 
-/** Resolves when all of the keys are in the published set. */
+/** Resolves when all keys are published. */
 export async function waitUntilPublished(...keys: RegisteredKey[]): Promise<void> {
   for (const key of keys) await vi.waitUntil(() => isPublished(key), { timeout: 5_000 })
 }
 
-/** A token that is good for a year, signed by the key as its algorithm (or another one) says. */
+/** A token that is valid for a year, by default signed with the key's algorithm. */
 export function issueToken(key: RegisteredKey, alg: JwsAlgorithm = jwsAlgorithm(key.algorithm)) {
   const iat = Math.floor(Date.now() / 1000) - 1
   const claims = { iss: key.issuer, aud: audience, sub: 'alice', nonce, iat, exp: iat + 31_536_000 }

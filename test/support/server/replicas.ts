@@ -4,7 +4,7 @@ import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { ecKey } from '../keys/pem.ts'
 import { readJson, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './process.ts'
 
-/** What one request came to; status 0: no answer. */
+/** The response to a request. Status 0: none. */
 export interface CallResult {
   status: number
   body: string
@@ -14,17 +14,17 @@ export interface CallResult {
 
 export interface Replica extends ServerProcess {
   apiKey: string
-  /** With the admin API key. */
+  /** Sends a request with the admin API key. */
   call(method: string, path: string, body?: unknown): Promise<CallResult>
 }
 
 /** Server processes on one database. */
 export interface Replicas {
-  /** Starts one more, and resolves when it is ready. */
+  /** Starts another replica and waits until it is ready. */
   add(env?: Record<string, string>): Promise<Replica>
-  /** Starts one more, and does not wait for it. */
+  /** Starts another replica without waiting for it. */
   spawn(env?: Record<string, string>): Promise<Replica>
-  /** Kills all, and deletes their folders. */
+  /** Kills all replicas and deletes their folders. */
   close(): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export function createReplicas(databaseUrl: string): Replicas {
 
 function caller(url: string, apiKey: string): Replica['call'] {
   return async (method, path, body) => {
-    const began = performance.now()
+    const start = performance.now()
     const request = {
       method,
       headers: {
@@ -85,9 +85,9 @@ function caller(url: string, apiKey: string): Replica['call'] {
       const response = await fetch(url + path, request)
       const text = await response.text()
       const etag = response.headers.get('etag') ?? ''
-      return { status: response.status, body: text, ms: performance.now() - began, etag }
+      return { status: response.status, body: text, ms: performance.now() - start, etag }
     } catch {
-      return { status: 0, body: '', ms: performance.now() - began, etag: '' }
+      return { status: 0, body: '', ms: performance.now() - start, etag: '' }
     }
   }
 }
