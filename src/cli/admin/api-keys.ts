@@ -7,9 +7,9 @@ import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
-import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatRelative, formatTime, parseTimeOption } from '../terminal/times.ts'
+import { formatTime, parseTimeOption } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -66,17 +66,8 @@ const columns: readonly Column<ApiKey>[] = [
   },
   { heading: 'STATE', value: stateOf },
   { heading: 'BEGINS', value: ({ prefix }) => prefix },
-  {
-    heading: 'USED',
-    value: ({ lastUseTime = '' }) => lastUseTime,
-    display: ({ lastUseTime }) =>
-      lastUseTime === undefined ? 'never' : formatRelative(lastUseTime),
-  },
-  {
-    heading: 'EXPIRES',
-    value: ({ expireTime = '' }) => expireTime,
-    display: ({ expireTime }) => (expireTime === undefined ? '' : formatRelative(expireTime)),
-  },
+  timeColumn('USED', ({ lastUseTime }) => lastUseTime, 'never'),
+  timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
 
 function stateOf({ active, expireTime }: ApiKey): string {

@@ -2,9 +2,8 @@ import { type Event, PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { escapeControls } from '../terminal/output.ts'
-import { type Column, formatTable } from '../terminal/table.ts'
+import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
-import { formatRelative } from '../terminal/times.ts'
 
 /** Flags of `events`. */
 interface EventFlags {
@@ -77,7 +76,7 @@ function formatEvent(event: Event, terminal: Terminal): string {
 
 const columns: readonly Column<Event>[] = [
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
-  { heading: 'TIME', value: ({ time }) => time, display: ({ time }) => formatRelative(time) },
+  timeColumn('TIME', ({ time }) => time),
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, truncate: true },
   { heading: 'SUBJECT', value: subjectId },

@@ -1,18 +1,14 @@
 import type { Project } from '../../../client/src/index.ts'
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
-import { formatRelative, formatTime } from '../terminal/times.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+import { formatTime } from '../terminal/times.ts'
 
 const columns: readonly Column<Project>[] = [
   { heading: 'NAME', value: ({ name }) => name, truncate: true },
   { heading: 'ID', value: ({ id }) => id },
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
-  {
-    heading: 'CREATED',
-    value: ({ createTime }) => createTime,
-    display: ({ createTime }) => formatRelative(createTime),
-  },
+  timeColumn('CREATED', ({ createTime }) => createTime),
 ]
 
 export async function listProjects({ client, terminal, print, notify }: Session): Promise<void> {

@@ -39,10 +39,8 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   if (privateKey !== undefined) throw privateKey
   const existing = await client.keys.list(project)
   const now = session.now()
-  const plan = createPlan(await findRegistered(session, rows), existing, {
-    prune: flags.prune === true,
-    now,
-  })
+  const prune = flags.prune === true
+  const plan = createPlan(await findRegistered(session, rows), existing, { prune, now })
   showPlan(session, plan, flags)
   if (isEmpty(plan) || flags.dryRun === true) return
   await confirmPlan(terminal, plan, flags, removesLastActiveKey(plan, existing, now))

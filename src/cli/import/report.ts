@@ -1,5 +1,4 @@
 import type { Session } from '../connection/session.ts'
-import { notify } from '../terminal/output.ts'
 import { type Column, formatTable } from '../terminal/table.ts'
 import { columnsOf } from '../terminal/terminal.ts'
 import type { ImportRow } from './rows.ts'
@@ -29,8 +28,7 @@ export function printImport(session: Session, rows: readonly ImportRow[], dryRun
   const { created, present, refused, notSent } = counts
   const would = dryRun ? 'would be ' : ''
   const rest = notSent === 0 ? '' : `, ${notSent} not imported`
-  notify(
-    session.terminal,
+  session.notify(
     `${created} ${would}registered, ${present} already registered, ${refused} rejected${rest}.`,
   )
 }

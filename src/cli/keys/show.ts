@@ -1,9 +1,9 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
-import { type Column, formatMembers, formatTable } from '../terminal/table.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatRelative, formatTime } from '../terminal/times.ts'
+import { formatTime } from '../terminal/times.ts'
 import { resolveKid } from './find.ts'
 import { describeKind } from './kinds.ts'
 
@@ -23,16 +23,8 @@ const columns: readonly Column<JwtKey>[] = [
   { heading: 'NAME', value: ({ label }) => label, truncate: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
   { heading: 'STATE', value: stateOf },
-  {
-    heading: 'CREATED',
-    value: ({ createTime }) => createTime,
-    display: (key) => formatRelative(key.createTime),
-  },
-  {
-    heading: 'EXPIRES',
-    value: ({ expireTime = '' }) => expireTime,
-    display: ({ expireTime }) => (expireTime === undefined ? '' : formatRelative(expireTime)),
-  },
+  timeColumn('CREATED', ({ createTime }) => createTime),
+  timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
 
 function stateOf({ active, expireTime }: JwtKey): string {

@@ -1,6 +1,7 @@
 import truncatedWidth from 'fast-string-truncated-width'
 import { escapeControls } from './output.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal.ts'
+import { formatRelative } from './times.ts'
 
 /** One column of a table. */
 export interface Column<Row> {
@@ -12,6 +13,22 @@ export interface Column<Row> {
   display?(row: Row): string
   /** Whether it may be cut on a narrow terminal. */
   truncate?: true
+}
+
+/** A column of times: exact in a pipe, relative to now on a terminal. */
+export function timeColumn<Row>(
+  heading: string,
+  timeOf: (row: Row) => string | undefined,
+  missing = '',
+): Column<Row> {
+  return {
+    heading,
+    value: (row) => timeOf(row) ?? '',
+    display(row) {
+      const time = timeOf(row)
+      return time === undefined ? missing : formatRelative(time)
+    },
+  }
 }
 
 const gap = '  '
