@@ -21,7 +21,7 @@ export function createProgram(terminal: Terminal): Command {
 }
 
 function createTree(terminal: Terminal): Command {
-  const { bold } = colorsFor(terminal.stdout, terminal.env)
+  const { bold } = colorsFor(terminal)
   const program = new Command('pubring')
     .description(
       'A self-hosted registry of JWT public keys: strict intake, live JWKS, revocation within a second.',

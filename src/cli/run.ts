@@ -19,8 +19,7 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal)
     // --help and --version.
     if (error.exitCode === 0) return 0
-    if (error.code === 'commander.help') return reportMissingCommand(program, args, terminal)
-    return reportFailure(usageErrorOf(error, program, args), terminal)
+    return reportFailure(usageErrorOf(error, fullName(program, args)), terminal)
   }
 }
 
@@ -29,21 +28,14 @@ function wantsJson(args: readonly string[]): boolean {
   return args.slice(0, end < 0 ? undefined : end).includes('--json')
 }
 
-/** For a command that only has subcommands, whose help is already printed. */
-function reportMissingCommand(program: Command, args: readonly string[], terminal: Terminal) {
-  return reportFailure(usageError(`${fullName(program, args)} needs a command.`), terminal)
-}
-
-function usageErrorOf(
-  error: CommanderError,
-  program: Command,
-  args: readonly string[],
-): CommandError {
-  const message = error.message
+function usageErrorOf({ code, message: text }: CommanderError, name: string): CommandError {
+  // A command that only has subcommands has printed its help.
+  if (code === 'commander.help') return usageError(`${name} needs a command.`)
+  const message = text
     .replace(/^error: /, '')
     .replace(/\s*\(Did you mean (?:one of )?(.*?)\??\)$/s, '; did you mean $1?')
     .replace(/\s+/g, ' ')
-  return usageError(message, `${fullName(program, args)} --help shows the usage.`)
+  return usageError(message, `${name} --help shows the usage.`)
 }
 
 /** The name of the command in the arguments: `pubring key add`. */

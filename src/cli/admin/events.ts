@@ -68,9 +68,9 @@ async function follow({ client, terminal }: Session, { scope, after, limit }: Ra
 /** On a terminal, a line without column widths: those of later events are unknown. */
 function formatEvent(event: Event, terminal: Terminal): string {
   if (columnsOf(terminal.stdout) === undefined) return formatTable(terminal, columns, [event])
-  const { dim } = colorsFor(terminal.stdout, terminal.env)
-  const { time, type, actor } = event
-  const rest = [type.padEnd(16), subjectId(event), actor.name, formatChanges(event)]
+  const { dim } = colorsFor(terminal)
+  const { time, type, actor, subject } = event
+  const rest = [type.padEnd(16), subject.id, actor.name, formatChanges(event)]
   return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
 }
 
@@ -79,13 +79,9 @@ const columns: readonly Column<Event>[] = [
   timeColumn('TIME', ({ time }) => time),
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, truncate: true },
-  { heading: 'SUBJECT', value: subjectId },
+  { heading: 'SUBJECT', value: ({ subject }) => subject.id },
   { heading: 'CHANGES', value: formatChanges, truncate: true },
 ]
-
-function subjectId({ subject }: Event): string {
-  return subject.id
-}
 
 function formatChanges({ changes = {} }: Event): string {
   return Object.entries(changes)

@@ -24,19 +24,15 @@ export function addCommand(
 ): Command {
   const command = parent.command(name).description(description)
   if (notes !== undefined) {
-    command.addHelpText(
-      'after',
-      () => `\n${command.createHelp().boxWrap(notes, helpWidth(command))}`,
-    )
+    command.addHelpText('after', () => {
+      // At most a readable line.
+      const width = Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100)
+      return `\n${command.createHelp().boxWrap(notes, width)}`
+    })
   }
   const heading = examples.length === 1 ? 'Example:' : 'Examples:'
   const lines = examples.map((line) => `  $ ${line}`)
   return command.addHelpText('after', ['', heading, ...lines].join('\n'))
-}
-
-/** The width of the terminal, but at most a readable line. */
-function helpWidth(command: Command): number {
-  return Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100)
 }
 
 /** Adds a command that only has subcommands. */

@@ -144,10 +144,8 @@ function unreachableHints(code: string, { url, urlSource, terminal }: FailedCall
 async function similarProject({ client, project }: FailedCall): Promise<string[]> {
   try {
     const { items } = await client.projects.list({ limit: 200 })
-    const match = nearest(
-      project,
-      items.map(({ name }) => name),
-    )
+    const names = items.map(({ name }) => name)
+    const match = nearest(project, names)
     return match === undefined ? [] : [`Did you mean ${match}?`]
   } catch (error) {
     if (error instanceof PubringError) return []

@@ -57,7 +57,7 @@ function findingLine(
   { code, projectName, kid, detail, isNew, active, deactivated }: AuditFinding,
   terminal: Terminal,
 ): string {
-  const { red } = colorsFor(terminal.stdout, terminal.env)
+  const { red } = colorsFor(terminal)
   const state = active ? 'active' : deactivated ? 'deactivated' : 'inactive'
   return `${red(code)}  ${projectName}  ${kid}  ${isNew ? 'new' : 'known'}, ${state}: ${detail}\n`
 }

@@ -20,7 +20,7 @@ export async function check(
   const brokenLedgers = await findBrokenLedgers(url)
   const faults = [...integrityErrors(path), ...brokenLedgers]
   const whole = faults.length === 0
-  const { green, red } = colorsFor(terminal.stdout, terminal.env)
+  const { green, red } = colorsFor(terminal)
   printResult(terminal, { file: path, whole, faults }, () =>
     whole
       ? `${green('whole')}  ${path}\n`

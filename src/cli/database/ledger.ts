@@ -85,7 +85,7 @@ function verdictLine(
   { ledgerId, events, hash, broken }: LedgerVerdict,
   terminal: Terminal,
 ): string {
-  const { green, red } = colorsFor(terminal.stdout, terminal.env)
+  const { green, red } = colorsFor(terminal)
   const name = ledgerName(ledgerId).padEnd(36)
   if (broken === undefined) {
     return `${green('whole ')}  ${name}  revision ${events}  ${hash}\n`

@@ -5,12 +5,12 @@ import { formatDuration, formatRelative, parseTimeOption } from '../terminal/tim
 import { findKey, resolveKid } from './find.ts'
 
 export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
-  const key = await updateKey(session, await resolveKid(session, ref), { label })
+  const key = await updateKey(session, ref, { label })
   session.notify(`Renamed key ${key.id} to “${key.label}”.`)
 }
 
 export async function activateKey(session: Session, ref: string): Promise<void> {
-  const key = await updateKey(session, await resolveKid(session, ref), { active: true })
+  const key = await updateKey(session, ref, { active: true })
   session.notify(`Activated “${key.label}”. ${convergence(key)}`)
 }
 
@@ -38,7 +38,7 @@ export async function deactivateKey(
 
 export async function expireKey(session: Session, ref: string, when: string): Promise<void> {
   const expireTime = when === 'never' ? null : parseTimeOption(when, 'The time')
-  const key = await updateKey(session, await resolveKid(session, ref), { expireTime })
+  const key = await updateKey(session, ref, { expireTime })
   session.notify(
     key.expireTime === undefined
       ? `“${key.label}” no longer expires.`
@@ -47,12 +47,13 @@ export async function expireKey(session: Session, ref: string, when: string): Pr
 }
 
 async function updateKey(
-  { client, project, print }: Session,
-  kid: string,
+  session: Session,
+  ref: string,
   patch: JwtKeyUpdate,
 ): Promise<JwtKeyWithDetails> {
-  const key = await client.keys.update(project, kid, patch)
-  print(key)
+  const kid = await resolveKid(session, ref)
+  const key = await session.client.keys.update(session.project, kid, patch)
+  session.print(key)
   return key
 }
 

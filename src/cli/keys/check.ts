@@ -24,9 +24,9 @@ export async function check(
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
 }
 
-function verdictText(verdict: Verdict, { stdout, env }: Terminal): string {
+function verdictText(verdict: Verdict, terminal: Terminal): string {
   const { key, normalised } = verdict
-  const { green, red } = colorsFor(stdout, env)
+  const { green, red } = colorsFor(terminal)
   const lines = verdict.ok
     ? [green('accepted')]
     : [red('rejected'), ...verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)]

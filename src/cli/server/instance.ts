@@ -73,22 +73,18 @@ export async function listenForMetrics(
   metrics: () => Promise<string>,
 ): Promise<void> {
   if (port === undefined) return
-  try {
-    const server = await serveMetrics({ host, port }, metrics)
-    // It must not keep a process alive that has nothing else to do.
-    server.unref()
-  } catch (error) {
+  const server = await serveMetrics({ host, port }, metrics).catch((error: unknown) => {
     throw listenError(error, { host, port, prefix: 'PUBRING_METRICS' })
-  }
+  })
+  // It must not keep a process alive that has nothing else to do.
+  server.unref()
 }
 
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
-  try {
-    await listenOn(app, { host, port })
-  } catch (error) {
+  await listenOn(app, { host, port }).catch((error: unknown) => {
     throw listenError(error, { host, port, prefix: 'PUBRING' })
-  }
+  })
 }
 
 /** All workers share the processors; each examines keys in its own threads. */

@@ -64,8 +64,8 @@ function failureOf(error: unknown): CommandError {
   return new CommandError('failed', error instanceof Error ? error.message : String(error))
 }
 
-function formatText({ message, hints }: CommandError, { stderr, env }: Terminal): string {
-  const colors = colorsFor(stderr, env)
+function formatText({ message, hints }: CommandError, terminal: Terminal): string {
+  const colors = colorsFor(terminal, terminal.stderr)
   const lines = [`${colors.red('pubring:')} ${escapeControls(message)}`]
   for (const hint of hints) lines.push(`${colors.cyan('hint:')} ${escapeControls(hint)}`)
   return `${lines.join('\n')}\n`

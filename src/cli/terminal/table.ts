@@ -55,7 +55,7 @@ export function formatTable<Row>(
   })
   const filled = cells.filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
   const widths = fitColumns(filled, width)
-  const { bold } = colorsFor(terminal.stdout, terminal.env)
+  const { bold } = colorsFor(terminal)
   const lines = [...Array(filled.length === 0 ? 0 : rows.length + 1).keys()].map((index) => {
     const line = filled.map(({ texts }) => texts[index] ?? '')
     return formatLine(line, widths, index === 0 ? bold : (text) => text)
@@ -110,7 +110,7 @@ export function formatMembers(
   if (columnsOf(terminal.stdout) === undefined) {
     return present.map(([name, value]) => `${name}\t${escapeControls(value ?? '')}\n`).join('')
   }
-  const { bold } = colorsFor(terminal.stdout, terminal.env)
+  const { bold } = colorsFor(terminal)
   const widest = Math.max(...present.map(([name]) => name.length))
   const line = ([name, value]: [string, string | undefined]) =>
     `${bold(name.padEnd(widest))}${gap}${escapeControls(value ?? '')}\n`

@@ -36,21 +36,19 @@ export function processTerminal(): Terminal {
     exitCode: 0,
     json: false,
     interruptSignal() {
-      controller ??= abortOnSignal((code) => {
-        terminal.exitCode = code
-      })
+      controller ??= abortOnSignal(terminal)
       return controller.signal
     },
   }
   return terminal
 }
 
-/** The first signal aborts; a second one ends the process. */
-function abortOnSignal(onSignal: (exitCode: number) => void): AbortController {
+/** The first signal sets the exit code and aborts; a second one ends the process. */
+function abortOnSignal(terminal: Terminal): AbortController {
   const controller = new AbortController()
   for (const [name, code] of Object.entries(signalExitCodes)) {
     process.once(name, () => {
-      onSignal(code)
+      terminal.exitCode = code
       controller.abort()
     })
   }
@@ -58,7 +56,7 @@ function abortOnSignal(onSignal: (exitCode: number) => void): AbortController {
 }
 
 /** Colors if the stream is a terminal that shows them and NO_COLOR is not set (no-color.org). */
-export function colorsFor(stream: { isTTY?: boolean }, env: Environment) {
+export function colorsFor({ stdout, env }: Terminal, stream: { isTTY?: boolean } = stdout) {
   const isColored = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
   return picocolors.createColors(isColored)
 }

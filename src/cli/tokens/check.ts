@@ -42,8 +42,8 @@ function extractToken(text: string): string {
   return text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
 }
 
-function reportText(report: TokenCheck, { stdout, env }: Terminal): string {
-  const { green, red } = colorsFor(stdout, env)
+function reportText(report: TokenCheck, terminal: Terminal): string {
+  const { green, red } = colorsFor(terminal)
   const verdict = report.valid ? green('valid') : `${red('not valid')}: ${report.reason}`
   const steps = report.steps.map(({ step, ok, detail }) => {
     return `  ${ok ? green('ok    ') : red('FAILED')}  ${step.padEnd(11)}  ${escapeControls(detail)}`

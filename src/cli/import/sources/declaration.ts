@@ -8,17 +8,13 @@ import type { Terminal } from '../../terminal/terminal.ts'
 import { readMaterial } from '../material.ts'
 import { parseJson, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
 
-/** The keys that a project should have. */
-interface Declaration {
-  /** Absent: the project of the command. */
-  project?: string
-  entries: SourceEntry[]
-}
-
 const example = '{"project": "payments", "keys": [{"name": "spring", "file": "spring.pem"}]}'
 
-/** Reads a declaration. Throws a usage error that names the invalid key. */
-export async function readDeclaration(file: string, terminal: Terminal): Promise<Declaration> {
+/**
+ * Reads the keys that a project should have, and the project if the file names one. Throws a usage
+ * error that names the invalid key.
+ */
+export async function readDeclaration(file: string, terminal: Terminal) {
   const source = sourceName(file)
   const document = parseJson(await readText(file, terminal), source, example)
   requireKnown(Object.keys(document), ['project', 'keys'], `${source} has an unknown member`)
@@ -33,7 +29,7 @@ export async function readDeclaration(file: string, terminal: Terminal): Promise
   for (const [index, key] of keys.entries()) {
     entries.push(await readKey(key, `${source}, key ${index + 1}`, readPem))
   }
-  return { ...(project === undefined ? {} : { project }), entries }
+  return { project, entries }
 }
 
 const members = ['name', 'algorithm', 'publicKeyPem', 'file', 'active', 'expireTime']
