@@ -142,7 +142,7 @@ function readApiKeyFile(path: string, source: string): string {
  * Throws if it is malformed, with a message that does not quote it.
  */
 export function parseApiKey(text: string, source: string): string {
-  const trimmed = text.replace(/^[\s\uFEFF]+|[\s\uFEFF]+$/g, '')
+  const trimmed = text.trim()
   if (isApiKeySecret(trimmed)) return trimmed
   const reason =
     trimmed === ''

@@ -62,7 +62,7 @@ function convertDer(der: Buffer, name: string): PublicKeyFile {
 }
 
 function convertJwk(text: string, name: string): PublicKeyFile {
-  const jwk = onlyKey(JSON.parse(text.replace(/^\uFEFF/, '')), name)
+  const jwk = onlyKey(JSON.parse(text.trim()), name)
   if (jwk.use !== undefined && jwk.use !== 'sig') {
     throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
   }

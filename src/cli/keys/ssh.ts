@@ -20,7 +20,6 @@ export function readSshKey(text: string): KeyObject {
 
 function blobOf(text: string): string {
   const lines = text
-    .replace(/^\uFEFF/, '')
     .split(/\r\n?|\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))

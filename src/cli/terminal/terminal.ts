@@ -13,7 +13,7 @@ export interface Terminal {
   stderr: Stream<Writable>
   /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** `--json`: stdout gets one JSON document; stderr nothing but an error, as another. */
+  /** `--json`: stdout gets JSON, and stderr nothing but an error, as a JSON document. */
   json: boolean
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal

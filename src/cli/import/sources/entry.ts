@@ -86,7 +86,7 @@ export function requireKnown(
 /** The JSON object or array in the text. Throws a usage error if there is none. */
 export function parseJson(text: string, name: string, ...hints: string[]): object {
   try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''))
+    const value: unknown = JSON.parse(text.trim())
     if (typeof value === 'object' && value !== null) return value
   } catch {
     // Reported below.

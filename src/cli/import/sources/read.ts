@@ -55,7 +55,7 @@ export function readContent(bytes: Buffer, name: string): SourceEntry[] {
   const text = bytes.toString('utf8')
   const isBinary = isDer(bytes)
   if (!isBinary) {
-    if (/^\uFEFF?\s*[{[]/.test(text)) return readJson(text, name)
+    if (/^\s*[{[]/.test(text)) return readJson(text, name)
     if (isCsv(text)) return readCsv(text, name)
     const entries = readPemBlocks(text, name)
     if (entries.length > 0) return entries
