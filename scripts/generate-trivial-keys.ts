@@ -9,13 +9,14 @@
  */
 import { createECDH, createPrivateKey, createPublicKey } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
+import { modPow } from '../src/intake/arithmetic.ts'
 import { fixedBytes, minimalBytes, toBigInt } from '../src/intake/encoding/bytes.ts'
 import { tag } from '../src/intake/encoding/der.ts'
 import { encode, encodePkcs8 } from '../src/intake/encoding/der-writer.ts'
 import { sha256Hex } from '../src/intake/encoding/jwk.ts'
 import { oid } from '../src/intake/encoding/oids.ts'
-import { type Curve, joseCurves, secp256k1 } from '../src/intake/kinds/curves.ts'
-import { add, basePoint, encodePoint } from '../src/intake/kinds/edwards.ts'
+import { joseCurves, secp256k1 } from '../src/intake/kinds/curves.ts'
+import { add, type EdwardsPoint } from '../src/intake/kinds/edwards.ts'
 import { mlDsaSets } from '../src/intake/kinds/ml-dsa-sets.ts'
 
 const recordLength = 8
@@ -29,7 +30,7 @@ function* patterns(length: number): Generator<Uint8Array> {
 }
 
 /** The trivial scalars of a curve; the negative of each has the same x and is covered. */
-function* trivialScalars(curve: Curve): Generator<bigint> {
+function* trivialScalars(curve: { n: bigint; size: number }): Generator<bigint> {
   for (let scalar = 1n; scalar <= maxMultiple; scalar += 1n) yield scalar
   for (const length of new Set([curve.size, 32, curve.size - 1])) {
     for (const bytes of patterns(length)) {
@@ -62,6 +63,22 @@ export function* trivialEd25519Materials(): Generator<Uint8Array> {
     yield Uint8Array.from(bytes, (byte, index) => (index === 31 ? byte ^ 0x80 : byte))
     point = add(point, basePoint)
   }
+}
+
+const prime = 2n ** 255n - 19n
+/** The base point of Edwards25519 (RFC 8032 section 5.1). */
+const [x, y] = [
+  15112221349535400772501151409588531511454012693041857206046113283949847762202n,
+  46316835694926478169428394003475163141307993866256225615783033603165251855960n,
+]
+export const basePoint: EdwardsPoint = { x, y, z: 1n, t: (x * y) % prime }
+
+/** Encodes a point (RFC 8032 section 5.1.2). */
+export function encodePoint(point: EdwardsPoint): Uint8Array {
+  const inverse = modPow(point.z, prime - 2n, prime)
+  const affineX = (point.x * inverse) % prime
+  const affineY = (point.y * inverse) % prime
+  return fixedBytes(affineY | ((affineX & 1n) << 255n), 32).reverse()
 }
 
 /** Patterns, and seeds with a single non-zero byte at either end. */

@@ -2,8 +2,6 @@ import { type Static, Type } from 'typebox'
 import { Time, TimeInput, Uuid } from './common.ts'
 import { roles } from './roles.ts'
 
-export type { Role } from './roles.ts'
-
 export const RoleName = Type.Enum([...roles], {
   description: '`reader` reads, `writer` also changes JWT keys, `admin` changes everything.',
   examples: ['writer'],

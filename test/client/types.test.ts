@@ -9,13 +9,14 @@ import type * as keys from '../../src/contract/keys.ts'
 import type { Problem } from '../../src/contract/problem.ts'
 import type { Project } from '../../src/contract/projects.ts'
 import type { Discovery, Jwks } from '../../src/contract/published.ts'
+import type { Role } from '../../src/contract/roles.ts'
 import type { TokenCheck, TokenCheckStep } from '../../src/contract/token-checks.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 
 test('the types of responses equal the contract', () => {
   expectTypeOf<client.Algorithm>().toEqualTypeOf<Algorithm>()
-  expectTypeOf<client.Role>().toEqualTypeOf<apiKeys.Role>()
+  expectTypeOf<client.Role>().toEqualTypeOf<Role>()
   expectTypeOf<client.Project>().toEqualTypeOf<Project>()
   expectTypeOf<client.JwtKey>().toEqualTypeOf<keys.JwtKey>()
   expectTypeOf<client.JwtKeyWithDetails>().toEqualTypeOf<keys.JwtKeyWithDetails>()

@@ -73,6 +73,7 @@ test('it holds what was compiled, the licence and the pages, and nothing of the 
   expect(contents).toContain('package/README.md')
   expect(contents).toContain('package/docs/quick-start.md')
   expect(contents).toContain('package/dist/src/main.js')
+  expect(contents).toContain('package/dist/src/intake/blocklists/published-keys.bin')
   expect(contents).toContain('package/dist/src/intake/blocklists/trivial-keys.bin')
   expect(contents).toContain('package/dist/console/dist/index.html')
   const others = contents.filter((file) => !/^package\/(bin|dist|docs|[^/]+$)/.test(file))

@@ -1,10 +1,13 @@
-import { builtInHashes } from './published-keys.ts'
+import { readFileSync } from 'node:fs'
 import { containsHash } from './records.ts'
 
 /** Bytes of SHA-256 in a record (badkeys calls this hash BKHASH120). */
 const hashLength = 15
 /** The hash and one byte that identifies the list. */
 const recordLength = 16
+
+/** Keys whose private keys are printed in RFCs and on jwt.io (`scripts/generate-blocklist.ts`). */
+const publishedKeys = readFileSync(new URL('./published-keys.bin', import.meta.url))
 
 /** Keys whose private keys are public. */
 export interface Blocklist {
@@ -13,23 +16,23 @@ export interface Blocklist {
 }
 
 /**
- * The built-in list of keys that are printed in RFCs and on jwt.io, together with the operator's.
- * Lists of millions of keys, such as the Debian keys of 2008 (CVE-2008-0166), those of the npm
- * package keypair (CVE-2021-41117) and keys from firmware, come with the operator's file.
+ * The built-in list of published keys, together with the operator's. Lists of millions of keys, such
+ * as the Debian keys of 2008 (CVE-2008-0166), those of the npm package keypair (CVE-2021-41117) and
+ * keys from firmware, belong in the operator's file.
  *
- * @param operator Records in the format of `blocklist.dat` of badkeys: 15 bytes of SHA-256 and one
+ * @param operatorRecords Records in the format of `blocklist.dat` of badkeys: 15 bytes of SHA-256 and one
  *   list number, sorted. The records are not copied, so threads can share their memory.
  * @throws Error if the length is not a multiple of 16 or the records are not sorted.
  */
-export function createBlocklist(operator: Uint8Array = new Uint8Array()): Blocklist {
-  requireSortedRecords(operator)
-  const builtIn = Buffer.from(builtInHashes.map((hash) => `${hash}00`).join(''), 'hex')
-  requireSortedRecords(builtIn)
+export function createBlocklist(operatorRecords: Uint8Array = new Uint8Array()): Blocklist {
+  requireSortedRecords(operatorRecords)
   return {
     has: (materialSha256) => {
       if (!/^[0-9a-f]{64}$/i.test(materialSha256)) throw new RangeError('not a SHA-256 in hex')
       const hash = Buffer.from(materialSha256.slice(0, 2 * hashLength), 'hex')
-      return [builtIn, operator].some((records) => containsHash(records, recordLength, hash))
+      return [publishedKeys, operatorRecords].some((records) =>
+        containsHash(records, recordLength, hash),
+      )
     },
   }
 }

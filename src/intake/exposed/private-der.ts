@@ -76,14 +76,9 @@ function readCurve(rest: Uint8Array): string | undefined {
 /** Ed25519 (RFC 8410 section 7) and ML-DSA (RFC 9881 section 6): a seed, an expanded key, or both. */
 function readSeeded(dotted: string, key: Uint8Array): PrivateKeyNumbers | undefined {
   const inner = readElement(key, 'the private key')
-  if (inner.tag === 0x80) {
-    return { kind: 'seeded', oid: dotted, secret: inner.content, form: 'seed' }
-  }
-  if (inner.tag === tag.sequence) {
-    const seed = expectElement(inner.content, tag.octetString, 'the seed')
-    return { kind: 'seeded', oid: dotted, secret: seed.content, form: 'seed' }
-  }
-  if (inner.tag !== tag.octetString) return undefined
-  const form = inner.content.length === 32 ? 'seed' : 'expanded'
-  return { kind: 'seeded', oid: dotted, secret: inner.content, form }
+  if (![0x80, tag.octetString, tag.sequence].includes(inner.tag)) return undefined
+  const { content: secret } =
+    inner.tag === tag.sequence ? expectElement(inner.content, tag.octetString, 'the seed') : inner
+  const isExpanded = inner.tag === tag.octetString && secret.length !== 32
+  return { kind: 'seeded', oid: dotted, secret, form: isExpanded ? 'expanded' : 'seed' }
 }

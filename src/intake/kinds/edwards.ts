@@ -1,8 +1,8 @@
 import { modPow } from '../arithmetic.ts'
-import { fixedBytes, toBigInt } from '../encoding/bytes.ts'
+import { toBigInt } from '../encoding/bytes.ts'
 
 /** Edwards25519 (RFC 8032 section 5.1) in extended coordinates (Hisil et al. 2008). */
-interface EdwardsPoint {
+export interface EdwardsPoint {
   x: bigint
   y: bigint
   z: bigint
@@ -15,11 +15,6 @@ const D = 3709570593466943934313808350875456518954211387984321901638878553308594
 const ROOT = 19681161376707505956807079304988542015446066515923890162744021073123829784752n
 /** Order of the base point. */
 const groupOrder = 2n ** 252n + 27742317777372353535851937790883648493n
-
-export const basePoint: EdwardsPoint = fromAffine(
-  15112221349535400772501151409588531511454012693041857206046113283949847762202n,
-  46316835694926478169428394003475163141307993866256225615783033603165251855960n,
-)
 
 const identity: EdwardsPoint = { x: 0n, y: 1n, z: 1n, t: 0n }
 
@@ -37,14 +32,6 @@ export function decodePoint(bytes: Uint8Array): Decoding {
   if (x === undefined) return 'not_on_curve'
   if (x === 0n && sign === 1n) return 'not_canonical'
   return fromAffine((x & 1n) === sign ? x : P - x, y)
-}
-
-/** Encodes a point (RFC 8032 section 5.1.2). */
-export function encodePoint(point: EdwardsPoint): Uint8Array {
-  const inverse = modPow(point.z, P - 2n, P)
-  const x = mod(point.x * inverse)
-  const y = mod(point.y * inverse) | ((x & 1n) << 255n)
-  return fixedBytes(y, 32).reverse()
 }
 
 /** Whether 8A = 0. The eight points of small order have no private key. */

@@ -69,7 +69,7 @@ function examineNumbers(form: RsaForm, bytes: Uint8Array): Examination {
   const { n, e } = readRsaPublicKey(bytes)
   if (n <= 0n) return { faults: checkModulusForm(n) }
   const faults = checkRsa(n, e)
-  return e > 0n ? { key: buildKey(form, n, e), faults } : { faults }
+  return e > 0n ? { key: parsedRsaKey(n, e, form), faults } : { faults }
 }
 
 /** Reads RSAPublicKey: two INTEGERs and nothing else. Throws a DerError. */
@@ -82,12 +82,8 @@ function readRsaPublicKey(bytes: Uint8Array): { n: bigint; e: bigint } {
   return { n: toSignedBigInt(n.content), e: toSignedBigInt(e.content) }
 }
 
-/** An rsaEncryption key as JWK with the shortest numbers (RFC 7518 section 6.3.1) and as SPKI. */
-export function parsedRsaKey(n: bigint, e: bigint): ParsedKey {
-  return buildKey(plainForm, n, e)
-}
-
-function buildKey(form: RsaForm, n: bigint, e: bigint): ParsedKey {
+/** An RSA key as JWK with the shortest numbers (RFC 7518 section 6.3.1) and as SPKI. */
+export function parsedRsaKey(n: bigint, e: bigint, form = plainForm): ParsedKey {
   const [modulus, exponent] = [minimalBytes(n), minimalBytes(e)]
   const numbers = encode(tag.sequence, encodeInteger(modulus), encodeInteger(exponent))
   const bits = bitLength(n)

@@ -21,12 +21,8 @@ const oddDegrees = lazy((): readonly Degree[] => {
 })
 
 function witnessesFor(k: number): number[] {
-  const witnesses: number[] = []
-  for (const q of smallPrimes()) {
-    if (q % k === 1) witnesses.push(q)
-    if (witnesses.length === witnessesPerDegree) break
-  }
-  return witnesses
+  const candidates = smallPrimes().values()
+  return [...candidates.filter((q) => q % k === 1).take(witnessesPerDegree)]
 }
 
 /** base^exponent mod modulus with Numbers; the modulus is at most 65537. */

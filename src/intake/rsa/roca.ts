@@ -9,17 +9,6 @@ const generator = 65537n
 /** The last prime in M for 512-bit keys; M for every larger size is a multiple of it. */
 const largestPrime = 167
 
-interface RocaTables {
-  /** Product of the primes up to 167. */
-  readonly modulus: bigint
-  /** Primes for which not every residue is a power of 65537, with those powers. */
-  readonly informative: readonly { readonly prime: bigint; readonly powers: ReadonlySet<bigint> }[]
-  /** Order of 65537 modulo `modulus`. */
-  readonly order: bigint
-  /** For each prime power r of the order: order / r and all powers of 65537^(order / r). */
-  readonly parts: readonly { readonly cofactor: bigint; readonly powers: ReadonlySet<bigint> }[]
-}
-
 function powersOf(base: bigint, modulus: bigint): Set<bigint> {
   const powers = new Set<bigint>()
   for (let power = 1n % modulus; !powers.has(power); power = (power * base) % modulus) {
@@ -35,23 +24,24 @@ function primePart(n: bigint, prime: bigint): bigint {
   return part
 }
 
-const tables = lazy((): RocaTables => {
-  const primes = smallPrimes().filter((prime) => prime <= largestPrime)
-  const modulus = product(primes.map(BigInt))
-  const subgroups = primes.map(BigInt).map((prime) => ({
-    prime,
-    powers: powersOf(generator % prime, prime),
-  }))
+const tables = lazy(() => {
+  const primes = smallPrimes()
+    .filter((prime) => prime <= largestPrime)
+    .map(BigInt)
+  const modulus = product(primes)
+  const subgroups = primes.map((prime) => ({ prime, powers: powersOf(generator % prime, prime) }))
+  // Primes for which not every residue is a power of 65537.
+  const informative = subgroups.filter(({ prime, powers }) => BigInt(powers.size) < prime - 1n)
   const orders = subgroups.map(({ powers }) => BigInt(powers.size))
   const order = orders.reduce((all, next) => (all * next) / gcd(all, next), 1n)
+  // For each prime power r of the order: order / r and all powers of 65537^(order / r).
   const parts = primes
-    .map((prime) => primePart(order, BigInt(prime)))
+    .map((prime) => primePart(order, prime))
     .filter((part) => part > 1n)
     .map((part) => {
       const cofactor = order / part
       return { cofactor, powers: powersOf(modPow(generator, cofactor, modulus), modulus) }
     })
-  const informative = subgroups.filter(({ prime, powers }) => BigInt(powers.size) < prime - 1n)
   return Object.freeze({ modulus, informative, order, parts })
 })
 

@@ -39,7 +39,11 @@ export function createBulkIntake(runner: BatchRunner, concurrency: number): Bulk
     batches: Batch[],
     run: (batch: Batch) => Promise<Result[]>,
   ): Promise<Result[]> {
-    if (imports >= maxImports) throw tooManyImports()
+    if (imports >= maxImports) {
+      const detail =
+        'Too many imports are running. Nothing was changed. Try again in a few seconds.'
+      throw new PubringError('overloaded', detail, { retryAfter: 2 })
+    }
     imports += 1
     const results: Result[][] = []
     const queue = batches.entries()
@@ -81,12 +85,4 @@ function batchesOf(tasks: readonly IntakeTask[]): IntakeTask[][] {
     else batches.push([task])
   }
   return batches
-}
-
-function tooManyImports(): PubringError {
-  return new PubringError(
-    'overloaded',
-    'Too many imports are running. Nothing was changed. Try again in a few seconds.',
-    { retryAfter: 2 },
-  )
 }
