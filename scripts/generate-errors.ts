@@ -39,7 +39,7 @@ Every error is a problem details object (RFC 9457) of the type \`application/pro
 
 const memberCodes: Record<string, string> = {
   required: 'The member is missing.',
-  wrong_type: 'The member has the wrong JSON type, or the parameter is not written as required.',
+  wrong_type: 'The member has the wrong JSON type, or the parameter is malformed.',
   unknown_value: 'The value is not one of the allowed values.',
   unknown_field: 'The body has an unknown member; the detail names the most similar one.',
   unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',

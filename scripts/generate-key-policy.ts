@@ -25,7 +25,7 @@ break. Registration, \`POST /v1/key-checks\` and \`pubring key check\` run the s
 | Key | \`algorithm\` | Source |
 |---|---|---|
 | RSA, 2048 to 8192 bits, a multiple of 8, exponent 65537 to 2^31 - 1 | \`RSA\` (means RS256), \`RS256\` \`RS384\` \`RS512\` \`PS256\` \`PS384\` \`PS512\` | RFC 7518 |
-| RSA-PSS (id-RSASSA-PSS) | the \`PS*\` that its parameters allow; any if it has none | RFC 4055, RFC 7518 |
+| RSA-PSS (id-RSASSA-PSS) | the \`PS*\` that its parameters allow; without parameters, any | RFC 4055, RFC 7518 |
 | EC on P-256, P-384, P-521 | \`ES256\`, \`ES384\`, \`ES512\`, depending on the curve | RFC 7518 |
 | Ed25519 | \`Ed25519\` or \`EdDSA\`: the one that the signer writes in its tokens, because verifiers compare it exactly | RFC 8037, RFC 9864 |
 | ML-DSA-44, -65, -87 | \`ML-DSA-44\`, \`ML-DSA-65\`, \`ML-DSA-87\` | RFC 9964 |
@@ -34,16 +34,16 @@ break. Registration, \`POST /v1/key-checks\` and \`pubring key check\` run the s
 
 ## Repairs
 
-These changes lose nothing. They are made automatically; a key check lists them in \`normalised\`:
+Pubring makes these lossless changes automatically. A key check lists them in \`normalised\`:
 
-| Name | What is changed |
+| Name | Change |
 |---|---|
 | \`bom\` | a byte order mark at the start |
 | \`line_breaks\` | CR LF or CR line endings; spaces instead of line breaks; missing line breaks at the BEGIN and END lines or at the end |
 | \`white_space\` | spaces and tabs at either end of a line, empty lines, white space around the block |
 | \`line_width\` | base64 lines of a width other than 64 |
 | \`quotes\` | one pair of double quotes around the whole text |
-| \`escaped_line_breaks\` | written-out \`\\n\`, \`\\r\\n\` and \`\\r\` in a text without real line breaks |
+| \`escaped_line_breaks\` | literal \`\\n\`, \`\\r\\n\` and \`\\r\` in a text without line breaks |
 | \`pkcs1\` | a PKCS#1 key, converted to SPKI |
 | \`compressed_point\` | a compressed EC point, converted to an uncompressed one |
 | \`pss_parameters\` | PSS parameters, written without default values |
@@ -66,7 +66,7 @@ running or not:
 | \`rsa_primes_smooth\` | Pollard's p - 1 method to 2^16; intake only looks for a common smooth part of both primes |
 | \`rsa_shared_prime\` | every RSA key of every project against all others (batch GCD) |
 | \`rsa_modulus_reused\` | one modulus with several exponents, or as RSA and RSA-PSS, in all projects; the same key in two projects is not a finding |
-| \`key_known_compromised\` | the built-in list, the operator's list (\`PUBRING_BLOCKLIST\`), and every submitted private key, for every key in every audit; the server also reports the last of these at once |
+| \`key_known_compromised\` | the built-in list, the operator's list (\`PUBRING_BLOCKLIST\`), and every submitted private key, for every key in every audit; the server reports submitted private keys immediately, too |
 
 A finding is recorded once, as an event (\`key.weakness_found\`) in the ledger of the key's project; it
 names no other project. With \`--deactivate\`, the same event deactivates the key, and both keys of a

@@ -1,7 +1,6 @@
 /**
  * Every error of the API: one stable code per cause, with its HTTP status and title (RFC 9457). The
- * code that throws writes the `detail` for the case at hand. `advice` is Markdown for the pages that
- * document the codes.
+ * call site writes the `detail`. `advice` is Markdown for the documentation.
  */
 export const errorTable = {
   invalid_json: {
@@ -19,7 +18,7 @@ export const errorTable = {
     status: 400,
     title: 'The public key cannot be parsed',
     advice:
-      'Send one complete, unchanged public key as PEM, such as `openssl pkey -in private.pem -pubout` prints. `errors[0].code` says what is wrong with the text.',
+      'Send one complete, unchanged public key as PEM, such as the output of `openssl pkey -in private.pem -pubout`. `errors[0].code` says what is wrong with the text.',
   },
   private_key_submitted: {
     status: 400,
@@ -29,7 +28,7 @@ export const errorTable = {
   },
   unsupported_key: {
     status: 400,
-    title: 'The type of key is not supported',
+    title: 'The key type is not supported',
     advice: 'Use RSA, EC on P-256, P-384 or P-521, Ed25519 or ML-DSA.',
   },
   weak_key: {
@@ -47,13 +46,13 @@ export const errorTable = {
   compromised_key: {
     status: 400,
     title: 'The key is compromised',
-    advice: 'Others know its private key. Generate a new pair.',
+    advice: 'Its private key was published or exposed. Generate a new pair.',
   },
   import_refused: {
     status: 400,
     title: 'The import was rejected',
     advice:
-      'No key was registered. Each of `errors` points at a key (`/keys/5/…`) and says what is wrong. Correct or remove these keys and send the import again.',
+      'No key was registered. Each entry of `errors` points to a key (`/keys/5/…`) and says what is wrong. Correct or remove these keys and send the import again.',
   },
   missing_api_key: {
     status: 401,
@@ -100,7 +99,7 @@ export const errorTable = {
   duplicate_key: {
     status: 409,
     title: 'The key is already registered',
-    advice: 'The project already has this key: use its `kid`, which the error names.',
+    advice: 'The project already has this key. Use its `kid`, which the error contains.',
   },
   key_active: {
     status: 409,
@@ -133,8 +132,7 @@ export const errorTable = {
   last_admin_api_key: {
     status: 409,
     title: 'This is the last admin API key',
-    advice:
-      'Create another admin API key first. Without one, the registry could not be administered.',
+    advice: 'Create another admin API key first. Without one, the registry cannot be administered.',
   },
   precondition_failed: {
     status: 412,
@@ -161,7 +159,7 @@ export const errorTable = {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait for the seconds in `Retry-After`. The `RateLimit` header says how many requests remain.',
+      'Wait the number of seconds in `Retry-After`. The `RateLimit` header says how many requests remain.',
   },
   headers_too_large: {
     status: 431,
@@ -172,18 +170,18 @@ export const errorTable = {
     status: 500,
     title: 'Internal error',
     advice:
-      'Repeat the request. If it fails again, send the `requestId` to the operator, who finds the cause under it in the log.',
+      'Repeat the request. If it fails again, report the `requestId` to the operator: the log records the cause under it.',
   },
   storage_unavailable: {
     status: 503,
     title: 'The database is unavailable',
     advice:
-      'Wait for the seconds in `Retry-After`. A change may have taken place: check before you repeat it.',
+      'Wait the number of seconds in `Retry-After`. A change may have been made: check before you repeat it.',
   },
   overloaded: {
     status: 503,
     title: 'The service is overloaded',
-    advice: 'Wait for the seconds in `Retry-After`, then repeat the request.',
+    advice: 'Wait the number of seconds in `Retry-After`, then repeat the request.',
   },
 } as const satisfies Record<string, { status: number; title: string; advice: string }>
 
@@ -199,7 +197,7 @@ export interface FieldError {
   detail: string
 }
 
-/** Further members of an error. */
+/** Additional members of an error response. */
 export interface ErrorExtras {
   errors?: FieldError[]
   /** `duplicate_key`: id of the registered key. */

@@ -108,14 +108,14 @@ export type JwtKeyWithDetails = {
     thumbprint: string
     /** SHA-256 over the SPKI DER, lower-case hex. */
     spkiSha256: string
-    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after it. */
+    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
     convergedTime: string
   }
 }
 
 /** A key to register. */
 export type JwtKeyCreate = {
-  /** The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`). */
+  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -128,7 +128,7 @@ export type JwtKeyCreate = {
 
 /** A merge patch (RFC 7396). */
 export type JwtKeyUpdate = {
-  /** 1 to 255 code points, free text. */
+  /** Free text of 1 to 255 code points. */
   label?: string
   active?: boolean
   /** `null` clears it. */
@@ -141,7 +141,7 @@ export type ApiKey = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** The project it is bound to; absent: all projects. */
+  /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
   /** The first characters of the secret. */
   prefix: string
@@ -157,7 +157,7 @@ export type ApiKeyCreated = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** The project it is bound to; absent: all projects. */
+  /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
   /** The first characters of the secret. */
   prefix: string
@@ -175,7 +175,7 @@ export type ApiKeyCreate = {
   name: string
   /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
   role: Role
-  /** Id or name of the project to bind the API key to; absent: all projects. */
+  /** Id or name of the project to bind the API key to; if absent, it is valid for all projects. */
   project?: string
   expireTime?: string
 }
@@ -205,7 +205,7 @@ export type Event = {
     type: 'project' | 'key' | 'api_key' | 'registry'
     id: string
   }
-  /** Old (`from`) and new (`to`) value of each changed member; absent if it has none. */
+  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. */
   changes?: Record<
     string,
     {
@@ -214,7 +214,7 @@ export type Event = {
     }
   >
   requestId: string
-  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` verifies this chain. */
+  /** SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain. */
   hash: string
 }
 
@@ -225,16 +225,16 @@ export type KeyFinding = {
   detail: string
 }
 
-/** The result of checking a key, which stores nothing. */
+/** The result of a key check. Nothing is stored. */
 export type KeyCheck = {
-  /** Whether the key can be registered, apart from limits and the other keys of a project. */
+  /** Whether the key passes the key policy. Limits and the other keys of a project are not checked. */
   accepted: boolean
   /** The error `code` of an attempt to register the key. */
   problem?: string
   /** All faults; the first determines `problem`. */
   faults: KeyFinding[]
   warnings: KeyFinding[]
-  /** Repairs of the submitted text, all without loss. */
+  /** Lossless repairs of the submitted text. */
   normalised: string[]
   /** The recognized key, if it could be parsed. */
   key?: {
@@ -243,7 +243,7 @@ export type KeyCheck = {
     crv?: string
     thumbprint: string
     spkiSha256: string
-    /** The values of `algorithm` that match the key, the usual one first. */
+    /** The values of `algorithm` that match the key, the default one first. */
     algorithms: string[]
   }
   /** The key as it would be stored, if it is accepted. */
@@ -278,7 +278,7 @@ export type TokenCheckReason =
 
 /** Why a token would or would not verify. */
 export type TokenCheck = {
-  /** Whether a verifier without leeway for clocks would accept the token now. */
+  /** Whether a verifier that allows no clock skew would accept the token now. */
   valid: boolean
   /** Why the token is not valid: the reason for the failed step. */
   reason?: TokenCheckReason
@@ -328,12 +328,12 @@ export type Jwks = {
 
 /** The discovery document for verifiers (OpenID Connect Discovery 1.0). */
 export type Discovery = {
-  /** The `iss` of the tokens: the URL of the project, by its id. */
+  /** The `iss` of the tokens: the URL of the project, with its id. */
   issuer: string
   jwks_uri: string
   response_types_supported: string[]
   subject_types_supported: string[]
-  /** The algorithms of the active keys, and RS256, as the standard requires. */
+  /** The algorithms of the active keys, and RS256, which the standard requires. */
   id_token_signing_alg_values_supported: JwsAlgorithm[]
 }
 
@@ -365,7 +365,7 @@ export type Problem = {
 
 /** A key to import. */
 export type KeyImportItem = {
-  /** The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`). */
+  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -373,13 +373,13 @@ export type KeyImportItem = {
   publicKeyPem: string
   /** Default: `true`. */
   active?: boolean
-  /** In the future. With `createTime`, any time after that, because a restored key may be expired. */
+  /** Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired. */
   expireTime?: string
-  /** For admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). It must never have named other key material in any project, including deleted keys. */
+  /** Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key. */
   kid?: string
-  /** For admins of all projects: the time to restore, not in the future. */
+  /** Only for admins of all projects: the time to restore, not in the future. */
   createTime?: string
-  /** For admins of all projects: the time to restore. Requires `createTime`; not before it and not in the future. */
+  /** Only for admins of all projects: the time to restore, not before `createTime`, which it requires, and not in the future. */
   updateTime?: string
 }
 

@@ -136,7 +136,7 @@ export const settings = {
     integer(1, 65535),
     'TCP port of the Prometheus metrics (/metrics). Default: none.',
   ),
-  metricsHost: setting('metrics-host', '127.0.0.1', text, 'Address of the metrics to listen on.'),
+  metricsHost: setting('metrics-host', '127.0.0.1', text, 'Address to serve the metrics on.'),
   blocklist: setting(
     'blocklist',
     undefined,
@@ -177,7 +177,7 @@ export const settings = {
     'overload-lag',
     '500',
     integer(0, 60_000),
-    'Event loop delay, in milliseconds, from which requests get 503 instead of a slow response. 0: never.',
+    'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
   ),
   logLevel: setting(
     'log-level',
@@ -209,7 +209,7 @@ type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThre
 /** Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has. */
 export function rejectUnknownVariables(env: Environment): void {
   const known: string[] = [...Object.values(settings), ...Object.values(clientSettings)].map(
-    (one) => one.env,
+    ({ env }) => env,
   )
   const unknown = Object.keys(env).find((name) => /^PUBRING_/.test(name) && !known.includes(name))
   if (unknown === undefined) return

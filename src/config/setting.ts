@@ -13,7 +13,7 @@ export interface Setting<Value> {
   parse(text: string): Value
 }
 
-/** A setting that cannot be used; the message is one line for the user. */
+/** An invalid setting; the message is one line for the user. */
 export class SettingError extends Error {
   override readonly name = 'SettingError'
 }
@@ -28,7 +28,7 @@ export function setting<Value>(
   return { env, flag: `--${name}`, default: fallback, help, parse }
 }
 
-/** The value of the flag, of the variable, or the default. Throws a SettingError. */
+/** The value of the flag, else of the variable, else the default. Throws a SettingError. */
 export function readSetting<Value>(
   one: Setting<Value>,
   env: Environment,
@@ -39,7 +39,7 @@ export function readSetting<Value>(
   return value === undefined ? undefined : parseSetting(one, value, source ?? one.env)
 }
 
-/** Throws a SettingError that names `source`, where the text came from. */
+/** Throws a SettingError that names `source`, the flag or variable that holds the text. */
 export function parseSetting<Value>(
   { parse }: Setting<Value>,
   text: string,

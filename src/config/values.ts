@@ -2,10 +2,7 @@ import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
 
-/**
- * Parsers of settings. Each throws an Error whose message continues a sentence that begins with the
- * name of the setting, and never repeats the value.
- */
+/** Parsers for `Setting.parse`. Their error messages never repeat the value. */
 
 export function text(value: string): string {
   if (value.trim() === '') throw new Error('must not be empty')
@@ -46,8 +43,8 @@ export function choice<Name extends string>(...names: Name[]) {
 
 export function httpUrl(value: string): string {
   const { protocol = '', search, hash, username, password } = URL.parse(value.trim()) ?? {}
-  const hasMore = [search, hash, username, password].some(Boolean)
-  if (!/^https?:$/.test(protocol) || hasMore) {
+  const hasOtherParts = [search, hash, username, password].some(Boolean)
+  if (!/^https?:$/.test(protocol) || hasOtherParts) {
     throw new Error(
       'must be an http or https address without user, query or fragment, such as https://keys.example.com',
     )
@@ -121,7 +118,7 @@ function withPassword(url: string, secret: string | undefined): string {
 export function apiKeySecret(value: string): string {
   if (!isApiKeySecret(value.trim())) {
     throw new Error(
-      'is not an API key (pubring_ and 49 letters and digits): it may not have been copied completely',
+      'is not an API key (pubring_ and 49 letters and digits): part of it may be missing',
     )
   }
   return value.trim()
@@ -159,7 +156,7 @@ export function proxies(value: string): boolean | string[] {
 
 function isNetwork(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/')
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  if (bits === undefined) return most > 0
-  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (bits === undefined) return maxBits > 0
+  return rest.length === 0 && /^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= maxBits
 }

@@ -14,7 +14,7 @@ const apiKeyMembers = {
   projectId: Type.Optional(
     Type.Unsafe<string>({
       ...Uuid,
-      description: 'The project it is bound to; absent: all projects.',
+      description: 'The project that it is bound to; if absent, it is valid for all projects.',
     }),
   ),
   prefix: Type.String({
@@ -48,7 +48,8 @@ export const ApiKeyCreate = Type.Object(
     role: RoleName,
     project: Type.Optional(
       Type.String({
-        description: 'Id or name of the project to bind the API key to; absent: all projects.',
+        description:
+          'Id or name of the project to bind the API key to; if absent, it is valid for all projects.',
         examples: ['default'],
       }),
     ),

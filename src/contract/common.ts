@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { uuidPattern } from './names.ts'
 
-/** A lower-case UUID (RFC 9562); ids made here are version 7. */
+/** A lower-case UUID (RFC 9562); new ids are version 7. */
 export const Uuid = Type.String({
   format: 'uuid',
   pattern: uuidPattern,

@@ -25,14 +25,14 @@ export const Event = Type.Object(
         Type.Object({ from: Type.Optional(Value), to: Type.Optional(Value) }),
         {
           description:
-            'Old (`from`) and new (`to`) value of each changed member; absent if it has none.',
+            'Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value.',
         },
       ),
     ),
     requestId: Type.String(),
     hash: Type.String({
       description:
-        'SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` verifies this chain.',
+        'SHA-256 over the hash of the previous event and the content of this one. `pubring ledger verify` checks this chain.',
     }),
   },
   { $id: 'Event', description: 'A ledger event: a change, who made it and when.' },

@@ -18,7 +18,7 @@ export const KeyCheck = Type.Object(
   {
     accepted: Type.Boolean({
       description:
-        'Whether the key can be registered, apart from limits and the other keys of a project.',
+        'Whether the key passes the key policy. Limits and the other keys of a project are not checked.',
     }),
     problem: Type.Optional(
       Type.String({
@@ -32,7 +32,7 @@ export const KeyCheck = Type.Object(
     }),
     warnings: Faults,
     normalised: Type.Array(Type.String({ examples: ['line_breaks'] }), {
-      description: 'Repairs of the submitted text, all without loss.',
+      description: 'Lossless repairs of the submitted text.',
     }),
     key: Type.Optional(
       Type.Object(
@@ -43,7 +43,7 @@ export const KeyCheck = Type.Object(
           thumbprint: Type.String(),
           spkiSha256: Type.String(),
           algorithms: Type.Array(Type.String(), {
-            description: 'The values of `algorithm` that match the key, the usual one first.',
+            description: 'The values of `algorithm` that match the key, the default one first.',
           }),
         },
         { description: 'The recognized key, if it could be parsed.' },
@@ -53,6 +53,6 @@ export const KeyCheck = Type.Object(
       Type.String({ description: 'The key as it would be stored, if it is accepted.' }),
     ),
   },
-  { $id: 'KeyCheck', description: 'The result of checking a key, which stores nothing.' },
+  { $id: 'KeyCheck', description: 'The result of a key check. Nothing is stored.' },
 )
 export type KeyCheck = Static<typeof KeyCheck>

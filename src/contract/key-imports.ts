@@ -9,22 +9,22 @@ export const KeyImportItem = Type.Object(
     ...newKeyMembers,
     expireTime: Type.Optional(
       timeInput(
-        'In the future. With `createTime`, any time after that, because a restored key may be expired.',
+        'Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired.',
       ),
     ),
     kid: Type.Optional(
       Type.String({
         description:
-          'For admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). It must never have named other key material in any project, including deleted keys.',
+          'Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key.',
         examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
       }),
     ),
     createTime: Type.Optional(
-      timeInput('For admins of all projects: the time to restore, not in the future.'),
+      timeInput('Only for admins of all projects: the time to restore, not in the future.'),
     ),
     updateTime: Type.Optional(
       timeInput(
-        'For admins of all projects: the time to restore. Requires `createTime`; not before it and not in the future.',
+        'Only for admins of all projects: the time to restore, not before `createTime`, which it requires, and not in the future.',
       ),
     ),
   },

@@ -58,7 +58,7 @@ export const KeyDetails = Type.Object({
   convergedTime: Type.Unsafe<string>({
     ...Time,
     description:
-      'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after it.',
+      'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   }),
 })
 
@@ -79,10 +79,10 @@ export const PublicKeyPemInput = Type.String({
 export const newKeyMembers = {
   name: Type.Optional(
     label(
-      'The label: 1 to 255 code points, free text without control and bidirectional formatting characters. Required (as `name` or as `label`).',
+      'The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required.',
     ),
   ),
-  label: Type.Optional(label('Same as `name`.')),
+  label: Type.Optional(label('An alias of `name`.')),
   algorithm: AlgorithmName,
   publicKeyPem: PublicKeyPemInput,
   active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
@@ -108,7 +108,7 @@ export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 
 export const JwtKeyUpdate = Type.Object(
   {
-    label: Type.Optional(label('1 to 255 code points, free text.')),
+    label: Type.Optional(label('Free text of 1 to 255 code points.')),
     active: Type.Optional(Type.Boolean({ examples: [false] })),
     expireTime: Type.Optional(
       Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),

@@ -5,7 +5,7 @@ export const ProjectName = Type.String({
   minLength: 1,
   maxLength: 128,
   description:
-    '1 to 128 characters of a-z, 0-9 and hyphen. It starts and ends with a letter or digit and is no UUID. Upper case is converted to lower case.',
+    '1 to 128 characters of a-z, 0-9 and hyphen. It starts and ends with a letter or digit and is not a UUID. Upper case is converted to lower case.',
   examples: ['payments'],
 })
 

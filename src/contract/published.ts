@@ -37,7 +37,7 @@ export type Jwks = Static<typeof Jwks>
 export const Discovery = Type.Object(
   {
     issuer: Type.String({
-      description: 'The `iss` of the tokens: the URL of the project, by its id.',
+      description: 'The `iss` of the tokens: the URL of the project, with its id.',
       examples: ['https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
     }),
     jwks_uri: Type.String({
@@ -48,7 +48,7 @@ export const Discovery = Type.Object(
     response_types_supported: Type.Array(Type.String()),
     subject_types_supported: Type.Array(Type.String()),
     id_token_signing_alg_values_supported: Type.Array(Type.Enum(publishedAlgorithms), {
-      description: 'The algorithms of the active keys, and RS256, as the standard requires.',
+      description: 'The algorithms of the active keys, and RS256, which the standard requires.',
     }),
   },
   {

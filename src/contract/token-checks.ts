@@ -17,7 +17,7 @@ export const tokenCheckReasons = {
 export type TokenCheckStep = keyof typeof tokenCheckReasons
 export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[]
 
-/** It has a made-up signature. */
+/** A token with an invented signature. */
 const exampleToken =
   'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
@@ -31,14 +31,14 @@ export const TokenCheckRequest = Type.Object(
     audience: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `aud` that the verifier expects; absent: not compared.',
+        description: 'The `aud` that the verifier expects; if absent, `aud` is not checked.',
         examples: ['orders'],
       }),
     ),
     issuer: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `iss` that the verifier expects; absent: not compared.',
+        description: 'The `iss` that the verifier expects; if absent, `iss` is not checked.',
         examples: ['https://orders.example.com'],
       }),
     ),
@@ -57,7 +57,7 @@ const JsonObject = (description: string) =>
 export const TokenCheck = Type.Object(
   {
     valid: Type.Boolean({
-      description: 'Whether a verifier without leeway for clocks would accept the token now.',
+      description: 'Whether a verifier that allows no clock skew would accept the token now.',
       examples: [false],
     }),
     reason: Type.Optional(

@@ -2,8 +2,8 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { ParsedKey } from './parsed-key.ts'
 import type { Fault } from './types.ts'
 
-/** The values of `algorithm` that fit each kind of key, the default one first. */
-export const fittingAlgorithms = {
+/** The values of `algorithm` that match each kind of key, the default one first. */
+export const matchingAlgorithms = {
   rsaEncryption: ['RSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   rsaPss: ['PS256', 'PS384', 'PS512'],
   'P-256': ['ES256'],

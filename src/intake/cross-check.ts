@@ -3,9 +3,8 @@ import { equalBytes } from './encoding/bytes.ts'
 import type { ParsedKey } from './parsed-key.ts'
 
 /**
- * Requires that Node reads the canonical SPKI DER of a key as the same type, the same DER and the
- * same JWK. Throws an Error otherwise: one of the two parsers is wrong, and the key must not be
- * stored.
+ * Throws an Error unless Node reads the canonical SPKI DER of a key as the same type, DER and JWK:
+ * one of the two parsers is then wrong, and the key must not be stored.
  */
 export function crossCheck(key: ParsedKey): void {
   const parsed = parseWithNode(key)

@@ -20,7 +20,7 @@ import { detectWrongKind } from './wrong-kind.ts'
  * canonical key or every independent reason to reject it. Pure and synchronous. An RSA key takes 5
  * to 300 ms, so a server calls it in a worker thread.
  *
- * @param algorithm The algorithm that the key is pinned to; by default the first that fits.
+ * @param algorithm The algorithm that the key is pinned to; by default the first that matches.
  * @param maxLength UTF-16 units that the text may have.
  * @throws Error if Node reads the canonical DER differently; never for bad input.
  */
@@ -37,8 +37,8 @@ export function examineKey(
 }
 
 /**
- * Does the same if it takes less than 2 ms, so that the event loop can run it: for short texts with
- * neither an RSA nor a private key. Returns undefined otherwise.
+ * Like `examineKey`, but only for texts that take less than 2 ms, so that it can run on the event
+ * loop: short ones that contain neither an RSA nor a private key. Returns undefined for others.
  */
 export function examineCheaply(
   text: string,
@@ -122,7 +122,7 @@ function examinePem(
   return accept(key, algorithm, allRepairs)
 }
 
-/** Invalid DER is the caller's fault; every other error is ours. */
+/** Reports invalid DER as a fault. Every other error is a bug and is rethrown. */
 function examine(pem: Pem): Examination {
   try {
     return examineDer(pem.label, pem.der)
@@ -134,7 +134,7 @@ function examine(pem: Pem): Examination {
 
 function accept(key: ParsedKey, algorithm: Algorithm | undefined, repairs: Repair[]): Verdict {
   const pinned = algorithm ?? key.algorithms[0]
-  if (pinned === undefined) throw new Error(`no algorithm fits a key of the type ${key.name}`)
+  if (pinned === undefined) throw new Error(`no algorithm matches a key of the type ${key.name}`)
   return {
     ok: true,
     key: {
@@ -160,7 +160,7 @@ function describe(key: ParsedKey): KeyDescription {
   }
 }
 
-/** Block lists hash Edwards keys without leading zero bytes, so both hashes are looked up. */
+/** Block lists hash Edwards keys without leading zero bytes, so both hashes are checked. */
 function checkBlocklist({ material }: ParsedKey, blocklist: Blocklist): Fault[] {
   const forms = material[0] === 0 ? [material, minimalBytes(toBigInt(material))] : [material]
   if (!forms.some((bytes) => blocklist.has(sha256Hex(bytes)))) return []

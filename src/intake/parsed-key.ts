@@ -1,7 +1,7 @@
 import type { Algorithm } from '../contract/algorithms.ts'
 import type { Fault, PublicJwk, Repair } from './types.ts'
 
-/** A key that could be read, even if it is rejected for weakness. */
+/** A key that could be parsed, even if it is rejected for weakness. */
 export interface ParsedKey {
   /** Name for details: `RSA 2048-bit`, `EC P-256`. */
   name: string
@@ -12,7 +12,7 @@ export interface ParsedKey {
   spki: Uint8Array
   /** The bytes that `materialSha256` hashes. */
   material: Uint8Array
-  /** The values of `algorithm` that fit, the default one first. */
+  /** The values of `algorithm` that match, the default one first. */
   algorithms: Algorithm[]
   /** Node's `asymmetricKeyType`. */
   platformType: string

@@ -26,7 +26,7 @@ export interface KeyDescription {
   thumbprint: string
   /** SHA-256 of the canonical SPKI DER, in lower-case hex. */
   spkiSha256: string
-  /** The values of `algorithm` that fit the key, the default one first. */
+  /** The values of `algorithm` that match the key, the default one first. */
   algorithms: Algorithm[]
 }
 
@@ -68,14 +68,14 @@ export interface Accepted {
 
 export interface Rejected {
   ok: false
-  /** All independent faults; the first one decides the error. */
+  /** All independent faults; the first one determines the error. */
   faults: [Fault, ...Fault[]]
   normalised: Repair[]
   /** Present if the SPKI could be read. */
   key?: KeyDescription
   /**
    * The public key of a submitted private key (`private_key_submitted`), if it could be derived.
-   * Nothing else of the text outlives the call.
+   * No other part of the text outlives the call.
    */
   exposed?: ExposedKey
 }

@@ -57,7 +57,7 @@ function detectSsh(body: string): Fault | undefined {
   const isEd25519 = /ssh-ed25519|AAAAC3NzaC1lZDI1NTE5/.test(body)
   const command = isEd25519 ? convertEd25519 : 'ssh-keygen -e -m PKCS8 -f key.pub'
   const steps = isBlock
-    ? `First write the block in one line: ssh-keygen -i -f block.pub > key.pub. Then convert it: ${command}`
+    ? `First convert the block to one line: ssh-keygen -i -f block.pub > key.pub. Then convert it: ${command}`
     : `Convert it: ${command}`
   return { code: 'ssh_key_submitted', detail: `This is an SSH key. ${steps}` }
 }

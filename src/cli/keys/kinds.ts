@@ -1,6 +1,6 @@
 import type { KeyObject } from 'node:crypto'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
-import { fittingAlgorithms } from '../../intake/algorithms.ts'
+import { matchingAlgorithms } from '../../intake/algorithms.ts'
 import { didYouMean } from '../../nearest.ts'
 import { usageError } from '../terminal/failures.ts'
 
@@ -18,9 +18,9 @@ export function isAlgorithm(name: unknown): name is Algorithm {
 }
 
 const byCurve: Readonly<Record<string, readonly Algorithm[]>> = {
-  prime256v1: fittingAlgorithms['P-256'],
-  secp384r1: fittingAlgorithms['P-384'],
-  secp521r1: fittingAlgorithms['P-521'],
+  prime256v1: matchingAlgorithms['P-256'],
+  secp384r1: matchingAlgorithms['P-384'],
+  secp521r1: matchingAlgorithms['P-521'],
 }
 
 /** The algorithms that fit the key, the usual one first; none if it cannot sign tokens. */
@@ -28,16 +28,16 @@ export function algorithmsOf(key: KeyObject): readonly Algorithm[] {
   const { asymmetricKeyType: type = '', asymmetricKeyDetails: details = {} } = key
   switch (type) {
     case 'rsa':
-      return fittingAlgorithms.rsaEncryption
+      return matchingAlgorithms.rsaEncryption
     case 'rsa-pss': {
       // A key without parameters fits every hash.
       const size = details.hashAlgorithm?.replace('sha', '') ?? ''
-      return fittingAlgorithms.rsaPss.filter((name) => name.endsWith(size))
+      return matchingAlgorithms.rsaPss.filter((name) => name.endsWith(size))
     }
     case 'ec':
       return byCurve[details.namedCurve ?? ''] ?? []
     case 'ed25519':
-      return fittingAlgorithms.Ed25519
+      return matchingAlgorithms.Ed25519
     default:
       return algorithmNames.filter((name) => name === type.toUpperCase())
   }

@@ -6,16 +6,16 @@ export const curveCodes = {
     rule: 'E1',
     problem: 'unsupported_key',
     title: 'The curve is not supported',
-    rejects: 'Every curve except P-256, P-384 and P-521; secp256k1 too.',
-    why: 'Verifiers cannot load the key, or take it for a key on another curve.',
+    rejects: 'Every curve except P-256, P-384 and P-521: secp256k1, for example.',
+    why: 'Verifiers cannot load the key, or mistake it for a key on another curve.',
     sources: ['RFC 7518 section 3.4', 'RFC 8812'],
   },
   ec_explicit_parameters: {
     rule: 'E2',
     problem: 'unsupported_key',
-    title: 'The curve is not named but spelled out',
+    title: 'The curve has explicit parameters instead of a name',
     rejects: 'Explicit parameters and NULL (implicitCA).',
-    why: 'Explicit parameters have brought forged generators and infinite loops into verifiers.',
+    why: 'Explicit parameters have exposed verifiers to forged generators and infinite loops.',
     sources: ['RFC 5480 section 2.1.1', 'CVE-2020-0601', 'CVE-2022-0778'],
   },
   ec_point_format_unsupported: {
@@ -40,8 +40,8 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The private key can be guessed',
     rejects:
-      'Public keys of the private keys 1 to 1024 and their negatives, of one repeated byte, and of counting bytes.',
-    why: 'Anyone can find the private key in a short list.',
+      'Public keys of private keys that are a number from 1 to 1024 or its negative, one repeated byte, or consecutive byte values.',
+    why: 'Anyone can find the private key by trying a short list.',
     sources: ['paranoid_crypto', 'badkeys'],
   },
   key_known_compromised: {
@@ -58,7 +58,7 @@ export const curveCodes = {
     problem: 'invalid_key_pem',
     title: 'The Ed25519 key has the wrong length',
     rejects: 'Any length except 32 bytes.',
-    why: 'The key was cut off, or wrapped once too often.',
+    why: 'The key was cut off, or wrapped twice.',
     sources: ['RFC 8032 section 5.1.5', 'RFC 8410 section 4'],
   },
   okp_point_not_canonical: {
@@ -89,7 +89,7 @@ export const curveCodes = {
     rule: 'O5',
     problem: 'weak_key',
     title: 'The Ed25519 point is outside the prime-order group',
-    rejects: 'Points A with LA not 0.',
+    rejects: 'Points A with LA not 0, where L is the order of the base point.',
     why: 'Generated keys are multiples of the base point; verifiers disagree about all others.',
     sources: ['RFC 8032 section 5.1.5', 'Chalkias et al. 2020'],
   },
@@ -98,8 +98,8 @@ export const curveCodes = {
     problem: 'weak_key',
     title: 'The private key can be guessed',
     rejects:
-      'Seeds of one repeated byte, of counting bytes, and with a single non-zero first or last byte; and the multiples 1 to 1024 of the base point.',
-    why: 'Anyone can find the private key in a short list.',
+      'Seeds of one repeated byte, of consecutive byte values, or with only the first or the last byte non-zero; and the multiples 1 to 1024 of the base point.',
+    why: 'Anyone can find the private key by trying a short list.',
     sources: ['RFC 8032', 'badkeys'],
   },
   akp_length_invalid: {
@@ -122,8 +122,8 @@ export const curveCodes = {
     rule: 'A3',
     problem: 'weak_key',
     title: 'The private key can be guessed',
-    rejects: 'Seeds of one repeated byte and of counting bytes.',
-    why: 'Anyone can find the private key in a short list; RFC 9964 prints one of them.',
+    rejects: 'Seeds of one repeated byte or of consecutive byte values.',
+    why: 'Anyone can find the private key by trying a short list; RFC 9964 prints one of them.',
     sources: ['RFC 9964', 'FIPS 204'],
   },
 } as const satisfies Record<string, IntakeRule>

@@ -50,7 +50,7 @@ export const derCodes = {
     problem: 'unsupported_key',
     title: 'The key cannot sign',
     rejects: 'X25519, X448 and ML-KEM keys.',
-    why: 'They serve key agreement and encryption.',
+    why: 'They are for key agreement and encryption only.',
     sources: ['RFC 7748', 'RFC 8410 section 3', 'FIPS 203'],
   },
   algorithm_mismatch: {

@@ -7,7 +7,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The modulus is zero or negative',
     rejects: 'n = 0, and an INTEGER whose top bit is set.',
-    why: 'Libraries read a negative modulus as different numbers, so one file is several keys.',
+    why: 'Libraries interpret a negative modulus differently, so one file can be several keys.',
     sources: ['RFC 8017 section 3.1', 'openssl/openssl#29210', 'nodejs/node#63824'],
   },
   rsa_modulus_too_small: {
@@ -79,7 +79,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The modulus is a perfect power',
     rejects: 'n = p^k with k > 1.',
-    why: 'Its root is computed in an instant.',
+    why: 'Anyone can compute its root, which is a factor.',
     sources: ['NIST SP 800-89 section 5.3.3', 'Baseline Requirements 6.1.6'],
   },
   rsa_modulus_not_composite: {
@@ -103,7 +103,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The primes are too close together',
     rejects:
-      'Moduli that 10,000 rounds of Fermat factorization split, and primes that differ by about a power of two that standards name as a bound.',
+      'Moduli that 10,000 rounds of Fermat factorization factor, and primes whose difference is close to a power of two that standards name as a bound.',
     why: 'A short search finds the primes.',
     sources: ['Baseline Requirements 6.1.1.3', 'CVE-2022-26320', 'Lehman 1974', 'paranoid_crypto'],
   },
@@ -112,7 +112,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The primes share many bits',
     rejects:
-      'Primes whose top and bottom bits agree, in total in a quarter of the bits of n or more.',
+      'Primes that share their top and bottom bits, in total at least a quarter of the bits of n.',
     why: 'The shared bits reveal the primes.',
     sources: ['paranoid_crypto (HighAndLowBitsEqual)'],
   },
@@ -121,7 +121,7 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The modulus has a pattern',
     rejects:
-      'Long runs of equal bytes, a share of one bits outside 40 to 60 % in the whole and in the lower half, mostly half-empty words, and repeated text.',
+      'Long runs of equal bytes; less than 40 % or more than 60 % one bits, both in the whole modulus and in its lower half; zeros in the upper half of most words; and repeated patterns.',
     why: 'A product of random primes has no pattern: the generator was faulty, and such keys have been factored.',
     sources: ['badkeys (pattern, rsabias)', 'paranoid_crypto (ContinuedFractions)'],
   },
@@ -129,7 +129,7 @@ export const rsaCodes = {
     rule: 'R17',
     problem: 'weak_key',
     title: 'The primes are smooth',
-    rejects: 'Primes that are both 1 modulo many small primes.',
+    rejects: 'Primes p and q that are both 1 modulo the same small primes, if there are many.',
     why: "Pollard's p - 1 method factors the modulus.",
     sources: ['Pollard 1974', 'paranoid_crypto (Pollardpm1)'],
   },

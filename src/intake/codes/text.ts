@@ -15,7 +15,7 @@ export const textCodes = {
     problem: 'invalid_key_pem',
     title: 'The key text is too long',
     rejects:
-      'More than 16,384 characters, or than PUBRING_MAX_PEM_LENGTH allows. The longest valid key, ML-DSA-87, has 3,595.',
+      'Text with more characters than PUBRING_MAX_PEM_LENGTH, by default 16,384. The longest valid key, ML-DSA-87, has 3,595.',
     why: 'Parsing long text delays other requests.',
     sources: [],
   },
@@ -24,8 +24,8 @@ export const textCodes = {
     problem: 'private_key_submitted',
     title: 'A private key was submitted',
     rejects:
-      'A private or symmetric key in any encoding: PEM with any label, complete or cut off; DER in base64 or hexadecimal; JWK; OpenSSH, PuTTY, PGP and PKCS#12; encrypted or not. Labels and names are searched, too.',
-    why: 'Many parsers silently extract the public key from a private one, so a leaked secret would be stored and logged unnoticed. Nothing of the text is kept. If the public key can be derived, it goes on the block list, so that the exposed key pair cannot be registered later. If it is already registered, an event in the ledger of its project says so, and the key stays active until its owner replaces it.',
+      'A private or symmetric key in any encoding: PEM with any label, complete or cut off; DER in base64 or hexadecimal; JWK; OpenSSH, PuTTY, PGP and PKCS#12; encrypted or not. Key labels and names are checked as well.',
+    why: 'Many parsers silently extract the public key from a private one, so a leaked secret would be stored and logged unnoticed. No part of the text is kept. If the public key can be derived, it goes on the block list, so that the exposed key pair cannot be registered later. If it is already registered, an event in the ledger of its project records the exposure, and the key stays active until its owner replaces it.',
     sources: ['RFC 5958', 'RFC 8017 A.1.2', 'RFC 5915', 'nodejs/node#25217', 'nodejs/node#26278'],
   },
   jwk_submitted: {
@@ -41,7 +41,7 @@ export const textCodes = {
     problem: 'invalid_key_pem',
     title: 'An SSH key was submitted',
     rejects: 'OpenSSH keys in one line, their base64 alone, and RFC 4716 blocks.',
-    why: 'Guessing between SSH and PEM has made verifiers use a public key as an HMAC secret.',
+    why: 'Guessing between SSH and PEM has led verifiers to use a public key as an HMAC secret.',
     sources: ['RFC 4253 section 6.6', 'RFC 4716', 'CVE-2022-29217'],
   },
   pgp_key_submitted: {
@@ -74,7 +74,7 @@ export const textCodes = {
     title: 'The text contains a character that PEM does not allow',
     rejects:
       'Anything but tab, line feed, carriage return and printable ASCII after an optional byte order mark, such as NUL, no-break and zero-width spaces, UTF-16, and raw DER.',
-    why: 'Some parsers stop at NUL and others skip unknown characters, so two parsers can read two keys.',
+    why: 'Some parsers stop at NUL and others skip unknown characters, so two parsers can read different keys.',
     sources: ['RFC 7468 section 2'],
   },
   pem_not_found: {
@@ -137,7 +137,7 @@ export const textCodes = {
   pem_label_unsupported: {
     rule: 'T15',
     problem: 'invalid_key_pem',
-    title: 'The label is not that of a public key',
+    title: 'The PEM label is not a public key label',
     rejects: 'Every label except PUBLIC KEY and RSA PUBLIC KEY.',
     why: 'Parameters, revocation lists and bundles are not public keys.',
     sources: ['RFC 7468 section 13', 'RFC 8017 A.1.1'],

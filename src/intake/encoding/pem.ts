@@ -126,14 +126,14 @@ type Body = { der?: Uint8Array; faults: Fault[] }
 
 function readBody(body: string, repairs: Set<Repair>): Body {
   const lines = body.split('\n').map((line) => line.trim())
-  const filled = lines.filter((line) => line !== '')
-  if (/^[A-Za-z0-9-]+:/.test(filled[0] ?? '')) {
+  const nonBlank = lines.filter((line) => line !== '')
+  if (/^[A-Za-z0-9-]+:/.test(nonBlank[0] ?? '')) {
     const detail = `A public key must not have PEM headers such as Proc-Type, DEK-Info or Comment. Remove them, or export the key again: ${commands.reencode}`
     return { faults: [{ code: 'pem_headers_unsupported', detail }] }
   }
-  const chunks = filled.flatMap((line) => line.split(/[\t ]+/))
-  noteLayout(body, filled, chunks, repairs)
-  if (filled.some((line) => /[\t ]/.test(line)) && !haveEqualWidth(chunks)) {
+  const chunks = nonBlank.flatMap((line) => line.split(/[\t ]+/))
+  recordLayoutRepairs(body, nonBlank, chunks, repairs)
+  if (nonBlank.some((line) => /[\t ]/.test(line)) && !haveEqualWidth(chunks)) {
     return damagedBase64(
       'There are spaces inside the base64 lines.',
       'If a form sent the key, every + became a space: URL-encode it, or send JSON.',
@@ -151,20 +151,25 @@ function haveEqualWidth(chunks: string[]): boolean {
 }
 
 /** Records how the layout of the body differs from the canonical one. */
-function noteLayout(body: string, filled: string[], chunks: string[], repairs: Set<Repair>): void {
+function recordLayoutRepairs(
+  body: string,
+  nonBlank: string[],
+  chunks: string[],
+  repairs: Set<Repair>,
+): void {
   const lines = body.split('\n')
   const isSeparate = lines[0]?.trim() === '' && lines.length > 1 && lines.at(-1)?.trim() === ''
-  if (!isSeparate || chunks.length > filled.length) repairs.add('line_breaks')
+  if (!isSeparate || chunks.length > nonBlank.length) repairs.add('line_breaks')
   const hasOuterSpaces = lines.some((line) => /^[\t ]|[\t ]$/.test(line))
-  const hasBlankLines = lines.length > filled.length + 2
+  const hasBlankLines = lines.length > nonBlank.length + 2
   if (lines.length > 1 && (hasOuterSpaces || hasBlankLines)) repairs.add('white_space')
   if (chunks.join('\n') !== wrap(chunks.join(''))) repairs.add('line_width')
 }
 
-/** What an invalid character reveals about how the text was transported. */
+/** Advice for characters that reveal how the text was changed in transport. */
 const characterAdvice: readonly [characters: string, advice: string][] = [
-  ['-_', 'It uses the URL-safe alphabet: replace - by + and _ by /.'],
-  ['\\', 'It contains backslashes: turn each written-out \\n into a real line break.'],
+  ['-_', 'It uses the URL-safe alphabet: replace - with + and _ with /.'],
+  ['\\', 'It contains backslashes: replace each literal \\n with a line break.'],
   ['%', 'It is URL-encoded: decode it.'],
   ['<&', 'It contains HTML: copy the text of the page, not its source.'],
 ]

@@ -8,7 +8,7 @@ const typographicDash = /[\u2010-\u2015\u2212\uFE58\uFE63\uFF0D]/u
 
 /** Whether the text is empty or white space, after an optional byte order mark. */
 export function isBlank(text: string): boolean {
-  return withoutMark(text).trim() === ''
+  return withoutByteOrderMark(text).trim() === ''
 }
 
 /**
@@ -16,7 +16,7 @@ export function isBlank(text: string): boolean {
  * printable ASCII after an optional byte order mark (RFC 7468 section 2).
  */
 export function checkCharacters(text: string): Fault[] {
-  const body = withoutMark(text)
+  const body = withoutByteOrderMark(text)
   const index = body.search(/[^\t\n\r\x20-\x7e]/)
   if (index < 0) return []
   const codePoint = body.codePointAt(index) ?? 0
@@ -46,13 +46,13 @@ function encodingAdvice(body: string, codePoint: number): string {
 }
 
 /**
- * Reverses what files, forms and environment variables do to PEM, without losing anything: byte
+ * Undoes the changes that files, forms and environment variables make to PEM, without loss: byte
  * order mark, outer white space, one pair of double quotes, escaped line breaks in a text without
  * real ones, and other line endings.
  */
 export function normalizeText(text: string): { text: string; repairs: Set<Repair> } {
   const repairs = new Set<Repair>()
-  let body = withoutMark(text)
+  let body = withoutByteOrderMark(text)
   if (body !== text) repairs.add('bom')
   if (/^[\t\n\r ]|[\t\n\r ][\t\n\r ]$|[\t\r ]$/.test(body.replace(/\r\n?/g, '\n'))) {
     repairs.add('white_space')
@@ -70,6 +70,6 @@ export function normalizeText(text: string): { text: string; repairs: Set<Repair
   return { text: body.replace(/\r\n?/g, '\n'), repairs }
 }
 
-function withoutMark(text: string): string {
+function withoutByteOrderMark(text: string): string {
   return text.startsWith(byteOrderMark) ? text.slice(1) : text
 }

@@ -26,8 +26,8 @@ const maxExponent = 2n ** 31n
 
 /**
  * The hashes of the public key of a submitted private key. They are derived from the secret, not
- * copied from the public numbers beside it: otherwise a caller could put the key of another owner on
- * the block list.
+ * copied from the public numbers beside it: otherwise a caller could put another owner's key on the
+ * block list.
  */
 export function deriveExposedKey(finding: SecretFinding): ExposedKey | undefined {
   for (const secret of finding.secrets.slice(0, maxSecrets)) {
@@ -56,7 +56,7 @@ function derive(numbers: PrivateKeyNumbers): ParsedKey | undefined {
   }
 }
 
-/** A factor of the modulus, or an exponent that reverses the public one, proves the private key. */
+/** A factor of the modulus, or an exponent that inverts the public one, proves that the private key is known. */
 function deriveRsa(numbers: PrivateKeyNumbers & { kind: 'rsa' }): ParsedKey | undefined {
   const { n, e, factors, exponent } = numbers
   if (n < 4n || e < 1n || n >> maxModulusBits > 0n) return undefined

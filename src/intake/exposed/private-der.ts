@@ -9,13 +9,13 @@ import {
 } from '../encoding/der.ts'
 import { oid } from '../encoding/oids.ts'
 
-/** The numbers of a private key as submitted; nothing proves that they belong together. */
+/** The numbers of a submitted private key, not yet checked against each other. */
 export type PrivateKeyNumbers =
   | { kind: 'rsa'; n: bigint; e: bigint; factors: bigint[]; exponent?: bigint }
   | { kind: 'ec'; curve: string; scalar: bigint }
   | { kind: 'seeded'; oid: string; secret: Uint8Array; form: 'seed' | 'expanded' }
 
-/** Reads a private key structure in strict DER; ignores what follows it. Undefined if it is invalid. */
+/** Reads a private key structure in strict DER and ignores bytes after it. Undefined if invalid. */
 export function readPrivateDer(bytes: Uint8Array): PrivateKeyNumbers | undefined {
   try {
     return readPrivate(bytes)

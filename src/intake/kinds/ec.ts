@@ -1,4 +1,4 @@
-import { fittingAlgorithms } from '../algorithms.ts'
+import { matchingAlgorithms } from '../algorithms.ts'
 import { isTrivialKey } from '../blocklists/trivial-keys.ts'
 import { commands } from '../commands.ts'
 import { base64url, fixedBytes, minimalBytes, toBigInt } from '../encoding/bytes.ts'
@@ -94,7 +94,7 @@ export function parsedEcKey(curve: JoseCurve, x: bigint, y: bigint): ParsedKey {
     crv: curve.name,
     spki: encodeSpki(oid.ecPublicKey, encodeOid(curve.oid), point),
     material: minimalBytes(x),
-    algorithms: [...fittingAlgorithms[curve.name]],
+    algorithms: [...matchingAlgorithms[curve.name]],
     platformType: 'ec',
   }
 }

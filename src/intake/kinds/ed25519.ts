@@ -1,4 +1,4 @@
-import { fittingAlgorithms } from '../algorithms.ts'
+import { matchingAlgorithms } from '../algorithms.ts'
 import { isTrivialKey } from '../blocklists/trivial-keys.ts'
 import { commands } from '../commands.ts'
 import { base64url } from '../encoding/bytes.ts'
@@ -58,7 +58,7 @@ export function parsedEd25519Key(bytes: Uint8Array): ParsedKey {
     crv: 'Ed25519',
     spki: encodeSpki(oid.ed25519, new Uint8Array(), bytes),
     material: bytes,
-    algorithms: [...fittingAlgorithms.Ed25519],
+    algorithms: [...matchingAlgorithms.Ed25519],
     platformType: 'ed25519',
   }
 }

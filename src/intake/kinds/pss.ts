@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
-import { fittingAlgorithms } from '../algorithms.ts'
+import { matchingAlgorithms } from '../algorithms.ts'
 import { commands } from '../commands.ts'
 import { equalBytes, minimalBytes, toSignedBigInt } from '../encoding/bytes.ts'
 import {
@@ -49,7 +49,7 @@ interface PssFields {
  */
 export function readPss(parameters: Uint8Array): PssReading {
   if (parameters.length === 0) {
-    return { algorithms: [...fittingAlgorithms.rsaPss], parameters, faults: [] }
+    return { algorithms: [...matchingAlgorithms.rsaPss], parameters, faults: [] }
   }
   const sequence = readElement(parameters, 'the PSS parameters')
   if (sequence.tag !== tag.sequence || sequence.rest.length > 0) {
@@ -112,9 +112,9 @@ function readOptional(
   return { value: field.content, rest: field.rest }
 }
 
-function readNumber(bytes: Uint8Array, what: string): bigint {
-  const { content, rest } = expectInteger(bytes, what)
-  expectEnd(rest, what)
+function readNumber(bytes: Uint8Array, part: string): bigint {
+  const { content, rest } = expectInteger(bytes, part)
+  expectEnd(rest, part)
   return toSignedBigInt(content)
 }
 
@@ -131,10 +131,10 @@ function readMask(bytes: Uint8Array): { mask: string; maskHash: string } {
 }
 
 /** An AlgorithmIdentifier: its object identifier, and the parameters as `rest`. */
-function readAlgorithm(bytes: Uint8Array, what: string): { oid: string; rest: Uint8Array } {
-  const sequence = expectElement(bytes, tag.sequence, what)
-  expectEnd(sequence.rest, what)
-  return expectOid(sequence.content, `the object identifier of ${what}`)
+function readAlgorithm(bytes: Uint8Array, part: string): { oid: string; rest: Uint8Array } {
+  const sequence = expectElement(bytes, tag.sequence, part)
+  expectEnd(sequence.rest, part)
+  return expectOid(sequence.content, `the object identifier of ${part}`)
 }
 
 function encodePss(hash: PssHash, saltLength: bigint): Uint8Array {

@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../contract/algorithms.ts'
-import { fittingAlgorithms } from '../algorithms.ts'
+import { matchingAlgorithms } from '../algorithms.ts'
 import { bitLength } from '../arithmetic.ts'
 import { commands } from '../commands.ts'
 import { base64url, equalBytes, minimalBytes, toSignedBigInt } from '../encoding/bytes.ts'
@@ -22,7 +22,7 @@ interface RsaForm {
 const plainForm: RsaForm = {
   oid: oid.rsaEncryption,
   parameters: derNull,
-  algorithms: [...fittingAlgorithms.rsaEncryption],
+  algorithms: [...matchingAlgorithms.rsaEncryption],
   platformType: 'rsa',
 }
 

@@ -46,7 +46,7 @@ export function examineDer(label: PemLabel, der: Uint8Array): Examination {
 function unsupportedKind(dotted: string): Fault {
   const agreement = agreementOids.get(dotted)
   if (agreement !== undefined) {
-    const detail = `${agreement} keys cannot sign; they serve key agreement. Use RSA, EC P-256 or Ed25519.`
+    const detail = `${agreement} keys are for key agreement and cannot sign. Use RSA, EC P-256 or Ed25519.`
     return { code: 'key_agreement_only', detail }
   }
   const detail = `The key type ${nameOfUnsupported(dotted)} is not supported. Use RSA (rsaEncryption), EC P-256, P-384 or P-521, Ed25519 or ML-DSA.`
@@ -55,7 +55,7 @@ function unsupportedKind(dotted: string): Fault {
 
 type Content = PemLabel | 'certificate' | 'PKCS#7'
 
-/** What to say if the label names another content. */
+/** Describes content that differs from the label, and how to fix it. */
 const contentAdvice: Readonly<Record<Content, string>> = {
   'PUBLIC KEY': 'an SPKI public key. Change the label to PUBLIC KEY.',
   'RSA PUBLIC KEY':
@@ -72,7 +72,7 @@ function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   return { code: 'pem_label_content_mismatch', detail }
 }
 
-/** Tells the content by its first inner tags; whether it is well-formed is checked later. */
+/** Recognizes the content by its first inner tags. The parser checks later whether it is valid. */
 function contentOf(der: Uint8Array): Content | undefined {
   const outer = contentAfterHeader(der)
   if (outer === undefined) return undefined
@@ -83,7 +83,7 @@ function contentOf(der: Uint8Array): Content | undefined {
   return inner?.[0] === 0xa0 || inner?.[0] === tag.integer ? 'certificate' : undefined
 }
 
-/** What follows the header of a SEQUENCE, BER included. */
+/** The bytes after the header of a SEQUENCE, in DER or BER. */
 function contentAfterHeader(bytes: Uint8Array): Uint8Array | undefined {
   const [first, second] = bytes
   if (first !== tag.sequence || second === undefined) return undefined

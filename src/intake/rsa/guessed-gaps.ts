@@ -5,7 +5,7 @@ import { weakness } from './fault.ts'
 /**
  * Guesses for the difference of the primes, in bits below their size. FIPS 186-5 A.1.3 requires
  * |p - q| > 2^(bits/2 - 100), and a careless generator takes the next prime after
- * p + 2^(bits/2 - 100) as q; the others are the same mistake with another number (paranoid_crypto,
+ * p + 2^(bits/2 - 100) as q; the other guesses are variants of that mistake (paranoid_crypto,
  * `CheckSmallUpperDifferences`).
  */
 const guessedGaps: readonly number[] = Object.freeze([100, 128, 160, 256, 2, 3])
@@ -45,7 +45,7 @@ function firstConvergentWithin(a: bigint, b: bigint, bound: bigint): [u: bigint,
   return [u, v]
 }
 
-/** A factor of `n` whose primes differ by 2^k, give or take n^(1/6), for one of the guesses. */
+/** A factor of `n` whose primes differ by 2^k ± n^(1/6) for one of the guesses. */
 export function factorByGuessedGap(n: bigint): { factor: bigint; k: number } | undefined {
   const half = bitLength(n) >> 1
   for (const gap of guessedGaps) {

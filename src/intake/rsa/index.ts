@@ -17,10 +17,10 @@ type Check = (n: bigint) => Fault | undefined
 /** Smaller keys are rejected anyway, and the checks would find false positives. */
 const minBitsToCheck = 1024
 
-/** Whether the modulus is a product of two primes at all; at most one of them fails. */
+/** Check that the modulus is a product of two large primes; at most one of them fails. */
 const shapeChecks: readonly Check[] = [checkSmallFactor, checkPower, checkComposite]
 
-/** Searches for two related primes; one result is enough. */
+/** Searches for related primes and stops at the first result. */
 const checkRelation: Check = (n) =>
   checkFermat(n, intakeFermatRounds) ?? checkGuessedGap(n) ?? checkEqualEnds(n)
 

@@ -22,10 +22,10 @@ export function squareRootModuloPowerOfTwo(n: bigint, bits: number): bigint {
 }
 
 /**
- * A factor of odd `n` = p·q if p and q agree in their top r and bottom s bits, r + s ≥ bits/4. The
- * top of (p + q)/2 is then that of √n, and its bottom that of a square root of n modulo a power of
- * two: s = ⌈√n⌉ is raised bit by bit until the bottom agrees (paranoid_crypto,
- * `FactorHighAndLowBitsEqual`). Equal low bits imply n = 1 (mod 8), which excludes three keys in
+ * A factor of odd `n` = p·q if p and q have the same top r and bottom s bits, r + s ≥ bits/4. Then
+ * (p + q)/2 has the top bits of √n and the bottom bits of a square root of n modulo a power of two:
+ * the search starts at ⌈√n⌉ and adjusts one bottom bit after the other (paranoid_crypto,
+ * `FactorHighAndLowBitsEqual`). Equal bottom bits imply n = 1 (mod 8), which excludes three keys in
  * four.
  */
 export function factorWithEqualEnds(n: bigint): bigint | undefined {
@@ -33,10 +33,11 @@ export function factorWithEqualEnds(n: bigint): bigint | undefined {
   const bits = (bitLength(n) + 1) >> 1
   const root = squareRootModuloPowerOfTwo(n, bits)
   const start = isqrt(n - 1n) + 1n
-  return raise(n, start, root, bits) ?? raise(n, start, (1n << BigInt(bits)) - root, bits)
+  const otherRoot = (1n << BigInt(bits)) - root
+  return searchFrom(n, start, root, bits) ?? searchFrom(n, start, otherRoot, bits)
 }
 
-function raise(n: bigint, start: bigint, root: bigint, bits: number): bigint | undefined {
+function searchFrom(n: bigint, start: bigint, root: bigint, bits: number): bigint | undefined {
   const sieve = squareSieve(n)
   let s = start
   let residues = sieve.residues(s)
@@ -60,7 +61,7 @@ function raise(n: bigint, start: bigint, root: bigint, bits: number): bigint | u
   return undefined
 }
 
-/** Primes that were derived from each other, or from one seed that was changed in part. */
+/** Primes of which one was derived from the other, or both from one seed. */
 export function checkEqualEnds(n: bigint): Fault | undefined {
   if (factorWithEqualEnds(n) === undefined) return undefined
   return weakness(

@@ -8,7 +8,7 @@ const maxRun = 15
 /** Share of one bits in a product of random primes; the bounds are 9 standard deviations away. */
 const shareOfOnes = { min: 0.4, max: 0.6 }
 const limbSizes: readonly number[] = Object.freeze([32, 64, 128, 256])
-/** Share of limbs with a zero upper half from which a modulus counts as zero-filled. */
+/** Share of limbs with a zero upper half at which a modulus counts as zero-filled. */
 const minEmptyLimbShare = 0.6
 /** A partial quotient of this size has probability 2^-37 for a random fraction. */
 const minLargeQuotient = 1n << 48n
@@ -106,7 +106,7 @@ export function factorWithDenominator(n: bigint, v: bigint): bigint | undefined 
   return undefined
 }
 
-/** Describes what is not random about the bits of `n`. */
+/** Describes a pattern in the bits of `n` that random primes do not produce. */
 function describeStructure(n: bigint): string | undefined {
   const run = longestEqualRun(n)
   if (run > maxRun) return `contains ${run} equal bytes in a row`

@@ -62,7 +62,7 @@ function* decodeText(text: string): Generator<Decoding> {
   yield* decodeBase64Runs(text)
 }
 
-/** Text with other characters than PEM has: full width, raw bytes, or UTF-16 read as something else. */
+/** Decodes text with full-width characters, raw bytes, or UTF-16 that was read in another encoding. */
 function* decodeUnusual(text: string): Generator<Decoding> {
   yield { text: text.normalize('NFKC').replace(unusualAll, '') }
   if (/^[\0-\xff]*$/.test(text)) yield { bytes: encodeLatin1(text), source: `Latin-1 ${text}` }
@@ -98,7 +98,7 @@ function decodeHtml(text: string): string {
   return decodeHexEscapes(decoded, /&#x([0-9A-Fa-f]{1,4});/g)
 }
 
-/** Runs of hexadecimal digits, in the text itself and without the offsets and text of a hex dump. */
+/** Runs of hexadecimal digits, in the text as it is and without the other columns of a hex dump. */
 function* decodeHexDigits(text: string): Generator<Decoding> {
   const dump = text.replace(/^[0-9A-Fa-f]{4,8}:?[ \t]+/gm, '').replace(/ {2}\S.{0,18}$/gm, '')
   for (const source of new Set([text, dump])) {
@@ -121,7 +121,7 @@ function* decodeBase64Runs(text: string): Generator<Decoding> {
   }
 }
 
-/** Offsets in a base64 run where an encoded text may begin behind something glued to it. */
+/** Offsets in a base64 run where an encoded text may begin after other characters. */
 function encodedStartsIn(run: string): number[] {
   const starts = Array.from(run.matchAll(encodedStart), ({ index }) => index)
   return starts.filter((start) => start > 0).slice(0, maxEncodedStarts)

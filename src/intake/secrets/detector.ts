@@ -26,8 +26,8 @@ const maxMarkedLength = 131_072
 const maxJsonTexts = 16
 
 /**
- * Finds private keys in a text, in any encoding. Never logs, stores or throws any of the text; the
- * secrets it returns are for `deriveExposedKey` only.
+ * Finds private keys in a text, in any encoding. Never logs, stores or throws any part of the
+ * text; the secrets it returns are for `deriveExposedKey` only.
  */
 export function findSecret(text: string): SecretFinding | undefined {
   const secrets: Secret[] = []

@@ -30,7 +30,7 @@ export function hasMarker(text: string): boolean {
   return jwkMember.test(text) && secretMember.test(text)
 }
 
-/** Whether the text has one of the three usual markers: for texts too long to be decoded. */
+/** Whether the text has one of the three most common markers, for texts too long to decode. */
 export function hasPlainMarker(text: string): boolean {
   return markers.slice(0, 3).some((marker) => marker.test(text))
 }

@@ -24,7 +24,7 @@ const minIntegers = 6
 /**
  * Whether a private key structure begins at an offset, even if cut off or in BER: PKCS#8 (RFC 5958),
  * PKCS#1 (RFC 8017 A.1.2), SEC 1 (RFC 5915), encrypted PKCS#8 or PKCS#12. More lenient than any
- * parser, so that nothing passes from which a parser could read a private key.
+ * parser, so that it misses no private key that a parser could read.
  */
 export function isPrivateKeyAt(bytes: Uint8Array, at: number): boolean {
   const outer = headerAt(bytes, at)
@@ -50,7 +50,7 @@ function isPkcs8(bytes: Uint8Array, algorithm: Header): boolean {
   return key === undefined || isOctetString(key)
 }
 
-/** Six integers or more; of a cut structure, one that leaves room for others of its size. */
+/** At least six integers or, if cut off, a first one that leaves room for others of its size. */
 function isPkcs1(bytes: Uint8Array, outer: Header, second: Header): boolean {
   if (countIntegers(bytes, outer) >= minIntegers) return true
   const length = lengthOf(second)

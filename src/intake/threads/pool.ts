@@ -116,7 +116,7 @@ function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefine
   })
 }
 
-/** Threads get nothing else of the environment. Without the cache each would compile every module. */
+/** The whole environment of a thread. Without the cache, each thread would compile every module. */
 function compileCacheEnvironment(): { NODE_COMPILE_CACHE?: string } {
   const directory = getCompileCacheDir()
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory }

@@ -10,7 +10,7 @@ export { findSharedPrimes } from './tasks.ts'
 /** The result of a task. Never an exception: its message might quote the text. */
 export type IntakeResult = { verdict: Verdict } | { failure: string }
 
-// Requests without a key take microseconds, a key takes milliseconds: let them go first.
+// A key takes milliseconds and every other request microseconds, so the event loop goes first.
 lowerThreadPriority()
 
 const blocklist = createBlocklist(workerData instanceof Uint8Array ? workerData : undefined)

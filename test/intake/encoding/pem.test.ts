@@ -133,7 +133,7 @@ test.each([
   ['every + became a space', fixture('material/t_plus_became_space.pem')],
   ['URL-safe', fixture('material/t_body_base64url.pem')],
   ['UTF-16', fixture('keys/pem/utf16le.pem')],
-  ['written-out \\n', JSON.stringify(good).replaceAll('/', '\\/').replace('\\n', '\n')],
+  ['literal \\n', JSON.stringify(good).replaceAll('/', '\\/').replace('\\n', '\n')],
   ['HTML', fixture('keys/pem/html-br.pem')],
   ['2 PEM blocks', good + good],
   ['before and after', `a ${good} b`],
