@@ -63,7 +63,7 @@ running or not:
 |---|---|
 | the rules above, in their current version | every key that has not passed them yet; every key with \`--again\` |
 | \`rsa_primes_too_close\` | 100,000 rounds of Fermat's method; intake runs 10,000 |
-| \`rsa_primes_smooth\` | Pollard's p - 1 method to 2^16; intake only looks for a common smooth part of both primes |
+| \`rsa_primes_smooth\` | Pollard's p - 1 method to 2^16; intake only checks for a common smooth part of both primes |
 | \`rsa_shared_prime\` | every RSA key of every project against all others (batch GCD) |
 | \`rsa_modulus_reused\` | one modulus with several exponents, or as RSA and RSA-PSS, in all projects; the same key in two projects is not a finding |
 | \`key_known_compromised\` | the built-in list, the operator's list (\`PUBRING_BLOCKLIST\`), and every submitted private key, for every key in every audit; the server reports submitted private keys immediately, too |
@@ -99,7 +99,7 @@ function describeRule(code: string, rule: IntakeRule): string {
   const sources = rule.sources.length === 0 ? '' : ` Sources: ${rule.sources.join('; ')}.`
   return `#### \`${code}\`
 
-${rule.title}. Rule ${rule.rule}, reported as \`${rule.problem}\`.
+${rule.title}. ${rule.rule.includes(',') ? 'Rules' : 'Rule'} ${rule.rule}, reported as \`${rule.problem}\`.
 
 - **Rejected:** ${rule.rejects}
 - **Why:** ${rule.why}${sources}

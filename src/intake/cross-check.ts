@@ -8,9 +8,9 @@ import type { ParsedKey } from './parsed-key.ts'
  */
 export function crossCheck(key: ParsedKey): void {
   const parsed = parseWithNode(key)
-  if (parsed.asymmetricKeyType !== key.platformType) disagree(key, 'the type of the key')
+  if (parsed.asymmetricKeyType !== key.platformType) throwDisagreement(key, 'the type of the key')
   if (!equalBytes(parsed.export({ type: 'spki', format: 'der' }), key.spki)) {
-    disagree(key, 'its DER')
+    throwDisagreement(key, 'its DER')
   }
   // Node cannot export the JWK of an RSA-PSS key.
   if (key.platformType === 'rsa-pss') return
@@ -18,18 +18,18 @@ export function crossCheck(key: ParsedKey): void {
   const members = Object.entries(key.jwk)
   const isSame =
     members.length === jwk.size && members.every(([name, value]) => jwk.get(name) === value)
-  if (!isSame) disagree(key, 'its JWK')
+  if (!isSame) throwDisagreement(key, 'its JWK')
 }
 
 function parseWithNode(key: ParsedKey): KeyObject {
   try {
     return createPublicKey({ key: Buffer.from(key.spki), format: 'der', type: 'spki' })
   } catch {
-    return disagree(key, 'whether it is valid')
+    return throwDisagreement(key, 'whether it is valid')
   }
 }
 
 /** The error has no cause: messages of OpenSSL may quote input. */
-function disagree(key: ParsedKey, about: string): never {
-  throw new Error(`key intake and Node disagree about ${about} (${key.name})`)
+function throwDisagreement(key: ParsedKey, subject: string): never {
+  throw new Error(`key intake and Node disagree about ${subject} (${key.name})`)
 }

@@ -73,7 +73,7 @@ export const curveCodes = {
     rule: 'O3',
     problem: 'weak_key',
     title: 'The Ed25519 point is not on the curve',
-    rejects: 'A y without an x.',
+    rejects: 'A y coordinate for which the curve has no x.',
     why: 'The key is damaged: half of all 32-byte strings are not keys.',
     sources: ['RFC 8032 section 5.1.3'],
   },

@@ -129,7 +129,8 @@ export const rsaCodes = {
     rule: 'R17',
     problem: 'weak_key',
     title: 'The primes are smooth',
-    rejects: 'Primes p and q that are both 1 modulo the same small primes, if there are many.',
+    rejects:
+      'Primes p and q that are both 1 modulo the same product of small primes of more than 160 bits.',
     why: "Pollard's p - 1 method factors the modulus.",
     sources: ['Pollard 1974', 'paranoid_crypto (Pollardpm1)'],
   },
