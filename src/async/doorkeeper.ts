@@ -5,8 +5,8 @@ interface Doorkeeper {
 
 /**
  * Admits an entry to a cache on its second request: an entry that is requested only once would
- * evict entries in use and burden the garbage collector (the doorkeeper of TinyLFU: Einziger, Friedman
- * and Manes, ACM Transactions on Storage 13, 2017; with sets instead of Bloom filters).
+ * evict entries in use and burden the garbage collector (the doorkeeper of TinyLFU: Einziger,
+ * Friedman and Manes, ACM Transactions on Storage 13, 2017; with sets instead of Bloom filters).
  */
 export function createDoorkeeper(capacity: number): Doorkeeper {
   let recent = new Set<string>()

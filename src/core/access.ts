@@ -30,8 +30,8 @@ export function foldName(text: string): string {
 }
 
 /**
- * The project in the path, if the caller may see it. For an API key that is bound to a project, reads
- * only that project: "does not exist" and "not visible" give the same error after the same time.
+ * The project in the path, if the caller may see it. For a bound API key, reads only its project:
+ * "does not exist" and "not visible" give the same error after the same time.
  */
 export async function findProject(
   context: Context,

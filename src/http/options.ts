@@ -7,8 +7,8 @@ export interface HttpOptions {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
   /**
-   * Proxies whose entries in `X-Forwarded-For` are trusted: none, those at these addresses, or (true)
-   * only the peer.
+   * Proxies whose entries in `X-Forwarded-For` are trusted: none, those at these addresses, or
+   * (true) only the peer.
    */
   trustProxy: boolean | string[]
   /** Maximum size of a body, in bytes. */

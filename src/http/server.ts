@@ -35,7 +35,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     const server = http.createServer(serverOptions, (request, response) => {
       app.responseCache.serve(request, response, route)
     })
-    // Node responds to an unknown Expect with a bare 417, which RFC 9110 section 10.1.1 does not require.
+    // Node would respond to an unknown Expect with a bare 417 (optional: RFC 9110 section 10.1.1).
     return server.on('checkExpectation', route)
   }
   const app: FastifyInstance = Fastify({

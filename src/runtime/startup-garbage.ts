@@ -1,6 +1,6 @@
 /**
- * Collects the garbage that the startup of this thread left, which V8 would otherwise keep until the
- * heap is full. Takes about 50 ms. Does nothing if Node has no inspector or may not use it
+ * Collects the garbage that the startup of this thread left, which V8 would otherwise keep until
+ * the heap is full. Takes about 50 ms. Does nothing if Node has no inspector or may not use it
  * (`--permission`).
  */
 export async function collectStartupGarbage(): Promise<void> {

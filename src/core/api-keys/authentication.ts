@@ -29,8 +29,8 @@ export interface Authenticator {
 
 /**
  * Every change to an API key is an event of the system ledger, so a cached caller is valid while
- * that ledger's head is the same: revocation, demotion and expiry take effect with the next request,
- * on every replica. The head is read before the record, so the record is at least as new.
+ * that ledger's head is the same: revocation, demotion and expiry take effect with the next
+ * request, on every replica. The head is read before the record, so the record is at least as new.
  */
 export function createAuthenticator({ store, clock }: Context): Authenticator {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })

@@ -18,7 +18,7 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
   return { ...members, active: isActive(record, time) }
 }
 
-/** Creates an API key with no more rights than the caller's. Only the result contains the secret. */
+/** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
   context: Context,
   principal: Principal,
@@ -94,8 +94,8 @@ export async function listApiKeys(context: Context, principal: Principal): Promi
 }
 
 /**
- * Throws `api_key_not_found`. For a caller that is bound to a project, reads only that project's API
- * keys, so that others give the same error after the same time as unknown ones.
+ * Throws `api_key_not_found`. For a caller that is bound to a project, reads only that project's
+ * API keys, so that others give the same error after the same time as unknown ones.
  */
 export async function getApiKey(
   context: Context,

@@ -43,8 +43,8 @@ export interface LedgerEvent extends EventContent {
 }
 
 /**
- * SHA-256, lower-case hex, over the hash of the previous event, a line feed and the canonical JSON of
- * the content. Editing, dropping or reordering an event breaks every later hash.
+ * SHA-256, lower-case hex, over the hash of the previous event, a line feed and the canonical JSON
+ * of the content. Editing, dropping or reordering an event breaks every later hash.
  */
 export function eventHash(previousHash: string, event: EventContent): string {
   const { ledgerId, revision, type, time, actor, subject, changes, requestId } = event

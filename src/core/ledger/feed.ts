@@ -17,8 +17,8 @@ export interface EventFeed {
 
 /**
  * Streams ledger events to readers, which share their reads of the store. Checks their permissions
- * again whenever the system ledger, which records changes to API keys, has a new event. One closure,
- * because the streams share one watch of that ledger, which ends with the last of them.
+ * again whenever the system ledger, which records changes to API keys, has a new event. One
+ * closure, because the streams share one watch of that ledger, which ends with the last of them.
  */
 export function createEventFeed(
   store: Store,

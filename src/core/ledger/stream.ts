@@ -59,8 +59,8 @@ interface StreamState {
 }
 
 /**
- * Streams a ledger to one reader. A page is sent once the reader has read the previous one; a reader
- * that takes longer than 10 seconds is disconnected and can resume after its last event.
+ * Streams a ledger to one reader. A page is sent once the reader has read the previous one; a
+ * reader that takes longer than 10 seconds is disconnected and can resume after its last event.
  */
 export function createEventStream(source: StreamSource): EventStream {
   const { clock, sink } = source
@@ -134,8 +134,8 @@ function createAccessCheck(sink: EventSink, clock: Clock, state: StreamState) {
 }
 
 /**
- * Reads events and sends them as fast as the sink takes them. One closure, because all of it depends
- * on what was sent last and on whether the sink is full.
+ * Reads events and sends them as fast as the sink takes them. One closure, because all of it
+ * depends on what was sent last and on whether the sink is full.
  */
 function createDelivery(source: StreamSource, state: StreamState) {
   const { clock, sink } = source
@@ -162,7 +162,7 @@ function createDelivery(source: StreamSource, state: StreamState) {
     try {
       let hasMore = true
       while (hasMore && state.isOpen && blockedSince === undefined) {
-        // Checked before the read, which is then sure to return the last event of a deleted project.
+        // Checked before the read, which then returns the last event of a deleted project.
         const isDeleted = !projectExisted && (await source.isProjectDeleted())
         const events = await source.read(last)
         if (state.isOpen && events.length > 0) send(events)

@@ -50,8 +50,8 @@ interface Progress {
 }
 
 /**
- * Verifies every ledger, including those of deleted projects: the system ledger first, then by id. A
- * ledger is also broken if the system ledger records its creation but it has no head and no event.
+ * Verifies every ledger, including those of deleted projects: the system ledger first, then by id.
+ * A ledger that has no head and no event is broken if the system ledger records its creation.
  */
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
   const missing: string[] = []

@@ -92,8 +92,8 @@ export function createLiveKeySets(
   }
   function onObservation(group: Group, observation: Observation): void {
     const { revision, span } = group.latest
-    const hasMoved = observation !== 'unknown' && observation !== revision
-    if (hasMoved || !includes(span, clock.now())) void refresh(group)
+    const hasChanged = observation !== 'unknown' && observation !== revision
+    if (hasChanged || !includes(span, clock.now())) void refresh(group)
     const time = clock.monotonic()
     resolveDue(group, ({ deadline }) => deadline <= time)
   }

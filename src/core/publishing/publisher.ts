@@ -34,8 +34,8 @@ export interface PublishedProject {
 export interface Publisher {
   /**
    * The project's documents: with every change of this process, and at most 500 ms plus one read
-   * behind other processes. While the store is unavailable, the last good ones for `jwksStaleLimit`;
-   * then `storage_unavailable`. Never an empty set for a project that has keys.
+   * behind other processes. While the store is unavailable, the last good ones for
+   * `jwksStaleLimit`; then `storage_unavailable`. Never an empty set for a project that has keys.
    */
   published(projectId: string): Promise<PublishedProject>
   /** Whether these are the heads of what `published` would return without a read. */

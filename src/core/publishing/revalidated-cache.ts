@@ -3,7 +3,7 @@ import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
 import type { Clock } from '../context.ts'
 import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
 
-/** Milliseconds after the start of a read for which its copy is served: half of the promised second. */
+/** Milliseconds from the start of a read for which its copy is served. */
 const recheckIntervalMs = 500
 
 /** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
@@ -23,17 +23,17 @@ export interface Copy<Value> {
 interface Options<Value> {
   clock: Clock
   copies: LRUCache<string, Copy<Value>>
-  /** Milliseconds since the last successful read for which a copy is served while the store fails. */
+  /** Milliseconds from the last successful read for which a copy is served while reads fail. */
   staleLimitMs: number
-  /** Reads the current value, or undefined if there is none. `previous` is the copy to revalidate. */
+  /** Reads the current value; undefined if there is none. `previous` is to be revalidated. */
   read(key: string, previous: Value | undefined): Promise<Value | undefined>
 }
 
 interface RevalidatedCache<Value> {
   /**
    * The value with every change announced by `invalidate`, and at most 500 ms plus one read behind
-   * other processes. While the store is unavailable, the last good value up to the limit; then throws
-   * `storage_unavailable`.
+   * other processes. While the store is unavailable, the last good value up to the limit; then
+   * throws `storage_unavailable`.
    */
   get(key: string): Promise<Value | undefined>
   /** The copy that `get` would return without a read. */
@@ -45,8 +45,8 @@ interface RevalidatedCache<Value> {
 }
 
 /**
- * Copies with bounded staleness: one read per key at a time, stale if the store is unavailable. Long
- * because reads, the fallback and invalidation share the copies.
+ * Copies with bounded staleness: one read per key at a time, stale if the store is unavailable.
+ * Long because reads, the fallback and invalidation share the copies.
  */
 export function createRevalidatedCache<Value>(options: Options<Value>): RevalidatedCache<Value> {
   const { clock, copies, staleLimitMs } = options

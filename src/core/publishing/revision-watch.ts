@@ -9,8 +9,8 @@ type Watcher = (observation: Observation) => void
 
 export interface RevisionWatch {
   /**
-   * Calls the watcher every `intervalMs`, whether or not anything has changed and whether or not the
-   * store answers, and soon after `checkNow`. Returns a function that stops it.
+   * Calls the watcher every `intervalMs`, whether or not anything has changed and whether or not
+   * the store answers, and soon after `checkNow`. Returns a function that stops it.
    */
   watch(ledgerId: string, watcher: Watcher): () => void
   /** Observes the ledger, which this process has changed, without waiting for the interval. */
@@ -19,8 +19,8 @@ export interface RevisionWatch {
 }
 
 /**
- * Reads the revisions of all watched ledgers every `intervalMs`, with one query at a time even if the
- * store is slow. Long because both kinds of checks share the watchers.
+ * Reads the revisions of all watched ledgers every `intervalMs`, with one query at a time even if
+ * the store is slow. Long because both kinds of checks share the watchers.
  */
 export function createRevisionWatch(store: Store, intervalMs: number): RevisionWatch {
   const watchers = new Map<string, Set<Watcher>>()

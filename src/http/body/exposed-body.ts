@@ -2,8 +2,8 @@ import { containsPrivateKey } from '../../core/labels.ts'
 import { PubringError } from '../../errors.ts'
 
 /**
- * Throws `private_key_submitted` if the text of a rejected body contains a private key: a compromised
- * key matters more than a missing field.
+ * Throws `private_key_submitted` if the text of a rejected body contains a private key: a
+ * compromised key matters more than a missing field.
  */
 export function rejectPrivateKey(text: string): void {
   if (!containsPrivateKey(text)) return

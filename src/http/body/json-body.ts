@@ -25,7 +25,7 @@ export function addJsonBodies(app: FastifyInstance): void {
 
 /**
  * Parses JSON (RFC 8259) that every parser reads alike: valid UTF-8, no duplicate members, at most
- * 32 levels. `__proto__` is an ordinary member (`JSON.parse` defines it without setting a prototype).
+ * 32 levels. `__proto__` is an ordinary member: `JSON.parse` sets no prototype.
  */
 function parseJsonBody(bytes: Uint8Array): unknown {
   if (bytes.length === 0) throw invalidJson('The body is empty: send a JSON object.')

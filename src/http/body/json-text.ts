@@ -13,8 +13,8 @@ export function nestingDepth(text: string): number {
 }
 
 /**
- * The first member name (unescaped) that occurs twice in one object, or undefined. `JSON.parse` keeps
- * the last value, other parsers the first (RFC 8259 section 4). The text must be valid JSON.
+ * The first member name (unescaped) that occurs twice in one object, or undefined. `JSON.parse`
+ * keeps the last value, other parsers the first (RFC 8259 section 4). The text must be valid JSON.
  */
 export function duplicateMember(text: string): string | undefined {
   const open: (Set<string> | undefined)[] = []

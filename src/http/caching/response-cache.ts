@@ -68,9 +68,9 @@ function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | un
 }
 
 /**
- * Stores responses in front of the routes, which cost several times as much as `node:http` alone. It
- * only repeats a route's response to an equal request, while that is valid. Long because serving and
- * storing share the entries.
+ * Stores responses in front of the routes, which cost several times as much as `node:http` alone.
+ * It only repeats a route's response to an equal request, while that is valid. Long because serving
+ * and storing share the entries.
  */
 export function addResponseCache(
   app: FastifyInstance,

@@ -7,8 +7,8 @@ import { always, intersect } from '../../core/validity.ts'
 import { principalOf, projectOf } from '../hooks/access.ts'
 
 /**
- * Lets the response cache reuse the document for the same API key, while the API key, the project and
- * the document are all valid. The heads are read for each request.
+ * Lets the response cache reuse the document for the same API key, while the API key, the project
+ * and the document are all valid. The heads are read for each request.
  */
 export function reuseKeyDocument(
   request: FastifyRequest,

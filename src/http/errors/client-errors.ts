@@ -10,7 +10,7 @@ import { renderProblem } from './problem.ts'
 const parserFaults: Record<string, { code: ErrorCode; detail: string }> = {
   HPE_HEADER_OVERFLOW: {
     code: 'headers_too_large',
-    detail: 'The address and the headers together are too large. Send fewer or shorter ones.',
+    detail: 'The URL and the headers together are too large. Send fewer or shorter ones.',
   },
   HPE_CHUNK_EXTENSIONS_OVERFLOW: {
     code: 'body_too_large',

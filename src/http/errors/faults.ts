@@ -37,7 +37,7 @@ function incompleteBody(): PubringError {
   )
 }
 
-/** Converts any error to one that callers may see; unknown errors become `internal`, without details. */
+/** Converts any error to one that callers may see: unknown errors become `internal`. */
 export function toPubringError(error: unknown, bodyLimit: number): PubringError {
   if (error instanceof PubringError) return error
   const code = memberOf(error, 'code')

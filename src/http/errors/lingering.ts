@@ -5,9 +5,9 @@ import { Readable } from 'node:stream'
 const lingerMs = 2_000
 
 /**
- * The response to a request whose body is rejected. It is sent at once but ends only after the rest of
- * the body has been discarded, or after a timeout: closing a socket with unread data makes TCP drop
- * the response (RFC 9112 section 9.6).
+ * The response to a request whose body is rejected. It is sent at once but ends only after the rest
+ * of the body has been discarded, or after a timeout: closing a socket with unread data makes TCP
+ * drop the response (RFC 9112 section 9.6).
  */
 export function lingeringResponse(request: IncomingMessage, body: string): Readable {
   const response = new Readable({ read() {} })

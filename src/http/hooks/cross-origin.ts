@@ -5,8 +5,8 @@ import type { App } from '../options.ts'
 const preflightMaxAgeSeconds = 86_400
 
 /**
- * Opens public resources to scripts of every origin (Fetch, CORS protocol), including errors and 304,
- * without credentials.
+ * Opens public resources to scripts of every origin (Fetch, CORS protocol), including errors and
+ * 304, without credentials.
  */
 export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: () => void): void {
   reply.header('access-control-allow-origin', '*')

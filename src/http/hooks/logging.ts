@@ -3,8 +3,8 @@ import { redact } from '../../core/redaction.ts'
 import type { HttpOptions } from '../options.ts'
 
 /**
- * Disables Fastify's request log, which would contain raw URLs. All log output, by any component and
- * at any level, goes through `redact`.
+ * Disables Fastify's request log, which would contain raw URLs. All log output, by any component
+ * and at any level, goes through `redact`.
  */
 export function loggingOptions(
   options: HttpOptions,

@@ -26,7 +26,7 @@ export interface RequestRecords {
   markArrival(request: IncomingMessage, time: number): void
 }
 
-/** Reports each finished request to the log and the metrics, whether a route or the cache served it. */
+/** Reports each finished request, served by a route or the cache, to the log and the metrics. */
 export function addRequestRecords(app: FastifyInstance): void {
   const observers: ((record: RequestRecord) => void)[] = []
   const arrivals = new WeakMap<IncomingMessage, number>()

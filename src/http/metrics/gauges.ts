@@ -3,7 +3,7 @@ import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-cli
 import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 
-/** Gauges collected at each scrape. Values of several workers are added unless `aggregator` is set. */
+/** Gauges collected at each scrape. The values of workers add up unless `aggregator` is set. */
 export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
   addKeys(registry, live)
   addStorage(registry, live)

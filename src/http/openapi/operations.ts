@@ -29,26 +29,26 @@ interface Operation {
 }
 
 /** Errors possible for every request. */
-const everywhere = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal'] as const
+const baseErrors = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal'] as const
 
 /** Errors possible for every request except health checks. */
-const underLoad = ['rate_limited', 'overloaded'] as const
+const loadErrors = ['rate_limited', 'overloaded'] as const
 
 /** The errors of an operation: those it declares and those that follow from its schema. */
 function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
   const { access } = config
-  const found: ErrorCode[] = [...(config.errors ?? []), ...everywhere]
-  if (!config.unlimited) found.push(...underLoad)
+  const errors: ErrorCode[] = [...(config.errors ?? []), ...baseErrors]
+  if (!config.unlimited) errors.push(...loadErrors)
   if (access !== undefined) {
-    found.push('missing_api_key', 'invalid_api_key', 'storage_unavailable')
-    if (access.role !== 'reader' || access.unbound) found.push('insufficient_role')
-    if (url.includes(':projectIdOrName')) found.push('project_not_found')
+    errors.push('missing_api_key', 'invalid_api_key', 'storage_unavailable')
+    if (access.role !== 'reader' || access.unbound) errors.push('insufficient_role')
+    if (url.includes(':projectIdOrName')) errors.push('project_not_found')
   }
   if (schema.body !== undefined) {
-    found.push('invalid_json', 'unsupported_media_type')
+    errors.push('invalid_json', 'unsupported_media_type')
   }
-  if (![method].flat().includes('GET')) found.push('body_too_large')
-  const codes = new Set(found)
+  if (![method].flat().includes('GET')) errors.push('body_too_large')
+  const codes = new Set(errors)
   return errorCodes.filter((code) => codes.has(code))
 }
 

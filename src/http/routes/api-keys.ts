@@ -31,7 +31,7 @@ export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOpti
   deleteRoute(app, context)
 }
 
-function createRoute(app: App, context: Context, address: string): void {
+function createRoute(app: App, context: Context, collectionUrl: string): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -52,7 +52,7 @@ function createRoute(app: App, context: Context, address: string): void {
     handler: async (request, reply) => {
       const origin = originOf(request, context)
       const apiKey = await createApiKey(context, principalOf(request), origin, request.body)
-      reply.code(201).header('location', `${address}/${apiKey.id}`)
+      reply.code(201).header('location', `${collectionUrl}/${apiKey.id}`)
       return reply
         .header('etag', apiKeyEntityTag(apiKey))
         .header('cache-control', 'no-store')

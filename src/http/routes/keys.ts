@@ -75,9 +75,9 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     handler: async (request, reply) => {
       const origin = originOf(request, context)
       const key = await createKey(context, projectOf(request).id, origin, request.body)
-      const address = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
+      const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const tag = keyEntityTag(key, origin.time, context.config.jwksMaxAge)
-      return reply.code(201).headers({ location: address, etag: tag }).send({ kid: key.id })
+      return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
   })
 }

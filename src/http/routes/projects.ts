@@ -34,15 +34,15 @@ const pageQuery = (maximum: number) =>
   })
 
 export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
-  const address = `${options.publicUrl}${collection}`
-  createRoute(app, context, address)
-  listRoute(app, context, { ...options, address })
+  const collectionUrl = `${options.publicUrl}${collection}`
+  createRoute(app, context, collectionUrl)
+  listRoute(app, context, { ...options, collectionUrl })
   readRoute(app)
   renameRoute(app, context)
   deleteRoute(app, context)
 }
 
-function createRoute(app: App, context: Context, address: string): void {
+function createRoute(app: App, context: Context, collectionUrl: string): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -60,7 +60,7 @@ function createRoute(app: App, context: Context, address: string): void {
     },
     handler: async (request, reply) => {
       const project = await createProject(context, originOf(request, context), request.body)
-      reply.code(201).header('location', `${address}/${project.id}`)
+      reply.code(201).header('location', `${collectionUrl}/${project.id}`)
       return sendProject(reply, project)
     },
   })
@@ -69,7 +69,7 @@ function createRoute(app: App, context: Context, address: string): void {
 function listRoute(
   app: App,
   context: Context,
-  { address, maxPageSize = defaultMaxPageSize }: HttpOptions & { address: string },
+  { collectionUrl, maxPageSize = defaultMaxPageSize }: HttpOptions & { collectionUrl: string },
 ): void {
   app.route({
     method: 'GET',
@@ -94,7 +94,7 @@ function listRoute(
       const shown = found.slice(0, limit)
       const next = found.length > limit ? shown.at(-1)?.id : undefined
       if (next !== undefined) {
-        reply.header('link', `<${address}?limit=${limit}&after=${next}>; rel="next"`)
+        reply.header('link', `<${collectionUrl}?limit=${limit}&after=${next}>; rel="next"`)
       }
       return reply.send(shown)
     },

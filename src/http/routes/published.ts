@@ -69,13 +69,13 @@ function jwksRoute(app: App, live: LiveServices): void {
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
       const projectId = await live.names.resolve(ref)
-      const present = await live.publisher.published(projectId)
-      const published = await waitForChange(live, present, request, reply)
+      const current = await live.publisher.published(projectId)
+      const published = await waitForChange(live, current, request, reply)
       reusePublished(request, live, ref, published)
-      const specific = prefers(request.headers.accept, jwksMediaType, 'application/json')
+      const wantsJwkSet = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
       reply.header('vary', 'Accept')
-      return sendDocument(reply, published.jwks, specific ? jwksMediaType : 'application/json')
+      return sendDocument(reply, published.jwks, wantsJwkSet ? jwksMediaType : 'application/json')
     },
   })
 }
@@ -92,9 +92,9 @@ async function waitForChange(
   const preferred = preferredWait(headers.prefer)
   if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
-  const applied = () => reply.header('preference-applied', `wait=${wait}`)
+  const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
   if (!matchesEntityTag(known, current.jwks.etag, 'weak')) {
-    applied()
+    confirmWait()
     return current
   }
   let waiter: Waiter | undefined
@@ -104,7 +104,7 @@ async function waitForChange(
   try {
     waiter = keySets.wait(current, known, wait * 1000)
     if (waiter === undefined) return current
-    applied()
+    confirmWait()
     return await waiter.result
   } finally {
     endWait()
