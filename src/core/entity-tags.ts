@@ -35,29 +35,46 @@ export function apiKeyEntityTag(apiKey: ApiKey): string {
   return entityTag(JSON.stringify([id, name, role, projectId, active, createTime, expireTime]))
 }
 
+/** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */
+export type EntityTags = ReadonlySet<string>
+
+/** A longer header is not parsed: 60,000 commas would take milliseconds for each request. */
+const maxHeaderLength = 2_000
+
+/** Parses the header once, so that it can be compared many times. Undefined if it is too long. */
+export function parseEntityTags(header: string): EntityTags | undefined {
+  if (header.length > maxHeaderLength) return undefined
+  return new Set(header.split(',').map((tag) => tag.trim()))
+}
+
 /**
- * Whether an `If-Match` (strong comparison) or `If-None-Match` (weak comparison) lists the tag (RFC
- * 9110 section 8.8.3.2).
+ * Whether the tags of an `If-Match` (strong comparison) or `If-None-Match` (weak comparison) include
+ * this strong one (RFC 9110 section 8.8.3.2).
  */
-export function matchesEntityTag(
-  header: string,
+export function includesEntityTag(
+  tags: EntityTags,
   tag: string,
   comparison: 'strong' | 'weak',
 ): boolean {
-  if (header === tag) return true
-  return header.split(',').some((part) => {
-    const candidate = part.trim()
-    if (candidate === '*') return true
-    return comparison === 'weak' ? candidate.replace(/^W\//, '') === tag : candidate === tag
-  })
+  return tags.has(tag) || tags.has('*') || (comparison === 'weak' && tags.has(`W/${tag}`))
 }
 
-/** Throws `precondition_failed` unless `If-Match` is absent or lists the current tag. */
+/**
+ * Throws `precondition_failed` unless `If-Match` is absent or lists the current tag, and
+ * `invalid_request` if it is too long to tell.
+ */
 export function requireIfMatch(ifMatch: string | undefined, tag: string, resource: string): void {
-  if (ifMatch !== undefined && !matchesEntityTag(ifMatch, tag, 'strong')) {
+  if (ifMatch === undefined) return
+  const tags = parseEntityTags(ifMatch)
+  if (tags === undefined) {
     throw new PubringError(
-      'precondition_failed',
-      `The ${resource} changed after you read it: If-Match does not list its current ETag. Read it again and repeat the change.`,
+      'invalid_request',
+      `If-Match has more than ${maxHeaderLength} characters. Send the ETag of the ${resource} alone.`,
     )
   }
+  if (includesEntityTag(tags, tag, 'strong')) return
+  throw new PubringError(
+    'precondition_failed',
+    `The ${resource} changed after you read it: If-Match does not list its current ETag. Read it again and repeat the change.`,
+  )
 }

@@ -1,13 +1,17 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Clock } from '../context.ts'
-import { matchesEntityTag } from '../entity-tags.ts'
+import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { PublishedProject, Publisher } from './publisher.ts'
 import type { Observation, RevisionWatch } from './revision-watch.ts'
 
+/** Requests resolved at once; then other work of the event loop gets its turn. */
+const sliceSize = 200
+
 interface HeldRequest {
-  /** Its `If-None-Match`. */
-  ifNoneMatch: string
+  /** Its `If-None-Match`, parsed on arrival. */
+  ifNoneMatch: EntityTags
   /** Monotonic milliseconds. */
   deadline: number
   resolve(published: PublishedProject | Promise<PublishedProject>): void
@@ -38,7 +42,7 @@ export interface LiveKeySets {
    * Holds a request whose `If-None-Match` names the JWKS in `latest`, for up to `waitMs`
    * milliseconds. Undefined if too many requests are held, and after `close`.
    */
-  wait(latest: PublishedProject, ifNoneMatch: string, waitMs: number): Waiter | undefined
+  wait(latest: PublishedProject, ifNoneMatch: EntityTags, waitMs: number): Waiter | undefined
   count(): number
   /** Resolves all held requests and accepts no more. */
   close(): void
@@ -67,11 +71,13 @@ export function createLiveKeySets(
     }
     return true
   }
-  function resolveDue(group: Group, isDue: (request: HeldRequest) => boolean): void {
+  async function resolveDue(group: Group, isDue: (request: HeldRequest) => boolean): Promise<void> {
+    let resolved = 0
     for (const request of group.requests) {
-      if (isDue(request) && remove(group, request)) {
-        request.resolve(publisher.published(group.projectId))
-      }
+      if (!isDue(request) || !remove(group, request)) continue
+      request.resolve(publisher.published(group.projectId))
+      resolved += 1
+      if (resolved % sliceSize === 0) await setImmediate()
     }
   }
   async function refresh(group: Group): Promise<void> {
@@ -81,7 +87,7 @@ export function createLiveKeySets(
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
       const { etag } = group.latest.jwks
-      resolveDue(group, ({ ifNoneMatch }) => !matchesEntityTag(ifNoneMatch, etag, 'weak'))
+      await resolveDue(group, (request) => !includesEntityTag(request.ifNoneMatch, etag, 'weak'))
     } catch (error) {
       // Keep holding requests while the store is unavailable.
       if (isStorageUnavailable(error)) return
@@ -95,7 +101,7 @@ export function createLiveKeySets(
     const hasChanged = observation !== 'unknown' && observation !== revision
     if (hasChanged || !includes(span, clock.now())) void refresh(group)
     const time = clock.monotonic()
-    resolveDue(group, ({ deadline }) => deadline <= time)
+    void resolveDue(group, ({ deadline }) => deadline <= time)
   }
   function openGroup(latest: PublishedProject): Group {
     const { projectId } = latest
@@ -130,7 +136,7 @@ export function createLiveKeySets(
     count: () => count,
     close() {
       isClosed = true
-      for (const group of groups.values()) resolveDue(group, () => true)
+      for (const group of groups.values()) void resolveDue(group, () => true)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { entityTag, matchesEntityTag } from '../../core/entity-tags.ts'
+import { entityTag, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 
 /**
  * Headers of a 304: those that RFC 9110 section 15.4.5 requires, the CORS headers, and those about
@@ -19,7 +19,10 @@ export function isNotModified(
   etag: string,
 ): boolean {
   const known = headers['if-none-match']
-  return known !== undefined && matchesEntityTag(known, etag, 'weak')
+  if (known === etag) return true
+  // A header that is too long is ignored: the request is then an ordinary GET.
+  const tags = known === undefined ? undefined : parseEntityTags(known)
+  return tags !== undefined && includesEntityTag(tags, etag, 'weak')
 }
 
 /**

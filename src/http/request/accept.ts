@@ -1,9 +1,13 @@
+/** A longer header selects the default type: real clients send a few hundred characters. */
+const maxLength = 2_000
+
 /**
  * Whether the `Accept` header (RFC 9110 section 12.5.1) names the media type and gives it more
  * weight than the default type. Wildcards select the default type.
  */
 export function prefers(accept: string | undefined, type: string, defaultType: string): boolean {
-  if (accept === undefined || !accept.toLowerCase().includes(type)) return false
+  if (accept === undefined || accept.length > maxLength) return false
+  if (!accept.toLowerCase().includes(type)) return false
   return quality(accept, type) > quality(accept, defaultType)
 }
 

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
-import { matchesEntityTag } from '../../core/entity-tags.ts'
+import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import type { Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { PublishedDocument, PublishedProject } from '../../core/publishing/publisher.ts'
@@ -87,13 +87,14 @@ async function waitForChange(
   { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
-  const known = headers['if-none-match']
-  if (known === undefined || headers.prefer === undefined) return current
-  const preferred = preferredWait(headers.prefer)
+  const { 'if-none-match': ifNoneMatch, prefer } = headers
+  const known = ifNoneMatch === undefined ? undefined : parseEntityTags(ifNoneMatch)
+  if (known === undefined || prefer === undefined) return current
+  const preferred = preferredWait(prefer)
   if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
   const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
-  if (!matchesEntityTag(known, current.jwks.etag, 'weak')) {
+  if (!includesEntityTag(known, current.jwks.etag, 'weak')) {
     confirmWait()
     return current
   }

@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fetchJwks, jwksUrl, keysUrl, registerKey } from '../../support/app/keys.ts'
+
+let app: TestApp
+let kid: string
+beforeAll(async () => {
+  app = await startApp()
+  kid = await registerKey(app)
+})
+afterAll(() => app.close())
+
+/** Each header is far below the limit of all headers together. */
+const commas = ','.repeat(60_000)
+
+test('a very long If-None-Match is ignored, also by a request that asks to wait', async () => {
+  const { headers } = await fetchJwks(app)
+  const known = `${headers.etag}${commas}`
+  for (const prefer of [{}, { prefer: 'wait=60' }]) {
+    const answer = await fetchJwks(app, { 'if-none-match': known, ...prefer })
+    expect(answer.statusCode).toBe(200)
+    expect(answer.headers).not.toHaveProperty('preference-applied')
+  }
+  const short = `"other", W/${headers.etag}`
+  expect((await fetchJwks(app, { 'if-none-match': short })).statusCode).toBe(304)
+})
+
+test('a very long If-Match is 400 and changes nothing', async () => {
+  const headers = { 'if-match': `"x"${commas}` }
+  const answer = await app.send('PATCH', `${keysUrl}/${kid}`, { headers, body: { active: false } })
+  expect(answer.json()).toMatchObject({ status: 400, code: 'invalid_request' })
+  expect((await app.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(true)
+})
+
+test('a very long Accept gets the default media type', async () => {
+  const accept = `application/jwk-set+json${',a/b'.repeat(15_000)}`
+  const answer = await app.inject({ url: jwksUrl, headers: { accept, host: 'x' } })
+  expect(answer.headers['content-type']).toBe('application/json')
+})
