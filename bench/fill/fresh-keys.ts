@@ -9,10 +9,8 @@ export interface FreshKeys {
   close(): Promise<void>
 }
 
-const batchSize = 500
-
 /** Generates keys in a thread per processor, one batch ahead of demand. */
-export function createFreshKeys(): FreshKeys {
+export function createFreshKeys(batchSize = 500): FreshKeys {
   const workers = Array.from(
     { length: availableParallelism() },
     () => new Worker(new URL('./key-maker.ts', import.meta.url)),

@@ -26,7 +26,7 @@ export async function fillRegistry(
 ): Promise<void> {
   await (await openStore(databaseUrl)).close()
   const target = await openCopyEndpoint(databaseUrl, 'target')
-  const source = createFreshKeys()
+  const source = createFreshKeys(Math.min(500, keys))
   try {
     if ((await countRows(target.db, 'project')) > 0) {
       throw new Error('There are projects in this database. Give the address of an empty one.')

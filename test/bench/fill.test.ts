@@ -33,30 +33,30 @@ function fill(database: TestDatabase, keys: number, projects: number) {
   return run('bench/fill.ts', ...size, '--database-url', database.url)
 }
 
-const numbers = (_: string, value: unknown) =>
+const toNumber = (_: string, value: unknown) =>
   typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
 
-/** All rows, equal on every engine, without order. */
+/** All rows in a form that is equal on both engines, sorted. */
 async function rowsOf(database: TestDatabase, table: string): Promise<string[]> {
   const rows = await database.query(`select * from ${table}`)
-  return rows.map((row) => JSON.stringify(row, numbers)).sort()
+  return rows.map((row) => JSON.stringify(row, toNumber)).sort()
 }
 
-async function numberOf(database: TestDatabase, what: string): Promise<number> {
+async function countKeys(database: TestDatabase, what: string): Promise<number> {
   const [row] = await database.query(`select count(${what}) as count from jwt_key`)
   return Number(row?.count)
 }
 
 describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) => {
-  test('holds so many distinct keys, as many in each project, in whole ledgers', async () => {
+  test('has the requested number of distinct keys, evenly distributed, and intact ledgers', async () => {
     const database = await blank(engine)
     const { code, output } = await fill(database, 300, 30)
     expect({ code, output }).toMatchObject({
       code: 0,
       output: expect.stringMatching(/300 of 300 keys/),
     })
-    expect(await numberOf(database, '*')).toBe(300)
-    expect(await numberOf(database, 'distinct material_sha256')).toBe(300)
+    expect(await countKeys(database, '*')).toBe(300)
+    expect(await countKeys(database, 'distinct material_sha256')).toBe(300)
     const sizes = await database.query('select count(*) as count from jwt_key group by project_id')
     expect(sizes.map(({ count }) => Number(count))).toEqual(Array.from({ length: 30 }, () => 10))
     const verified = await run('src/main.ts', 'ledger', 'verify', '--database-url', database.url)
@@ -66,7 +66,7 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
     })
   })
 
-  test('holds the very rows that the same changes leave, made one by one', async () => {
+  test('has the same rows as after the same changes one by one', async () => {
     const database = await blank(engine)
     await fill(database, 7, 3)
     const other = await blank(engine)
@@ -78,7 +78,7 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
     }
   })
 
-  test('is filled no second time', async () => {
+  test('is not filled a second time', async () => {
     const database = await blank(engine)
     await fill(database, 2, 1)
     const again = await fill(database, 2, 1)
@@ -86,11 +86,11 @@ describe.each(['sqlite', 'postgres'] as const)('a filled %s database', (engine) 
       code: 1,
       output: expect.stringMatching(/There are projects in this database/),
     })
-    expect(await numberOf(database, '*')).toBe(2)
+    expect(await countKeys(database, '*')).toBe(2)
   })
 })
 
-/** The changes that the ledgers tell of, in their order. */
+/** The changes recorded in the ledgers, in order. */
 async function changesIn(database: TestDatabase): Promise<Change[]> {
   const keys = await database.query('select * from jwt_key')
   const events = await database.query(

@@ -14,7 +14,7 @@ const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) =>
 const { folder, remove } = temporaryFolder()
 
 let server: ServerProcess & { apiKey: string }
-/** What each block printed. */
+/** The output of each block. */
 let printed: string[]
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
     cwd: folder,
     env: { PATH: process.env.PATH, PUBRING_URL: server.url, PUBRING_API_KEY: server.apiKey },
   })
-  // The stream is cut off by curl itself.
+  // curl ends the stream by a time limit.
   expect(stderr.replace(/^curl: \(28\) .*\n/m, '')).toBe('')
   printed = stdout.split('== next block\n')
 })
@@ -34,7 +34,7 @@ afterAll(async () => {
   remove()
 })
 
-/** What the block with this text in it printed. */
+/** The output of the block that contains this text. */
 function answerOf(text: string): string {
   const index = blocks.findIndex((block) => block.includes(text))
   expect(index, text).toBeGreaterThan(-1)
@@ -50,13 +50,13 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
     .map((method) => [method.toUpperCase(), path] as const),
 )
 
-test.each(operations)('%s %s has its curl', (method, path) => {
+test.each(operations)('%s %s has a curl example', (method, path) => {
   const address = path.replace(/\{\w+\}/g, '[^/?\'" ]+')
   const call = new RegExp(`(api ${method} ['"]?|curl -sS "\\$url)${address}(?=[?'" \\n])`)
   expect(blocks.join('')).toMatch(call)
 })
 
-test('nothing is refused but what the page shows being refused', () => {
+test('only the documented rejections occur', () => {
   const all = printed.join('')
   const codes = [...all.matchAll(/"code":"(\w+)","requestId"/g)]
   expect(codes.map(([, code]) => code)).toEqual(['precondition_failed', 'invalid_request'])
@@ -80,6 +80,6 @@ test.each([
   ['"nane"', /"code":"unknown_field"/],
   ['/health/ready', /"status":"ok"/],
   ['api DELETE "/v1/projects/default/jwt-keys/$kid"', /\n204\n$/],
-])('the block with %s prints what the page says', (text, expected) => {
+])('the block with %s prints the documented output', (text, expected) => {
   expect(answerOf(text)).toMatch(expected)
 })

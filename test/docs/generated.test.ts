@@ -23,11 +23,11 @@ test('client/src/types.ts is the generated file: npm run generate', () => {
   expect(readFileSync(url, 'utf8')).toBe(clientTypes())
 })
 
-test.each(Object.keys(errorTable))('docs/errors.md says once what to do about %s', (code) => {
+test.each(Object.keys(errorTable))('docs/errors.md has one entry for %s', (code) => {
   expect(read('errors.md').split(`\n## ${code}\n\n**`)).toHaveLength(2)
 })
 
-test.each(Object.keys(intakeCodes))('docs/errors.md leads from %s to its rule', (code) => {
+test.each(Object.keys(intakeCodes))('docs/errors.md links %s to its rule', (code) => {
   expect(read('errors.md')).toContain(`(key-policy.md#${code})`)
   expect(read('key-policy.md')).toContain(`\n#### \`${code}\`\n`)
 })

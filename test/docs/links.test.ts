@@ -8,7 +8,7 @@ const pages = globSync(['{.,client,docs,bench/results}/*.md', 'examples/**/*.md'
   exclude: (name) => name === 'node_modules',
 })
 
-/** The anchors that GitHub makes of the headings of a page. */
+/** The anchors that GitHub derives from the headings of a page. */
 function anchorsOf(file: string): string[] {
   const headings = readFileSync(file, 'utf8').matchAll(/^#+ (.*)$/gm)
   return [...headings].map(([, title = '']) =>
@@ -19,7 +19,7 @@ function anchorsOf(file: string): string[] {
   )
 }
 
-test.each(pages)('every link of %s leads somewhere', (page) => {
+test.each(pages)('every link of %s has a target', (page) => {
   const text = readFileSync(join(root, page), 'utf8').replace(/^```[\s\S]*?^```$/gm, '')
   const links = [...text.matchAll(/(?:\]\(|src(?:set)?=")([^)"\s]+)/g)].map(([, link = '']) => link)
   for (const link of links.filter((each) => !/^[a-z]+:/.test(each))) {

@@ -11,7 +11,7 @@ const { folder, remove } = temporaryFolder()
 const empty = join(folder, 'empty')
 afterAll(remove)
 
-/** The page as one script: its files are written where it shows them, its commands are as they stand. */
+/** The page as one script: writes its files where it shows them and runs its commands unchanged. */
 function script(): string {
   const blocks = page.matchAll(/^```(sh|js file=(\S+))\n([\s\S]*?)^```$/gm)
   return [...blocks]
@@ -23,7 +23,7 @@ function heredoc(file: string, text: string): string {
   return `cat > ${file} <<'END OF FILE'\n${text}END OF FILE\n`
 }
 
-test('docs/quick-start.md, word by word in an empty folder, ends with a verified token', async () => {
+test('docs/quick-start.md, followed literally in an empty folder, ends with a verified token', async () => {
   const tarball = await packCheckout(folder)
   mkdirSync(empty)
   copyFileSync(tarball, join(empty, basename(tarball)))

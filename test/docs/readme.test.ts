@@ -11,7 +11,7 @@ const page = readFileSync(join(root, 'README.md'), 'utf8')
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-/** Ids, times and what is left of them differ from run to run. */
+/** Masks ids and times, which differ from run to run. */
 function levelled(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'ID')
@@ -19,7 +19,7 @@ function levelled(text: string): string {
     .replaceAll(/\bin \d+ (s|minutes)\b/g, 'in SOME $1')
 }
 
-test('the session of the README goes as it stands there', async () => {
+test('the session of the README prints what it shows', async () => {
   const [, session = ''] = /```console\n([\s\S]*?)```/.exec(page) ?? []
   const [, ...entries] = session.split(/^\$ /m)
   const [start = '', ...others] = entries
@@ -33,7 +33,7 @@ test('the session of the README goes as it stands there', async () => {
       PUBRING_URL: server.url,
       PUBRING_API_KEY: server.apiKey,
     }
-    // The last command is refused, as it should be.
+    // The last command is rejected, as intended.
     const script = `${tool}{ ${command}\n} 2>&1 || true`
     const { stdout } = await promisify(execFile)('bash', ['-c', script], { cwd: folder, env })
     expect(levelled(`${command}\n${stdout}`)).toBe(levelled(entry))
@@ -41,7 +41,7 @@ test('the session of the README goes as it stands there', async () => {
   await stopServer(server)
 }, 120_000)
 
-test('the times of revocation in the README are those of the last measurement', () => {
+test('the revocation times in the README match the last measurement', () => {
   const measured = readFileSync(join(root, 'docs/verifying.md'), 'utf8')
   const row = (verifier: string) =>
     new RegExp(
@@ -52,5 +52,5 @@ test('the times of revocation in the README are those of the last measurement', 
   const [, usual] = row('createRemoteJWKSet') ?? []
   const text = page.replaceAll(/\s+/g, ' ')
   expect(text).toContain(`after ${median} in the median and ${maximum} at most`)
-  expect(text).toContain(`good library took ${usual}.`)
+  expect(text).toContain(`good library elapsed ${usual}.`)
 })

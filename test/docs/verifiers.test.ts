@@ -15,7 +15,7 @@ test('every folder of examples/verifiers is run by npm run examples', () => {
 })
 
 test.each(folders)(
-  'when %s was run last it accepted the good token and rejected the others',
+  'the last run of %s accepted the good token and rejected the others',
   (folder) => {
     const [row = '', ...more] = rows.filter((line) => line.includes(`/verifiers/${folder})`))
     expect(more.filter((line) => line.startsWith('|'))).toEqual([])
@@ -23,7 +23,7 @@ test.each(folders)(
   },
 )
 
-test.each(examples)('the way to build $folder is in the README of the examples', (example) => {
+test.each(examples)('the README of the examples shows how to build $folder', (example) => {
   const { folder, build = '' } = example
   const row = read('examples/verifiers/README.md')
     .split('\n')

@@ -28,7 +28,7 @@ afterAll(async () => {
   remove()
 })
 
-/** `pubring …` in the folder of the server, as a shell would see it. */
+/** Runs `pubring …` in the folder of the server. */
 async function pubring(...args: string[]) {
   const child = spawn(process.execPath, [main, ...args], {
     cwd: folder,
@@ -45,8 +45,10 @@ async function pubring(...args: string[]) {
 }
 
 const self = async (secret: string) => {
-  const answer = await fetch(`${server.url}/v1/api-keys/self`, { headers: { 'X-Api-Key': secret } })
-  return { status: answer.status, ...Object(await answer.json()) }
+  const response = await fetch(`${server.url}/v1/api-keys/self`, {
+    headers: { 'X-Api-Key': secret },
+  })
+  return { status: response.status, ...Object(await response.json()) }
 }
 
 describe('pubring api-key create --admin', () => {
@@ -64,21 +66,21 @@ describe('pubring api-key create --admin', () => {
     expect(stderr).toContain(id)
   })
 
-  test('where no server runs: it is there when one starts, and the ledger says who made it', async () => {
+  test('works without a server, and the ledger names the command', async () => {
     server.signal('SIGTERM')
     await server.ended
     const { stdout } = await pubring('api-key', 'create', '--admin')
     const secret = rememberSecret('an API key', stdout.trim())
     server = await spawnServer(folder)
     await whenReady(server)
-    const made = await self(secret)
-    expect(made).toMatchObject({ status: 200, name: 'created at the database', role: 'admin' })
+    const created = await self(secret)
+    expect(created).toMatchObject({ status: 200, name: 'created at the database', role: 'admin' })
     const events = await fetch(`${server.url}/v1/events`, { headers: { 'X-Api-Key': secret } })
     const last = Object([...Object(await events.json())].at(-1))
     expect(last).toMatchObject({
       type: 'api_key.created',
       actor: { name: 'pubring api-key create' },
-      subject: { type: 'api_key', id: made.id },
+      subject: { type: 'api_key', id: created.id },
     })
     expect(last.actor).not.toHaveProperty('apiKeyId')
     expect((await pubring('ledger', 'verify')).code).toBe(0)

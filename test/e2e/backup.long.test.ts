@@ -25,7 +25,7 @@ async function place(name: string) {
 }
 
 describe('pubring restore', () => {
-  test('takes nothing that is damaged, altered, newer or no database, and leaves all as it was', async () => {
+  test('rejects files that are damaged, altered, newer or no database, and changes nothing', async () => {
     const { where, server, client } = await place('bad')
     const kid = String(await client.create())
     await stopServer(server)
@@ -62,7 +62,7 @@ describe('pubring restore', () => {
     await stopServer(again)
   })
 
-  test('over a database that is noise wants --force, and over none at all needs nothing', async () => {
+  test('needs --force over a garbage database, and nothing if there is none', async () => {
     const { where, server, client } = await place('noise')
     const kid = String(await client.create())
     await pubring(where, 'backup', 'b.db')

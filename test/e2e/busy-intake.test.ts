@@ -39,7 +39,7 @@ async function register(publicKeyPem: string): Promise<Response> {
   })
 }
 
-test('keys beyond the queue are told to come back, and come back; the others are registered', async () => {
+test('keys beyond the queue are rejected with Retry-After and succeed later; the others are registered', async () => {
   const first = await Promise.all(pems.map(register))
   const refused = first.filter(({ status }) => status !== 201)
   expect(refused.length).toBeGreaterThan(0)
@@ -49,7 +49,7 @@ test('keys beyond the queue are told to come back, and come back; the others are
     expect(response.headers.get('retry-after')).toBe('1')
     expect(await readJson(response)).toMatchObject({ code: 'overloaded', status: 503 })
   }
-  // Nothing was half done: what was refused can be sent again, one after the other.
+  // A rejected request left nothing behind, so each can be repeated.
   for (const [index, publicKeyPem] of pems.entries()) {
     if (first[index]?.status === 503) expect((await register(publicKeyPem)).status).toBe(201)
   }
@@ -57,7 +57,7 @@ test('keys beyond the queue are told to come back, and come back; the others are
   expect(await readJson<object[]>(list)).toHaveLength(pems.length)
 })
 
-test('what needs no thread is answered meanwhile: checks of EC keys, lists, health', async () => {
+test('requests without thread work are served meanwhile: checks of EC keys, lists, health', async () => {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' })
   const check = async (body: object) =>

@@ -12,7 +12,7 @@ test.each([
   { setting: 'PUBRING_PORT', workers: '2' },
   { setting: 'PUBRING_METRICS_PORT', workers: '2' },
 ])(
-  'a start that meets a taken $setting ends with one line, $workers workers',
+  'a start with $workers workers whose $setting is in use fails with one line',
   async ({ setting, workers }) => {
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')

@@ -29,7 +29,7 @@ async function started(name: string, env: Record<string, string> = {}) {
   return server
 }
 
-test('the lines that the first start prints work as pasted into a shell', async () => {
+test('the commands that the first start prints work in a shell', async () => {
   const server = await started('pasted')
   const lines = server
     .output()
@@ -61,7 +61,7 @@ test('the second start prints no secret and keeps the keys', async () => {
   expect(response.status).toBe(200)
 })
 
-test('a given admin API key is registered, and nothing is printed in its place', async () => {
+test('a configured admin API key is registered, and no other is printed', async () => {
   const secret = newApiKeySecret()
   const server = await started('given', { PUBRING_ADMIN_API_KEY: secret })
   expect(server.output()).not.toContain('pubring_')
@@ -71,26 +71,26 @@ test('a given admin API key is registered, and nothing is printed in its place',
   expect(await response.json()).toMatchObject({ role: 'admin', name: 'PUBRING_ADMIN_API_KEY' })
 })
 
-test('the data folder is for its owner alone', async () => {
+test('only the owner can access the data folder', async () => {
   const server = await started('private')
   expect(statSync(join(server.folder, 'data')).mode & 0o077).toBe(0)
 })
 
 test.each([
-  ['a port that is none', { PUBRING_PORT: '80x' }, /PUBRING_PORT must be a whole number/],
-  ['a variable that nobody knows', { PUBRING_PROT: '80' }, /PUBRING_PROT .* PUBRING_PORT\?/],
+  ['an invalid port', { PUBRING_PORT: '80x' }, /PUBRING_PORT must be a whole number/],
+  ['an unknown variable', { PUBRING_PROT: '80' }, /PUBRING_PROT .* PUBRING_PORT\?/],
   [
-    'an address of PostgreSQL with a mistake',
+    'an invalid PostgreSQL address',
     { PUBRING_DATABASE_URL: 'postgres://u:secret@h:port/d' },
     /address of the database/,
   ],
   [
-    'an API key with a typing error',
+    'an API key with a typo',
     { PUBRING_ADMIN_API_KEY: 'pubring_secret' },
     /not have been copied completely/,
   ],
   ['a folder that is a file', { PUBRING_DATABASE_URL: 'sqlite:./file/x.db' }, /file/],
-])('%s stops the start with one clear line and no secret', async (_name, env, message) => {
+])('%s stops the start with one clear line, without the secret', async (_name, env, message) => {
   writeFileSync(join(folder, 'file'), '')
   const server = await spawnServer(folder, env)
   expect(await server.ended).not.toBe(0)

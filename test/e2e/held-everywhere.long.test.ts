@@ -19,7 +19,7 @@ afterAll(async () => {
   remove()
 })
 
-/** Enough of them that both workers hold some. */
+/** Enough for both workers to hold some. */
 const verifiers = 6
 
 const keys = () => `${server.url}/v1/projects/default/jwt-keys`
@@ -51,14 +51,14 @@ async function answerOf(response: Response): Promise<Answer> {
   return { at, etag: response.headers.get('etag') ?? '', kids: await kidsIn(response) }
 }
 
-/** Holds a request each on connections of their own. */
+/** Opens held requests, each on its own connection. */
 function hold(etag: string): Promise<Answer[]> {
   const headers = { 'If-None-Match': etag, Prefer: 'wait=30', Connection: 'close' }
   const one = async () => answerOf(await fetch(jwks(), { headers }))
   return Promise.all(Array.from({ length: verifiers }, one))
 }
 
-test('with two workers held requests tell of a key that goes or comes within a second, 100 times of 100 each', async () => {
+test('with two workers, held requests report an added or removed key within a second, 100 of 100 times each', async () => {
   const kid = await register()
   let last: Answer | undefined
   await expect
@@ -72,16 +72,16 @@ test('with two workers held requests tell of a key that goes or comes within a s
     const held = hold(last?.etag ?? '')
     await send('PATCH', `${keys()}/${kid}`, { active })
     const answered = performance.now()
-    const answers = await held
-    for (const { at, kids } of answers) {
+    const responses = await held
+    for (const { at, kids } of responses) {
       expect(at - answered).toBeLessThan(1_000)
       expect(kids.includes(kid)).toBe(active)
     }
-    last = answers[0]
+    last = responses[0]
   }
 })
 
-test('with two workers a held request tells of an expiry within a second', async () => {
+test('with two workers, a held request reports an expiry within a second', async () => {
   const kid = await register()
   const expires = Date.now() + 3_000
   await send('PATCH', `${keys()}/${kid}`, { expireTime: new Date(expires).toISOString() })

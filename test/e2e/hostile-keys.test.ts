@@ -13,7 +13,7 @@ import {
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
 beforeAll(async () => {
-  // Wide limits everywhere: what is refused is refused by the intake.
+  // Limits are high, so that only the intake rejects anything.
   server = await startServer(folder, {
     PUBRING_MAX_BODY_BYTES: '1048576',
     PUBRING_INTAKE_QUEUE: '1000',
@@ -42,7 +42,7 @@ function nested(depth: number): Uint8Array {
   return inner
 }
 
-/** Numbers of an RSA key, of any octets. */
+/** An RSA key with arbitrary bytes as its numbers. */
 function rsa(n: Uint8Array, e: Uint8Array): string {
   return pem(spki('1.2.840.113549.1.1.1', Uint8Array.of(5, 0), rsaNumbers(n, e)))
 }
@@ -50,7 +50,7 @@ function rsa(n: Uint8Array, e: Uint8Array): string {
 const repeated = (text: string, length: number) => text.repeat(Math.floor(length / text.length))
 const mebibyte = 1_048_576 - 200
 
-/** Each froze, ended or opened a service that hands what it gets to a lenient parser. */
+/** Each of these has frozen, crashed or compromised services with lenient parsers. */
 const hostile: Record<string, [code: string, text: string]> = {
   'a public key that asks for a pass phrase': [
     'pem_headers_unsupported',
@@ -127,7 +127,7 @@ async function codeOf(text: string): Promise<string | undefined> {
   return report.faults[0]?.code
 }
 
-/** Does the work while another client asks for the health page; answers its slowest answer, in ms. */
+/** Does the work while another client polls the health page; returns its slowest response in ms. */
 async function whileHealthy(work: () => Promise<void>): Promise<number> {
   let working = true
   const watch = async () => {
@@ -147,7 +147,7 @@ async function whileHealthy(work: () => Promise<void>): Promise<number> {
   return slowest
 }
 
-/** Far more than any of them may take, far less than for ever. */
+/** Far more than any of them may take. */
 const patience = 2_000
 
 describe('no key stops, blocks or ends the process', () => {
@@ -168,7 +168,7 @@ describe('no key stops, blocks or ends the process', () => {
     expect(slowest).toBeLessThan(patience)
   })
 
-  test('it is still the same process, and ends as it should', async () => {
+  test('the same process is still running and exits normally', async () => {
     expect(await codeOf(fixture('keys/good/rsa4096.pem'))).toBeUndefined()
     expect(server.output()).not.toMatch(/pass ?phrase|"level":[56]0/i)
     server.signal('SIGTERM')

@@ -14,12 +14,12 @@ beforeAll(async () => {
   server = await startServer(folder)
   for (const name of ['first', 'second']) {
     const body = { name, algorithm: 'RSA', publicKeyPem: rsaKey().publicKeyPem }
-    const answer = await fetch(`${server.url}/v1/projects/default/jwt-keys`, {
+    const response = await fetch(`${server.url}/v1/projects/default/jwt-keys`, {
       method: 'POST',
       headers: { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' },
       body: JSON.stringify(body),
     })
-    expect(answer.status).toBe(201)
+    expect(response.status).toBe(201)
   }
 })
 afterAll(async () => {

@@ -6,10 +6,10 @@ const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
 const keyCount = 2_000
-const atOnce = 32
+const concurrency = 32
 const projectCount = keyCount / 50
 
-test('2,000 keys created at 32 at once all succeed, and every list meanwhile is right', async () => {
+test('2,000 keys created 32 at a time all succeed, and every list meanwhile is correct', async () => {
   const server = await startServer(folder)
   const headers = { 'X-Api-Key': server.apiKey, 'Content-Type': 'application/json' }
   const post = (path: string, body: object) =>
@@ -34,7 +34,7 @@ test('2,000 keys created at 32 at once all succeed, and every list meanwhile is 
       created[project]?.add((await readJson<{ kid: string }>(response)).kid)
     }
   }
-  /** What was acknowledged before the list was asked for must be in it, each kid once. */
+  /** Each key acknowledged before the request for the list must be in it exactly once. */
   async function compareLists(): Promise<void> {
     for (let project = 0; next < keyCount; project = (project + 1) % projectCount) {
       const acknowledged = [...(created[project] ?? [])]
@@ -44,7 +44,7 @@ test('2,000 keys created at 32 at once all succeed, and every list meanwhile is 
       expect(new Set(listed).size).toBe(listed.length)
     }
   }
-  await Promise.all([...Array.from({ length: atOnce }, create), compareLists()])
+  await Promise.all([...Array.from({ length: concurrency }, create), compareLists()])
 
   expect(statuses).toEqual(Array(keyCount).fill(201))
   for (const [project, kids] of created.entries()) {

@@ -15,7 +15,7 @@ import {
 
 const fixtures = join(import.meta.dirname, '../fixtures')
 
-/** Every file of the fixtures that holds a private key, and every form that the platform writes. */
+/** All fixtures with a private key, and all formats that node:crypto writes. */
 function privateTexts(): Record<string, string> {
   const files = globSync(join(fixtures, '{keys,material}/**/*.*'))
   const read = files.map((file) => [relative(fixtures, file), readFileSync(file, 'utf8')] as const)
@@ -34,7 +34,7 @@ function isPrivate(text: string): boolean {
 
 const texts = privateTexts()
 
-/** The text without its PEM lines, and the octets that it stands for, in other alphabets. */
+/** The base64 of the text, and its bytes in other encodings. */
 function remember(name: string, text: string): void {
   for (const [, body = ''] of blocksOf(text)) {
     rememberSecret(name, body)
@@ -48,7 +48,7 @@ function remember(name: string, text: string): void {
   }
 }
 
-/** The private blocks of a PEM text, where it is one; otherwise all of it. */
+/** The private blocks of a PEM text; other texts as a whole. */
 function blocksOf(text: string): string[][] {
   const blocks = [...text.matchAll(/-----BEGIN ([^-]+)-----(.*?)(?=-----|$)/gs)]
   const bodies = blocks.filter(([, label]) => blocks.length === 1 || label?.includes('PRIVATE'))
@@ -58,7 +58,7 @@ function blocksOf(text: string): string[][] {
 
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
-const answers: Record<string, string> = {}
+const responses: Record<string, string> = {}
 
 beforeAll(async () => {
   server = await startServer(folder, { PUBRING_LOG_LEVEL: 'trace' })
@@ -77,7 +77,7 @@ async function post(path: string, body: string): Promise<Response> {
 
 const create = '/v1/projects/default/jwt-keys'
 
-/** The places of a request into which somebody may paste it. */
+/** Places in a request where a user may paste it. */
 const places: Record<string, (text: string) => [path: string, body: string]> = {
   publicKeyPem: (text) => [
     create,
@@ -95,25 +95,25 @@ const places: Record<string, (text: string) => [path: string, body: string]> = {
   'a body that is no JSON': (text) => [create, `{"publicKeyPem": "${text}"}`],
 }
 
-test(`${Object.keys(texts).length} private keys are known to the search, and more than 40 of them`, () => {
+test(`${Object.keys(texts).length} private keys are in the search, which are more than 40`, () => {
   const names = Object.keys(texts).map((name) => basename(name))
   expect(names.length).toBeGreaterThan(40)
   for (const [name, text] of Object.entries(texts)) expect(findSecret(text), name).toBeDefined()
 })
 
-test.each(Object.keys(places))('%s: refused, and not repeated in the answer', async (place) => {
+test.each(Object.keys(places))('%s: rejected, and not repeated in the response', async (place) => {
   for (const [name, text] of Object.entries(texts)) {
     const response = await post(...(places[place]?.(text) ?? ['', '']))
     const body = await response.text()
     if (place === 'publicKeyPem') expect(JSON.parse(body).code, name).toBe('private_key_submitted')
     else if (place === 'a check') expect(JSON.parse(body).problem).toBe('private_key_submitted')
     else expect(response.status, name).toBe(400)
-    answers[`the answer to ${name} as ${place}`] = body
+    responses[`the response to ${name} as ${place}`] = body
   }
-  expectNoSecret(answers)
+  expectNoSecret(responses)
 })
 
-test('no 24 characters of any are in the database, its log, or what the server printed', async () => {
+test('no 24 characters of any private key are in the database, its log or the server output', async () => {
   const running = outputsAndDatabases(folder)
   expect(Object.keys(running).some((file) => file.endsWith('-wal'))).toBe(true)
   expectNoSecret(running)

@@ -9,7 +9,7 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-/** Two processes on one database, as after a restart or behind a balancer. */
+/** Two processes on one database, as behind a load balancer. */
 const { folder, remove } = temporaryFolder()
 const env = { PUBRING_PUBLIC_URL: 'https://keys.example.com', PUBRING_LOG_LEVEL: 'warn' }
 let first: ServerProcess & { apiKey: string }
@@ -38,16 +38,16 @@ function call(server: ServerProcess, method: string, path: string, body?: object
   })
 }
 
-async function memberOf(answer: Response, name: string): Promise<string> {
-  const content: Record<string, string> = JSON.parse(await answer.text())
+async function memberOf(response: Response, name: string): Promise<string> {
+  const content: Record<string, string> = JSON.parse(await response.text())
   return content[name] ?? ''
 }
 
 async function register(server: ServerProcess): Promise<string> {
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-  const answer = await call(server, 'POST', '/v1/projects/default/jwt-keys', body)
-  expect(answer.status).toBe(201)
-  return memberOf(answer, 'kid')
+  const response = await call(server, 'POST', '/v1/projects/default/jwt-keys', body)
+  expect(response.status).toBe(201)
+  return memberOf(response, 'kid')
 }
 
 async function documents(server: ServerProcess): Promise<{ body: string; etag: string | null }[]> {
@@ -55,9 +55,9 @@ async function documents(server: ServerProcess): Promise<{ body: string; etag: s
   return Promise.all(
     paths.map(async (name) => {
       const url = `${server.url}/v1/projects/${projectId}/.well-known/${name}`
-      const answer = await fetch(url, { redirect: 'error' })
-      expect(answer.status).toBe(200)
-      return { body: await answer.text(), etag: answer.headers.get('etag') }
+      const response = await fetch(url, { redirect: 'error' })
+      expect(response.status).toBe(200)
+      return { body: await response.text(), etag: response.headers.get('etag') }
     }),
   )
 }
@@ -75,7 +75,7 @@ test('bytes and ETag are the same on both processes, and after a restart', async
   expect(await documents(second)).toEqual(before)
 })
 
-test('a key that one process switches off is gone from the other within a second, for who polls and for who waits', async () => {
+test('a key deactivated by one process leaves the key set of the other within a second, polled or held', async () => {
   const kid = await register(first)
   await delay(700)
   const url = `${second.url}/v1/projects/default/.well-known/jwks.json`
@@ -86,19 +86,19 @@ test('a key that one process switches off is gone from the other within a second
     await delay(30)
     const patch = await call(first, 'PATCH', `/v1/projects/default/jwt-keys/${kid}`, { active })
     expect(patch.status).toBe(200)
-    const began = performance.now()
+    const start = performance.now()
     const polling = (async () => {
       while ((await (await fetch(url)).text()).includes(kid) !== active) await delay(20)
-      return performance.now() - began
+      return performance.now() - start
     })()
-    const answer = await held
-    expect(performance.now() - began).toBeLessThan(1_000)
-    expect((await answer.text()).includes(kid)).toBe(active)
+    const response = await held
+    expect(performance.now() - start).toBeLessThan(1_000)
+    expect((await response.text()).includes(kid)).toBe(active)
     expect(await polling).toBeLessThan(1_000)
   }
 })
 
-test('an API key that one process revokes closes its streams on the other within a second', async () => {
+test('an API key revoked by one process loses its streams on the other within a second', async () => {
   const created = await call(first, 'POST', '/v1/api-keys', { name: 'reader', role: 'reader' })
   const { id, apiKey }: Record<string, string> = JSON.parse(await created.text())
   const stream = await fetch(`${second.url}/v1/projects/default/events`, {

@@ -10,7 +10,7 @@ const blocks = [...page.matchAll(/^```sh\n([\s\S]*?)^```$/gm)].map(([, text]) =>
 const { folder, remove } = temporaryFolder()
 
 let server: ServerProcess & { apiKey: string }
-/** What each block printed, and the kids that the page calls old, new and next. */
+/** The output of each block, and the kids that the page calls old, new and next. */
 let printed: string[]
 let kids: Record<'old' | 'new' | 'next', string>
 
@@ -37,7 +37,7 @@ afterAll(async () => {
   remove()
 })
 
-/** The JSON that the block with this text in it printed, a line at a time. */
+/** The JSON lines printed by the block that contains this text. */
 function answersOf(text: string): unknown[] {
   const index = blocks.findIndex((block) => block.includes(text))
   expect(index, text).toBeGreaterThan(-1)
@@ -50,33 +50,33 @@ async function get(path: string): Promise<unknown> {
   return (await fetch(`${server.url}/v1/projects/default${path}`, { headers })).json()
 }
 
-test('every block of docs/rotating-keys.md runs in one shell, without an error', () => {
+test('every block of docs/rotating-keys.md runs in one shell without an error', () => {
   expect(blocks.length).toBeGreaterThan(10)
   expect(printed).toHaveLength(blocks.length + 1)
 })
 
-test('the tokens that openssl signed verify before the rotation and after it', () => {
+test('tokens signed by openssl verify before and after the rotation', () => {
   expect(answersOf('check "$(sign old.pem')).toMatchObject([{ valid: true, key: { id: kids.old } }])
   expect(answersOf('token=$(sign new.pem')).toMatchObject([{ valid: true, key: { id: kids.new } }])
 })
 
-test('deactivating the old key answers the key as it is then', () => {
+test('deactivating the old key returns the changed key', () => {
   expect(answersOf('PATCH "$keys/$old"')).toMatchObject([{ id: kids.old, active: false }])
 })
 
-test('in the emergency the leaked key is refused and the next one is not', () => {
+test('in the emergency the leaked key is rejected and the next one is accepted', () => {
   expect(answersOf('check "$leaked"')).toMatchObject([
     { valid: false, reason: 'key_inactive', key: { id: kids.new } },
     { valid: true, key: { id: kids.next } },
   ])
 })
 
-test('the held request was answered with a set that has the next key alone', () => {
+test('the held request returned a key set with only the next key', () => {
   const live: unknown = JSON.parse(readFileSync(join(folder, 'live.json'), 'utf8'))
   expect(live).toMatchObject({ keys: [{ kid: kids.next }] })
 })
 
-test('at the end the old key is gone, the leaked one is off, the next one is on', async () => {
+test('at the end the old key is deleted, the leaked one inactive, the next one active', async () => {
   expect(await get('/jwt-keys')).toMatchObject([
     { id: kids.new, active: false },
     { id: kids.next, active: true },
@@ -84,7 +84,7 @@ test('at the end the old key is gone, the leaked one is off, the next one is on'
   expect(await get('/.well-known/jwks.json')).toMatchObject({ keys: [{ kid: kids.next }] })
 })
 
-test('the addresses inside the page lead somewhere', () => {
+test('the links in the page have targets', () => {
   const titles = [...page.matchAll(/^#+ (.*)$/gm)].map(([, title]) => title ?? '')
   const anchors = titles.map((title) =>
     title

@@ -37,23 +37,23 @@ const token = signToken(signer.privateKey, { alg: 'EdDSA', kid: 'x' }, { sub: 's
 const privates = [privatePem(rsaKey()), privatePem(ecKey()), privatePem(signer)]
 const typo = rememberSecret('an API key', newApiKeySecret())
 
-/** Everything that a secret can be sent in, right and wrong: the answers, octet by octet. */
+/** Sends secrets in every part of a request, correctly and wrongly. Returns the raw responses. */
 async function exercise(server: ServerProcess & { apiKey: string }): Promise<string[]> {
   const { apiKey } = server
-  const answers: string[] = []
+  const responses: string[] = []
   const raw = async (...request: string[]) => {
-    answers.push(
+    responses.push(
       await rawExchange(server.url, requestHead(...request, 'Host: x', 'Connection: close')),
     )
   }
   const get = (path: string, ...headers: string[]) => raw(`GET ${path} HTTP/1.1`, ...headers)
   const post = async (path: string, body: string, headers: Record<string, string> = {}) => {
-    const answer = await fetch(server.url + path, {
+    const response = await fetch(server.url + path, {
       method: 'POST',
       headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json', ...headers },
       body,
     })
-    answers.push(`HTTP/1.1 ${answer.status} \n${await answer.text()}`)
+    responses.push(`HTTP/1.1 ${response.status} \n${await response.text()}`)
   }
   const { publicKeyPem } = signer
   await post(keys, JSON.stringify({ name: 'n', algorithm: 'EdDSA', publicKeyPem }))
@@ -96,38 +96,38 @@ async function exercise(server: ServerProcess & { apiKey: string }): Promise<str
   const reader = rememberSecret('an API key', (await readJson<{ apiKey: string }>(created)).apiKey)
   await get('/v1/events', `X-Api-Key: ${reader}`)
   await get('/v1/api-keys/self', `X-Api-Key: ${reader}`)
-  return answers
+  return responses
 }
 
-/** A row that was spoilt by hand: reading it fails inside, with a stack. */
+/** Corrupts a row, so that reading it fails with an internal error. */
 async function breakDatabase(server: ServerProcess & { apiKey: string }): Promise<string> {
   const database = new DatabaseSync(join(server.folder, 'data/pubring.db'))
   database.exec("update event set changes = '{' where type = 'key.created'")
   database.close()
-  const answer = await fetch(`${server.url}/v1/projects/default/events?limit=200`, {
+  const response = await fetch(`${server.url}/v1/projects/default/events?limit=200`, {
     headers: { 'X-Api-Key': server.apiKey, 'User-Agent': typo },
   })
-  return `HTTP/1.1 ${answer.status} \n${await answer.text()}`
+  return `HTTP/1.1 ${response.status} \n${await response.text()}`
 }
 
-describe('no API key, token or private key is left anywhere', () => {
+describe('no API key, token or private key is left in responses, logs or databases', () => {
   test.each(['trace', 'info', 'fatal'])('at level %s', async (level) => {
     const server = await start(level)
-    const answers = [...(await exercise(server)), await breakDatabase(server)]
+    const responses = [...(await exercise(server)), await breakDatabase(server)]
     server.signal('SIGTERM')
     expect(await server.ended).toBe(0)
-    const statuses = new Set(answers.map((answer) => Number(answer.split(' ')[1])))
+    const statuses = new Set(responses.map((response) => Number(response.split(' ')[1])))
     expect([...statuses]).toEqual(
       expect.arrayContaining([200, 201, 400, 401, 403, 404, 413, 415, 431, 500]),
     )
-    expectNoSecret({ answers: answers.join('\n'), ...outputsAndDatabases(server.folder) })
+    expectNoSecret({ responses: responses.join('\n'), ...outputsAndDatabases(server.folder) })
     const count = (text: string) => server.output().split(text).length - 1
     if (level === 'trace') expect(count('"msg":"request"')).toBeGreaterThan(100)
     if (level === 'info') expect(count('"level":50')).toBe(1)
     if (level === 'fatal') expect(count('"level"')).toBe(0)
   })
 
-  test('and the search finds what is planted: in the database, its log and the output', async () => {
+  test('the search finds planted secrets: in the database, its log and the output', async () => {
     const server = running[0]
     if (server === undefined) throw new Error('no server ran')
     const file = join(server.folder, 'data/pubring.db')

@@ -15,10 +15,10 @@ beforeAll(async () => {
 })
 afterAll(() => server.close())
 
-/** How each of them says that the set has no key with the kid. */
+/** The libraries' messages for a kid that is not in the key set. */
 const unknownKey = /no applicable key|unable to find a signing key|no matching jwk|not found/i
 
-/** The clocks of this process, which the libraries read; the server has its own. */
+/** The clocks of this process, which the libraries read. The server's clock is not affected. */
 const now = Date.now
 const { now: monotonic } = performance
 let passed = 0
@@ -32,13 +32,13 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-/** Seconds since the beginning of the test; some libraries look at the clock once a millisecond. */
+/** Moves the clocks to this many seconds after the start. Some libraries read them once a millisecond. */
 async function at(seconds: number): Promise<void> {
   passed = seconds
   await delay(3)
 }
 
-/** Two keys in a project of its own, and a verifier that has seen the first of them. */
+/** Two keys in a new project, and a verifier that has used the first. */
 async function warm(name: VerifierName, project: string) {
   const issuer = await server.issuer(project)
   const key = await server.register(issuer, 'ES256', ecKey())
@@ -53,19 +53,16 @@ test.each([
   ['jose', 600],
   ['jwks-rsa with jsonwebtoken', 600],
   ['openid-client', 300],
-] as const)(
-  '%s trusts a key that is switched off for %i s, and no longer',
-  async (name, seconds) => {
-    const { verify, key } = await warm(name, `off-${verifierNames.indexOf(name)}`)
-    await server.deactivate(key)
-    await at(seconds - 10)
-    expect(await verifyError(verify, issueToken(key))).toBe('')
-    await at(seconds + 1)
-    expect(await verifyError(verify, issueToken(key))).toMatch(unknownKey)
-  },
-)
+] as const)('%s trusts a deactivated key for %i s, and no longer', async (name, seconds) => {
+  const { verify, key } = await warm(name, `off-${verifierNames.indexOf(name)}`)
+  await server.deactivate(key)
+  await at(seconds - 10)
+  expect(await verifyError(verify, issueToken(key))).toBe('')
+  await at(seconds + 1)
+  expect(await verifyError(verify, issueToken(key))).toMatch(unknownKey)
+})
 
-test('aws-jwt-verify trusts a key that is switched off until it meets an unknown kid', async () => {
+test('aws-jwt-verify trusts a deactivated key until it meets an unknown kid', async () => {
   const { verify, key, other } = await warm('aws-jwt-verify', 'off-aws')
   await server.deactivate(key)
   await at(30 * 86_400)
@@ -74,7 +71,7 @@ test('aws-jwt-verify trusts a key that is switched off until it meets an unknown
   expect(await verifyError(verify, issueToken(key))).not.toBe('')
 })
 
-test('get-jwks trusts a key that is switched off at its next use, and while it is used', async () => {
+test('get-jwks trusts a deactivated key at its next use, and as long as it is used', async () => {
   const { verify, key } = await warm('get-jwks with jsonwebtoken', 'off-get-jwks')
   await server.deactivate(key)
   const token = issueToken(key)

@@ -14,7 +14,7 @@ import {
 } from '../support/server/public-server.ts'
 import { type VerifierName, verifierNames, verifiers, verifyError } from '../support/verifiers.ts'
 
-/** What each cannot verify, with the reason it gives; everything else it must. */
+/** The algorithms that each library cannot verify, with its error. It must verify all others. */
 const beyond: Record<VerifierName, Partial<Record<Algorithm, RegExp>>> = {
   jose: {},
   'jwks-rsa with jsonwebtoken': {
@@ -45,7 +45,7 @@ const beyond: Record<VerifierName, Partial<Record<Algorithm, RegExp>>> = {
 
 let server: PublicServer
 let issuer: string
-/** One set that has a key of every algorithm. */
+/** A key set with a key for every algorithm. */
 let keys: RegisteredKey[]
 
 beforeAll(async () => {
@@ -65,7 +65,7 @@ function keyOf(algorithm: Algorithm): RegisteredKey {
 }
 
 test.each(verifierNames)(
-  '%s verifies all that it knows, and says what it does not',
+  '%s verifies all algorithms that it knows, and names the others',
   async (name) => {
     const verify = await verifiers[name](issuer)
     for (const key of keys) {
@@ -75,7 +75,7 @@ test.each(verifierNames)(
   },
 )
 
-test.each(verifierNames)('%s refuses the key of somebody else under the kid', async (name) => {
+test.each(verifierNames)('%s rejects a token signed by another key under the kid', async (name) => {
   const verify = await verifiers[name](issuer)
   const forged = issueToken({ ...keyOf('RS256'), privateKey: rsaKey().privateKey })
   expect(await verifyError(verify, forged)).toMatch(/signature/i)
@@ -91,11 +91,11 @@ test.each([
   for (const name of verifierNames) {
     if ((await verifyError(await verifiers[name](issuer), token)) === '') takers.push(name)
   }
-  // jsonwebtoken reads `alg` from the token and not from the key set, unless it is told otherwise.
+  // By default jsonwebtoken reads `alg` from the token, not from the key set.
   expect(takers).toEqual(['jwks-rsa with jsonwebtoken'])
 })
 
-test('each key is published with the one algorithm that it is pinned to', async () => {
+test('each key is published with its one algorithm', async () => {
   const set = (await (await fetch(`${issuer}/.well-known/jwks.json`)).json()) as JSONWebKeySet
   const algorithms = new Map(set.keys.map(({ kid, alg }) => [kid, alg]))
   for (const { kid, algorithm } of keys) {
@@ -103,7 +103,7 @@ test('each key is published with the one algorithm that it is pinned to', async 
   }
 })
 
-test('keys whose coordinates begin with a zero octet verify like any other', async () => {
+test('keys whose coordinates start with a zero byte verify', async () => {
   const curves = { p256: 'ES256', p384: 'ES384', p521: 'ES512' } as const
   const short = await server.issuer('short-coordinates')
   const registered: RegisteredKey[] = []

@@ -15,9 +15,9 @@ import {
 } from '../support/server/replicas.ts'
 import { createDatabase } from '../support/store/database.ts'
 
-const statuses = (answers: CallResult[]) => answers.map(({ status }) => status).sort()
-const codes = (answers: CallResult[]) =>
-  answers.filter(({ status }) => status !== 201).map(({ body }) => JSON.parse(body).code)
+const statuses = (responses: CallResult[]) => responses.map(({ status }) => status).sort()
+const codes = (responses: CallResult[]) =>
+  responses.filter(({ status }) => status !== 201).map(({ body }) => JSON.parse(body).code)
 
 describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%s)', (engine) => {
   let replicas: Replicas
@@ -41,27 +41,27 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     Promise.all(Array.from({ length: 20 }, (_, i) => call(i % 2 === 0 ? one : other, i)))
 
   test('20 concurrent creates of one project name: one 201, 19 times 409', async () => {
-    const answers = await twenty((replica) =>
+    const responses = await twenty((replica) =>
       replica.call('POST', '/v1/projects', { name: 'contested' }),
     )
-    expect(statuses(answers)).toEqual([201, ...Array(19).fill(409)])
-    expect(new Set(codes(answers))).toEqual(new Set(['project_name_taken']))
+    expect(statuses(responses)).toEqual([201, ...Array(19).fill(409)])
+    expect(new Set(codes(responses))).toEqual(new Set(['project_name_taken']))
   })
 
   test('20 concurrent creates of one key: one 201, 19 times 409 with its kid', async () => {
     await createProject(one, 'duplicates')
     const { publicKeyPem } = ecKey()
-    const answers = await twenty((replica) => createKey(replica, 'duplicates', publicKeyPem))
-    expect(statuses(answers)).toEqual([201, ...Array(19).fill(409)])
-    expect(new Set(codes(answers))).toEqual(new Set(['duplicate_key']))
+    const responses = await twenty((replica) => createKey(replica, 'duplicates', publicKeyPem))
+    expect(statuses(responses)).toEqual([201, ...Array(19).fill(409)])
+    expect(new Set(codes(responses))).toEqual(new Set(['duplicate_key']))
     const [kid] = await kidsOf(other, 'duplicates')
-    for (const { body } of answers) expect(JSON.parse(body).kid).toBe(kid)
+    for (const { body } of responses) expect(JSON.parse(body).kid).toBe(kid)
   })
 
   test('20 concurrent creates with one label: 20 keys', async () => {
     await createProject(one, 'namesakes')
-    const answers = await twenty((replica) => createKey(replica, 'namesakes'))
-    expect(statuses(answers)).toEqual(Array(20).fill(201))
+    const responses = await twenty((replica) => createKey(replica, 'namesakes'))
+    expect(statuses(responses)).toEqual(Array(20).fill(201))
     expect(new Set(await kidsOf(one, 'namesakes')).size).toBe(20)
   })
 
@@ -94,14 +94,14 @@ describe.each(['sqlite', 'postgres'] as const)('two processes on one database (%
     const changes = Array.from({ length: 200 }, async (_, index) => {
       const replica = index % 2 === 0 ? one : other
       const patch = index === 100 ? { label: 'renamed' } : { active: index % 3 !== 0 }
-      const answer = await replica.call('PATCH', path, patch)
-      expect(answer.status, answer.body).toBe(200)
+      const response = await replica.call('PATCH', path, patch)
+      expect(response.status, response.body).toBe(200)
     })
     const watch = (async () => {
       for (let reads = 0; reads < 30; reads += 1) {
-        const answer = await one.call('GET', path)
-        expect(answer.status, answer.body).toBe(200)
-        times.push(String(JSON.parse(answer.body).updateTime))
+        const response = await one.call('GET', path)
+        expect(response.status, response.body).toBe(200)
+        times.push(String(JSON.parse(response.body).updateTime))
       }
     })()
     await Promise.all([...changes, watch])

@@ -39,17 +39,17 @@ afterAll(async () => {
 async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
   const headers = { 'x-api-key': apiKey }
   const projects = (await app.send('GET', '/v1/projects', { headers })).json()
-  const answers: string[] = [JSON.stringify(projects)]
+  const responses: string[] = [JSON.stringify(projects)]
   for (const { id } of projects) {
     for (const path of ['jwt-keys', 'events?limit=200']) {
-      answers.push((await app.send('GET', `/v1/projects/${id}/${path}`, { headers })).body)
+      responses.push((await app.send('GET', `/v1/projects/${id}/${path}`, { headers })).body)
     }
     for (const document of ['jwks.json', 'openid-configuration']) {
-      const answer = await fetchJwks(app, {}, `/v1/projects/${id}/.well-known/${document}`)
-      answers.push(`${answer.headers.etag} ${answer.body}`)
+      const response = await fetchJwks(app, {}, `/v1/projects/${id}/.well-known/${document}`)
+      responses.push(`${response.headers.etag} ${response.body}`)
     }
   }
-  return answers
+  return responses
 }
 
 /** The rows of tables that no operation shows in full. */

@@ -92,8 +92,8 @@ describe('while the server runs', () => {
     const server = await spawnServer(folder, { PUBRING_DATABASE_URL: database.url })
     await whenReady(server)
     const health = async (kind: string) => {
-      const answer = await fetch(`${server.url}/health/${kind}`)
-      return `${answer.status} ${await answer.text()}`
+      const response = await fetch(`${server.url}/health/${kind}`)
+      return `${response.status} ${await response.text()}`
     }
     await database.query('alter table event rename to gone')
     expect(await health('ready')).toBe('503 {"status":"unavailable","reason":"storage"}')

@@ -11,7 +11,7 @@ afterAll(remove)
 const hour = 3_600_000
 const keys = '/v1/projects/default/jwt-keys'
 
-test('a clock that steps forth and back by an hour: keys expire by it, nothing else is upset', async () => {
+test('a clock that steps by an hour, forward and back, expires keys and disturbs nothing else', async () => {
   const { env, launch, set } = faultInjection(folder)
   const server = await startServer(folder, { ...highLimits, ...env }, launch)
   const client = createServerClient(server, server.apiKey)
@@ -26,7 +26,7 @@ test('a clock that steps forth and back by an hour: keys expire by it, nothing e
   )
   const reader = createServerClient(server, secret)
 
-  /** All that must hold at any time, with or without the key that has expired in between. */
+  /** Invariants at any time, with or without the key that expires in between. */
   async function expectSound(isExpired: boolean): Promise<void> {
     for (let count = 0; count < 5; count += 1) acknowledged.push(String(await client.create()))
     await delay(1_000)

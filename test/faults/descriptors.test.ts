@@ -13,7 +13,7 @@ import { startServer, temporaryFolder } from '../support/server/process.ts'
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-test('more connections than descriptors: the process and its database go on, and so do clients once there is room', async () => {
+test('more connections than descriptors: the process and its database continue, and new clients are served once descriptors are free', async () => {
   chownToUnprivileged(folder)
   const uid = unprivilegedUid()
   const wrapper = ['sh', '-c', 'ulimit -n 120; exec "$@"', 'sh']
@@ -31,7 +31,7 @@ test('more connections than descriptors: the process and its database go on, and
   const open = () => sockets.filter(({ readyState }) => readyState === 'open').length
   const held = open()
   expect(held).toBeLessThan(120)
-  // The connection that the client has kept is served all the while, and changes are durable.
+  // The client's open connection is served all the time, and changes are durable.
   for (let count = 0; count < 10; count += 1) {
     const kid = await client.create()
     if (kid !== undefined) acknowledged.push(kid)

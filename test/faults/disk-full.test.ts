@@ -20,7 +20,7 @@ async function create(client: ServerClient): Promise<ServerResponse | undefined>
   return client.send('POST', '/v1/projects/default/jwt-keys', body)
 }
 
-test('a full disk: changes are refused, reading goes on, and all is well once there is room, without a restart', async () => {
+test('a full disk rejects changes, serves reads, and recovers without a restart once there is space', async () => {
   const server = await startServer(folder, highLimits, launchOnSmallDisk(8))
   const client = createServerClient(server, server.apiKey)
   const acknowledged: string[] = []
@@ -30,12 +30,12 @@ test('a full disk: changes are refused, reading goes on, and all is well once th
     const free = fillDisk(dataFolderOf(server.pid, folder))
     const until = performance.now() + 1_000
     while (performance.now() < until) {
-      // What is left of the log's last page may hold a change or two.
-      for (const answer of await Promise.all([create(client), create(client), create(client)])) {
-        if (answer?.status === 201) acknowledged.push(JSON.parse(answer.text).kid)
+      // The rest of the log's last page may have space for a change or two.
+      for (const response of await Promise.all([create(client), create(client), create(client)])) {
+        if (response?.status === 201) acknowledged.push(JSON.parse(response.text).kid)
         else
           refusals.add(
-            `${answer?.status} ${problemCode(answer)} ${answer?.headers.get('retry-after')}`,
+            `${response?.status} ${problemCode(response)} ${response?.headers.get('retry-after')}`,
           )
       }
       expect(await client.kids()).toEqual(expect.arrayContaining(acknowledged))

@@ -19,7 +19,7 @@ function freshPem(): string {
   return publicKey.export({ format: 'pem', type: 'spki' }).toString()
 }
 
-/** Creates keys until the server is gone; answers the kids that were acknowledged. */
+/** Creates keys until the server is gone; returns the acknowledged kids. */
 async function createUntilGone(url: string, apiKey: string): Promise<string[]> {
   const acknowledged: string[] = []
   for (;;) {
@@ -44,7 +44,7 @@ async function kidsOf(url: string, apiKey: string): Promise<string[]> {
   return (await readJson<{ id: string }[]>(response)).map(({ id }) => id)
 }
 
-test('kill -9 while keys are being created loses none that was acknowledged', async () => {
+test('kill -9 during creates loses no acknowledged key', async () => {
   const env = { PUBRING_MAX_KEYS_PER_PROJECT: '10000', PUBRING_MAX_JWKS_BYTES: '16777216' }
   let server = await startServer(folder, env)
   const { apiKey } = server
@@ -66,7 +66,7 @@ test('kill -9 while keys are being created loses none that was acknowledged', as
   expect(new Set(kids).size).toBe(kids.length)
 })
 
-test('SIGTERM with 50 creates in flight answers each, stores what it answered, and exits with 0', async () => {
+test('SIGTERM with 50 creates in flight completes and stores each, and exits with 0', async () => {
   const where = join(folder, 'sigterm')
   mkdirSync(where)
   const server = await startServer(where)
@@ -78,7 +78,7 @@ test('SIGTERM with 50 creates in flight answers each, stores what it answered, a
       body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }),
     }),
   )
-  // Once the first has its answer, all are in the server's hands or on their way.
+  // When the first is acknowledged, the server has received the others or soon will.
   await Promise.race(creates)
   server.signal('SIGTERM')
   const responses = await Promise.all(creates)
@@ -93,7 +93,7 @@ test('SIGTERM with 50 creates in flight answers each, stores what it answered, a
   await again.ended
 })
 
-test('while the server shuts down it says that it is not ready, then is gone', async () => {
+test('a server that shuts down is not ready, then stops listening', async () => {
   const where = join(folder, 'drain')
   mkdirSync(where)
   const server = await startServer(where)

@@ -3,7 +3,7 @@ import { findViolation, type History } from '../support/faults/linearizability.t
 
 const keys = (record: Record<string, boolean>) => new Map(Object.entries(record))
 
-/** A is created from 0 to 10 and switched off from 20 to 30. */
+/** Key A is created from 0 to 10 and deactivated from 20 to 30. */
 function history(parts: Partial<History> = {}): History {
   return {
     writes: [
@@ -23,7 +23,7 @@ function history(parts: Partial<History> = {}): History {
 
 test.each<[string, Partial<History>]>([
   [
-    'a list during a change shows it or not',
+    'a list during a change includes it or not',
     {
       lists: [
         { called: 1, answered: 2, keys: keys({}) },
@@ -32,11 +32,11 @@ test.each<[string, Partial<History>]>([
     },
   ],
   [
-    'a JWKS that is behind by less than it may',
+    'a JWKS that is older by less than the allowed lag',
     { published: [{ called: 33, answered: 34, keys: keys({ A: true }) }] },
   ],
   [
-    'a change without an answer that took place',
+    'a change without a response that took effect',
     {
       writes: [
         ...history().writes,
@@ -45,19 +45,19 @@ test.each<[string, Partial<History>]>([
       ledger: [...history().ledger, { requestId: '3', kid: 'B', active: true }],
     },
   ],
-])('can have happened: %s', (_name, parts) => {
+])('possible: %s', (_name, parts) => {
   expect(findViolation(history(parts))).toBeUndefined()
 })
 
 test.each<[string, Partial<History>, RegExp]>([
   ['a change that was answered is not there', { ledger: [] }, /lost/],
   [
-    'the ledger has a change that nobody made',
+    'the ledger has a change that no client made',
     { ledger: [...history().ledger, { requestId: '9', kid: 'A', active: true }] },
     /nobody made/,
   ],
   [
-    'the ledger has two changes the other way round',
+    'the ledger has two changes in the wrong order',
     { ledger: history().ledger.toReversed() },
     /answered before/,
   ],
@@ -72,7 +72,7 @@ test.each<[string, Partial<History>, RegExp]>([
     /a list/,
   ],
   [
-    'a list shows less than the one before it',
+    'a list shows an older state than an earlier list',
     {
       lists: [
         { called: 1, answered: 2, keys: keys({ A: true }) },
@@ -82,15 +82,15 @@ test.each<[string, Partial<History>, RegExp]>([
     /a list/,
   ],
   [
-    'a JWKS is behind by more than it may',
+    'a JWKS is older by more than the allowed lag',
     { published: [{ called: 36, answered: 37, keys: keys({ A: true }) }] },
     /a JWKS/,
   ],
   [
-    'a JWKS has a key that never was',
+    'a JWKS has a key that never existed',
     { published: [{ called: 1, answered: 2, keys: keys({ B: true }) }] },
     /a JWKS/,
   ],
-])('cannot have happened: %s', (_name, parts, reason) => {
+])('impossible: %s', (_name, parts, reason) => {
   expect(findViolation(history(parts))).toMatch(reason)
 })

@@ -24,7 +24,7 @@ function place(name: string): string {
   return where
 }
 
-test('locked from outside for 20 s: writes are 503 with Retry-After and leave nothing, reads go on', async () => {
+test('locked by another process for 20 s: writes are 503 with Retry-After and change nothing, reads succeed', async () => {
   const where = place('20 s')
   const server = await startServer(where, highLimits)
   const client = createServerClient(server, server.apiKey)
@@ -47,15 +47,15 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
   const ready = await client.health('ready')
   expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'ok', writes: 'failing' })
   lock.release()
-  for (const answer of refused) {
-    expect(answer?.status).toBe(503)
-    expect(problemCode(answer)).toBe('storage_unavailable')
-    expect(Number(answer?.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect(answer?.ms).toBeLessThan(12_000)
+  for (const response of refused) {
+    expect(response?.status).toBe(503)
+    expect(problemCode(response)).toBe('storage_unavailable')
+    expect(Number(response?.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(response?.ms).toBeLessThan(12_000)
   }
   const all = await Promise.all(writes)
   const made = all
-    .filter((answer) => answer?.status === 201)
+    .filter((response) => response?.status === 201)
     .map((a) => JSON.parse(a?.text ?? '').kid)
   const acknowledged = [first, ...made, String(await client.create())]
   const kids = await client.kids()
@@ -73,7 +73,7 @@ test('locked from outside for 20 s: writes are 503 with Retry-After and leave no
   })
 })
 
-test('locked from outside for 3 s: writes are late, everything else is as ever; SIGTERM meanwhile ends with 0', async () => {
+test('locked by another process for 3 s: writes are delayed, everything else is unaffected, SIGTERM exits with 0', async () => {
   chownToUnprivileged(folder)
   const where = place('3 s')
   chownToUnprivileged(where)
@@ -86,9 +86,9 @@ test('locked from outside for 3 s: writes are late, everything else is as ever; 
   const waits: number[] = []
   const until = performance.now() + 3_000
   while (performance.now() < until) {
-    for (const answer of await Promise.all([client.jwks(), client.health('ready')])) {
-      expect(answer?.status).toBe(200)
-      waits.push(answer?.ms ?? 0)
+    for (const response of await Promise.all([client.jwks(), client.health('ready')])) {
+      expect(response?.status).toBe(200)
+      waits.push(response?.ms ?? 0)
     }
     expect(await client.kids()).toEqual([first])
     await delay(100)
@@ -104,10 +104,10 @@ test('locked from outside for 3 s: writes are late, everything else is as ever; 
   const again = lockDatabase(join(where, 'data/pubring.db'))
   const pending = client.create()
   await delay(200)
-  const began = performance.now()
+  const start = performance.now()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
-  expect(performance.now() - began).toBeLessThan(10_000)
+  expect(performance.now() - start).toBeLessThan(10_000)
   expect(await pending).toBeUndefined()
   again.release()
   recordFault({

@@ -36,7 +36,7 @@ interface LedgerEvent {
   changes?: { active?: { to?: boolean } }
 }
 
-test('what clients of two servers saw under kills is linearizable, and JWKS are at most a second behind', async () => {
+test('the history of two servers under kills is linearizable, and key sets are at most a second old', async () => {
   const first = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
   const { apiKey } = first
   const env = { ...highLimits, PUBRING_PUBLIC_URL: first.url }
@@ -47,48 +47,48 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   const known: string[] = []
   let ending = false
 
-  /** A call and its time; undefined where nobody knows what became of it. */
+  /** A call and its time; undefined if its outcome is unknown. */
   async function timed(call: () => Promise<ServerResponse | undefined>) {
     const called = performance.now()
-    const answer = await call()
-    return { called, answered: performance.now(), answer }
+    const response = await call()
+    return { called, answered: performance.now(), response }
   }
   async function write(url: string): Promise<void> {
     const client = createServerClient({ url }, apiKey)
     const kid = Math.random() < 0.3 ? undefined : known[Math.floor(Math.random() * known.length)]
     const active = Math.random() < 0.5
     const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
-    const { called, answered, answer } = await timed(() =>
+    const { called, answered, response } = await timed(() =>
       kid === undefined
         ? client.send('POST', keysUrl, body)
         : client.send('PATCH', `${keysUrl}/${kid}`, { active }),
     )
     const to: Write['to'] = kid === undefined || active ? 'active' : 'inactive'
-    if (answer === undefined || answer.status >= 500) {
+    if (response === undefined || response.status >= 500) {
       history.writes.push({ kid: kid ?? '', to, called, answered: Number.POSITIVE_INFINITY })
       return
     }
-    expect([200, 201], answer.text).toContain(answer.status)
-    const requestId = String(answer.headers.get('x-request-id'))
-    const made = kid ?? JSON.parse(answer.text).kid
+    expect([200, 201], response.text).toContain(response.status)
+    const requestId = String(response.headers.get('x-request-id'))
+    const made = kid ?? JSON.parse(response.text).kid
     if (kid === undefined) known.push(made)
     history.writes.push({ kid: made, to, called, answered, requestId })
   }
   async function list(url: string): Promise<void> {
-    const { called, answered, answer } = await timed(() =>
+    const { called, answered, response } = await timed(() =>
       createServerClient({ url }, apiKey).send('GET', keysUrl),
     )
-    if (answer?.status !== 200) return
-    const listed: Listed[] = JSON.parse(answer.text)
+    if (response?.status !== 200) return
+    const listed: Listed[] = JSON.parse(response.text)
     const keys = new Map(listed.map(({ id, active }) => [id, active]))
     history.lists.push({ called, answered, keys })
   }
   async function look(url: string): Promise<void> {
-    const { called, answered, answer } = await timed(() =>
+    const { called, answered, response } = await timed(() =>
       createServerClient({ url }, apiKey).jwks(),
     )
-    if (answer?.status !== 200) return
-    const { keys }: { keys: { kid: string }[] } = JSON.parse(answer.text)
+    if (response?.status !== 200) return
+    const { keys }: { keys: { kid: string }[] } = JSON.parse(response.text)
     history.published.push({ called, answered, keys: new Map(keys.map(({ kid }) => [kid, true])) })
   }
   async function run(action: (url: string) => Promise<void>, pause: number): Promise<void> {
@@ -133,13 +133,13 @@ test('what clients of two servers saw under kills is linearizable, and JWKS are 
   recordFault({
     fault: 'Model check under kills',
     action: `four writers, two listers and two verifiers for ${duration / 1_000} s on two servers of one database, one of them with two workers, and ${kills} kill -9 of workers and servers`,
-    observed: `${history.writes.length} changes (${history.writes.length - answered} without an answer), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
+    observed: `${history.writes.length} changes (${history.writes.length - answered} without an response), ${history.lists.length} lists and ${history.published.length} key sets: linearizable, key sets at most 1 s behind`,
     acknowledged: answered,
     lost: 0,
   })
 })
 
-/** The steps of the project's ledger, page by page; its first event makes the project. */
+/** Reads the steps of the project's ledger page by page, without the project's creation. */
 async function ledgerOf(url: string, apiKey: string): Promise<Step[]> {
   const client = createServerClient({ url }, apiKey)
   const events: LedgerEvent[] = []

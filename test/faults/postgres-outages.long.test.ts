@@ -10,7 +10,7 @@ import {
   type Replicas,
 } from '../support/server/replicas.ts'
 
-/** Milliseconds that the database is away, and within which each call has its answer all the same. */
+/** Duration of the outage, and of the slowest call, in milliseconds. */
 const outage = 60_000
 const bound = 15_000
 
@@ -33,7 +33,7 @@ afterAll(async () => {
   await postgres.remove()
 })
 
-/** A hundred reads, ten creates and the key set, over and over, while the health is looked at. */
+/** Repeats a hundred reads, ten creates and a key set while polling the health page. */
 async function callsDuring(milliseconds: number): Promise<void> {
   const until = performance.now() + milliseconds
   while (performance.now() < until) {
@@ -68,7 +68,7 @@ async function fullSpeed(): Promise<void> {
   expect(new Set(kids).size).toBe(kids.length)
 }
 
-test('frozen for a minute', async () => {
+test('a database frozen for a minute', async () => {
   await replica.call('GET', jwks)
   postgres.signal('SIGSTOP')
   try {
@@ -80,7 +80,7 @@ test('frozen for a minute', async () => {
   await fullSpeed()
 }, 180_000)
 
-test('starved for a minute by a lock on everything', async () => {
+test('all tables locked for a minute', async () => {
   const client = new pg.Client(postgres.url('pubring'))
   await client.connect()
   const tables = 'project, ledger, event, jwt_key, api_key'

@@ -11,14 +11,14 @@ import {
   type Replicas,
 } from '../support/server/replicas.ts'
 
-/** Whatever happens to the database, a call has its answer within this many milliseconds. */
-const bound = 15_000
+/** Every call completes within this many milliseconds, whatever the state of the database. */
+const maxCallMs = 15_000
 
 let postgres: PostgresServer
 let replicas: Replicas
 let replica: Replica
 let project: string
-let number = 0
+let projectCount = 0
 beforeAll(async () => {
   postgres = await createPostgres('max_connections = 60')
   await postgres.start()
@@ -27,8 +27,8 @@ beforeAll(async () => {
   replica = await replicas.add()
 })
 beforeEach(async () => {
-  number += 1
-  project = `p-${number}`
+  projectCount += 1
+  project = `p-${projectCount}`
   await createProject(replica, project)
 })
 afterAll(async () => {
@@ -36,46 +36,46 @@ afterAll(async () => {
   await postgres.remove()
 })
 
-/** Calls without a pause, from so many clients, until it is told to stop. */
+/** Repeats the call from this many clients without pauses until stopped. */
 function load(clients: number, call: () => Promise<CallResult>) {
-  const answers: CallResult[] = []
-  let over = false
+  const responses: CallResult[] = []
+  let stopped = false
   const running = Array.from({ length: clients }, async () => {
-    while (!over) {
-      answers.push(await call())
+    while (!stopped) {
+      responses.push(await call())
       await delay(5)
     }
   })
   return async () => {
-    over = true
+    stopped = true
     await Promise.all(running)
-    return answers
+    return responses
   }
 }
 
-/** Creates under way while something happens; then what was acknowledged is there, once. */
-async function whileCreating(happens: () => Promise<void>): Promise<CallResult[]> {
+/** Runs the fault during creates; checks that each acknowledged key exists exactly once. */
+async function whileCreating(fault: () => Promise<void>): Promise<CallResult[]> {
   const stop = load(8, () => createKey(replica, project))
   await delay(300)
-  await happens()
-  await working()
+  await fault()
+  await waitUntilWorking()
   await delay(300)
-  const answers = await stop()
-  for (const { status, body, ms } of answers) {
+  const responses = await stop()
+  for (const { status, body, ms } of responses) {
     expect([201, 503], body).toContain(status)
-    expect(ms).toBeLessThan(bound)
+    expect(ms).toBeLessThan(maxCallMs)
   }
   const kids = await kidsOf(replica, project)
-  const acknowledged = answers.filter(({ status }) => status === 201)
+  const acknowledged = responses.filter(({ status }) => status === 201)
   expect(acknowledged.length).toBeGreaterThan(0)
   expect(kids).toEqual(expect.arrayContaining(acknowledged.map(({ body }) => JSON.parse(body).kid)))
   expect(new Set(kids).size).toBe(kids.length)
-  return answers
+  return responses
 }
 
-/** Resolves when reading and writing succeed again, which takes seconds. */
-async function working(): Promise<void> {
-  const deadline = performance.now() + bound
+/** Resolves when reads and writes succeed again, which takes seconds. */
+async function waitUntilWorking(): Promise<void> {
+  const deadline = performance.now() + maxCallMs
   for (;;) {
     const read = await replica.call('GET', `/v1/projects/${project}/jwt-keys`)
     const written = await createKey(replica, project)
@@ -86,7 +86,7 @@ async function working(): Promise<void> {
 }
 
 test.each(['SIGINT', 'SIGQUIT'] as const)(
-  'a restart of the database (%s) costs the calls that meet it, and nothing else',
+  'a restart of the database (%s) fails only calls in flight',
   async (signal) => {
     await whileCreating(async () => {
       await postgres.stop(signal)
@@ -97,7 +97,7 @@ test.each(['SIGINT', 'SIGQUIT'] as const)(
   60_000,
 )
 
-test('all sessions terminated, while idle and while writing: the same process goes on', async () => {
+test('all sessions terminated, while idle and while writing: the same process continues', async () => {
   const terminate = () =>
     postgres.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = 'pubring'",
@@ -114,7 +114,7 @@ test('all sessions terminated, while idle and while writing: the same process go
   })
 }, 60_000)
 
-test('frozen: every call is answered, the key sets from memory, and all is well when it thaws', async () => {
+test('a frozen database: every call completes, key sets come from memory, and all recovers afterwards', async () => {
   const jwks = `/v1/projects/${project}/.well-known/jwks.json`
   await createKey(replica, project)
   const good = await replica.call('GET', jwks)
@@ -142,7 +142,7 @@ test('frozen: every call is answered, the key sets from memory, and all is well 
   expect(good.status).toBe(200)
 }, 60_000)
 
-test('read-only and back, without a session being ended: reads go on, writes are 503 and then succeed', async () => {
+test('a database that is read-only for a while: reads succeed, writes are 503 and succeed afterwards', async () => {
   const readOnly = async (state: 'on' | 'off') => {
     await postgres.query(`alter system set default_transaction_read_only = ${state}`)
     await postgres.query('select pg_reload_conf()')
@@ -152,9 +152,9 @@ test('read-only and back, without a session being ended: reads go on, writes are
   await readOnly('on')
   try {
     for (let times = 0; times < 3; times += 1) {
-      const refused = await createKey(replica, project)
-      expect(refused.status).toBe(503)
-      expect(JSON.parse(refused.body).code).toBe('storage_unavailable')
+      const rejected = await createKey(replica, project)
+      expect(rejected.status).toBe(503)
+      expect(JSON.parse(rejected.body).code).toBe('storage_unavailable')
       await delay(200)
       expect((await replica.call('GET', `/v1/projects/${project}/jwt-keys`)).status).toBe(200)
     }
@@ -162,11 +162,11 @@ test('read-only and back, without a session being ended: reads go on, writes are
   } finally {
     await readOnly('off')
   }
-  await working()
+  await waitUntilWorking()
 }, 60_000)
 
-describe('starved by a lock of somebody else', () => {
-  test('each call is 503 in time, health answers, and full speed is back when it is released', async () => {
+describe('tables locked by another session', () => {
+  test('each call is 503 in time, health responds, and full speed returns after the release', async () => {
     await createKey(replica, project)
     const lock = await holdLock()
     const began = performance.now()
@@ -176,15 +176,15 @@ describe('starved by a lock of somebody else', () => {
     ])
     for (const { status, ms } of calls) {
       expect(status).toBe(503)
-      expect(ms).toBeLessThan(bound)
+      expect(ms).toBeLessThan(maxCallMs)
     }
     const live = await replica.call('GET', '/health/live')
     expect([live.status, live.ms < 1_000]).toEqual([200, true])
     expect((await replica.call('GET', '/health/ready')).ms).toBeLessThan(5_000)
-    expect(performance.now() - began).toBeLessThan(bound)
+    expect(performance.now() - began).toBeLessThan(maxCallMs)
     expect(await sessions()).toBeLessThan(20)
     await lock.release()
-    await working()
+    await waitUntilWorking()
     const speed = await Promise.all(
       Array.from({ length: 50 }, () => replica.call('GET', `/v1/projects/${project}/jwt-keys`)),
     )

@@ -25,7 +25,7 @@ describe('three replicas that start at once on an empty database', () => {
     remove()
   })
 
-  test('make one schema, one first project and one admin API key, which is printed once', async () => {
+  test('create one schema, one first project and one admin API key, which is printed once', async () => {
     const env = { PUBRING_DATABASE_URL: database.url }
     const servers = await Promise.all([1, 2, 3].map(() => spawnServer(folder, env)))
     try {
@@ -69,21 +69,21 @@ describe('two replicas', () => {
     await postgres.remove()
   })
 
-  /** Registers, sees it at the other one, deactivates; answers how long the other one published it. */
+  /** Registers a key and deactivates it; returns how long the other replica still published it. */
   async function revoke(project: string): Promise<number> {
     const { kid } = JSON.parse((await createKey(one, project)).body)
     while (!(await publishedKids(other, project)).includes(kid)) await delay(10)
     const path = `/v1/projects/${project}/jwt-keys/${kid}`
-    const answer = await one.call('PATCH', path, { active: false })
-    expect(answer.status, answer.body).toBe(200)
+    const response = await one.call('PATCH', path, { active: false })
+    expect(response.status, response.body).toBe(200)
     const began = performance.now()
-    // What carries an API key sees it at once, everywhere.
+    // Authenticated reads see it immediately on every replica.
     expect(JSON.parse((await other.call('GET', path)).body).active).toBe(false)
     while ((await publishedKids(other, project)).includes(kid)) await delay(10)
     return performance.now() - began
   }
 
-  test('a deactivation on one is gone from the key set of the other within a second, 100 times of 100', async () => {
+  test('a key deactivated on one leaves the key set of the other within a second, 100 of 100 times', async () => {
     const projects = Array.from({ length: 20 }, (_, index) => `r-${index}`)
     for (const project of projects) await createProject(one, project)
     const times: number[] = []
@@ -94,7 +94,7 @@ describe('two replicas', () => {
     expect(Math.max(...times)).toBeLessThan(1_000)
   }, 120_000)
 
-  test('and right after a restart of the database', async () => {
+  test('also right after a restart of the database', async () => {
     await createProject(one, 'restarted')
     await postgres.stop()
     await postgres.start()
@@ -115,7 +115,7 @@ describe('a replica that is cut off from the database', () => {
   })
 
   test.each(['cut', 'block'] as const)(
-    '(%s) serves its key sets for the limit and 503 for the rest, and recovers by itself',
+    '(%s) serves its key sets up to the limit, 503 for everything else, and recovers by itself',
     async (how) => {
       const database = await createDatabase('postgres')
       started.push({ close: () => database.remove() })

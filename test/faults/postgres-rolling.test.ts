@@ -20,7 +20,7 @@ afterAll(async () => {
   await database.remove()
 })
 
-/** Sends each request to a replica that was ready a moment ago, as a load balancer does. */
+/** Sends each request to a replica that was ready at the last check, as a load balancer does. */
 function createBalancer(serving: Replica[]) {
   const ready = new Set<Replica>(serving)
   let turn = 0
@@ -44,16 +44,16 @@ function createBalancer(serving: Replica[]) {
   }
 }
 
-test('a rolling restart under load fails no request of a client that honours readiness', async () => {
+test('a rolling restart under load fails no request of a client that respects readiness', async () => {
   const serving = [await replicas.add(), await replicas.add()]
   const balancer = createBalancer(serving)
-  const answers: CallResult[] = []
+  const responses: CallResult[] = []
   let over = false
   const clients = Array.from({ length: 6 }, async (_, index) => {
     while (!over) {
       const replica = balancer.next()
-      const write = index === 0 && answers.length % 5 === 0
-      answers.push(
+      const write = index === 0 && responses.length % 5 === 0
+      responses.push(
         write
           ? await createKey(replica, 'default')
           : await replica.call('GET', '/v1/projects/default/jwt-keys?active=true'),
@@ -72,7 +72,7 @@ test('a rolling restart under load fails no request of a client that honours rea
   over = true
   await Promise.all(clients)
   balancer.close()
-  const failed = answers.filter(({ status }) => status !== 200 && status !== 201)
+  const failed = responses.filter(({ status }) => status !== 200 && status !== 201)
   expect(failed).toEqual([])
-  expect(answers.length).toBeGreaterThan(200)
+  expect(responses.length).toBeGreaterThan(200)
 }, 60_000)

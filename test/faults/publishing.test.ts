@@ -24,7 +24,7 @@ beforeAll(async () => {
   discoveryUrl = `/v1/projects/${server.project.id}/.well-known/openid-configuration`
 })
 afterAll(() => server.close())
-/** Each test begins with one key, and that active. */
+/** Each test starts with one active key. */
 beforeEach(async () => {
   for (const { id } of (await server.send('GET', keysUrl)).json()) {
     await patchKey(server, id, { active: false })
@@ -38,37 +38,37 @@ const publicUrls = () => [
   `/v1/projects/${server.project.id}/.well-known/jwks.json`,
   discoveryUrl,
 ]
-/** It is looked for with pauses of up to two seconds. */
+/** The server polls for it with pauses of up to two seconds. */
 const whenBack = (app = server) =>
   vi.waitUntil(async () => (await app.send('GET', keysUrl)).statusCode === 200, {
     timeout: 5_000,
   })
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
-describe('while the database is away', () => {
-  test('the last good documents are served until the limit, then 503, and again when it is back', async () => {
+describe('while the database is unavailable', () => {
+  test('the last documents are served until the limit, then 503, and again when it is available', async () => {
     const good = await Promise.all(publicUrls().map((url) => get(url)))
     const fault = await server.database.destroy()
     for (const passed of [0, 1_000, 60_000, 520_000]) {
       clock.advance(passed)
       for (const [index, url] of publicUrls().entries()) {
-        const answer = await get(url)
-        expect(answer.statusCode).toBe(200)
-        expect(answer.body).toBe(good[index]?.body)
-        expect(answer.headers.etag).toBe(good[index]?.headers.etag)
-        expect(maxAgeOf(answer.headers)).toBe(60)
-        const known = await get(url, { 'if-none-match': String(answer.headers.etag) })
+        const response = await get(url)
+        expect(response.statusCode).toBe(200)
+        expect(response.body).toBe(good[index]?.body)
+        expect(response.headers.etag).toBe(good[index]?.headers.etag)
+        expect(maxAgeOf(response.headers)).toBe(60)
+        const known = await get(url, { 'if-none-match': String(response.headers.etag) })
         expect(known.statusCode).toBe(304)
       }
     }
     clock.advance(19_000)
     for (const url of publicUrls()) {
-      const answer = await get(url)
-      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
-      expect(answer.headers['cache-control']).toBe('no-store')
-      expect(answer.headers['access-control-allow-origin']).toBe('*')
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0)
-      expect(answer.headers).not.toHaveProperty('etag')
+      const response = await get(url)
+      expect(response.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(response.headers['cache-control']).toBe('no-store')
+      expect(response.headers['access-control-allow-origin']).toBe('*')
+      expect(Number(response.headers['retry-after'])).toBeGreaterThan(0)
+      expect(response.headers).not.toHaveProperty('etag')
     }
     await fault.restore()
     await whenBack()
@@ -79,7 +79,7 @@ describe('while the database is away', () => {
     expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
   })
 
-  test('everything else is 503 at once, with Retry-After, and never an empty list', async () => {
+  test('everything else is 503 immediately, with Retry-After, and never an empty list', async () => {
     const fault = await server.database.destroy()
     for (const [method, url, body] of [
       ['GET', keysUrl, undefined],
@@ -89,24 +89,24 @@ describe('while the database is away', () => {
       ['GET', '/v1/projects/payments/events', undefined],
       ['GET', '/v1/events', undefined],
     ] as const) {
-      const began = performance.now()
-      const answer = await server.send(method, url, { body })
-      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
-      expect(answer.headers['cache-control']).toBe('no-store')
-      expect(performance.now() - began).toBeLessThan(1_000)
+      const start = performance.now()
+      const response = await server.send(method, url, { body })
+      expect(response.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(response.headers['cache-control']).toBe('no-store')
+      expect(performance.now() - start).toBeLessThan(1_000)
     }
     await fault.restore()
     await whenBack()
     expect((await server.send('GET', `${keysUrl}/${kid}`)).json().active).toBe(true)
   })
 
-  test('a project that nobody asked for before is 503, neither 404 nor an empty set', async () => {
+  test('a project without cached documents is 503, neither 404 nor an empty set', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'unseen' } })
     const fault = await server.database.destroy()
     for (const name of ['unseen', 'nope', '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71']) {
-      const answer = await get(`/v1/projects/${name}/.well-known/jwks.json`)
-      expect(answer.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
-      expect(answer.headers['cache-control']).toBe('no-store')
+      const response = await get(`/v1/projects/${name}/.well-known/jwks.json`)
+      expect(response.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+      expect(response.headers['cache-control']).toBe('no-store')
     }
     await fault.restore()
     await whenBack()
@@ -125,7 +125,7 @@ describe('while the database is away', () => {
     await whenBack()
   })
 
-  test('held requests go on waiting, and hear of what changed when it is back', async () => {
+  test('held requests keep waiting, and report the change when it is available', async () => {
     const headers = { 'if-none-match': String((await get(jwksUrl)).headers.etag) }
     const held = fetch(base + jwksUrl, { headers: { ...headers, prefer: 'wait=60' } })
     await delay(100)
@@ -139,7 +139,7 @@ describe('while the database is away', () => {
     expect(await (await held).text()).toBe('{"keys":[]}')
   })
 
-  test('event streams stay open, and miss nothing when it is back', async () => {
+  test('event streams stay open, and deliver all events when it is available', async () => {
     const headers = { 'x-api-key': server.admin }
     const reader = await openEventStream(`${base}/v1/projects/payments/events`, headers)
     const { length } = (await server.send('GET', '/v1/projects/payments/events')).json()
@@ -155,7 +155,7 @@ describe('while the database is away', () => {
     await reader.endedCleanly
   })
 
-  test('a limit of 0 serves nothing that is not sure', async () => {
+  test('a limit of 0 serves no stale document', async () => {
     const strict = await startApp({ clock, config: { jwksStaleLimit: 0 } })
     await registerKey(strict)
     expect((await fetchJwks(strict)).statusCode).toBe(200)
@@ -169,7 +169,7 @@ describe('while the database is away', () => {
   })
 })
 
-test('while another process holds the strongest lock, reading goes on as ever and writing waits for it', async () => {
+test('while another process holds the exclusive lock, reads succeed and writes wait', async () => {
   const good = await get(jwksUrl)
   const lock = await server.database.lockWrites()
   clock.advance(1_000)

@@ -11,37 +11,37 @@ import { spawnServer, startServer, temporaryFolder, whenReady } from '../support
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-function place(name: string): string {
+function createFolder(name: string): string {
   const where = join(folder, name)
   mkdirSync(where)
   return where
 }
 
-/** A client that asks again as soon as it has an answer, on a connection that it keeps if it may. */
+/** A client that sends requests without pauses, on a persistent connection if possible. */
 async function busy(url: string): Promise<{ answered: number; broken: number; refused: boolean }> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-  const seen = { answered: 0, broken: 0, refused: false }
-  while (!seen.refused) {
+  const outcome = { answered: 0, broken: 0, refused: false }
+  while (!outcome.refused) {
     await new Promise<void>((resolve) => {
       const request = get(url, { agent }, (response) => {
         response.resume().once('end', () => {
-          seen.answered += 1
+          outcome.answered += 1
           resolve()
         })
       })
       request.once('error', (error) => {
-        if ('code' in error && error.code === 'ECONNREFUSED') seen.refused = true
-        else seen.broken += 1
+        if ('code' in error && error.code === 'ECONNREFUSED') outcome.refused = true
+        else outcome.broken += 1
         resolve()
       })
     })
   }
   agent.destroy()
-  return seen
+  return outcome
 }
 
-test('SIGTERM with creates in flight, idle sockets and clients that never pause: all accepted is answered, exit 0', async () => {
-  const where = place('busy')
+test('SIGTERM with creates in flight, idle connections and busy clients completes all accepted requests and exits with 0', async () => {
+  const where = createFolder('busy')
   const server = await startServer(where, highLimits)
   const client = createServerClient(server, server.apiKey)
   const idle = Array.from({ length: 20 }, () => rawConnection(server.url))
@@ -59,7 +59,7 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
   })
   const creates = Array.from({ length: 50 }, () => client.create())
   await Promise.race(creates)
-  const began = performance.now()
+  const start = performance.now()
   server.signal('SIGTERM')
   await delay(100)
   expect((await client.health('ready'))?.status).toBe(503)
@@ -67,13 +67,14 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
   expect(acknowledged).not.toContain('undefined')
   expect([200, 304]).toContain((await held).status)
   expect(await server.ended).toBe(0)
-  const took = performance.now() - began
-  expect(took).toBeLessThan(10_000)
+  const elapsed = performance.now() - start
+  expect(elapsed).toBeLessThan(10_000)
   await Promise.all(idle.map(({ closed }) => closed))
-  const seen = await Promise.all(clients)
-  const sum = (of: 'answered' | 'broken') => seen.reduce((all, one) => all + one[of], 0)
+  const outcomes = await Promise.all(clients)
+  const sum = (of: 'answered' | 'broken') =>
+    outcomes.reduce((total, outcome) => total + outcome[of], 0)
   expect(sum('answered')).toBeGreaterThan(100)
-  // Only who connects anew in the very moment in which the listening ends can meet a closed door.
+  // Only a new connection at the moment when listening ends can be refused.
   expect(sum('broken')).toBeLessThanOrEqual(clients.length)
 
   const again = await spawnServer(where, highLimits)
@@ -86,14 +87,14 @@ test('SIGTERM with creates in flight, idle sockets and clients that never pause:
     fault: 'SIGTERM under load',
     action:
       '50 creates in flight, 20 idle connections, a held request and 8 clients without pauses; then SIGTERM',
-    observed: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, on new connections that arrived as listening ended; idle connections closed; exit 0 after ${(took / 1_000).toFixed(1)} s`,
+    observed: `readiness 503; every create 201; ${sum('answered')} key sets answered, ${sum('broken')} broken, on new connections that arrived as listening ended; idle connections closed; exit 0 after ${(elapsed / 1_000).toFixed(1)} s`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
 })
 
-test('a request that never ends does not keep the process beyond its grace', async () => {
-  const server = await startServer(place('endless'), {
+test('a request that never ends does not delay the exit beyond the limit', async () => {
+  const server = await startServer(createFolder('endless'), {
     ...highLimits,
     PUBRING_SHUTDOWN_GRACE: '2s',
   })
@@ -103,27 +104,27 @@ test('a request that never ends does not keep the process beyond its grace', asy
     requestHead(...head, `X-Api-Key: ${server.apiKey}`, 'Content-Type: application/json'),
   )
   await delay(200)
-  const began = performance.now()
+  const start = performance.now()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
-  const took = performance.now() - began
-  expect(took).toBeGreaterThan(1_000)
-  expect(took).toBeLessThan(2_500)
+  const elapsed = performance.now() - start
+  expect(elapsed).toBeGreaterThan(1_000)
+  expect(elapsed).toBeLessThan(2_500)
 })
 
-test('a second SIGTERM ends the process at once', async () => {
-  const server = await startServer(place('twice'), highLimits)
+test('a second SIGTERM ends the process immediately', async () => {
+  const server = await startServer(createFolder('twice'), highLimits)
   server.signal('SIGTERM')
   await delay(100)
-  const began = performance.now()
+  const start = performance.now()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(1)
-  const took = performance.now() - began
-  expect(took).toBeLessThan(350)
+  const elapsed = performance.now() - start
+  expect(elapsed).toBeLessThan(350)
   recordFault({
     fault: 'A second SIGTERM',
     action: 'SIGTERM twice, 100 ms apart',
-    observed: `exit code 1, ${Math.round(took)} ms after the second`,
+    observed: `exit code 1, ${Math.round(elapsed)} ms after the second`,
     acknowledged: 0,
     lost: 0,
   })

@@ -16,12 +16,12 @@ afterAll(async () => {
   remove()
 })
 
-/** What a proxy that reads the request otherwise would pass on as the body of the first one. */
+/** A second request, which a proxy that parses differently would forward as the first one's body. */
 const smuggled = 'GET /v1/projects HTTP/1.1\r\nHost: x\r\n\r\n'
 
 const head = 'POST /v1/projects HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 
-/** RFC 9112 sections 2.2, 5.1, 5.2, 6.1, 6.3 and 7.1: what must not be taken for one request or two. */
+/** Ambiguous requests by RFC 9112 sections 2.2, 5.1, 5.2, 6.1, 6.3 and 7.1. */
 const forms: [string, string][] = [
   [
     'Content-Length and Transfer-Encoding',
@@ -36,7 +36,7 @@ const forms: [string, string][] = [
   ['a length with a sign', `${head}Content-Length: +40\r\n\r\n${smuggled}`],
   ['a length in hexadecimal', `${head}Content-Length: 0x28\r\n\r\n${smuggled}`],
   [
-    'chunked that is not the last coding',
+    'chunked before another coding',
     `${head}Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n${smuggled}`,
   ],
   ['an unknown coding', `${head}Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n${smuggled}`],
@@ -47,7 +47,7 @@ const forms: [string, string][] = [
     `${head}Transfer-Encoding: \x0bchunked\r\n\r\n0\r\n\r\n${smuggled}`,
   ],
   [
-    'a chunk size that is no number',
+    'a chunk size that is not a number',
     `${head}Transfer-Encoding: chunked\r\n\r\n0x0\r\n\r\n${smuggled}`,
   ],
   ['a chunk size with a sign', `${head}Transfer-Encoding: chunked\r\n\r\n-1\r\n\r\n${smuggled}`],
@@ -60,15 +60,15 @@ const forms: [string, string][] = [
     `${head}Transfer-Encoding: chunked\r\n\r\n2\r\n{}GET / HTTP/1.1\r\n\r\n`,
   ],
   [
-    'a chunk that ends in LF alone',
+    'a chunk that ends in a bare LF',
     `${head}Transfer-Encoding: chunked\r\n\r\n2\n{}\n0\n\n${smuggled}`,
   ],
   [
-    'a header line that ends in CR alone',
+    'a header line that ends in a bare CR',
     `${head}X: a\rTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n${smuggled}`,
   ],
   [
-    'header lines that end in LF alone',
+    'header lines that end in a bare LF',
     `${head.replaceAll('\r', '')}Content-Length: 0\n\n${smuggled}`,
   ],
   ['a NUL in a header', `${head}X: a\0b\r\nContent-Length: 0\r\n\r\n${smuggled}`],
@@ -77,19 +77,19 @@ const forms: [string, string][] = [
 ]
 
 test.each(forms)(
-  '%s: one refusal, the connection is closed, nothing is passed on',
+  '%s: one error, the connection is closed, the second request is not read',
   async (_form, text) => {
     const connection = rawConnection(server.url)
     connection.socket.write(Buffer.from(text, 'latin1'))
-    const answer = await connection.closed
-    const statuses = [...answer.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status)
-    expect(statuses, answer).toHaveLength(1)
+    const response = await connection.closed
+    const statuses = [...response.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => status)
+    expect(statuses, response).toHaveLength(1)
     expect(['400', '401']).toContain(statuses[0])
-    expect(answer.toLowerCase()).toContain('connection: close')
+    expect(response.toLowerCase()).toContain('connection: close')
   },
 )
 
-test('and the next client is served as ever', async () => {
+test('the next client is served normally', async () => {
   expect((await createServerClient(server, server.apiKey).health('ready'))?.status).toBe(200)
   recordFault({
     fault: 'Request smuggling',

@@ -8,7 +8,7 @@ import { startServer, temporaryFolder } from '../support/server/process.ts'
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-/** Of the load; `SOAK_SECONDS=600 npm run test:long -- soak` takes ten minutes. */
+/** Duration of the load; `SOAK_SECONDS=600 npm run test:long -- soak` takes ten minutes. */
 const seconds = Number(process.env.SOAK_SECONDS ?? 60)
 
 function memory(pid: number): number {
@@ -16,7 +16,7 @@ function memory(pid: number): number {
   return Number(kilobytes) / 1_024
 }
 
-test(`${seconds} s at full load: memory is flat, every answer right`, {
+test(`${seconds} s at full load: memory stays flat, every response is correct`, {
   timeout: (seconds + 120) * 1_000,
 }, async () => {
   const server = await startServer(folder, highLimits)
@@ -29,7 +29,7 @@ test(`${seconds} s at full load: memory is flat, every answer right`, {
   const note = (status: number | undefined) => {
     statuses[String(status)] = (statuses[String(status)] ?? 0) + 1
   }
-  /** Creates a key, switches it off and deletes it again, so that the load can go on for ever. */
+  /** Creates, deactivates and deletes a key, so that the load can continue without limit. */
   async function change(): Promise<void> {
     const kid = await client.create()
     note(kid === undefined ? undefined : 201)
@@ -56,7 +56,7 @@ test(`${seconds} s at full load: memory is flat, every answer right`, {
   }
   ending = true
   await Promise.all(loads)
-  /** The least of a third: what is there after collections of garbage. */
+  /** The minimum of a third, which is the memory after garbage collections. */
   const floor = (third: number) => Math.min(...samples.slice(third * 20, third * 20 + 20))
   expect(Object.keys(statuses).toSorted()).toEqual(['200', '201', '204'])
   expect(floor(2)).toBeLessThan(1.2 * Math.max(floor(0), floor(1)) + 20)

@@ -18,8 +18,8 @@ chownToUnprivileged(folder)
 const uid = unprivilegedUid()
 const launch = uid === undefined ? {} : { uid }
 
-/** A folder that belongs to an ordinary user, as whom the server starts in it. */
-function place(name: string): string {
+/** A folder owned by the unprivileged user that the server runs as. */
+function createFolder(name: string): string {
   const where = join(folder, name)
   mkdirSync(join(where, 'data'), { recursive: true })
   chownToUnprivileged(where)
@@ -27,8 +27,8 @@ function place(name: string): string {
   return where
 }
 
-/** The one line with which the start fails; nothing is served, and the exit code says so. */
-async function failure(where: string, env = {}): Promise<string> {
+/** Starts a server that must fail with exit code 1 and one line; returns the line. */
+async function startError(where: string, env = {}): Promise<string> {
   const server = await spawnServer(where, { ...highLimits, ...env }, launch)
   expect(await server.ended).toBe(1)
   const lines = server.output().trim().split('\n')
@@ -37,9 +37,9 @@ async function failure(where: string, env = {}): Promise<string> {
   return lines[0] ?? ''
 }
 
-/** A database that a server has made and left. */
-async function used(name: string): Promise<{ where: string; file: string }> {
-  const where = place(name)
+/** A database of a server that has stopped. */
+async function createUsed(name: string): Promise<{ where: string; file: string }> {
+  const where = createFolder(name)
   const server = await startServer(where, highLimits, launch)
   await createServerClient(server, server.apiKey).create()
   server.signal('SIGTERM')
@@ -47,14 +47,14 @@ async function used(name: string): Promise<{ where: string; file: string }> {
   return { where, file: join(where, 'data/pubring.db') }
 }
 
-test('a data folder that cannot be written stops the start, and a file that cannot', async () => {
-  const where = place('read-only')
+test('a data folder or file that cannot be written stops the start', async () => {
+  const where = createFolder('read-only')
   chmodSync(join(where, 'data'), 0o500)
-  expect(await failure(where)).toMatch(/cannot be opened for writing by this user \(EACCES\)/)
-  expect(await failure(where, { PUBRING_WORKERS: '2' })).toMatch(/EACCES/)
-  const { where: other, file } = await used('read-only-file')
+  expect(await startError(where)).toMatch(/cannot be opened for writing by this user \(EACCES\)/)
+  expect(await startError(where, { PUBRING_WORKERS: '2' })).toMatch(/EACCES/)
+  const { where: other, file } = await createUsed('read-only-file')
   chmodSync(file, 0o400)
-  expect(await failure(other)).toMatch(/EACCES/)
+  expect(await startError(other)).toMatch(/EACCES/)
   chmodSync(join(where, 'data'), 0o700)
   recordFault({
     fault: 'Data folder not writable at the start',
@@ -66,25 +66,25 @@ test('a data folder that cannot be written stops the start, and a file that cann
   })
 })
 
-test('garbage, a newer schema, and a log without its database stop the start and are left as they are', async () => {
-  const garbage = place('garbage')
+test('garbage, a newer schema and a log without its database stop the start and stay unchanged', async () => {
+  const garbage = createFolder('garbage')
   const junk = Buffer.alloc(8_192, 0x55)
   writeFileSync(join(garbage, 'data/pubring.db'), junk)
   if (uid !== undefined) chownToUnprivileged(join(garbage, 'data/pubring.db'))
-  expect(await failure(garbage)).toMatch(/not a database/)
+  expect(await startError(garbage)).toMatch(/not a database/)
   expect(readFileSync(join(garbage, 'data/pubring.db')).equals(junk)).toBe(true)
 
-  const { where, file } = await used('newer')
+  const { where, file } = await createUsed('newer')
   expect(existsSync(`${file}-wal`), 'a stopped server leaves one file').toBe(false)
   const database = new DatabaseSync(file)
   database.exec("INSERT INTO kysely_migration VALUES ('9999-future', '2030-01-01T00:00:00.000Z')")
   database.close()
-  expect(await failure(where)).toMatch(/written by a newer Pubring.*9999-future/)
-  expect(await failure(where, { PUBRING_WORKERS: '2' })).toMatch(/written by a newer Pubring/)
+  expect(await startError(where)).toMatch(/written by a newer Pubring.*9999-future/)
+  expect(await startError(where, { PUBRING_WORKERS: '2' })).toMatch(/written by a newer Pubring/)
 
   rmSync(file)
   writeFileSync(`${file}-wal`, 'x')
-  expect(await failure(where)).toMatch(/is gone, but .*-wal is there/)
+  expect(await startError(where)).toMatch(/is gone, but .*-wal is there/)
   expect(existsSync(file)).toBe(false)
   recordFault({
     fault: 'Start on garbage, on a newer schema, on a log without its database',

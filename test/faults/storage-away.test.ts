@@ -31,7 +31,7 @@ afterAll(async () => {
 
 const wait = { timeout: 10_000, interval: 50 }
 
-/** As a whole: the list, the key set, a change and the two health pages. */
+/** The status of a list, the key set, a change and both health pages. */
 async function expectAway(): Promise<void> {
   await vi.waitUntil(async () => (await client.health('ready'))?.status === 503, wait)
   const ready = await client.health('ready')
@@ -42,9 +42,9 @@ async function expectAway(): Promise<void> {
   for (const kid of acknowledged) expect(jwks?.text).toContain(kid)
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
   const keys = '/v1/projects/default/jwt-keys'
-  for (const answer of [await client.send('GET', keys), await client.send('POST', keys, body)]) {
-    expect(answer?.status).toBe(503)
-    expect(problemCode(answer)).toBe('storage_unavailable')
+  for (const response of [await client.send('GET', keys), await client.send('POST', keys, body)]) {
+    expect(response?.status).toBe(503)
+    expect(problemCode(response)).toBe('storage_unavailable')
   }
 }
 
@@ -55,7 +55,7 @@ async function expectBack(): Promise<void> {
   expect(await client.kids()).toEqual(acknowledged)
 }
 
-/** What each does to the database, and how it is undone. */
+/** Faults of the database, each of which returns how to undo it. */
 const faults: [string, string, () => () => void][] = [
   [
     'Database file overwritten with garbage',
@@ -107,7 +107,7 @@ const faults: [string, string, () => () => void][] = [
 ]
 
 test.each(faults)(
-  '%s: not ready, the key set goes on, and all is back without a restart',
+  '%s: not ready, key sets are served, and everything recovers without a restart',
   async (fault, action, begin) => {
     acknowledged.push(String(await client.create()))
     await vi.waitUntil(
@@ -129,7 +129,7 @@ test.each(faults)(
   },
 )
 
-test('a ledger write that fails: the change is not made, and the revision does not move', async () => {
+test('a failing ledger write leaves neither the change nor a revision', async () => {
   const revision = async () =>
     JSON.parse((await client.send('GET', '/v1/projects/default'))?.text ?? '').revision
   const before = { revision: await revision(), kids: await client.kids() }
@@ -140,14 +140,14 @@ test('a ledger write that fails: the change is not made, and the revision does n
   const keys = '/v1/projects/default/jwt-keys'
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
   const [kid] = before.kids
-  const answers = [
+  const responses = [
     await client.send('POST', keys, body),
     await client.send('PATCH', `${keys}/${kid}`, { active: false }),
     await client.send('POST', '/v1/projects', { name: 'unwritten' }),
   ]
-  for (const answer of answers) {
-    expect(answer?.status).toBe(500)
-    expect(answer?.text).not.toContain('no ledger today')
+  for (const response of responses) {
+    expect(response?.status).toBe(500)
+    expect(response?.text).not.toContain('no ledger today')
   }
   other.exec('DROP TRIGGER refuse')
   other.close()

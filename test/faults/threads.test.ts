@@ -8,23 +8,23 @@ import { startServer, temporaryFolder } from '../support/server/process.ts'
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
 
-test('the thread that writes dies under load: who waits is told, another takes over, nothing is lost', async () => {
+test('the writer thread dies under load: waiting changes fail, a new thread takes over, nothing is lost', async () => {
   const { env, launch, set } = faultInjection(folder)
   const server = await startServer(folder, { ...highLimits, ...env }, launch)
   const client = createServerClient(server, server.apiKey)
   const acknowledged: string[] = []
-  const refused: string[] = []
-  let ending = false
+  const rejected: string[] = []
+  let stopped = false
   async function load(): Promise<void> {
-    while (!ending) {
+    while (!stopped) {
       const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
-      const answer = await client.send('POST', '/v1/projects/default/jwt-keys', body)
-      if (answer?.status === 201) acknowledged.push(JSON.parse(answer.text).kid)
+      const response = await client.send('POST', '/v1/projects/default/jwt-keys', body)
+      if (response?.status === 201) acknowledged.push(JSON.parse(response.text).kid)
       else
-        refused.push(
-          `${answer?.status} ${problemCode(answer)} ${answer?.headers.has('retry-after')}`,
+        rejected.push(
+          `${response?.status} ${problemCode(response)} ${response?.headers.has('retry-after')}`,
         )
-      expect(answer?.ms).toBeLessThan(10_000)
+      expect(response?.ms).toBeLessThan(10_000)
     }
   }
   const loads = Array.from({ length: 8 }, load)
@@ -35,17 +35,17 @@ test('the thread that writes dies under load: who waits is told, another takes o
     expect((await client.health('ready'))?.status).toBe(200)
     while (acknowledged.length < before + 20) await delay(20)
   }
-  ending = true
+  stopped = true
   await Promise.all(loads)
   const kids = await client.kids()
-  expect(refused.filter((one) => one !== '503 storage_unavailable true')).toEqual([])
+  expect(rejected.filter((each) => each !== '503 storage_unavailable true')).toEqual([])
   expect(countLost(acknowledged, kids)).toBe(0)
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
   recordFault({
     fault: 'The writing thread exits',
     action: 'ended five times from inside the process while eight clients create keys',
-    observed: `${refused.length} creates 503 with Retry-After, the others 201; the same process continues with a new thread; reads 200 throughout`,
+    observed: `${rejected.length} creates 503 with Retry-After, the others 201; the same process continues with a new thread; reads 200 throughout`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -29,7 +29,7 @@ afterAll(remove)
 
 const wait = { timeout: 20_000, interval: 100 }
 
-/** The same on connections of their own, so that every worker gets its share. */
+/** Sends each request on a new connection, so that every worker gets some. */
 function ask(path: string, apiKey = server.apiKey): Promise<Response> {
   return fetch(server.url + path, { headers: { 'X-Api-Key': apiKey, Connection: 'close' } })
 }
@@ -40,7 +40,7 @@ async function metric(name: string): Promise<number> {
   return found.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-test('kill -9 of workers under load: others go on, each is replaced, nothing acknowledged is lost, no count falls', async () => {
+test('kill -9 of workers under load: the others serve, each is replaced, nothing acknowledged is lost, no counter decreases', async () => {
   let ending = false
   const unknown: number[] = []
   const load = Array.from({ length: 4 }, async () => {
@@ -73,13 +73,13 @@ test('kill -9 of workers under load: others go on, each is replaced, nothing ack
   recordFault({
     fault: 'A worker process dies (PUBRING_WORKERS=2)',
     action: 'kill -9 of two workers, one after the other, while four clients create keys',
-    observed: `each was replaced while the other served; ${unknown.length} requests cut off without an answer; metrics never fall`,
+    observed: `each was replaced while the other served; ${unknown.length} requests cut off without an response; metrics never fall`,
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })
 })
 
-test('a second SIGTERM to the parent ends all at once; SIGTERM drains all', async () => {
+test('SIGTERM to the parent drains all workers; a second one ends them immediately', async () => {
   const creating = Array.from({ length: 20 }, () => client.create())
   await Promise.race(creating)
   const pids = workerPids(server)
@@ -99,7 +99,7 @@ test('a second SIGTERM to the parent ends all at once; SIGTERM drains all', asyn
   expect(performance.now() - began).toBeLessThan(350)
 })
 
-test('workers that cannot start: the others go on; where none is left the parent gives up', async () => {
+test('workers that cannot start: the others serve; with none left the parent exits', async () => {
   const env = { ...highLimits, PUBRING_WORKERS: '2', PUBRING_LOG_LEVEL: 'info' }
   server = await startServer(folder, env)
   await vi.waitUntil(() => server.output().match(/Server listening/g)?.length === 2, wait)

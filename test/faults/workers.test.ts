@@ -26,12 +26,12 @@ afterAll(async () => {
 
 const wait = { timeout: 20_000, interval: 100 }
 
-/** The same on connections of their own, so that every worker gets its share. */
-function ask(path: string, apiKey = server.apiKey): Promise<Response> {
+/** Sends each request on a new connection, so that every worker gets some. */
+function sendOnNewConnection(path: string, apiKey = server.apiKey): Promise<Response> {
   return fetch(server.url + path, { headers: { 'X-Api-Key': apiKey, Connection: 'close' } })
 }
 
-test('the first start happens once: one project, one API key, one greeting', async () => {
+test('the first start happens once: one project, one API key, one welcome message', async () => {
   await vi.waitUntil(() => workerPids(server).length === 2, wait)
   expect(server.output().match(/PUBRING_API_KEY=/g)).toHaveLength(1)
   const projects = await client.send('GET', '/v1/projects')
@@ -39,41 +39,43 @@ test('the first start happens once: one project, one API key, one greeting', asy
   expect(JSON.parse((await client.send('GET', '/v1/api-keys'))?.text ?? '')).toHaveLength(1)
 })
 
-test('what one worker acknowledged, every one shows at once; a revoked API key is refused by all', async () => {
+test('every worker immediately shows what one acknowledged, and rejects a revoked API key', async () => {
   for (let round = 0; round < 10; round += 1) {
     acknowledged.push(String(await client.create()))
-    const lists = await Promise.all(Array.from({ length: 6 }, () => ask(keys)))
+    const lists = await Promise.all(Array.from({ length: 6 }, () => sendOnNewConnection(keys)))
     for (const list of lists) {
       const kids = await readJson<{ id: string }[]>(list)
       expect(kids.map(({ id }) => id)).toEqual(acknowledged)
     }
   }
   const body = { name: 'brief', role: 'reader' }
-  const made = JSON.parse((await client.send('POST', '/v1/api-keys', body))?.text ?? '')
-  for (let round = 0; round < 6; round += 1) expect((await ask(keys, made.apiKey)).status).toBe(200)
-  await client.send('DELETE', `/v1/api-keys/${made.id}`)
+  const created = JSON.parse((await client.send('POST', '/v1/api-keys', body))?.text ?? '')
+  for (let round = 0; round < 6; round += 1)
+    expect((await sendOnNewConnection(keys, created.apiKey)).status).toBe(200)
+  await client.send('DELETE', `/v1/api-keys/${created.id}`)
   await delay(1_000)
-  for (let round = 0; round < 6; round += 1) expect((await ask(keys, made.apiKey)).status).toBe(401)
+  for (let round = 0; round < 6; round += 1)
+    expect((await sendOnNewConnection(keys, created.apiKey)).status).toBe(401)
 })
 
-test('within a second every worker has the same octets and ETag of the key set, without the key that is off', async () => {
+test('within a second every worker serves the same bytes and ETag of the key set, without the inactive key', async () => {
   const [kid = ''] = acknowledged
   const jwks = '/v1/projects/default/.well-known/jwks.json'
-  for (let round = 0; round < 6; round += 1) await ask(jwks)
+  for (let round = 0; round < 6; round += 1) await sendOnNewConnection(jwks)
   await client.send('PATCH', `${keys}/${kid}`, { active: false })
   await delay(1_000)
-  const answers = await Promise.all(Array.from({ length: 8 }, () => ask(jwks)))
+  const responses = await Promise.all(Array.from({ length: 8 }, () => sendOnNewConnection(jwks)))
   const seen = await Promise.all(
-    answers.map(async (answer) => `${answer.headers.get('etag')} ${await answer.text()}`),
+    responses.map(async (response) => `${response.headers.get('etag')} ${await response.text()}`),
   )
   expect(new Set(seen).size).toBe(1)
   expect(seen[0]).not.toContain(kid)
 })
 
-test('SIGTERM while a second worker still starts ends all of them with exit code 0', async () => {
+test('SIGTERM while a second worker is starting ends all of them with exit code 0', async () => {
   const other = temporaryFolder()
   const starting = await startServer(other.folder, { ...highLimits, PUBRING_WORKERS: '2' })
-  // The server is ready once its first worker listens; the second one is forked at that moment.
+  // The server is ready when its first worker listens, at which point the second one is forked.
   starting.signal('SIGTERM')
   expect(await starting.ended).toBe(0)
   other.remove()

@@ -21,7 +21,7 @@ const lock = fromRoot('package-lock.json')
 let tarball: string
 let contents: string[]
 
-/** As a person would type it in the folder where the package is installed. */
+/** Runs a command in the folder where the package is installed. */
 function typed(command: string, ...args: string[]) {
   return run(command, args, { cwd: clean, env: plainEnvironment })
 }
@@ -35,7 +35,7 @@ beforeAll(async () => {
 }, 300_000)
 afterAll(remove)
 
-/** What publint says of a tarball. */
+/** The messages of publint about a tarball. */
 async function complaints(file: string): Promise<(string | undefined)[]> {
   const { buffer, byteOffset, byteLength } = readFileSync(file)
   const octets = buffer.slice(byteOffset, byteOffset + byteLength)
@@ -43,11 +43,11 @@ async function complaints(file: string): Promise<(string | undefined)[]> {
   return messages.map((message) => formatMessage(message, pkg, { color: false }))
 }
 
-test('publint finds nothing to say about the tarball', async () => {
+test('publint has no complaint about the tarball', async () => {
   expect(await complaints(tarball)).toEqual([])
 })
 
-test('@pubring/client packs, pleases publint, and works where it is installed, types included', async () => {
+test('@pubring/client packs, passes publint and works when installed, including its types', async () => {
   const where = join(folder, 'client')
   mkdirSync(where)
   const packed = await packCheckout(where, 'client')
@@ -68,7 +68,7 @@ test('@pubring/client packs, pleases publint, and works where it is installed, t
   expect(stdout.trim()).toBe('http://127.0.0.1:9/base/v1 true unreachable function')
 })
 
-test('it holds what was compiled, the licence and the pages, and nothing of the workshop', () => {
+test('it contains the compiled files, the license and the pages, and no development files', () => {
   expect(contents).toContain('package/LICENSE')
   expect(contents).toContain('package/README.md')
   expect(contents).toContain('package/docs/quick-start.md')
@@ -81,11 +81,11 @@ test('it holds what was compiled, the licence and the pages, and nothing of the 
   expect(contents.filter((file) => /\.tsx?$|test|node_modules/.test(file))).toEqual([])
 })
 
-test('nothing but what runs is installed', async () => {
+test('only runtime dependencies are installed', async () => {
   const { stdout } = await typed('npm', 'ls', '--all', '--parseable')
   const installed = stdout.split('\n').map((path) => path.replace(/.*node_modules\//, ''))
   for (const name of Object.keys(manifest.dependencies)) expect(installed).toContain(name)
-  // Without those that a dependency brings along itself.
+  // Without packages that a dependency bundles.
   const workshop = Object.keys(manifest.devDependencies).filter(
     (name) => lock.packages[`node_modules/${name}`].dev === true,
   )
@@ -93,12 +93,12 @@ test('nothing but what runs is installed', async () => {
   expect(workshop.filter((name) => installed.includes(name))).toEqual([])
 })
 
-test('npx pubring --version says the version of the package', async () => {
+test('npx pubring --version prints the version of the package', async () => {
   const { stdout } = await typed('npx', 'pubring', '--version')
   expect(stdout.trim()).toBe(manifest.version)
 })
 
-test('a Node that says it is too old is told so in one line', async () => {
+test('an old Node is rejected with one line', async () => {
   const old = "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })"
   const launcher = join(clean, 'node_modules/pubring/bin/pubring.js')
   const started = typed('node', '--import', `data:text/javascript,${old}`, launcher, 'serve')
@@ -107,7 +107,7 @@ test('a Node that says it is too old is told so in one line', async () => {
   expect(failure).toHaveProperty('stderr', expect.stringMatching(/^pubring: needs Node 24 .*\n$/))
 })
 
-test('npx pubring serve answers, with its threads and its console', async () => {
+test('npx pubring serve works, with its threads and its console', async () => {
   const port = await freePort()
   const child = spawn('npx', ['pubring', 'serve'], {
     cwd: clean,

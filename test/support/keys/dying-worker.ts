@@ -1,4 +1,4 @@
-/** A worker that dies, fails, stalls or answers, depending on the text. */
+/** A worker that dies, fails, stalls or responds, depending on the text. */
 export function examine({ text }: { text: string }): unknown {
   if (text.includes('die')) process.exit(3)
   if (text.includes('fill')) {

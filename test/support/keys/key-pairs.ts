@@ -57,8 +57,8 @@ export function privateKeyForms(
 }
 
 /** No 24 characters of the secret stand in what the verdict says. */
-export function expectNoEcho(answer: unknown, ...secrets: string[]): void {
-  const said = JSON.stringify(answer)
+export function expectNoEcho(response: unknown, ...secrets: string[]): void {
+  const said = JSON.stringify(response)
   for (const secret of secrets) {
     for (let at = 0; at + 24 <= secret.length; at += 1) {
       const part = secret.slice(at, at + 24)

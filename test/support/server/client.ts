@@ -51,13 +51,13 @@ export function createServerClient(
     send,
     async create(project = 'default') {
       const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
-      const answer = await send('POST', keysOf(project), body)
-      return answer?.status === 201 ? JSON.parse(answer.text).kid : undefined
+      const response = await send('POST', keysOf(project), body)
+      return response?.status === 201 ? JSON.parse(response.text).kid : undefined
     },
     async kids(project = 'default') {
-      const answer = await send('GET', keysOf(project))
-      expect(answer?.status, answer?.text).toBe(200)
-      return JSON.parse(answer?.text ?? '').map(({ id }: { id: string }) => id)
+      const response = await send('GET', keysOf(project))
+      expect(response?.status, response?.text).toBe(200)
+      return JSON.parse(response?.text ?? '').map(({ id }: { id: string }) => id)
     },
     jwks: (project = 'default') => send('GET', `/v1/projects/${project}/.well-known/jwks.json`),
     health: (which) => send('GET', `/health/${which}`),
@@ -88,6 +88,6 @@ export function chownToUnprivileged(folder: string): void {
 }
 
 /** The code of the problem in the response. */
-export function problemCode(answer: ServerResponse | undefined): string {
-  return JSON.parse(answer?.text ?? '{}').code
+export function problemCode(response: ServerResponse | undefined): string {
+  return JSON.parse(response?.text ?? '{}').code
 }

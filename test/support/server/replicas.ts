@@ -111,9 +111,9 @@ export async function registerKey(...key: Parameters<typeof createKey>): Promise
 }
 
 export async function createProject(replica: Replica, name: string): Promise<string> {
-  const answer = await replica.call('POST', '/v1/projects', { name })
-  if (answer.status !== 201) throw new Error(`no project: ${answer.status} ${answer.body}`)
-  return String(JSON.parse(answer.body).id)
+  const response = await replica.call('POST', '/v1/projects', { name })
+  if (response.status !== 201) throw new Error(`no project: ${response.status} ${response.body}`)
+  return String(JSON.parse(response.body).id)
 }
 
 export async function kidsOf(replica: Replica, project: string): Promise<string[]> {
