@@ -54,12 +54,12 @@ test.each<[string, Partial<History>, RegExp]>([
   [
     'the ledger has a change that no client made',
     { ledger: [...history().ledger, { requestId: '9', kid: 'A', active: true }] },
-    /nobody made/,
+    /no client made/,
   ],
   [
     'the ledger has two changes in the wrong order',
     { ledger: history().ledger.toReversed() },
-    /answered before/,
+    /acknowledged before/,
   ],
   [
     'a list does not show what was answered before',

@@ -7,6 +7,7 @@ import {
   type ServerProcess,
   startServer,
   temporaryFolder,
+  withoutOverloadCheck,
 } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
@@ -16,7 +17,11 @@ const acknowledged: string[] = []
 const keys = '/v1/projects/default/jwt-keys'
 
 beforeAll(async () => {
-  server = await startServer(folder, { ...highLimits, PUBRING_WORKERS: '2' })
+  server = await startServer(folder, {
+    ...highLimits,
+    ...withoutOverloadCheck,
+    PUBRING_WORKERS: '2',
+  })
   client = createServerClient(server, server.apiKey)
 })
 afterAll(async () => {

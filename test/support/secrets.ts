@@ -59,6 +59,12 @@ function unwrapped(text: string): string {
     .replaceAll('_', '/')
 }
 
+/** Forgets all secrets; those of one test file can appear rightfully in another. */
+export function forgetSecrets(): void {
+  places.clear()
+  seen.clear()
+}
+
 /** The name of a secret in the text, or undefined. */
 export function findSecret(text: string): string | undefined {
   const searched = unwrapped(text)

@@ -45,7 +45,7 @@ export interface ServerProcess {
 }
 
 /** The output of all servers, by the folder that they ran in. */
-const outputs: { folder: string; output(): string }[] = []
+let outputs: { folder: string; output(): string }[] = []
 
 /** A folder for servers. `remove()` fails if one of them printed or stored a secret. */
 export function temporaryFolder(): { folder: string; remove(): void } {
@@ -55,6 +55,7 @@ export function temporaryFolder(): { folder: string; remove(): void } {
     remove() {
       const texts = outputsAndDatabases(folder)
       rmSync(folder, { recursive: true, force: true })
+      outputs = outputs.filter((each) => !each.folder.startsWith(folder))
       expectNoSecret(texts)
     },
   }

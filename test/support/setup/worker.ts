@@ -2,6 +2,7 @@ import { createRequire, enableCompileCache, flushCompileCache } from 'node:modul
 import process from 'node:process'
 import { afterAll } from 'vitest'
 import { reusePairs } from '../keys/slow-pairs.ts'
+import { forgetSecrets } from '../secrets.ts'
 
 // Node caches what it compiled, for this process and, by the variable, for its threads.
 const { directory } = enableCompileCache()
@@ -10,6 +11,7 @@ if (directory !== undefined) process.env.NODE_COMPILE_CACHE = directory
 afterAll(() => flushCompileCache())
 
 reusePairs()
+forgetSecrets()
 shareSerializers()
 
 type Compile = (input: { schema: object }) => unknown
