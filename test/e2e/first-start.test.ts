@@ -30,7 +30,7 @@ async function started(name: string, env: Record<string, string> = {}) {
 }
 
 test('the commands that the first start prints work in a shell', async () => {
-  const server = await started('pasted')
+  const server = await started('commands')
   const lines = server
     .output()
     .split('\n')
@@ -45,6 +45,10 @@ test('the commands that the first start prints work in a shell', async () => {
   const [, , , created = '', listed = ''] = printed.split('---\n')
   const { kid } = JSON.parse(created)
   expect(JSON.parse(listed)).toMatchObject([{ id: kid, label: 'my first key', active: true }])
+})
+
+test('only the owner can access the data folder', () => {
+  expect(statSync(join(folder, 'commands/data')).mode & 0o077).toBe(0)
 })
 
 test('the second start prints no secret and keeps the keys', async () => {
@@ -63,17 +67,12 @@ test('the second start prints no secret and keeps the keys', async () => {
 
 test('a configured admin API key is registered, and no other is printed', async () => {
   const secret = newApiKeySecret()
-  const server = await started('given', { PUBRING_ADMIN_API_KEY: secret })
+  const server = await started('configured', { PUBRING_ADMIN_API_KEY: secret })
   expect(server.output()).not.toContain('pubring_')
   const response = await fetch(`${server.url}/v1/api-keys/self`, {
     headers: { 'X-Api-Key': secret },
   })
   expect(await response.json()).toMatchObject({ role: 'admin', name: 'PUBRING_ADMIN_API_KEY' })
-})
-
-test('only the owner can access the data folder', async () => {
-  const server = await started('private')
-  expect(statSync(join(server.folder, 'data')).mode & 0o077).toBe(0)
 })
 
 test.each([

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import {
   readJson,
+  type ServerProcess,
   spawnServer,
   startServer,
   temporaryFolder,
@@ -13,6 +14,9 @@ import {
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
+
+/** The server of the second test, which the third one stops. */
+let restarted: ServerProcess
 
 function freshPem(): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -86,25 +90,20 @@ test('SIGTERM with 50 creates in flight completes and stores each, and exits wit
   const kids = await Promise.all(responses.map(kidOf))
   expect(await server.ended).toBe(0)
 
-  const again = await spawnServer(where)
-  await whenReady(again)
-  expect((await kidsOf(again.url, apiKey)).sort()).toEqual(kids.sort())
-  again.signal('SIGKILL')
-  await again.ended
+  restarted = await spawnServer(where)
+  await whenReady(restarted)
+  expect((await kidsOf(restarted.url, apiKey)).sort()).toEqual(kids.sort())
 })
 
 test('a server that shuts down is not ready, then stops listening', async () => {
-  const where = join(folder, 'drain')
-  mkdirSync(where)
-  const server = await startServer(where)
-  server.signal('SIGTERM')
   const statuses = new Set<number>()
+  restarted.signal('SIGTERM')
   for (;;) {
-    const response = await fetch(`${server.url}/health/ready`).catch(() => undefined)
+    const response = await fetch(`${restarted.url}/health/ready`).catch(() => undefined)
     if (response === undefined) break
     statuses.add(response.status)
     await delay(10)
   }
   expect(statuses).toContain(503)
-  expect(await server.ended).toBe(0)
+  expect(await restarted.ended).toBe(0)
 })
