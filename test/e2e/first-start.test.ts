@@ -86,7 +86,7 @@ test.each([
   [
     'an API key with a typo',
     { PUBRING_ADMIN_API_KEY: 'pubring_secret' },
-    /not have been copied completely/,
+    /part of it may be missing/,
   ],
   ['a folder that is a file', { PUBRING_DATABASE_URL: 'sqlite:./file/x.db' }, /file/],
 ])('%s stops the start with one clear line, without the secret', async (_name, env, message) => {
