@@ -26,6 +26,17 @@ function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp):
   for (const hint of hints) expect(hint).toMatch(/^hint: /)
 }
 
+describe('endless input', () => {
+  test.each([
+    ['import', ['import', '/dev/zero']],
+    ['apply', ['apply', '/dev/zero']],
+    ['key add', ['key', 'add', '/dev/zero', '--name', 'x', '--algorithm', 'ES256']],
+    ['key check', ['key', 'check', '/dev/zero']],
+  ])('%s stops reading a file without end', async (_name, command) => {
+    expectFailure(await shell.pubring(command), 'usage', /is too large: the limit is \d+ bytes/)
+  })
+})
+
 describe('authentication and authorization', () => {
   test('a missing API key: the error says how to set one', async () => {
     const env = { PUBRING_API_KEY: undefined }

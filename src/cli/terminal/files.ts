@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { createReadStream, readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { didYouMean } from '../../nearest.ts'
@@ -14,7 +14,7 @@ export async function readBytes(
   terminal: Terminal,
   maxBytes = defaultMaxBytes,
 ): Promise<Buffer> {
-  const bytes = file === '-' ? await readInput(terminal, maxBytes) : readFile(file)
+  const bytes = file === '-' ? await readInput(terminal, maxBytes) : await readFile(file, maxBytes)
   if (bytes.length > maxBytes) {
     throw usageError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
   }
@@ -26,9 +26,10 @@ export function sourceName(file: string): string {
   return file === '-' ? 'Standard input' : file
 }
 
-function readFile(file: string): Buffer {
+/** Reads no further than the limit: a device or pipe may have no end. */
+async function readFile(file: string, maxBytes: number): Promise<Buffer> {
   try {
-    return readFileSync(file)
+    return await readStream(createReadStream(file), maxBytes)
   } catch (error) {
     throw unreadable(file, error)
   }
