@@ -4,16 +4,16 @@ import { afterAll, describe, expect, test } from 'vitest'
 import type { Change, Origin } from '../../src/core/ledger/changes.ts'
 import { openStore } from '../../src/storage/open.ts'
 import { keyFromRow } from '../../src/storage/row-mapping.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { limits } from '../support/store/store.ts'
 
 const root = join(import.meta.dirname, '../..')
 const databases: TestDatabase[] = []
 
 async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
-  const host = await createDatabase(engine)
-  databases.push(host)
-  return host.blank()
+  const database = await createBlankDatabase(engine)
+  databases.push(database)
+  return database
 }
 afterAll(async () => {
   for (const database of databases) await database.remove()

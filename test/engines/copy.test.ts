@@ -5,7 +5,7 @@ import { startApp, type TestApp } from '../support/app/app.ts'
 import { fetchJwks } from '../support/app/keys.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
 
@@ -27,9 +27,9 @@ function copy(from: string, to: string): Promise<{ code: number; stderr: string 
 
 const databases: TestDatabase[] = []
 async function blank(engine: 'sqlite' | 'postgres'): Promise<TestDatabase> {
-  const host = await createDatabase(engine)
-  databases.push(host)
-  return host.blank()
+  const database = await createBlankDatabase(engine)
+  databases.push(database)
+  return database
 }
 afterAll(async () => {
   for (const database of databases) await database.remove()

@@ -2,7 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import { freePort, spawnServer, temporaryFolder, whenReady } from '../support/server/process.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import {
+  createBlankDatabase,
+  createDatabase,
+  type TestDatabase,
+} from '../support/store/database.ts'
 
 const { folder, remove } = temporaryFolder()
 let postgres: PostgresServer
@@ -75,7 +79,7 @@ test('the server waits for a database that is starting', async () => {
 }, 60_000)
 
 test('tables of other applications in other schemas are ignored', async () => {
-  const database: TestDatabase = await (await createDatabase('postgres')).blank()
+  const database: TestDatabase = await createBlankDatabase('postgres')
   await database.query('create schema other')
   await database.query('create table other.kysely_migration (name text)')
   await database.query("insert into other.kysely_migration values ('0001-theirs')")

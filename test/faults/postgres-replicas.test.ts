@@ -12,13 +12,17 @@ import {
   type Replica,
   type Replicas,
 } from '../support/server/replicas.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import {
+  createBlankDatabase,
+  createDatabase,
+  type TestDatabase,
+} from '../support/store/database.ts'
 
 describe('three replicas that start at once on an empty database', () => {
   let database: TestDatabase
   const { folder, remove } = temporaryFolder()
   beforeAll(async () => {
-    database = await (await createDatabase('postgres')).blank()
+    database = await createBlankDatabase('postgres')
   })
   afterAll(async () => {
     await database.remove()

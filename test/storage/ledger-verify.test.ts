@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import {
   type LedgerVerdict,
@@ -6,6 +6,7 @@ import {
   verifyLedgers,
 } from '../../src/core/ledger/verification.ts'
 import { openLedgerReader } from '../../src/storage/open.ts'
+import { createBlankDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import {
   createProject,
@@ -95,7 +96,8 @@ describe('a database', () => {
   })
 
   test('of another application is rejected', async () => {
-    const other = await store.database.blank()
+    const other = await createBlankDatabase()
+    onTestFinished(() => other.remove())
     await other.query('create table event (id integer)')
     await expect(openLedgerReader(other.url)).rejects.toThrow('not one of Pubring')
   })

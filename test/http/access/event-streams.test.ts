@@ -1,52 +1,27 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
+import {
+  type EventStreamApp,
+  endWithin,
+  maxEventStreams,
+  otherOrigin,
+  startEventStreamApp,
+} from '../../support/app/event-streams.ts'
 import { patchKey, registerKey } from '../../support/app/keys.ts'
-import { type EventStream, openEventStream } from '../../support/network/event-stream.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
-const clock = testClock()
-let server: TestApp
-let base: string
-const maxEventStreams = 12
+let server: EventStreamApp
 beforeAll(async () => {
-  server = await startApp({ clock, config: { maxEventStreams, maxKeysPerProject: 1_000 } })
-  base = await server.listen()
+  server = await startEventStreamApp()
 })
+afterEach(() => server.closeStreams())
 afterAll(() => server.close())
 
-const readers: EventStream[] = []
-afterEach(async () => {
-  for (const reader of readers.splice(0)) {
-    reader.close()
-    await reader.endedCleanly
-  }
-  await delay(50)
-})
-
-async function open(
-  headers: Record<string, string> = {},
-  url = '/v1/projects/payments/events',
-): Promise<EventStream> {
-  const reader = await openEventStream(base + url, { 'x-api-key': server.admin, ...headers })
-  readers.push(reader)
-  return reader
-}
-
-/** Origin of changes made directly in the store, as another process makes them. */
-const elsewhere = () => ({
-  actor: { name: 'other' },
-  requestId: 'x',
-  time: new Date().toISOString(),
-})
 const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
-const within = async (ms: number, ended: Promise<boolean>) =>
-  Promise.race([ended, delay(ms).then(() => 'open')])
 
 describe('a stream', () => {
   test('sends the existing events, then each new one, as the pages show them', async () => {
-    const reader = await open()
+    const reader = await server.open()
     expect(reader.status).toBe(200)
     expect(Object.fromEntries(reader.headers)).toMatchObject({
       'content-type': 'text/event-stream',
@@ -66,12 +41,12 @@ describe('a stream', () => {
   })
 
   test('sends changes by another process within a second', async () => {
-    const reader = await open({ 'last-event-id': String(await revision()) })
+    const reader = await server.open({ 'last-event-id': String(await revision()) })
     await delay(100)
     const began = performance.now()
     await server.context.store.commit({
       type: 'project.rename',
-      origin: elsewhere(),
+      origin: otherOrigin(),
       projectId: server.project.id,
       name: 'payments-2',
     })
@@ -85,11 +60,11 @@ describe('a stream', () => {
     const at = await revision()
     const url = (after: number) => `/v1/projects/payments/events?after=${after}`
     const first = async (headers: Record<string, string>, after: number) =>
-      (await (await open(headers, url(after))).waitForEvents(1))[0]?.id
+      (await (await server.open(headers, url(after))).waitForEvents(1))[0]?.id
     expect(await first({}, at - 1)).toBe(String(at))
     expect(await first({ 'last-event-id': String(at - 2) }, 0)).toBe(String(at - 1))
     expect(await first({ 'last-event-id': '' }, at - 1)).toBe(String(at))
-    const answer = await fetch(`${base}${url(0)}`, {
+    const answer = await fetch(`${server.url}${url(0)}`, {
       headers: {
         'x-api-key': server.admin,
         accept: 'text/event-stream',
@@ -106,10 +81,10 @@ describe('a stream', () => {
     const writing = (async () => {
       for (let i = 0; i < 150; i += 1) await patchKey(server, kid, { label: `label ${i}` })
     })()
-    const steady = await open({ 'last-event-id': String(from) })
+    const steady = await server.open({ 'last-event-id': String(from) })
     const seen: string[] = []
     while (seen.length < 150) {
-      const restless = await open({ 'last-event-id': seen.at(-1) ?? String(from) })
+      const restless = await server.open({ 'last-event-id': seen.at(-1) ?? String(from) })
       await restless.waitForEvents(1)
       await delay(Math.random() * 40)
       restless.close()
@@ -125,14 +100,14 @@ describe('a stream', () => {
   })
 
   test('sends a heartbeat every 15 seconds', async () => {
-    const reader = await open({ 'last-event-id': String(await revision()) })
+    const reader = await server.open({ 'last-event-id': String(await revision()) })
     await delay(400)
     expect(reader.text()).toBe('retry: 2000\n\n')
-    clock.advance(14_000)
+    server.clock.advance(14_000)
     await delay(400)
     expect(reader.text()).toBe('retry: 2000\n\n')
     for (let beat = 1; beat <= 2; beat += 1) {
-      clock.advance(15_000)
+      server.clock.advance(15_000)
       await delay(400)
       expect(reader.text()).toBe(`retry: 2000\n\n${':\n\n'.repeat(beat)}`)
     }
@@ -140,10 +115,10 @@ describe('a stream', () => {
 
   test('ends after the event of its project’s deletion', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
-    const reader = await open({}, '/v1/projects/doomed/events')
+    const reader = await server.open({}, '/v1/projects/doomed/events')
     await reader.waitForEvents(1)
     await server.send('DELETE', '/v1/projects/doomed')
-    expect(await within(1_000, reader.endedCleanly)).toBe(true)
+    expect(await endWithin(1_000, reader)).toBe(true)
     expect(reader.events.map(({ event }) => event)).toEqual(['project.created', 'project.deleted'])
   })
 
@@ -155,15 +130,18 @@ describe('a stream', () => {
       [2, []],
       [7, []],
     ] as const) {
-      const reader = await open({ 'last-event-id': String(after) }, `/v1/projects/${id}/events`)
-      expect(await within(1_000, reader.endedCleanly)).toBe(true)
+      const reader = await server.open(
+        { 'last-event-id': String(after) },
+        `/v1/projects/${id}/events`,
+      )
+      expect(await endWithin(1_000, reader)).toBe(true)
       expect(reader.events.map(({ event }) => event)).toEqual(shown)
     }
   })
 
   test('of the system ledger continues after that, for an unbound admin', async () => {
     const from = (await server.send('GET', '/v1/events?limit=200')).json().length
-    const reader = await open({ 'last-event-id': String(from) }, '/v1/events')
+    const reader = await server.open({ 'last-event-id': String(from) }, '/v1/events')
     await server.send('POST', '/v1/projects', { body: { name: 'brief' } })
     await server.send('DELETE', '/v1/projects/brief')
     await server.send('POST', '/v1/projects', { body: { name: 'longer' } })
@@ -178,16 +156,16 @@ describe('a stream', () => {
 
 describe('limits of streams', () => {
   test('too many streams are 503 with Retry-After until one ends', async () => {
-    for (let i = 0; i < maxEventStreams; i += 1) await open()
-    const beyond = await open()
+    for (let i = 0; i < maxEventStreams; i += 1) await server.open()
+    const beyond = await server.open()
     expect(beyond.status).toBe(503)
     expect(beyond.headers.get('retry-after')).toBe('10')
     expect(beyond.headers.get('content-type')).toBe('application/problem+json')
     await beyond.endedCleanly
     expect(JSON.parse(beyond.text()).code).toBe('overloaded')
-    readers[0]?.close()
+    server.streams[0]?.close()
     await delay(100)
-    expect((await open()).status).toBe(200)
+    expect((await server.open()).status).toBe(200)
   })
 
   test('a reader that accepts nothing is disconnected after 10 seconds, with little buffered for it', async () => {
@@ -201,24 +179,24 @@ describe('limits of streams', () => {
     const rename = (i: number) =>
       server.context.store.commit({
         type: 'key.update',
-        origin: { ...elsewhere(), actor },
+        origin: { ...otherOrigin(), actor },
         projectId,
         kid,
         patch: { label: labels[i % 2 === 0 ? 0 : 1] },
         limits: { maxKeys: 50, maxJwksBytes: 51_200 },
       })
-    for (let i = 0; i < count; i += 500) {
-      await Promise.all(Array.from({ length: 500 }, (_, j) => rename(i + j)))
+    for (let i = 0; i < count; i += 100) {
+      await Promise.all(Array.from({ length: 100 }, (_, j) => rename(i + j)))
     }
-    const quick = open({}, '/v1/projects/verbose/events')
-    const slow = rawConnection(base)
+    const quick = server.open({}, '/v1/projects/verbose/events')
+    const slow = rawConnection(server.url)
     slow.socket.pause()
     const request = ['GET /v1/projects/verbose/events HTTP/1.1', 'Host: x']
     const headers = ['Accept: text/event-stream', `X-Api-Key: ${server.admin}`]
     slow.socket.write(requestHead(...request, ...headers))
     await (await quick).waitForEvents(count + 2)
     await delay(500)
-    clock.advance(10_000)
+    server.clock.advance(10_000)
     await delay(500)
     slow.socket.resume()
     const received = await slow.closed
@@ -231,12 +209,8 @@ describe('limits of streams', () => {
 })
 
 test('shutdown ends streams as complete, without delay', async () => {
-  const closing = await startApp()
-  const address = await closing.listen()
-  const headers = { 'x-api-key': closing.admin }
-  const opened = await Promise.all(
-    Array.from({ length: 20 }, () => openEventStream(`${address}/v1/events`, headers)),
-  )
+  const closing = await startEventStreamApp(20)
+  const opened = await Promise.all(Array.from({ length: 20 }, () => closing.open({}, '/v1/events')))
   await Promise.all(opened.map((reader) => reader.waitForEvents(1)))
   const began = performance.now()
   await closing.close()

@@ -1,25 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
-import { fetchJwks, keysUrl, kidsOf, registerKey } from '../../support/app/keys.ts'
+import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
+import { fetchJwks, keysUrl, keyUrl, kidsOf, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-const clock = testClock()
-let server: TestApp
-let writer: string
+let server: KeyChangesApp
 beforeAll(async () => {
-  server = await startApp({ clock, config: { maxKeysPerProject: 500 } })
-  writer = await server.apiKey('writer', server.project.id)
+  server = await startKeyChanges()
 })
 afterAll(() => server.close())
-
-const address = (kid: string) => `${keysUrl}/${kid}`
-const patch = (kid: string, body: unknown, headers: Record<string, string> = {}) =>
-  server.send('PATCH', address(kid), { body, headers: { 'x-api-key': writer, ...headers } })
-const remove = (kid: string, headers: Record<string, string> = {}) =>
-  server.send('DELETE', address(kid), { headers: { 'x-api-key': writer, ...headers } })
-const read = async (kid: string) => (await server.send('GET', address(kid))).json()
-const soon = (ms: number) => new Date(clock.now() + ms).toISOString()
 
 describe('If-Match', () => {
   test.each([
@@ -31,10 +19,10 @@ describe('If-Match', () => {
     ['the tag without quotes', (tag: string) => tag.replaceAll('"', ''), 412],
   ])('%s: PATCH', async (_name, header, status) => {
     const kid = await registerKey(server)
-    const tag = String((await server.send('GET', address(kid))).headers.etag)
-    const answer = await patch(kid, { label: 'matched' }, { 'if-match': header(tag) })
+    const tag = String((await server.send('GET', keyUrl(kid))).headers.etag)
+    const answer = await server.patch(kid, { label: 'matched' }, { 'if-match': header(tag) })
     expect(answer.statusCode).toBe(status)
-    expect((await read(kid)).label).toBe(status === 200 ? 'matched' : 'n')
+    expect((await server.read(kid)).label).toBe(status === 200 ? 'matched' : 'n')
     if (status === 412) expect(answer.json().code).toBe('precondition_failed')
   })
 
@@ -43,31 +31,35 @@ describe('If-Match', () => {
     const created = await server.send('POST', keysUrl, { body })
     const { kid } = created.json()
     const tag = String(created.headers.etag)
-    const first = await patch(kid, { active: false }, { 'if-match': tag })
+    const first = await server.patch(kid, { active: false }, { 'if-match': tag })
     expect(first.statusCode).toBe(200)
-    expect((await patch(kid, { active: true }, { 'if-match': tag })).statusCode).toBe(412)
-    expect((await remove(kid, { 'if-match': tag })).statusCode).toBe(412)
-    expect((await remove(kid, { 'if-match': String(first.headers.etag) })).statusCode).toBe(204)
+    expect((await server.patch(kid, { active: true }, { 'if-match': tag })).statusCode).toBe(412)
+    expect((await server.remove(kid, { 'if-match': tag })).statusCode).toBe(412)
+    expect((await server.remove(kid, { 'if-match': String(first.headers.etag) })).statusCode).toBe(
+      204,
+    )
   })
 
   test('an expiry that has passed is a change', async () => {
-    const kid = await registerKey(server, { expireTime: soon(1_000) })
-    const tag = String((await server.send('GET', address(kid))).headers.etag)
-    clock.advance(1_001)
-    expect((await patch(kid, { label: 'x' }, { 'if-match': tag })).statusCode).toBe(412)
+    const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
+    const tag = String((await server.send('GET', keyUrl(kid))).headers.etag)
+    server.clock.advance(1_001)
+    expect((await server.patch(kid, { label: 'x' }, { 'if-match': tag })).statusCode).toBe(412)
   })
 
   test('of 20 who changed the same state at once, exactly one succeeds', async () => {
     const kid = await registerKey(server)
-    const tag = String((await server.send('GET', address(kid))).headers.etag)
+    const tag = String((await server.send('GET', keyUrl(kid))).headers.etag)
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) => patch(kid, { label: `l${i}` }, { 'if-match': tag })),
+      Array.from({ length: 20 }, (_, i) =>
+        server.patch(kid, { label: `l${i}` }, { 'if-match': tag }),
+      ),
     )
     const statuses = answers.map(({ statusCode }) => statusCode)
     expect(statuses.filter((status) => status === 200)).toHaveLength(1)
     expect(statuses.filter((status) => status === 412)).toHaveLength(19)
     const won = answers.find(({ statusCode }) => statusCode === 200)
-    expect((await read(kid)).label).toBe(won?.json().label)
+    expect((await server.read(kid)).label).toBe(won?.json().label)
   })
 })
 
@@ -76,12 +68,15 @@ test('racing ON, OFF and a new label: all views agree at the end, and nothing is
   const updateTimes: string[] = []
   await Promise.all(
     Array.from({ length: 200 }, async (_, i) => {
-      const answer = await patch(kid, i === 100 ? { label: 'kept' } : { active: i % 2 === 0 })
+      const answer = await server.patch(
+        kid,
+        i === 100 ? { label: 'kept' } : { active: i % 2 === 0 },
+      )
       expect(answer.statusCode).toBe(200)
       updateTimes.push(answer.json().updateTime)
     }),
   )
-  const key = await read(kid)
+  const key = await server.read(kid)
   expect(key.label).toBe('kept')
   expect(key.updateTime).toBe(updateTimes.sort().at(-1))
   expect(kidsOf((await fetchJwks(server)).body).includes(kid)).toBe(key.active)

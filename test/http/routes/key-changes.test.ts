@@ -1,38 +1,26 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { startApp, type TestApp } from '../../support/app/app.ts'
-import { testClock } from '../../support/app/clock.ts'
-import { fetchJwks, keysUrl, patchKey, registerKey } from '../../support/app/keys.ts'
+import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
+import { fetchJwks, keysUrl, keyUrl, patchKey, registerKey } from '../../support/app/keys.ts'
 import { ecKey } from '../../support/keys/pem.ts'
 
-const clock = testClock()
-let server: TestApp
-let writer: string
+let server: KeyChangesApp
 beforeAll(async () => {
-  server = await startApp({ clock, config: { maxKeysPerProject: 500 } })
-  writer = await server.apiKey('writer', server.project.id)
+  server = await startKeyChanges()
 })
 afterAll(() => server.close())
-
-const address = (kid: string) => `${keysUrl}/${kid}`
-const patch = (kid: string, body: unknown, headers: Record<string, string> = {}) =>
-  server.send('PATCH', address(kid), { body, headers: { 'x-api-key': writer, ...headers } })
-const remove = (kid: string, headers: Record<string, string> = {}) =>
-  server.send('DELETE', address(kid), { headers: { 'x-api-key': writer, ...headers } })
-const read = async (kid: string) => (await server.send('GET', address(kid))).json()
-const soon = (ms: number) => new Date(clock.now() + ms).toISOString()
 
 describe('PATCH', () => {
   test('changes what it names and nothing else, and answers the key as GET does', async () => {
     const kid = await registerKey(server)
-    const before = await read(kid)
-    clock.advance(5)
-    const answer = await patch(kid, { label: '  renamed ' })
+    const before = await server.read(kid)
+    server.clock.advance(5)
+    const answer = await server.patch(kid, { label: '  renamed ' })
     expect(answer.statusCode).toBe(200)
     const { label, updateTime } = answer.json()
     expect(label).toBe('renamed')
     expect(updateTime > before.updateTime).toBe(true)
     expect(answer.json()).toEqual({ ...before, label, updateTime })
-    const got = await server.send('GET', address(kid))
+    const got = await server.send('GET', keyUrl(kid))
     expect(got.json()).toEqual(answer.json())
     expect(got.headers.etag).toBe(answer.headers.etag)
   })
@@ -51,13 +39,13 @@ describe('PATCH', () => {
     ['the same state', () => ({ active: true })],
     ['the same expireTime', (time: string) => ({ expireTime: time.replace('Z', '+00:00') })],
   ])('%s changes nothing: updateTime, revision and ETag stay', async (_name, body) => {
-    const expireTime = soon(3_600_000)
+    const expireTime = server.inFuture(3_600_000)
     const kid = await registerKey(server, { expireTime })
-    const before = await server.send('GET', address(kid))
+    const before = await server.send('GET', keyUrl(kid))
     const revision = async () => (await server.send('GET', '/v1/projects/payments')).json().revision
     const at = await revision()
-    clock.advance(5)
-    const answer = await patch(kid, body(expireTime))
+    server.clock.advance(5)
+    const answer = await server.patch(kid, body(expireTime))
     expect(answer.statusCode).toBe(200)
     expect(answer.body).toBe(before.body)
     expect(answer.headers.etag).toBe(before.headers.etag)
@@ -66,11 +54,11 @@ describe('PATCH', () => {
 
   test('expireTime is set, moved and cleared by null', async () => {
     const kid = await registerKey(server)
-    const first = soon(60_000)
-    expect((await patch(kid, { expireTime: first })).json().expireTime).toBe(first)
-    const second = soon(120_000)
-    expect((await patch(kid, { expireTime: second })).json().expireTime).toBe(second)
-    expect((await patch(kid, { expireTime: null })).json()).not.toHaveProperty('expireTime')
+    const first = server.inFuture(60_000)
+    expect((await server.patch(kid, { expireTime: first })).json().expireTime).toBe(first)
+    const second = server.inFuture(120_000)
+    expect((await server.patch(kid, { expireTime: second })).json().expireTime).toBe(second)
+    expect((await server.patch(kid, { expireTime: null })).json()).not.toHaveProperty('expireTime')
   })
 
   test.each([
@@ -96,27 +84,27 @@ describe('PATCH', () => {
     ['a prototype', JSON.parse('{"__proto__":{"active":false}}'), '/__proto__', 'unknown_field'],
   ])('%s is refused, and nothing changes', async (_name, body, pointer, code) => {
     const kid = await registerKey(server)
-    const before = await read(kid)
-    const answer = await patch(kid, body)
+    const before = await server.read(kid)
+    const answer = await server.patch(kid, body)
     expect(answer.json()).toMatchObject({ code: 'invalid_request', errors: [{ pointer, code }] })
     expect(answer.json().errors.length).toBe(1)
-    expect(await read(kid)).toEqual(before)
+    expect(await server.read(kid)).toEqual(before)
   })
 
   test.each(['[]', '"x"', 'null', '', '{"label":'])('the body %j is refused', async (body) => {
-    expect((await patch(await registerKey(server), body)).statusCode).toBe(400)
+    expect((await server.patch(await registerKey(server), body)).statusCode).toBe(400)
   })
 
   test('a key of another project, an unknown one and no UUID are key_not_found', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'other' } })
     const foreign = await registerKey(server, {}, '/v1/projects/other/jwt-keys')
     for (const kid of [foreign, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71', 'nope']) {
-      expect((await patch(kid, { active: false })).json().code).toBe('key_not_found')
-      expect((await remove(kid)).json().code).toBe('key_not_found')
+      expect((await server.patch(kid, { active: false })).json().code).toBe('key_not_found')
+      expect((await server.remove(kid)).json().code).toBe('key_not_found')
     }
     const url = `/v1/projects/other/jwt-keys/${foreign}`
     expect((await server.send('GET', url)).json().active).toBe(true)
-    const headers = { 'x-api-key': writer }
+    const headers = { 'x-api-key': server.writer }
     const answer = await server.send('PATCH', url, { body: { active: false }, headers })
     expect(answer.json().code).toBe('project_not_found')
   })
@@ -124,33 +112,35 @@ describe('PATCH', () => {
   test('a reader may neither PATCH nor DELETE', async () => {
     const kid = await registerKey(server)
     const headers = { 'x-api-key': await server.apiKey('reader') }
-    expect((await patch(kid, { active: false }, headers)).json().code).toBe('insufficient_role')
-    expect((await remove(kid, headers)).json().code).toBe('insufficient_role')
+    expect((await server.patch(kid, { active: false }, headers)).json().code).toBe(
+      'insufficient_role',
+    )
+    expect((await server.remove(kid, headers)).json().code).toBe('insufficient_role')
   })
 })
 
 describe('the states of a key', () => {
   test('off, off again, on, off, delete: each is what it says, and gone is gone', async () => {
     const kid = await registerKey(server)
-    const created = await read(kid)
-    clock.advance(5)
-    const off = await patch(kid, { active: false })
+    const created = await server.read(kid)
+    server.clock.advance(5)
+    const off = await server.patch(kid, { active: false })
     expect(off.json()).toMatchObject({ active: false })
     expect(off.json().updateTime > created.updateTime).toBe(true)
     const listed = (query: string) =>
       server.send('GET', keysUrl + query).then((list) => list.body.includes(kid))
     expect(await listed('')).toBe(true)
     expect(await listed('?active=true')).toBe(false)
-    expect((await patch(kid, { active: false })).body).toBe(off.body)
-    expect((await patch(kid, { active: true })).json().active).toBe(true)
-    expect((await remove(kid)).json().code).toBe('key_active')
+    expect((await server.patch(kid, { active: false })).body).toBe(off.body)
+    expect((await server.patch(kid, { active: true })).json().active).toBe(true)
+    expect((await server.remove(kid)).json().code).toBe('key_active')
     await patchKey(server, kid, { active: false })
-    expect((await remove(kid)).statusCode).toBe(204)
+    expect((await server.remove(kid)).statusCode).toBe(204)
     expect(await listed('')).toBe(false)
-    for (const answer of [await patch(kid, { active: true }), await remove(kid)]) {
+    for (const answer of [await server.patch(kid, { active: true }), await server.remove(kid)]) {
       expect(answer.json().code).toBe('key_not_found')
     }
-    expect((await server.send('GET', address(kid))).json().code).toBe('key_not_found')
+    expect((await server.send('GET', keyUrl(kid))).json().code).toBe('key_not_found')
   })
 
   test('the last active key may go; then the key set is empty, and says so', async () => {
@@ -165,39 +155,39 @@ describe('the states of a key', () => {
   })
 
   test('an expired key comes back by a new or cleared expireTime alone', async () => {
-    const kid = await registerKey(server, { expireTime: soon(1_000) })
-    clock.advance(2_000)
-    const expired = await read(kid)
+    const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
+    server.clock.advance(2_000)
+    const expired = await server.read(kid)
     expect(expired.active).toBe(false)
     for (const body of [{ active: true }, { active: true, expireTime: expired.expireTime }]) {
-      const refused = await patch(kid, body)
+      const refused = await server.patch(kid, body)
       expect(refused.json().errors).toMatchObject([{ pointer: '/active', code: 'key_expired' }])
     }
-    const sentBack = await patch(kid, { label: 'late', expireTime: expired.expireTime })
+    const sentBack = await server.patch(kid, { label: 'late', expireTime: expired.expireTime })
     expect(sentBack.json()).toMatchObject({ label: 'late', active: false })
-    const renewed = await patch(kid, { expireTime: soon(60_000), active: true })
+    const renewed = await server.patch(kid, { expireTime: server.inFuture(60_000), active: true })
     expect(renewed.json().active).toBe(true)
-    clock.advance(61_000)
-    expect((await read(kid)).active).toBe(false)
-    expect((await patch(kid, { expireTime: null })).json().active).toBe(true)
+    server.clock.advance(61_000)
+    expect((await server.read(kid)).active).toBe(false)
+    expect((await server.patch(kid, { expireTime: null })).json().active).toBe(true)
   })
 
   test('an expired key can be deleted', async () => {
-    const kid = await registerKey(server, { expireTime: soon(1_000) })
-    expect((await remove(kid)).json().code).toBe('key_active')
-    clock.advance(1_001)
-    expect((await remove(kid)).statusCode).toBe(204)
+    const kid = await registerKey(server, { expireTime: server.inFuture(1_000) })
+    expect((await server.remove(kid)).json().code).toBe('key_active')
+    server.clock.advance(1_001)
+    expect((await server.remove(kid)).statusCode).toBe(204)
   })
 
   test('convergedTime is the last change of what is published, one second and max-age on', async () => {
     const kid = await registerKey(server)
-    const { createTime, details } = await read(kid)
+    const { createTime, details } = await server.read(kid)
     expect(Date.parse(details.convergedTime) - Date.parse(createTime)).toBe(61_000)
-    clock.advance(1_000)
+    server.clock.advance(1_000)
     await patchKey(server, kid, { label: 'renamed' })
-    expect((await read(kid)).details.convergedTime).toBe(details.convergedTime)
+    expect((await server.read(kid)).details.convergedTime).toBe(details.convergedTime)
     await patchKey(server, kid, { active: false })
-    const off = await read(kid)
+    const off = await server.read(kid)
     expect(Date.parse(off.details.convergedTime) - Date.parse(off.updateTime)).toBe(61_000)
   })
 })
@@ -212,7 +202,7 @@ describe('DELETE', () => {
     ['with no header at all', {}],
   ])('works %s', async (_name, headers: Record<string, string>) => {
     const kid = await registerKey(server, { active: false })
-    const answer = await remove(kid, headers)
+    const answer = await server.remove(kid, headers)
     expect(answer.statusCode, answer.body).toBe(204)
     expect(answer.body).toBe('')
   })
@@ -220,7 +210,7 @@ describe('DELETE', () => {
   test('the same public key can then be registered again, under a new kid', async () => {
     const { publicKeyPem } = ecKey()
     const kid = await registerKey(server, { publicKeyPem, active: false })
-    await remove(kid)
+    await server.remove(kid)
     expect(await registerKey(server, { publicKeyPem })).not.toBe(kid)
   })
 })

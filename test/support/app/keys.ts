@@ -3,6 +3,7 @@ import { ecKey } from '../keys/pem.ts'
 import type { TestApp } from './app.ts'
 
 export const keysUrl = '/v1/projects/payments/jwt-keys'
+export const keyUrl = (kid: string) => `${keysUrl}/${kid}`
 export const jwksUrl = '/v1/projects/payments/.well-known/jwks.json'
 
 interface KeyMembers {

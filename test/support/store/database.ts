@@ -14,8 +14,6 @@ export interface TestDatabase {
   engine: 'sqlite' | 'postgres'
   /** As in `PUBRING_DATABASE_URL`. */
   url: string
-  /** Creates a database without a schema, which is removed together with this one. */
-  blank(): Promise<TestDatabase>
   /** Copies this database while it has no connections. The copy is removed together with it. */
   copy(): Promise<TestDatabase>
   /** Runs a statement, with `?` for values, behind the server's back. Returns the rows. */
@@ -35,6 +33,11 @@ export interface TestDatabase {
 export function createDatabase(engine = inject('engine')): Promise<TestDatabase> {
   if (engine === 'postgres') return createPostgresDatabase('pubring_template')
   return createSqliteDatabase(inject('sqliteTemplate'))
+}
+
+/** A database without a schema, by default of the run's engine. */
+export function createBlankDatabase(engine = inject('engine')): Promise<TestDatabase> {
+  return engine === 'postgres' ? createPostgresDatabase('template0') : createSqliteDatabase()
 }
 
 function createChildren() {
@@ -59,7 +62,6 @@ async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
   return {
     engine: 'sqlite',
     url: `sqlite:${file}`,
-    blank: () => children.add(createSqliteDatabase()),
     async copy() {
       const copy = await children.add(createSqliteDatabase())
       const target = copy.url.slice('sqlite:'.length)
@@ -106,7 +108,6 @@ async function createPostgresDatabase(template: string): Promise<TestDatabase> {
   return {
     engine: 'postgres',
     url: `postgres://${user}@${host}:${port}/${name}`,
-    blank: () => children.add(createPostgresDatabase('template0')),
     copy: () => children.add(createPostgresDatabase(name)),
     query: async (text, ...values) => (await queryPostgres(name, text, values)).rows,
     execute: async (text, ...values) => (await queryPostgres(name, text, values)).rowCount ?? 0,

@@ -1,0 +1,54 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Origin } from '../../../src/core/ledger/changes.ts'
+import { type EventStream, openEventStream } from '../network/event-stream.ts'
+import { startApp, type TestApp } from './app.ts'
+import { type TestClock, testClock } from './clock.ts'
+
+export const maxEventStreams = 12
+
+/** An application that listens, and the event streams that a test opened. */
+export interface EventStreamApp extends TestApp {
+  clock: TestClock
+  url: string
+  /** Opens the events of the project or another URL, by default with the admin API key. */
+  open(headers?: Record<string, string>, path?: string): Promise<EventStream>
+  /** Open streams, oldest first. */
+  streams: EventStream[]
+  closeStreams(): Promise<void>
+}
+
+export async function startEventStreamApp(maxStreams = maxEventStreams): Promise<EventStreamApp> {
+  const clock = testClock()
+  const config = { maxEventStreams: maxStreams, maxKeysPerProject: 1_000 }
+  const app = await startApp({ clock, config })
+  const url = await app.listen()
+  const streams: EventStream[] = []
+  return {
+    ...app,
+    clock,
+    url,
+    streams,
+    async open(headers = {}, path = '/v1/projects/payments/events') {
+      const stream = await openEventStream(url + path, { 'x-api-key': app.admin, ...headers })
+      streams.push(stream)
+      return stream
+    },
+    async closeStreams() {
+      for (const stream of streams.splice(0)) {
+        stream.close()
+        await stream.endedCleanly
+      }
+      await delay(50)
+    },
+  }
+}
+
+/** The origin of changes made directly in the store, as by another process. */
+export function otherOrigin(): Origin {
+  return { actor: { name: 'other' }, requestId: 'x', time: new Date().toISOString() }
+}
+
+/** How the stream ended within this time, or `open`. */
+export function endWithin(ms: number, { endedCleanly }: EventStream): Promise<boolean | 'open'> {
+  return Promise.race([endedCleanly, delay(ms, 'open' as const)])
+}
