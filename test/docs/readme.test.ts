@@ -52,5 +52,5 @@ test('the revocation times in the README match the last measurement', () => {
   const [, usual] = row('createRemoteJWKSet') ?? []
   const text = page.replaceAll(/\s+/g, ' ')
   expect(text).toContain(`after ${median} in the median and ${maximum} at most`)
-  expect(text).toContain(`good library elapsed ${usual}.`)
+  expect(text).toContain(`good library took ${usual}.`)
 })

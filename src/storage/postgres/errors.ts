@@ -24,9 +24,11 @@ const lostStates = /^(08...|57P0[1-5]|58...|XX00[12])$/
 /** 28 authentication, 3D database, 42501, 42P01 rights and tables, 53 resources, 55, 57014, 25P03. */
 const unavailableStates = /^(28...|3D...|42501|42P01|53...|55000|55P03|57014|25P0[34])$/
 
+/** Every SQLSTATE has a digit; a system error code such as `EPIPE` has none. */
 export function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined
-  return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : undefined
+  const { code } = error
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : undefined
 }
 
 export function classify(error: unknown): ErrorClass {
