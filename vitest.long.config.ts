@@ -1,13 +1,15 @@
 import { defineConfig } from 'vitest/config'
+import base from './vitest.config.ts'
+
+const { projects: _, ...shared } = base.test ?? {}
 
 export default defineConfig({
   test: {
+    ...shared,
     include: ['test/**/*.long.test.ts'],
-    pool: 'forks',
     maxWorkers: 2,
     testTimeout: 900_000,
     hookTimeout: 60_000,
-    globalSetup: 'test/support/setup/databases.ts',
     provide: { engine: 'sqlite' },
   },
 })

@@ -1,8 +1,8 @@
 /**
- * Compiles what the npm package holds into `dist/`, with every file in the place that it has in the
- * checkout, and puts the console there, which must have been built.
+ * Compiles the sources into `dist/`, with the layout of the checkout, and copies the console, which
+ * must be built.
  *
- *   npm run build    builds both; `npm pack` and `npm publish` begin with it
+ *   npm run build    builds both; runs before `npm pack` and `npm publish`
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ for (const file of [...globSync('src/**/*.bin', { cwd: root }), 'console/dist'])
 }
 writeManifest()
 
-/** What the program reads of its own manifest. */
+/** The parts of the manifest that the program reads. */
 function writeManifest(): void {
   const { name, version, description, type } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
@@ -28,7 +28,7 @@ function writeManifest(): void {
   writeFileSync(join(target, 'package.json'), `${manifest}\n`)
 }
 
-/** Everything that is printed goes to stderr: `npm pack --json` speaks on stdout. */
+/** Prints to stderr only, since `npm pack --json` writes to stdout. */
 function run(command: string, ...args: string[]): void {
   const program = join(root, 'node_modules', '.bin', command)
   execFileSync(program, args, { cwd: root, stdio: ['ignore', process.stderr, process.stderr] })

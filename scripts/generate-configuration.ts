@@ -40,21 +40,21 @@ const parts: readonly Part[] = [
 
 /** The page, with every setting in the order of its table. */
 export function configurationPage(): string {
-  const written = parts.map(({ title, about, table }) => {
+  const rendered = parts.map(({ title, about, table }) => {
     const sections = Object.values(table).map(sectionOf)
     return `\n## ${title}\n\n${about}\n${sections.join('')}`
   })
-  return opening + written.join('')
+  return opening + rendered.join('')
 }
 
-function sectionOf(one: Setting<unknown>): string {
+function sectionOf(setting: Setting<unknown>): string {
   const sentences = [
-    one.flag && `Or \`${one.flag}\`.`,
-    one.help,
-    one.default && `Default: \`${one.default}\`.`,
-    rangeOf(one),
+    setting.flag && `Or \`${setting.flag}\`.`,
+    setting.help,
+    setting.default && `Default: \`${setting.default}\`.`,
+    rangeOf(setting),
   ]
-  return `\n### \`${one.env}\`\n\n${sentences.filter((each) => each !== undefined).join(' ')}\n`
+  return `\n### \`${setting.env}\`\n\n${sentences.filter((each) => each !== undefined).join(' ')}\n`
 }
 
 /** The rule that the parser states for an invalid value, as a sentence. */

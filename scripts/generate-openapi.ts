@@ -5,7 +5,7 @@ import { loadConfig } from '../src/config/server-settings.ts'
 import { openSqliteStore } from '../src/storage/sqlite/store.ts'
 import { openApiDocument } from './openapi-document.ts'
 
-const nothingIsExamined = () => Promise.reject(new Error('Nothing is examined here.'))
+const unused = () => Promise.reject(new Error('not used here'))
 
 const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
 const store = await openSqliteStore({ file: join(folder, 'pubring.db') })
@@ -14,8 +14,8 @@ try {
     store,
     clock: { now: Date.now, monotonic: () => performance.now() },
     config: loadConfig({}, {}),
-    examine: nothingIsExamined,
-    bulk: { examineAll: nothingIsExamined, findSharedPrimes: nothingIsExamined },
+    examine: unused,
+    bulk: { examineAll: unused, findSharedPrimes: unused },
   })
   mkdirSync(new URL('../docs/', import.meta.url), { recursive: true })
   writeFileSync(new URL('../docs/openapi.json', import.meta.url), document)

@@ -1,7 +1,7 @@
 import type { Context } from '../src/core/context.ts'
 import { buildApp } from '../src/http/app.ts'
 
-/** The description of the API as it stands in docs/openapi.json: for a server at its defaults. */
+/** The content of docs/openapi.json, for a server with default settings. */
 export async function openApiDocument(context: Context): Promise<string> {
   const app = await buildApp(context, {
     publicUrl: 'http://127.0.0.1:8080',

@@ -1,9 +1,9 @@
 /**
- * Builds the verifiers of `examples/verifiers` whose tool chains are on this machine, runs each against
- * a real Pubring with a good token, bad ones and a deactivated key, and writes the result into
- * `docs/verifiers.md`. Exit code 1 where one did not do what it must.
+ * Builds the verifiers of `examples/verifiers` whose toolchains are installed, runs each against a real
+ * server with a good token, bad tokens and a deactivated key, and writes the results to
+ * `docs/verifiers.md`. Exits with 1 if a verifier fails.
  *
- *   node scripts/run-examples.ts [FOLDER…]    without folders: all, and the page is written
+ *   node scripts/run-examples.ts [FOLDER…]    without folders: runs all and writes the page
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -19,8 +19,8 @@ import { newSigner, tokensOf } from './examples/tokens.ts'
 import { startVerifier, type Verifier } from './examples/verifier.ts'
 
 const checkout = join(import.meta.dirname, '..')
-/** What was built stays for the next run; it may be deleted at any time. */
-const workshop = join(tmpdir(), 'pubring-examples')
+/** Builds are kept for the next run. */
+const buildFolder = join(tmpdir(), 'pubring-examples')
 
 /** Milliseconds that a verifier gets to notice a deactivated key. */
 const noticeTimeoutMs = 10_000
@@ -41,8 +41,8 @@ async function runExample(example: Example, registry: Registry): Promise<Outcome
     }
     await registry.deactivate(kid)
     const start = performance.now()
-    const running = example.live && (await timeToRefusal(verifier, tokens.good, start))
-    const fresh = await freshRefusal(example, folder, registry, tokens.good)
+    const running = example.live && (await timeToRejection(verifier, tokens.good, start))
+    const fresh = await newProcessRejection(example, folder, registry, tokens.good)
     const bad = { asked: Object.keys(tokens.bad), taken }
     const versions = versionsOf(example, folder)
     return { example, versions, good: good.accepted, bad, fresh, running }
@@ -51,8 +51,8 @@ async function runExample(example: Example, registry: Registry): Promise<Outcome
   }
 }
 
-/** Milliseconds from the answer to the deactivation until a process that starts then rejects the key. */
-async function freshRefusal(
+/** Milliseconds from the deactivation until a newly started process rejects the key. */
+async function newProcessRejection(
   example: Example,
   folder: string,
   registry: Registry,
@@ -61,13 +61,13 @@ async function freshRefusal(
   const start = performance.now()
   const verifier = await startVerifier(example, folder, registry)
   try {
-    return await timeToRefusal(verifier, token, start)
+    return await timeToRejection(verifier, token, start)
   } finally {
     await verifier.stop()
   }
 }
 
-async function timeToRefusal(verifier: Verifier, token: string, start: number): Promise<number> {
+async function timeToRejection(verifier: Verifier, token: string, start: number): Promise<number> {
   while ((await verifier.ask(token)).accepted) {
     if (performance.now() - start > noticeTimeoutMs) return Number.POSITIVE_INFINITY
     await delay(10)
@@ -75,18 +75,18 @@ async function timeToRefusal(verifier: Verifier, token: string, start: number): 
   return performance.now() - start
 }
 
-/** A copy of the example, built, with what it refers to in the place that it has in the checkout. */
+/** Copies and builds the example, together with the files that it refers to. */
 async function prepare(example: Example): Promise<string> {
   const own = join('examples/verifiers', example.folder)
   for (const part of [own, 'client', 'tsconfig.json']) {
-    cpSync(join(checkout, part), join(workshop, part), { recursive: true })
+    cpSync(join(checkout, part), join(buildFolder, part), { recursive: true })
   }
-  const folder = join(workshop, own)
+  const folder = join(buildFolder, own)
   if (example.build !== undefined) await build(example.build, folder)
   return folder
 }
 
-/** Lets the process go on meanwhile: connections that the server closes would be used again otherwise. */
+/** Runs asynchronously, so that this process notices connections that the server closes. */
 async function build(line: string, cwd: string): Promise<void> {
   const stdio = ['ignore', process.stderr, process.stderr] as const
   const child = spawn('sh', ['-c', line], { cwd, stdio: [...stdio] })
@@ -111,8 +111,8 @@ function versionsOf({ version, libraries }: Example, folder: string): string[] {
   return [...found, `${version.split(' ')[0]?.replace(/.*\//, '')} ${tool}`]
 }
 
-const asked = process.argv.slice(2)
-const chosen = examples.filter(({ folder }) => asked.length === 0 || asked.includes(folder))
+const requested = process.argv.slice(2)
+const chosen = examples.filter(({ folder }) => requested.length === 0 || requested.includes(folder))
 const registry = await startRegistry()
 const outcomes: Outcome[] = []
 try {
@@ -124,6 +124,6 @@ try {
   await registry.stop()
 }
 process.stdout.write(tableOf(outcomes))
-if (asked.length === 0) writePage(outcomes)
-const failed = outcomes.filter((one) => !('missing' in one) && !isGood(one))
+if (requested.length === 0) writePage(outcomes)
+const failed = outcomes.filter((outcome) => !('missing' in outcome) && !isGood(outcome))
 process.exitCode = failed.length === 0 ? 0 : 1

@@ -4,20 +4,20 @@ import process from 'node:process'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser, phone, signIn } from '../test/support/console/console.ts'
 import { startServer, temporaryFolder } from '../test/support/server/process.ts'
-import { type Furnished, furnish } from './screenshots/furnish.ts'
+import { createDemoData, type DemoData } from './screenshots/demo-data.ts'
 
 /**
- * `npm run screenshots`: pictures of each page of the console into docs/images, from a real server
- * with invented projects. The console must be built (`npm run build:console`).
+ * `npm run screenshots`: takes a picture of each page of the console into docs/images, from a real
+ * server with demo data. The console must be built (`npm run build:console`).
  */
 const folder = join(import.meta.dirname, '../docs/images')
 const publicUrl = 'https://keys.example.com'
 
 type Shot = {
   name: string
-  route: (data: Furnished) => string
-  /** What is done before the picture is taken. */
-  prepare?: (page: Page, data: Furnished) => Promise<void>
+  route: (data: DemoData) => string
+  /** Steps before the picture is taken. */
+  prepare?: (page: Page, data: DemoData) => Promise<void>
 }
 
 const shots: Shot[] = [
@@ -32,14 +32,14 @@ const shots: Shot[] = [
   { name: 'ledger', route: () => '/ledger' },
 ]
 
-async function fillKeyForm(page: Page, { publicKeyPem }: Furnished): Promise<void> {
+async function fillKeyForm(page: Page, { publicKeyPem }: DemoData): Promise<void> {
   await page.getByRole('button', { name: 'Register a key' }).first().click()
   await page.getByRole('textbox', { name: 'Public key' }).fill(publicKeyPem)
   await page.getByLabel('Label').fill('payments service, summer')
   await page.waitForTimeout(1_000)
 }
 
-async function checkToken(page: Page, { token }: Furnished): Promise<void> {
+async function checkToken(page: Page, { token }: DemoData): Promise<void> {
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.getByRole('button', { name: 'Check token' }).click()
   await page.locator('[data-step]').first().waitFor()
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   const { folder: home, remove } = temporaryFolder()
   const env = { PUBRING_PUBLIC_URL: publicUrl }
   const [server, browser] = await Promise.all([startServer(home, env), launchBrowser()])
-  const data = await furnish(server.url, server.apiKey)
+  const data = await createDemoData(server.url, server.apiKey)
   for (const { suffix, only, options } of looks) {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
     const page = await context.newPage()
@@ -81,7 +81,7 @@ async function main(): Promise<void> {
     for (const { name, route, prepare } of shots) {
       if (only?.includes(name) === false) continue
       if (options.viewport) await page.setViewportSize(options.viewport)
-      // A new document, so that nothing of the shot before is left open.
+      // A new document, so that no dialog of the last picture is open.
       await page.goto('about:blank')
       await page.goto(`${server.url}/console/#${route(data)}`)
       await page.locator('main h1, main h2').first().waitFor()

@@ -3,13 +3,13 @@ import { SignJWT } from 'jose'
 import { type Algorithm, createClient } from '../../client/src/index.ts'
 import { rememberSecret } from '../../test/support/secrets.ts'
 
-/** What the pictures are taken of. */
-export type Furnished = {
+/** The data that the pictures show. */
+export type DemoData = {
   /** The id of the project that most pictures show. */
   project: string
   /** The kid of the key that is in use. */
   current: string
-  /** Signed by the key in use, for an audience of its own, and good for an hour. */
+  /** Signed by the key in use, for its own audience, valid for an hour. */
   token: string
   /** A key that is not registered. */
   publicKeyPem: string
@@ -17,8 +17,8 @@ export type Furnished = {
 
 const day = 86_400_000
 
-/** Fills a new registry with the keys and callers of an invented company. */
-export async function furnish(url: string, apiKey: string): Promise<Furnished> {
+/** Fills a new registry with the keys and callers of a fictional company. */
+export async function createDemoData(url: string, apiKey: string): Promise<DemoData> {
   const client = createClient({ url, apiKey })
   const { id } = await client.projects.create({ name: 'payments' })
   for (const name of ['orders', 'identity', 'warehouse']) await client.projects.create({ name })
