@@ -11,7 +11,7 @@ const onBothEngines = [
 /** Files of the above whose results do not depend on the store. */
 const onSqliteOnly = [
   'test/http/access/{api-key-header,rate-limits}.test.ts',
-  'test/http/keys/{corpus,private-keys}.test.ts',
+  'test/http/keys/corpus.test.ts',
   'test/http/request/{addresses,prefer}.test.ts',
   'test/http/routes/token-checks-*.test.ts',
   'test/http/server/{logging,openapi,overload,pages,pipelining,sockets}.test.ts',
