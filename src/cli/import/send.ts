@@ -8,6 +8,8 @@ import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
 
+// This file is long because batching, retries and merging of reports share the same batches.
+
 export interface SendOptions {
   dryRun?: boolean
   /** Leaves out rejected keys; otherwise one of them keeps all others out. */
