@@ -10,6 +10,7 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
+import { addCountedLog } from './hooks/counted-log.ts'
 import { addHostCheck } from './hooks/host.ts'
 import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
@@ -52,6 +53,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   app.addHook('preClose', async () => live.close())
   addRequestRecords(app)
   addRequestLog(app, options)
+  addCountedLog(app)
   addMetrics(app, live, options)
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)

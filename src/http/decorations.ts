@@ -6,6 +6,7 @@ import type { Access, ProjectSnapshot } from '../core/records.ts'
 import type { ErrorCode, PubringError } from '../errors.ts'
 import type { ResponseCache, Reuse } from './caching/response-cache.ts'
 import type { Connections } from './hooks/connections.ts'
+import type { CountedLog } from './hooks/counted-log.ts'
 import type { RequestRecords } from './hooks/request-records.ts'
 import type { ResponseHeader } from './openapi/operations.ts'
 
@@ -32,6 +33,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     authenticator: Authenticator
     connections: Connections
+    countedLog: CountedLog
     /** Empty if metrics are disabled. */
     metrics: Registry
     /** Set `shuttingDown` to fail the readiness check before the process stops listening. */

@@ -13,7 +13,7 @@ export function addErrors(app: FastifyInstance, options: HttpOptions): void {
     const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
     const problem = problemOf(error, request.raw.url, bodyLimit)
     request.problem = problem
-    logFault(request, problem)
+    if (!app.countedLog.writeExpected(problem, request.log)) logFault(request, problem)
     const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
     // Fastify closes the connection after a body error; that is needless if the body was read.
     if (request.raw.complete) reply.removeHeader('connection')
@@ -35,7 +35,10 @@ function problemOf(error: unknown, url: string | undefined, bodyLimit: number): 
 const advice =
   'The URL of this request contains an API key, and proxies log URLs: treat the key as compromised, revoke it, and send the next one in the X-Api-Key header.'
 
-/** Logs server errors with their cause; a caller's errors appear only in the request's log line. */
+/**
+ * Logs unexpected errors with their cause and stack; a caller's errors appear only in the request's
+ * log line.
+ */
 function logFault(request: Pick<FastifyRequest, 'log'>, problem: PubringError): void {
   if (errorTable[problem.code].status < 500) return
   request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message)

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { PubringError } from '../../../src/errors.ts'
 import type { HttpOptions } from '../../../src/http/options.ts'
@@ -123,13 +123,69 @@ test('each level has its lines: of a request that fails inside, its own and that
   await server.close()
 })
 
-test('a cause that a thread handed over as text is logged as that', async () => {
-  const fault = new PubringError('storage_unavailable', 'The disk is full.', {}, 'SQLITE_FULL at x')
-  const { server, entries } = await logOf('info', () => Promise.reject(fault))
+describe('an expected fault of ours', () => {
+  afterEach(() => void vi.useRealTimers())
+
+  const fault = () =>
+    new PubringError('overloaded', 'Too many keys.', {}, new Error('intake pool: full'))
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
-  await server.send('POST', keys, { body })
-  expect(entries()[0]).toMatchObject({ level: 50, err: { message: 'SQLITE_FULL at x' } })
-  await server.close()
+  const warnings = (lines: string[]) =>
+    lines.map((line) => JSON.parse(line)).filter(({ level }) => level > 30)
+
+  test('is one short line without a stack; repeats are counted, one line per minute', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    const { server, lines } = await logOf('info', () => Promise.reject(fault()))
+    const { requestId } = (await server.send('POST', keys, { body })).json()
+    for (let count = 0; count < 3; count += 1) await server.send('POST', keys, { body })
+    const [first, ...more] = warnings(lines)
+    expect(more).toEqual([])
+    expect(first).toMatchObject({ level: 40, code: 'overloaded', requestId, msg: 'Too many keys.' })
+    expect(first.cause).toBe('intake pool: full')
+    for (const line of lines) expect(line.length).toBeLessThan(350)
+    expect(lines.join('')).not.toContain('stack')
+
+    lines.length = 0
+    vi.advanceTimersByTime(60_000)
+    expect(warnings(lines)).toMatchObject([{ code: 'overloaded', repeats: 3 }])
+    await server.send('POST', keys, { body })
+    expect(warnings(lines)).toHaveLength(1)
+    vi.advanceTimersByTime(60_000)
+    expect(warnings(lines)).toMatchObject([{ repeats: 3 }, { repeats: 1 }])
+    vi.advanceTimersByTime(120_000)
+    expect(warnings(lines)).toHaveLength(2)
+    await server.send('POST', keys, { body })
+    expect(warnings(lines)).toHaveLength(3)
+    await server.close()
+  })
+
+  test('is counted apart from other causes, and the counts are logged at the end', async () => {
+    let number = 0
+    const { server, lines } = await logOf('warn', async () => {
+      number += 1
+      throw new PubringError('storage_unavailable', 'No disk.', {}, `SQLITE_FULL ${number % 2}`)
+    })
+    for (let count = 0; count < 5; count += 1) await server.send('POST', keys, { body })
+    expect(warnings(lines)).toMatchObject([
+      { level: 50, cause: 'SQLITE_FULL 1' },
+      { level: 50, cause: 'SQLITE_FULL 0' },
+    ])
+    await server.close()
+    expect(warnings(lines).slice(2)).toMatchObject([
+      { level: 50, cause: 'SQLITE_FULL 1', repeats: 2 },
+      { level: 50, cause: 'SQLITE_FULL 0', repeats: 1 },
+    ])
+  })
+
+  test('has a bound on the causes told apart', async () => {
+    let number = 0
+    const { server, lines } = await logOf('warn', async () => {
+      throw new PubringError('overloaded', 'Full.', {}, `cause ${number++}`)
+    })
+    for (let count = 0; count < 300; count += 1) await server.send('POST', keys, { body })
+    expect(lines).toHaveLength(101)
+    await server.close()
+    expect(warnings(lines).slice(101)).toMatchObject([{ repeats: 199 }])
+  })
 })
 
 test('on a terminal the lines are readable, and as free of secrets', async () => {
