@@ -15,10 +15,19 @@ export interface ServerInfo {
   encoding: string
 }
 
+/** Where a primary stands in the history of its cluster: each promotion starts a new timeline. */
+export interface Timeline {
+  cluster: string
+  number: number
+}
+
 /** Connections to one host. */
 export interface HostPool {
+  host: PostgresHost
   /** Reported on the first connection. */
   serverInfo: ServerInfo
+  /** Unknown for a standby, and where the server does not tell. */
+  timeline: Timeline | undefined
   connect(): Promise<pg.PoolClient>
   serverInfoOf(client: pg.ClientBase): ServerInfo
   /** Calls the listener when an idle connection is lost. */
@@ -50,6 +59,10 @@ const serverInfoQuery = `select pg_is_in_recovery() as standby,
   current_setting('synchronous_commit') as synchronous_commit,
   current_setting('server_version_num') as version,
   current_setting('server_encoding') as encoding`
+
+/** Not in `serverInfoQuery`, as other databases and some managed services lack these functions. */
+const timelineQuery = `select pg_walfile_name(pg_current_wal_lsn()) as segment,
+  (select system_identifier::text from pg_control_system()) as cluster`
 
 /** Counts and revisions stay far below 2^53; other columns are text, integers and booleans. */
 const types: pg.CustomTypesConfig = {
@@ -83,8 +96,9 @@ export async function openHostPool(
     try {
       const client = await pool.connect()
       const serverInfo = pool.serverInfoOf(client)
+      const timeline = await readTimeline(client, address.connectTimeoutMs)
       client.release()
-      return { ...pool, serverInfo }
+      return { ...pool, host, serverInfo, timeline }
     } catch (error) {
       await pool.end()
       if (!relax(options, address, error)) throw error
@@ -190,6 +204,18 @@ async function readServerInfo(
     version: Number(row.version),
     encoding: String(row.encoding),
   }
+}
+
+/** The name of a WAL segment starts with its timeline, as eight hexadecimal digits. */
+async function readTimeline(
+  client: pg.ClientBase,
+  timeoutMs: number,
+): Promise<Timeline | undefined> {
+  const query = client.query<{ segment: string; cluster: string }>(timelineQuery)
+  const result = await withConnectionTimeout(query, timeoutMs).catch(() => undefined)
+  const [row] = result?.rows ?? []
+  if (row === undefined) return undefined
+  return { cluster: row.cluster, number: Number.parseInt(row.segment.slice(0, 8), 16) }
 }
 
 function createTrackedSocket(sockets: Set<Socket>): Socket {

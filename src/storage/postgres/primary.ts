@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
 import { readOnly, toStorageError, unavailable, withConnectionTimeout } from './errors.ts'
-import { type HostPool, openHostPool, type ServerInfo } from './pool.ts'
+import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './pool.ts'
 
 /** Which server to use: the one that takes writes, or any that responds. */
 export type Target = 'primary' | 'any'
@@ -17,6 +17,12 @@ const maxPauseMs = 2_000
 /** How long to use a read-only server before searching again for one that takes writes. */
 const readOnlyPauseMs = 1_000
 
+/** How long to wait for the other hosts once one takes writes, since there may be two that do. */
+const otherHostsWaitMs = 250
+
+/** How often to look for a newer primary among the other hosts. */
+const watchPauseMs = 2_000
+
 export interface PrimaryFinder {
   /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
   current(timeoutMs: number): Promise<HostPool>
@@ -26,14 +32,16 @@ export interface PrimaryFinder {
 }
 
 /**
- * Finds the primary among several hosts, and finds it again after a fail-over or a restart. Long
- * because all of it depends on the current server and the search for the next one.
+ * Finds the primary among several hosts, and finds it again after a fail-over or a restart. Of two
+ * primaries the one on the newer timeline is right: the other was replaced while it was frozen or
+ * cut off. Long because all of it depends on the current server and the search for the next one.
  */
 export function createPrimaryFinder(address: PostgresAddress, target: Target): PrimaryFinder {
   const closing = new AbortController()
   const ending = new Set<Promise<void>>()
   let current: HostPool | undefined
   let search: { result: Promise<HostPool>; startTime: number } | undefined
+  let newest: Timeline | undefined
   let lastError: unknown
 
   function endPool(pool: HostPool): void {
@@ -42,7 +50,10 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
   }
   async function probe(): Promise<HostPool> {
     try {
-      return await probeHosts(address, target, endPool)
+      const pool = await probeHosts(address, target, endPool)
+      if (!isNewer(newest, pool.timeline)) return pool
+      endPool(pool)
+      throw unavailable('The only primary that answers has been replaced by another.')
     } catch (error) {
       lastError = error
       throw error
@@ -66,9 +77,27 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
       return
     }
     current = pool
+    newest = pool.timeline ?? newest
     pool.onLost(() => reportFailure(pool))
+    const canBeReplaced = pool.timeline !== undefined && address.hosts.length > 1
+    if (canBeReplaced) watchOtherHosts(pool).catch(() => undefined)
     const readOnlyFallback = target === 'primary' && pool.serverInfo.isReadOnly
     if (readOnlyFallback) setTimeout(() => reportFailure(pool), readOnlyPauseMs).unref()
+  }
+  /** Ends when the server is no longer in use. */
+  async function watchOtherHosts(pool: HostPool): Promise<void> {
+    const others = { ...address, hosts: address.hosts.filter((host) => host !== pool.host) }
+    while (current === pool) {
+      await delay(watchPauseMs, undefined, { signal: closing.signal, ref: false })
+      const other = await probeHosts(others, target, endPool).catch(() => undefined)
+      if (other === undefined) continue
+      if (current === pool && isNewer(other.timeline, pool.timeline)) {
+        use(other)
+        endPool(pool)
+      } else {
+        endPool(other)
+      }
+    }
   }
   function reportFailure(pool: HostPool): void {
     if (current !== pool || closing.signal.aborted) return
@@ -129,23 +158,33 @@ async function probeHosts(
 }
 
 /**
- * The first server that takes writes. Otherwise a primary that is read-only (a full disk,
- * maintenance), which can still serve reads.
+ * Of the acceptable servers, the one on the newest timeline. Otherwise a primary that is read-only
+ * (a full disk, maintenance), which can still serve reads.
  */
 async function pickServer(opening: Promise<HostPool>[], target: Target): Promise<HostPool> {
-  const writable = opening.map(async (one) => {
+  const answered: HostPool[] = []
+  const acceptable = opening.map(async (one) => {
     const pool = await one
     if (target === 'primary' && pool.serverInfo.isReadOnly) throw readOnly()
-    return pool
+    answered.push(pool)
   })
   try {
-    return await Promise.any(writable)
+    await Promise.any(acceptable)
   } catch {
     const all = await Promise.allSettled(opening)
     const readable = all.find((one) => one.status === 'fulfilled')
     if (readable !== undefined) return readable.value
     throw all.find((one) => one.status === 'rejected')?.reason
   }
+  const others = Promise.allSettled(acceptable)
+  await Promise.race([others, delay(otherHostsWaitMs, undefined, { ref: false })])
+  return answered.reduce((best, one) => (isNewer(one.timeline, best.timeline) ? one : best))
+}
+
+/** Timelines of different clusters, such as those before and after an upgrade, do not compare. */
+function isNewer(one: Timeline | undefined, other: Timeline | undefined): boolean {
+  if (one === undefined || other === undefined) return false
+  return one.cluster === other.cluster && one.number > other.number
 }
 
 function noServer(cause: unknown): PubringError {

@@ -1,0 +1,55 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
+import {
+  createKey,
+  createProject,
+  createReplicas,
+  type Replicas,
+} from '../support/server/replicas.ts'
+
+let old: PostgresServer
+let promoted: PostgresServer
+let replicas: Replicas
+beforeAll(async () => {
+  old = await createPostgres(primarySettings)
+  await old.start()
+  await old.query('create database pubring')
+  promoted = await addSynchronousStandby(old)
+  const hosts = `127.0.0.1:${old.port},127.0.0.1:${promoted.port}`
+  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
+}, 60_000)
+afterAll(async () => {
+  await replicas.close()
+  await old.remove()
+  await promoted.remove()
+})
+
+test('the primary freezes, a standby is promoted, and the old primary thaws: every replica writes to the new one, and none to the old', async () => {
+  const [busy, idle] = [await replicas.add(), await replicas.add()]
+  await createProject(busy, 'p')
+  expect((await createKey(idle, 'p')).status).toBe(201)
+  // From now on the old primary commits without its standby, so that nothing but us keeps writes off it.
+  await old.query("alter system set synchronous_standby_names = ''")
+  await old.query('select pg_reload_conf()')
+  const countKeys = async (server: PostgresServer) =>
+    Number((await server.query('select count(*) as count from jwt_key', 'pubring'))[0]?.count)
+  const before = await countKeys(old)
+
+  old.signal('SIGSTOP')
+  const froze = performance.now()
+  await promoted.query('select pg_promote(true)')
+  while ((await createKey(busy, 'p')).status !== 201) await delay(50)
+  expect(performance.now() - froze).toBeLessThan(15_000)
+  await delay(5_000 - (performance.now() - froze))
+  old.signal('SIGCONT')
+
+  for (const replica of [idle, busy, idle, busy]) {
+    expect((await createKey(replica, 'p')).status).toBe(201)
+  }
+  const started = await replicas.add()
+  expect((await createKey(started, 'p')).status).toBe(201)
+  expect(await countKeys(old)).toBe(before)
+  expect(await countKeys(promoted)).toBe(before + 6)
+}, 90_000)
