@@ -198,7 +198,7 @@ export type ApiKeyOperations = {
  * const { issuer } = await client.jwks.discovery(project.id)
  */
 export type JwksOperations = {
-  /** The active keys (RFC 7517). To verify tokens, use `@pubring/client/verify`. */
+  /** All active keys (`jwks-full.json`, RFC 7517). To verify tokens, use `@pubring/client/verify`. */
   get(project: string, options?: CallOptions): Promise<Jwks>
   /** Only by id: a name can change, an issuer must not. */
   discovery(projectId: string, options?: CallOptions): Promise<Discovery>

@@ -166,7 +166,8 @@ function apiKeyOperations(send: Send): ApiKeyOperations {
 function jwksOperations(send: Send): JwksOperations {
   const path = (project: string, name: string) => `${projectPath(project)}/.well-known/${name}`
   return {
-    get: async (project, options = {}) => send(readPublic(path(project, 'jwks.json')), options),
+    get: async (project, options = {}) =>
+      send(readPublic(path(project, 'jwks-full.json')), options),
     discovery: async (id, options = {}) =>
       send(readPublic(path(id, 'openid-configuration')), options),
   }

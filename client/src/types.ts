@@ -321,7 +321,7 @@ export type Jwk = {
   alg: JwsAlgorithm
 }
 
-/** The key set (RFC 7517): the active keys, oldest first; empty if no key is active. */
+/** A key set (RFC 7517): active keys, oldest first. */
 export type Jwks = {
   keys: Jwk[]
 }
@@ -333,7 +333,7 @@ export type Discovery = {
   jwks_uri: string
   response_types_supported: string[]
   subject_types_supported: string[]
-  /** The algorithms of the active keys, and RS256, which the standard requires. */
+  /** The algorithms of the active keys in `jwks_uri`, and RS256, which the standard requires. */
   id_token_signing_alg_values_supported: JwsAlgorithm[]
 }
 

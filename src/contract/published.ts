@@ -28,8 +28,7 @@ export const Jwks = Type.Object(
   },
   {
     $id: 'Jwks',
-    description:
-      'The key set (RFC 7517): the active keys, oldest first; empty if no key is active.',
+    description: 'A key set (RFC 7517): active keys, oldest first.',
   },
 )
 export type Jwks = Static<typeof Jwks>
@@ -48,7 +47,8 @@ export const Discovery = Type.Object(
     response_types_supported: Type.Array(Type.String()),
     subject_types_supported: Type.Array(Type.String()),
     id_token_signing_alg_values_supported: Type.Array(Type.Enum(publishedAlgorithms), {
-      description: 'The algorithms of the active keys, and RS256, which the standard requires.',
+      description:
+        'The algorithms of the active keys in `jwks_uri`, and RS256, which the standard requires.',
     }),
   },
   {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Store } from '../../src/core/context.ts'
-import { jwksText } from '../../src/core/keys/jwks.ts'
+import { keySetTexts } from '../../src/core/keys/jwks.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import { rsaKey } from '../support/keys/pem.ts'
 import { modulusOf, rsaRecord } from '../support/keys/weak-keys.ts'
@@ -51,7 +51,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
   await create(keyRecord(id, { enabled: false }))
   await create(keyRecord(id, { expireTime: earlier }))
   const next = keyRecord(id)
-  const bytes = Buffer.byteLength(jwksText([...published, next], origin().time))
+  const bytes = Buffer.byteLength(keySetTexts([...published, next], origin().time).fullJwks)
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(next, bytes - 1)).rejects.toEqual(refused)
   expect(await create(next, bytes)).toEqual(next)
@@ -60,7 +60,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
 test('the size limit applies to the first key of a project', async () => {
   const { id } = await createProject(store, 'first')
   const key = keyRecord(id)
-  const { length } = jwksText([key], origin().time)
+  const { length } = keySetTexts([key], origin().time).fullJwks
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(key, length - 1)).rejects.toEqual(refused)
   expect(await create(key, length)).toEqual(key)

@@ -1,7 +1,7 @@
 import { KeySetError } from './errors.ts'
 
 /**
- * The JWKS URL for a project's issuer, or for that URL itself. Throws `invalid_address` for anything
+ * The URL of the full key set for a project's issuer; a JWKS URL is used as it is. Throws `invalid_address` for anything
  * else; the error does not repeat the input, which may contain a password.
  */
 export function keySetUrl(address: string | URL): string {
@@ -10,9 +10,9 @@ export function keySetUrl(address: string | URL): string {
   if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidAddress()
   if (url.username !== '' || url.password !== '' || url.hash !== '') throw invalidAddress()
   const path = url.pathname.replace(/\/+$/, '')
-  if (path.endsWith('/jwks.json')) return `${url.origin}${path}${url.search}`
+  if (/\/jwks(-full)?\.json$/.test(path)) return `${url.origin}${path}${url.search}`
   if (!/\/projects\/[^/]+$/.test(path) || url.search !== '') throw invalidAddress()
-  return `${url.origin}${path}/.well-known/jwks.json`
+  return `${url.origin}${path}/.well-known/jwks-full.json`
 }
 
 function invalidAddress(): KeySetError {

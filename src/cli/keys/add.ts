@@ -31,6 +31,11 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
   const registered = await client.keys.get(project, kid)
   session.print({ kid, ...registered }, () => `${kid}\n`)
   session.notify(announcement(session, registered))
+  if (registered.details.kty === 'AKP') {
+    session.notify(
+      'It is published in jwks-full.json, not in jwks.json: common verifiers reject a key set that has an ML-DSA key.',
+    )
+  }
 }
 
 function announcement(

@@ -21,9 +21,32 @@ function jwksEntry(key: KeyRecord): Record<string, string> {
   return { kty, use: 'sig', kid: key.id, ...members, alg: key.jwsAlgorithm }
 }
 
-/** The JWKS document: one entry per active key, in list order, byte for byte the same everywhere. */
-export function jwksText(keys: readonly KeyRecord[], now: string): string {
-  return JSON.stringify({ keys: keys.filter((key) => isActive(key, now)).map(jwksEntry) })
+/** The two key sets of a project, byte for byte the same on every replica. */
+export interface KeySetTexts {
+  /** `jwks.json`: the active RSA, EC and OKP keys. */
+  jwks: string
+  /** `jwks-full.json`: all active keys. */
+  fullJwks: string
+}
+
+/** Has one entry per active key, in list order. */
+export function keySetTexts(keys: readonly KeyRecord[], now: string): KeySetTexts {
+  const active = keys.filter((key) => isActive(key, now))
+  const common = active.filter(isInCommonJwks)
+  const fullJwks = keySetText(active)
+  return { jwks: common.length === active.length ? fullJwks : keySetText(common), fullJwks }
+}
+
+function keySetText(keys: readonly KeyRecord[]): string {
+  return JSON.stringify({ keys: keys.map(jwksEntry) })
+}
+
+/**
+ * Whether a key belongs in `jwks.json`. One ML-DSA key (AKP, RFC 9964) in a set makes common
+ * verifiers reject the whole set, and with it every token of the project.
+ */
+export function isInCommonJwks({ jwk }: Pick<KeyRecord, 'jwk'>): boolean {
+  return jwk.kty !== 'AKP'
 }
 
 /** What the size of a key's JWKS entry depends on; `jwkText` is the stored JSON of its JWK. */
@@ -38,8 +61,8 @@ export function withJwkText(key: KeyRecord): KeyRecord & JwksMember {
 const emptyJwksBytes = '{"keys":[]}'.length
 
 /**
- * `jwksText(keys, now).length` without parsing or writing a JWK. With `before`, the size of a JWKS of
- * other keys, the size once these join it.
+ * The length of the full JWKS, which is never shorter than the other, without parsing or writing a
+ * JWK. With `before`, the size of a JWKS of other keys, the size once these join it.
  */
 export function jwksBytes(
   keys: readonly JwksMember[],
@@ -72,7 +95,8 @@ export function issuerOf(publicUrl: string, projectId: string): string {
  * OpenID Connect Discovery 1.0 section 3 requires.
  */
 export function discoveryText(issuer: string, keys: readonly KeyRecord[], now: string): string {
-  const algorithms = keys.filter((key) => isActive(key, now)).map((key) => key.jwsAlgorithm)
+  const published = keys.filter((key) => isActive(key, now) && isInCommonJwks(key))
+  const algorithms = published.map((key) => key.jwsAlgorithm)
   return JSON.stringify({
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,

@@ -3,13 +3,14 @@ import type { Clock } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
-import type { PublishedProject, Publisher } from './publisher.ts'
+import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { Observation, RevisionWatch } from './revision-watch.ts'
 
 /** Requests resolved at once; then other work of the event loop gets its turn. */
 const sliceSize = 200
 
 interface HeldRequest {
+  keySet: KeySetName
   /** Its `If-None-Match`, parsed on arrival. */
   ifNoneMatch: EntityTags
   /** Monotonic milliseconds. */
@@ -29,8 +30,8 @@ interface Group {
 
 export interface Waiter {
   /**
-   * Resolves with the project's JWKS once it differs from the client's, and with the current one at
-   * the deadline and at shutdown.
+   * Resolves with the project's documents once the key set differs from the client's, and with the
+   * current ones at the deadline and at shutdown.
    */
   result: Promise<PublishedProject>
   /** Stops waiting: the client has disconnected. */
@@ -39,10 +40,15 @@ export interface Waiter {
 
 export interface LiveKeySets {
   /**
-   * Holds a request whose `If-None-Match` names the JWKS in `latest`, for up to `waitMs`
+   * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
    * milliseconds. Undefined if too many requests are held, and after `close`.
    */
-  wait(latest: PublishedProject, ifNoneMatch: EntityTags, waitMs: number): Waiter | undefined
+  wait(
+    latest: PublishedProject,
+    keySet: KeySetName,
+    ifNoneMatch: EntityTags,
+    waitMs: number,
+  ): Waiter | undefined
   count(): number
   /** Resolves all held requests and accepts no more. */
   close(): void
@@ -86,8 +92,11 @@ export function createLiveKeySets(
     try {
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
-      const { etag } = group.latest.jwks
-      await resolveDue(group, (request) => !includesEntityTag(request.ifNoneMatch, etag, 'weak'))
+      const { latest } = group
+      await resolveDue(
+        group,
+        ({ keySet, ifNoneMatch }) => !includesEntityTag(ifNoneMatch, latest[keySet].etag, 'weak'),
+      )
     } catch (error) {
       // Keep holding requests while the store is unavailable.
       if (isStorageUnavailable(error)) return
@@ -117,15 +126,16 @@ export function createLiveKeySets(
   }
 
   return {
-    wait(latest, ifNoneMatch, waitMs) {
+    wait(latest, keySet, ifNoneMatch, waitMs) {
       if (isClosed || count >= maxHeld) return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
       const { promise, resolve, reject } = Promise.withResolvers<PublishedProject>()
-      const request = { ifNoneMatch, deadline: clock.monotonic() + waitMs, resolve, reject }
+      const deadline = clock.monotonic() + waitMs
+      const request = { keySet, ifNoneMatch, deadline, resolve, reject }
       group.requests.add(request)
       count += 1
-      // Either this request or the group has an outdated JWKS.
-      if (group.latest.jwks.etag !== latest.jwks.etag) void refresh(group)
+      // Either this request or the group has an outdated key set.
+      if (group.latest[keySet].etag !== latest[keySet].etag) void refresh(group)
       return {
         result: promise,
         cancel: () => {

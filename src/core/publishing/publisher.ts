@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { entityTag } from '../entity-tags.ts'
-import { discoveryText, issuerOf, jwksText } from '../keys/jwks.ts'
+import { discoveryText, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from '../validity.ts'
@@ -16,18 +16,23 @@ export interface PublishedDocument {
   body: string
   /** Strong, a digest of the bytes. */
   etag: string
-  /** Seconds for which a cache may reuse it: never past the next expiry of a key. */
-  maxAge: number
 }
 
-export interface PublishedProject {
-  projectId: string
-  revision: number
-  jwks: PublishedDocument
+/** The key sets that requests can wait for: `jwks.json` and `jwks-full.json`. */
+export type KeySetName = 'jwks' | 'fullJwks'
+
+interface Documents extends Record<KeySetName, PublishedDocument> {
   discovery: PublishedDocument
   /** The time for which the documents have this content: until the next expiry of a key. */
   span: TimeSpan
-  /** The validity of the documents with their `maxAge`. */
+}
+
+export interface PublishedProject extends Documents {
+  projectId: string
+  revision: number
+  /** Seconds for which caches may reuse the documents: never past the next expiry of a key. */
+  maxAge: number
+  /** The validity of the documents with this `maxAge`. */
   validity: Validity
 }
 
@@ -44,15 +49,6 @@ export interface Publisher {
   ageMs(projectId: string): number | undefined
   /** The project has changed: reads that began before now are no longer served. */
   invalidate(projectId: string): void
-}
-
-/** A document without its `maxAge`, which depends on the time of the request. */
-type Document = Omit<PublishedDocument, 'maxAge'>
-
-interface Documents {
-  jwks: Document
-  discovery: Document
-  span: TimeSpan
 }
 
 interface ProjectCopy {
@@ -106,8 +102,11 @@ export function createPublisher(context: Context): Publisher {
 
 function render(issuer: string, { keys }: KeySet, time: number): Documents {
   const enabled = keys.filter((key) => key.enabled)
+  const texts = keySetTexts(keys, isoTime(time))
+  const jwks = document(texts.jwks)
   return {
-    jwks: document(jwksText(keys, isoTime(time))),
+    jwks,
+    fullJwks: texts.fullJwks === texts.jwks ? jwks : document(texts.fullJwks),
     discovery: document(discoveryText(issuer, keys, isoTime(time))),
     span: spanUntilExpiry(enabled, time),
   }
@@ -115,28 +114,28 @@ function render(issuer: string, { keys }: KeySet, time: number): Documents {
 
 function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedProject {
   const { projectId, revision, head, documents } = copy
-  const { jwks, discovery, span } = documents
+  const { span } = documents
   const secondsLeft = Math.floor((span.until - time) / 1000)
   const maxAge = Math.max(0, Math.min(limit, secondsLeft))
   // A cached response contains its maxAge, which decreases every second before an expiry.
   const from = secondsLeft === Number.POSITIVE_INFINITY ? span.from : time
   const until = Math.min(span.until, span.until - maxAge * 1000 + 1)
   return {
+    ...documents,
     projectId,
     revision,
-    jwks: { ...jwks, maxAge },
-    discovery: { ...discovery, maxAge },
-    span,
+    maxAge,
     validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },
   }
 }
 
-function document(text: string): Document {
+function document(text: string): PublishedDocument {
   return { body: text, etag: entityTag(text) }
 }
 
 /** Approximate. */
-function bytesOf({ documents: { jwks, discovery }, keySet }: ProjectCopy): number {
-  const texts = jwks.body.length + discovery.body.length
+function bytesOf({ documents: { jwks, fullJwks, discovery }, keySet }: ProjectCopy): number {
+  const full = fullJwks === jwks ? 0 : fullJwks.body.length
+  const texts = jwks.body.length + full + discovery.body.length
   return 1_500 + texts + (keySet === undefined ? 0 : keySetBytes(keySet))
 }

@@ -5,7 +5,11 @@ import { parseProjectRef } from '../../core/access.ts'
 import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import type { Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import type { PublishedDocument, PublishedProject } from '../../core/publishing/publisher.ts'
+import type {
+  KeySetName,
+  PublishedDocument,
+  PublishedProject,
+} from '../../core/publishing/publisher.ts'
 import { PubringError } from '../../errors.ts'
 import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
@@ -16,8 +20,8 @@ import { preferredWait } from '../request/prefer.ts'
 
 const tags = ['Key sets']
 
-const jwksUrl = '/v1/projects/:projectIdOrName/.well-known/jwks.json'
-const discoveryUrl = '/v1/projects/:projectIdOrName/.well-known/openid-configuration'
+const folder = '/v1/projects/:projectIdOrName/.well-known'
+const discoveryUrl = `${folder}/openid-configuration`
 
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
@@ -37,18 +41,46 @@ const JwksHeaders = Type.Object({
   ),
 })
 
+interface KeySetRoute {
+  url: string
+  keySet: KeySetName
+  operationId: string
+  summary: string
+  content: string
+}
+
+const keySetRoutes: readonly KeySetRoute[] = [
+  {
+    url: `${folder}/jwks.json`,
+    keySet: 'jwks',
+    operationId: 'getJwks',
+    summary: 'The key set of a project',
+    content:
+      'the active RSA, EC and OKP keys (RFC 7517), which every verifier can read. ML-DSA keys are in jwks-full.json',
+  },
+  {
+    url: `${folder}/jwks-full.json`,
+    keySet: 'fullJwks',
+    operationId: 'getFullJwks',
+    summary: 'The key set of a project with its ML-DSA keys',
+    content:
+      'all active keys (RFC 7517), for verifiers that skip key types which they do not know. Others reject the whole set if it has an ML-DSA key',
+  },
+]
+
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function publishedRoutes(app: App, live: LiveServices): void {
-  jwksRoute(app, live)
+  for (const route of keySetRoutes) keySetRoute(app, live, route)
   discoveryRoute(app, live)
-  preflightRoute(app, jwksUrl)
+  for (const { url } of keySetRoutes) preflightRoute(app, url)
   preflightRoute(app, discoveryUrl)
 }
 
-function jwksRoute(app: App, live: LiveServices): void {
+function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
+  const { url, keySet, operationId, summary, content } = route
   app.route({
     method: ['GET', 'HEAD'],
-    url: jwksUrl,
+    url,
     onRequest: openToAllOrigins,
     config: {
       etag: true,
@@ -57,10 +89,9 @@ function jwksRoute(app: App, live: LiveServices): void {
       mediaTypes: { [jwksMediaType]: Jwks },
     },
     schema: {
-      operationId: 'getJwks',
-      summary: 'The key set of a project',
-      description:
-        'Returns the active keys (RFC 7517) for verifiers. Changes appear within a second; an expired key disappears at its `expireTime`. While the database is unavailable, the last good key set is served for a limited time. With `If-None-Match` and `Prefer: wait=N` the request is held until the key set changes; each connection can hold one request at a time.',
+      operationId,
+      summary,
+      description: `Returns ${content}. Changes appear within a second; an expired key disappears at its \`expireTime\`. While the database is unavailable, the last good key set is served for a limited time. With \`If-None-Match\` and \`Prefer: wait=N\` the request is held until the key set changes; each connection can hold one request at a time.`,
       tags,
       params: ProjectPath,
       headers: JwksHeaders,
@@ -70,12 +101,13 @@ function jwksRoute(app: App, live: LiveServices): void {
       const ref = parseProjectRef(request.params.projectIdOrName)
       const projectId = await live.names.resolve(ref)
       const current = await live.publisher.published(projectId)
-      const published = await waitForChange(live, current, request, reply)
+      const published = await waitForChange(live, { current, keySet }, request, reply)
       reusePublished(request, live, ref, published)
       const wantsJwkSet = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
       reply.header('vary', 'Accept')
-      return sendDocument(reply, published.jwks, wantsJwkSet ? jwksMediaType : 'application/json')
+      const mediaType = wantsJwkSet ? jwksMediaType : 'application/json'
+      return sendDocument(reply, published, published[keySet], mediaType)
     },
   })
 }
@@ -83,7 +115,7 @@ function jwksRoute(app: App, live: LiveServices): void {
 /** Holds the request if it asks to wait and already has the current key set. */
 async function waitForChange(
   { keySets }: LiveServices,
-  current: PublishedProject,
+  { current, keySet }: { current: PublishedProject; keySet: KeySetName },
   { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
@@ -94,7 +126,7 @@ async function waitForChange(
   if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
   const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
-  if (!includesEntityTag(known, current.jwks.etag, 'weak')) {
+  if (!includesEntityTag(known, current[keySet].etag, 'weak')) {
     confirmWait()
     return current
   }
@@ -103,7 +135,7 @@ async function waitForChange(
     wait === 0 ? undefined : server.connections.startWait(socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
-    waiter = keySets.wait(current, known, wait * 1000)
+    waiter = keySets.wait(current, keySet, known, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
     return await waiter.result
@@ -136,16 +168,21 @@ function discoveryRoute(app: App, live: LiveServices): void {
       if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
       reusePublished(request, live, ref, published)
-      return sendDocument(reply, published.discovery, 'application/json')
+      return sendDocument(reply, published, published.discovery, 'application/json')
     },
   })
 }
 
 /** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
-function sendDocument(reply: FastifyReply, document: PublishedDocument, mediaType: string) {
+function sendDocument(
+  reply: FastifyReply,
+  { maxAge }: PublishedProject,
+  document: PublishedDocument,
+  mediaType: string,
+) {
   return reply
     .header('content-type', mediaType)
-    .header('cache-control', `public, max-age=${document.maxAge}`)
+    .header('cache-control', `public, max-age=${maxAge}`)
     .header('etag', document.etag)
     .send(document.body)
 }

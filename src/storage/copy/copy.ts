@@ -1,5 +1,5 @@
 import { entityTag } from '../../core/entity-tags.ts'
-import { jwksText } from '../../core/keys/jwks.ts'
+import { keySetTexts } from '../../core/keys/jwks.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
@@ -153,6 +153,6 @@ async function compareKeySets({ source, target }: Copy): Promise<number> {
 async function publishedText(db: Db, projectId: string, time: string): Promise<string | undefined> {
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) return undefined
-  const text = jwksText(keySet.keys, time)
-  return `${keySet.revision} ${entityTag(Buffer.from(text))} ${text}`
+  const { fullJwks } = keySetTexts(keySet.keys, time)
+  return `${keySet.revision} ${entityTag(fullJwks)} ${fullJwks}`
 }

@@ -126,7 +126,7 @@ describe('an unresponsive database', () => {
 
   test('held requests are answered at their deadline', async () => {
     const present = await live.publisher.published(projectId)
-    const place = live.keySets.wait(present, new Set([present.jwks.etag]), 5_000)
+    const place = live.keySets.wait(present, 'jwks', new Set([present.jwks.etag]), 5_000)
     delayed.hold()
     await delay(300)
     clock.advance(5_000)
@@ -179,9 +179,9 @@ test('a held request that has an older key set than the others is answered', asy
   const old = await live.publisher.published(projectId)
   await toggle(false)
   const now = await live.publisher.published(projectId)
-  const first = live.keySets.wait(now, new Set([now.jwks.etag]), 60_000)
+  const first = live.keySets.wait(now, 'jwks', new Set([now.jwks.etag]), 60_000)
   // It saw the old state just before the change, and joins requests that have the new one.
-  const late = live.keySets.wait(old, new Set([old.jwks.etag]), 60_000)
+  const late = live.keySets.wait(old, 'jwks', new Set([old.jwks.etag]), 60_000)
   const answer = await Promise.race([late?.result, delay(1_000)])
   expect(answer?.jwks.etag).toBe(now.jwks.etag)
   expect(live.keySets.count()).toBe(1)
@@ -215,7 +215,7 @@ test('a renamed project is not found by its old name from the next request on', 
 test('after close no request is held and no stream opens', async () => {
   live.close()
   const present = await live.publisher.published(projectId)
-  expect(live.keySets.wait(present, new Set([present.jwks.etag]), 60_000)).toBeUndefined()
+  expect(live.keySets.wait(present, 'jwks', new Set([present.jwks.etag]), 60_000)).toBeUndefined()
   const sink = {
     send: () => true,
     heartbeat: () => {},

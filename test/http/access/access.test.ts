@@ -35,6 +35,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /health/live': ['public', 200],
   'GET /health/ready': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/jwks-full.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],
   'GET /v1/projects': ['reader', 200],
   'POST /v1/projects': ['unbound admin', 400, 'invalid_json'],

@@ -95,6 +95,7 @@ test('no reusable response of any route depends on a header outside the cache ke
   }
   const project = '/v1/projects/:projectIdOrName'
   expect([...found].sort()).toEqual([
+    `${project}/.well-known/jwks-full.json`,
     `${project}/.well-known/jwks.json`,
     `${project}/.well-known/openid-configuration`,
     `${project}/jwt-keys`,

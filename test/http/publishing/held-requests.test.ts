@@ -11,6 +11,7 @@ import {
   patchKeyInStore,
   registerKey,
 } from '../../support/app/keys.ts'
+import { keyFor } from '../../support/keys/tokens.ts'
 import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
@@ -82,6 +83,21 @@ describe.concurrent('a request with If-None-Match and Prefer: wait', () => {
     expect(kidsOf(await answer.text())).toEqual([kid])
     expect(Date.now()).toBeGreaterThanOrEqual(expiry)
     expect(Date.now()).toBeLessThan(expiry + 1_000)
+  })
+
+  test('is answered for the key set that it asked for, when that changes', async () => {
+    const { keys, jwks, fullJwks, etag } = await started()
+    const tag = await etag()
+    const hold = (path: string) =>
+      fetch(base + path, { headers: { 'if-none-match': tag, prefer: 'wait=60' } })
+    const [common, full] = [hold(jwks), hold(fullJwks)]
+    expect(await waits(full)).toBe(true)
+    const { publicKeyPem } = keyFor('ML-DSA-44')
+    await registerKey(server, { algorithm: 'ML-DSA-44', publicKeyPem }, keys)
+    expect(kidsOf(await (await full).text())).toHaveLength(2)
+    expect(await waits(common)).toBe(true)
+    await registerKey(server, {}, keys)
+    expect(kidsOf(await (await common).text())).toHaveLength(2)
   })
 
   test('is answered with a complete 304 when the time is over', async () => {

@@ -25,14 +25,14 @@ const members: Record<string, string[]> = {
 
 describe('entries of the key set', () => {
   test('keys of every kind are in order of registration and have only their own members', async () => {
-    const { keys, jwks } = await newProject(server, 'kinds')
+    const { keys, fullJwks } = await newProject(server, 'kinds')
     const algorithms = ['RSA', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA', 'ML-DSA-44'] as const
     const kids: string[] = []
     for (const algorithm of algorithms) {
       const { publicKeyPem } = keyFor(algorithm)
       kids.push(await registerKey(server, { name: 'secret label', algorithm, publicKeyPem }, keys))
     }
-    const { body } = await get(jwks)
+    const { body } = await get(fullJwks)
     const entries: Record<string, string>[] = JSON.parse(body).keys
     expect(kidsOf(body)).toEqual(kids)
     expect(entries.map(({ alg }) => alg)).toEqual(['RS256', ...algorithms.slice(1)])
@@ -44,6 +44,26 @@ describe('entries of the key set', () => {
       )
     }
     expect(body).not.toMatch(/secret label|null|"(d|p|q|dp|dq|qi|k|x5c|x5t|x5u|key_ops)"/)
+  })
+
+  test('an ML-DSA key is in the full set alone, and changes nothing in the other', async () => {
+    const { id, keys, jwks, fullJwks } = await newProject(server, 'post-quantum')
+    const common = await registerKey(server, {}, keys)
+    const before = await get(jwks)
+    expect((await get(fullJwks)).body).toBe(before.body)
+    const { publicKeyPem } = keyFor('ML-DSA-65')
+    const other = await registerKey(server, { algorithm: 'ML-DSA-65', publicKeyPem }, keys)
+    const after = await get(jwks)
+    expect([after.body, after.headers.etag]).toEqual([before.body, before.headers.etag])
+    const full = await get(fullJwks)
+    expect(kidsOf(full.body)).toEqual([common, other])
+    expect(full.headers.etag).not.toBe(after.headers.etag)
+    expect((await get(`/v1/projects/${id}/.well-known/jwks-full.json`)).body).toBe(full.body)
+    const { jwks_uri, id_token_signing_alg_values_supported: algorithms } = (
+      await get(`/v1/projects/${id}/.well-known/openid-configuration`)
+    ).json()
+    expect(jwks_uri).toMatch(/jwks\.json$/)
+    expect(algorithms).not.toContain('ML-DSA-65')
   })
 
   test('RSA moduli have no leading zero byte and no padding', async () => {

@@ -42,6 +42,7 @@ export interface TestProject {
   name: string
   keys: string
   jwks: string
+  fullJwks: string
 }
 
 /** A project of its own, so that tests can share a server. */
@@ -50,7 +51,9 @@ export async function newProject(server: TestApp, name: string): Promise<TestPro
   expect(response.statusCode, response.body).toBe(201)
   const base = `/v1/projects/${name}`
   const { id } = response.json()
-  return { id, name, keys: `${base}/jwt-keys`, jwks: `${base}/.well-known/jwks.json` }
+  const folder = `${base}/.well-known`
+  const jwks = `${folder}/jwks.json`
+  return { id, name, keys: `${base}/jwt-keys`, jwks, fullJwks: `${folder}/jwks-full.json` }
 }
 
 /** Updates the key directly in the store, as another process would, bypassing the app's caches. */

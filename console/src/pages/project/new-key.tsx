@@ -23,6 +23,12 @@ export function NewKeyInstructions(props: {
             </Text>
             <TokenHeader alg={details.jwsAlgorithm} kid={kid} />
           </div>
+          {details.kty === 'AKP' && (
+            <Text size="sm">
+              The key is published in jwks-full.json, not in jwks.json: common verifiers reject a
+              key set that has an ML-DSA key.
+            </Text>
+          )}
           {active ? (
             <Countdown
               from={updateTime}
