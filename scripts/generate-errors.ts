@@ -31,7 +31,8 @@ Every error is a problem details object (RFC 9457) of the type \`application/pro
 - \`detail\` tells a person what is wrong and what to do. It never repeats a key or a secret.
 - \`type\` links to the code on your own server (\`/docs/errors\`).
 - \`errors\` has an entry for each invalid member or parameter: a JSON pointer into the body (RFC 6901) or the
-  name of the query parameter, a specific code, and a sentence.
+  name of the query parameter, a specific code, and a sentence. If a key and other fields are invalid, the faults
+  of the key come first and determine \`code\`; a submitted private key comes before everything else.
 - \`requestId\` is also in the header \`X-Request-Id\` and in the server's log.
 - Retry automatically only after 408, 429 and 503, and honor \`Retry-After\`.
 
@@ -40,17 +41,25 @@ Every error is a problem details object (RFC 9457) of the type \`application/pro
 const memberCodes: Record<string, string> = {
   required: 'The member is missing.',
   wrong_type: 'The member has the wrong JSON type, or the parameter is malformed.',
-  unknown_value: 'The value is not one of the allowed values.',
+  unknown_value: 'The text is not one of the allowed values.',
   unknown_field: 'The body has an unknown member; the detail names the most similar one.',
   unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',
   repeated_parameter: 'The query has the parameter more than once.',
   too_short: 'The text is empty or too short.',
   too_long: 'The text is too long.',
-  text_invalid: 'The text contains control characters or is not valid Unicode.',
+  text_invalid:
+    'The text contains control characters, a secret or no visible character, or is not valid Unicode.',
+  label_conflict: '`name` and `label` differ.',
   name_invalid: 'A project name contains a character that is not allowed.',
   out_of_range: 'The number is too small or too large.',
   time_invalid: 'The value is not an RFC 3339 time with a time zone.',
   time_past: 'The time is not in the future.',
+  time_future: 'The time is not in the past.',
+  time_order: 'The time lies before another one that it must follow.',
+  key_expired: 'Only a new or cleared `expireTime` activates an expired key.',
+  too_few: 'The import has no keys.',
+  too_many: 'The import has too many keys.',
+  kid_invalid: 'The `kid` is not a lower-case UUID.',
   kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 

@@ -43,6 +43,13 @@ export function requireValidExpiry(
   )
 }
 
+/** The `expireTime` of a patch, which may be absent, or `null` to clear it. */
+export function parseExpiryPatch(expireTime: string | null | undefined): {
+  expireTime?: string | null
+} {
+  return expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }
+}
+
 /** The `expireTime` after a patch, in which `null` clears it. */
 export function patchExpireTime(
   before: { expireTime?: string },

@@ -1,4 +1,4 @@
-import { toKeyCheck } from '../../core/keys/intake.ts'
+import { toKeyCheck } from '../../core/keys/checks.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { examineKey } from '../../intake/index.ts'
 import type { Verdict } from '../../intake/types.ts'

@@ -2,7 +2,8 @@ import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../co
 import { PubringError } from '../../errors.ts'
 import { findProject, type Principal } from '../access.ts'
 import type { Context } from '../context.ts'
-import { isActive, parseExpireTime, patchExpireTime } from '../expiry.ts'
+import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
+import { collectFaults } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { incidentOf } from '../keys/incidents.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
@@ -10,7 +11,7 @@ import { parseLabel } from '../labels.ts'
 import { type EventChanges, eventChanges } from '../ledger/chain.ts'
 import type { Origin } from '../ledger/changes.ts'
 import type { ApiKeyRecord } from '../records.ts'
-import { now, parseTime } from '../times.ts'
+import { now } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
@@ -27,7 +28,12 @@ export async function createApiKey(
 ): Promise<ApiKeyCreated> {
   const { name, role, project, expireTime } = body
   await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': name })
-  const label = parseLabel(name, '/name')
+  const { attempt, throwAny } = collectFaults()
+  const label = attempt(() => parseLabel(name, '/name')) ?? ''
+  const expiry = attempt(() => {
+    return expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, origin.time) }
+  })
+  throwAny()
   const bound = project === undefined ? undefined : await findProject(context, principal, project)
   if (principal.projectId !== undefined && bound === undefined) {
     throw new PubringError(
@@ -39,7 +45,7 @@ export async function createApiKey(
     name: label,
     role,
     ...(bound === undefined ? {} : { projectId: bound.id }),
-    ...(expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, origin.time) }),
+    ...expiry,
   })
 }
 
@@ -121,11 +127,13 @@ export async function updateApiKey(
 ): Promise<ApiKey> {
   const { expireTime, name, ...rest } = body
   await rejectPrivateKeys(context, incidentOf(apiKey.principal, origin), { '/name': name })
+  const { attempt, throwAny } = collectFaults()
   const patch: ApiKeyUpdate = {
     ...rest,
-    ...(name === undefined ? {} : { name: parseLabel(name, '/name') }),
-    ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),
+    ...attempt(() => (name === undefined ? {} : { name: parseLabel(name, '/name') })),
+    ...attempt(() => parseExpiryPatch(expireTime)),
   }
+  throwAny()
   const { store, clock } = context
   const record = await store.commit({ type: 'api_key.update', origin, ...target(apiKey), patch })
   return toApiKey(record, now(clock))

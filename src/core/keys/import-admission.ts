@@ -1,4 +1,5 @@
 import { type FieldError, invalidField, PubringError } from '../../errors.ts'
+import { faultsOf } from '../faults.ts'
 import type { ImportResult, KeyToImport } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import {
@@ -22,10 +23,6 @@ interface ImportState {
   /** By kid: thumbprints of the keys in the project. */
   thumbprints: Map<string, string>
   created: KeyRecord[]
-}
-
-export function faultsOf({ code, message, extras }: PubringError): FieldError[] {
-  return extras.errors ?? [{ pointer: '', code, detail: message }]
 }
 
 /** Faults of one item, with pointers into the import. */

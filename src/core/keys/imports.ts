@@ -1,19 +1,19 @@
 import { setImmediate } from 'node:timers/promises'
-import type { KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
-import { errorTable, type FieldError, PubringError } from '../../errors.ts'
-import type { Verdict } from '../../intake/types.ts'
+import type { KeyImportReport } from '../../contract/key-imports.ts'
+import { type FieldError, PubringError } from '../../errors.ts'
 import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
 import type { KeyToImport, Origin } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
-import { faultsOf, itemFaults } from './import-admission.ts'
+import { itemFaults } from './import-admission.ts'
 import type { Incident } from './incidents.ts'
-import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { keyLimits } from './operations.ts'
-import { newKeyRecord, parseFields } from './submission.ts'
-
-/** One entry of an import: a well-formed item, or the faults and the JSON of a malformed one. */
-export type ImportEntry = { item: KeyImportItem } | { faults: FieldError[]; text: string }
+import {
+  type ExaminedSubmission,
+  examineSubmission,
+  newKeyRecord,
+  type Submission,
+} from './submission.ts'
 
 /** An import whose entries are examined: keys to admit, and the faults of the others. */
 interface ExaminedImport {
@@ -63,7 +63,7 @@ export async function importKeys(
   context: Context,
   { projectId, dryRun }: { projectId: string; dryRun: boolean },
   origin: Origin,
-  entries: readonly ImportEntry[],
+  entries: readonly Submission[],
 ): Promise<KeyImportReport> {
   const examined = await examineEntries(context, { projectId, origin }, entries)
   const { keys, rejected, compared } = await rejectSharedPrimes(context, projectId, examined)
@@ -94,57 +94,31 @@ function importRejected(faults: FieldError[], count: number): PubringError {
 async function examineEntries(
   context: Context,
   request: Required<Incident>,
-  entries: readonly ImportEntry[],
+  entries: readonly Submission[],
 ): Promise<ExaminedImport> {
-  const tasks = entries.flatMap((entry) =>
-    'item' in entry ? [{ text: entry.item.publicKeyPem, algorithm: entry.item.algorithm }] : [],
+  const tasks = entries.flatMap(({ fields: { publicKeyPem: text, algorithm } }) =>
+    text === undefined ? [] : [{ text, algorithm }],
   )
   const verdicts = (await context.bulk.examineAll(tasks)).values()
   const keys: KeyToImport[] = []
   const rejected: FieldError[] = []
   for (const [index, entry] of entries.entries()) {
     if (index % entriesPerTurn === 0) await setImmediate()
-    const verdict = 'item' in entry ? verdicts.next().value : undefined
-    const examined = await examineEntry(context, request, { entry, verdict, index })
-    if (Array.isArray(examined)) rejected.push(...examined)
-    else keys.push(examined)
+    const verdict = entry.fields.publicKeyPem === undefined ? undefined : verdicts.next().value
+    const examined = await examineSubmission(context, request, entry, verdict)
+    if (Array.isArray(examined)) rejected.push(...itemFaults(index, examined))
+    else keys.push(keyToImport(request, examined, { index, item: entry.fields }))
   }
   return { keys, rejected }
 }
 
-/** The key to admit, or every fault of the entry. */
-async function examineEntry(
-  context: Context,
-  request: Required<Incident>,
-  { entry, verdict, index }: { entry: ImportEntry; verdict: Verdict | undefined; index: number },
-): Promise<KeyToImport | FieldError[]> {
-  const faults: FieldError[] = []
-  const attempt = <Value>(step: () => Promise<Value>) =>
-    step().catch((error: unknown) => {
-      faults.push(...itemFaults(index, rejectionFaults(error)))
-      return undefined
-    })
-  if (!('item' in entry)) {
-    await attempt(() => rejectPrivateKeys(context, request, { '': entry.text }))
-    return faults.length > 0 ? faults : itemFaults(index, entry.faults)
-  }
-  const { item } = entry
-  if (verdict === undefined) throw new Error('an item without a verdict')
-  const accepted = await attempt(() => requireAccepted(context, request, verdict))
-  const fields = await attempt(async () => {
-    await rejectPrivateKeys(context, request, { '/name': item.name, '/label': item.label })
-    return parseFields(item, request.origin.time)
-  })
-  if (accepted === undefined || fields === undefined) return faults
-  const { projectId, origin } = request
+function keyToImport(
+  { projectId, origin }: Required<Incident>,
+  { accepted, fields }: ExaminedSubmission,
+  { index, item }: { index: number; item: Submission['fields'] },
+): KeyToImport {
   const key = newKeyRecord(accepted, { ...fields, projectId, publishTime: origin.time })
   return { index, key, kidProvided: item.kid !== undefined }
-}
-
-/** Rethrows an error that is not about the item. */
-function rejectionFaults(error: unknown): FieldError[] {
-  if (error instanceof PubringError && errorTable[error.code].status === 400) return faultsOf(error)
-  throw error
 }
 
 /**

@@ -1,19 +1,14 @@
-import type { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
-import { PubringError } from '../../errors.ts'
-import { intakeCodes } from '../../intake/codes/index.ts'
 import type { Accepted, Verdict } from '../../intake/types.ts'
-import type { Principal } from '../access.ts'
 import type { Context } from '../context.ts'
+import { rejection } from '../faults.ts'
 import { containsPrivateKey } from '../labels.ts'
-import type { Origin } from '../ledger/changes.ts'
-import { submittedBefore } from './admission.ts'
-import { type Incident, incidentOf, recordExposure } from './incidents.ts'
+import { type Incident, recordExposure } from './incidents.ts'
 
 /**
  * Records the private key that intake found, if any. The verdict then also names the keys of this
  * project that it belongs to.
  */
-async function recordExposureOf(
+export async function recordExposureOf(
   context: Context,
   incident: Incident,
   verdict: Verdict,
@@ -35,10 +30,7 @@ export async function requireAccepted(
 ): Promise<Accepted> {
   const recorded = await recordExposureOf(context, incident, verdict)
   if (recorded.ok) return recorded
-  const { faults } = recorded
-  throw new PubringError(intakeCodes[faults[0].code].problem, faults[0].detail, {
-    errors: faults.map((fault) => ({ pointer, ...fault })),
-  })
+  throw rejection(recorded.faults.map((fault) => ({ pointer, ...fault })))
 }
 
 /**
@@ -54,32 +46,4 @@ export async function rejectPrivateKeys(
     if (text === undefined || !containsPrivateKey(text)) continue
     await requireAccepted(context, incident, await context.examine(text, undefined), pointer)
   }
-}
-
-/** Reports on a key without storing anything but the incident of a private key. */
-export async function checkKey(
-  context: Context,
-  principal: Principal,
-  origin: Origin,
-  body: KeyCheckRequest,
-): Promise<KeyCheck> {
-  const incident = incidentOf(principal, origin)
-  const examined = await context.examine(body.publicKeyPem, body.algorithm)
-  const verdict = await recordExposureOf(context, incident, examined)
-  if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
-  const { key, normalised } = verdict
-  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })
-}
-
-/** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */
-export function toKeyCheck(verdict: Verdict): KeyCheck {
-  const { normalised } = verdict
-  if (!verdict.ok) {
-    const { faults, key } = verdict
-    const { problem } = intakeCodes[faults[0].code]
-    return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
-  }
-  const { jwk: _jwk, materialSha256: _material, publicKeyPem, ...key } = verdict.key
-  const { warnings } = verdict
-  return { accepted: true, faults: [], warnings, normalised, key, publicKeyPem }
 }

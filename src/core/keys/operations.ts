@@ -1,16 +1,16 @@
-import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
+import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
 import { projectNotFound } from '../access.ts'
 import type { Context, CoreConfig } from '../context.ts'
-import { isActive } from '../expiry.ts'
+import { isActive, parseExpiryPatch } from '../expiry.ts'
+import { collectFaults, rejection } from '../faults.ts'
 import { parseId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
-import { parseTime } from '../times.ts'
-import { rejectPrivateKeys, requireAccepted } from './intake.ts'
+import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
-import { newKeyRecord, parseFields } from './submission.ts'
+import { examineSubmission, examineText, newKeyRecord, type Submission } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {
@@ -46,26 +46,24 @@ export function toJwtKeyWithDetails(
 }
 
 /**
- * Registers a public key. Throws intake's code, `duplicate_key`, `key_limit_reached` or
+ * Registers a public key. Throws every fault of the key and its fields, `duplicate_key`, `duplicate_key`, `key_limit_reached` or
  * `jwks_too_large`. Of a submitted private key it stores only the hashes of the public half.
  */
 export async function createKey(
   context: Context,
   projectId: string,
   origin: Origin,
-  body: JwtKeyCreate,
+  submission: Submission,
 ): Promise<KeyRecord> {
-  const incident = { projectId, origin }
-  // First of all checks: a private key counts as submitted whatever else is wrong.
-  await rejectPrivateKeys(context, incident, { '/name': body.name, '/label': body.label })
-  const verdict = await context.examine(body.publicKeyPem, body.algorithm)
-  const accepted = await requireAccepted(context, incident, verdict)
-  const parsed = parseFields(body, origin.time)
+  const verdict = await examineText(context, submission)
+  const examined = await examineSubmission(context, { projectId, origin }, submission, verdict)
+  if (Array.isArray(examined)) throw rejection(examined)
+  const { accepted, fields } = examined
   return context.store.commit({
     type: 'key.create',
     origin,
     limits: keyLimits(context.config),
-    key: newKeyRecord(accepted, { ...parsed, projectId, publishTime: origin.time }),
+    key: newKeyRecord(accepted, { ...fields, projectId, publishTime: origin.time }),
   })
 }
 
@@ -96,11 +94,13 @@ export async function updateKey(
   const { label, expireTime, ...rest } = body
   const { store, config } = context
   await rejectPrivateKeys(context, { projectId: key.projectId, origin }, { '/label': label })
+  const { attempt, throwAny } = collectFaults()
   const patch: JwtKeyUpdate = {
     ...rest,
-    ...(label === undefined ? {} : { label: parseLabel(label, '/label') }),
-    ...(expireTime === undefined ? {} : { expireTime: expireTime && parseTime(expireTime) }),
+    ...attempt(() => (label === undefined ? {} : { label: parseLabel(label, '/label') })),
+    ...attempt(() => parseExpiryPatch(expireTime)),
   }
+  throwAny()
   const limits = keyLimits(config)
   return store.commit({ type: 'key.update', origin, ...target(key, config), patch, limits })
 }

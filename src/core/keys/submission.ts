@@ -1,39 +1,101 @@
 import type { KeyImportItem } from '../../contract/key-imports.ts'
-import { invalidField } from '../../errors.ts'
-import type { Accepted, PublicKey } from '../../intake/types.ts'
+import { type FieldError, invalidField } from '../../errors.ts'
+import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
+import type { Context } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
+import { collectFaults } from '../faults.ts'
 import { isKid, newId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyRecord } from '../records.ts'
 import { parseTime } from '../times.ts'
+import type { Incident } from './incidents.ts'
+import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 
-/** The fields of one submitted key besides its PEM; only imports carry `kid`, `createTime`, `updateTime`. */
-type SubmittedFields = Omit<KeyImportItem, 'publicKeyPem'>
+/** One submitted key, as its fields were sent. */
+export interface Submission {
+  /** The fields that match the schema; only imports carry `kid`, `createTime`, `updateTime`. */
+  fields: Partial<KeyImportItem>
+  /** If not all fields do: the faults of the others, and the JSON of all. */
+  malformed?: { faults: FieldError[]; text: string }
+}
 
-/** What the record of a key takes from these fields; throws `invalid_request` for the first bad one. */
-export function parseFields(fields: SubmittedFields, now: string) {
-  const { kid, algorithm, active = true } = fields
-  if (kid !== undefined && !isKid(kid)) {
-    throw invalidField('/kid', 'kid_invalid', 'kid must be a lower-case UUID (RFC 9562).')
+/** A submission without a fault. */
+export interface ExaminedSubmission {
+  accepted: Accepted
+  fields: ParsedFields
+}
+
+type ParsedFields = Pick<
+  KeyRecord,
+  'id' | 'label' | 'algorithm' | 'enabled' | 'expireTime' | 'createTime' | 'updateTime'
+>
+
+/** The verdict on the key; undefined if `publicKeyPem` is missing or no text. */
+export async function examineText(
+  context: Context,
+  { fields: { publicKeyPem, algorithm } }: Submission,
+): Promise<Verdict | undefined> {
+  return publicKeyPem === undefined ? undefined : context.examine(publicKeyPem, algorithm)
+}
+
+/**
+ * The accepted key and its fields, or every fault of both: those of the key first, then those of the
+ * other fields. A private key in any field is recorded.
+ */
+export async function examineSubmission(
+  context: Context,
+  incident: Incident,
+  { fields, malformed }: Submission,
+  verdict: Verdict | undefined,
+): Promise<ExaminedSubmission | FieldError[]> {
+  const { faults, attempt, attemptAsync } = collectFaults()
+  const accepted =
+    verdict && (await attemptAsync(() => requireAccepted(context, incident, verdict)))
+  const { name, label, ...others } = fields
+  const before = faults.length
+  await attemptAsync(() => rejectPrivateKeys(context, incident, { '/name': name, '/label': label }))
+  const isLabelSafe = faults.length === before
+  if (malformed !== undefined) {
+    if (!faults.some(({ code }) => code === 'private_key_submitted')) {
+      await attemptAsync(() => rejectPrivateKeys(context, incident, { '': malformed.text }))
+    }
+    faults.push(...malformed.faults)
   }
+  const parsed = parseFields(isLabelSafe ? fields : others, incident.origin.time, attempt)
+  if (faults.length > 0) return faults
+  if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')
+  return { accepted, fields: parsed }
+}
+
+/** What the record of a key takes from its fields; undefined if a required one is missing or invalid. */
+function parseFields(
+  fields: Partial<KeyImportItem>,
+  now: string,
+  attempt: ReturnType<typeof collectFaults>['attempt'],
+): ParsedFields | undefined {
+  const { kid, algorithm, active = true } = fields
+  const id = attempt(() => parseKid(kid))
+  const times = attempt(() => parseTimes(fields, now))
+  const label = attempt(() => parseKeyLabel(fields))
+  const expiry = attempt(() => parseExpiry(fields, now, times?.createTime ?? now))
+  if (!id || !times || !label || !expiry || !algorithm) return undefined
+  return { id, label, algorithm, enabled: active, ...expiry, ...times }
+}
+
+function parseKid(kid: string | undefined): string {
+  if (kid === undefined || isKid(kid)) return kid ?? newId()
+  throw invalidField('/kid', 'kid_invalid', 'kid must be a lower-case UUID (RFC 9562).')
+}
+
+function parseTimes(fields: Partial<KeyImportItem>, now: string) {
   const createTime = parsePastTime(fields.createTime, 'createTime', now)
   const updateTime = parsePastTime(fields.updateTime ?? fields.createTime, 'updateTime', now)
-  if (updateTime < createTime) {
-    throw invalidField(
-      '/updateTime',
-      'time_order',
-      'updateTime must not lie before createTime. To set updateTime, set createTime too.',
-    )
-  }
-  return {
-    id: kid ?? newId(),
-    label: parseKeyLabel(fields),
-    algorithm,
-    enabled: active,
-    ...parseExpiry(fields, now, createTime),
-    createTime,
-    updateTime,
-  } satisfies Partial<KeyRecord>
+  if (updateTime >= createTime) return { createTime, updateTime }
+  throw invalidField(
+    '/updateTime',
+    'time_order',
+    'updateTime must not lie before createTime. To set updateTime, set createTime too.',
+  )
 }
 
 /** The record of a key that intake accepted. */
@@ -45,8 +107,11 @@ export function newKeyRecord(
   return { ...fields, ...stored, jwsAlgorithm, normalised }
 }
 
-/** `name` and `label` are two spellings of one field; two different values are an error. */
-function parseKeyLabel({ name, label }: Pick<SubmittedFields, 'name' | 'label'>): string {
+/**
+ * `name` and `label` are two spellings of one field; two different values are an error. Undefined if
+ * both are missing, which the schema reports.
+ */
+function parseKeyLabel({ name, label }: Partial<KeyImportItem>): string | undefined {
   if (name !== undefined && label !== undefined && name.trim() !== label.trim()) {
     throw invalidField(
       '/label',
@@ -55,13 +120,12 @@ function parseKeyLabel({ name, label }: Pick<SubmittedFields, 'name' | 'label'>)
     )
   }
   if (name !== undefined) return parseLabel(name, '/name')
-  if (label !== undefined) return parseLabel(label, '/label')
-  throw invalidField('/name', 'required', 'name is required: a label for the key.')
+  return label === undefined ? undefined : parseLabel(label, '/label')
 }
 
 /** A restored key, one with a `createTime`, may have expired since. */
 function parseExpiry(
-  { expireTime, createTime: restored }: SubmittedFields,
+  { expireTime, createTime: restored }: Partial<KeyImportItem>,
   now: string,
   createTime: string,
 ): { expireTime?: string } {

@@ -38,22 +38,43 @@ function bodyValidator(schema: TObject): (body: unknown) => ValidationResult {
   }
 }
 
+/** A value that does not match its schema. */
+interface InvalidObject<Value> {
+  faults: FieldError[]
+  /** The members without a fault. */
+  members: Partial<Value>
+}
+
 /** Returns the value if it matches the schema, and otherwise all its faults. */
 export function objectValidator<Value>(
   schema: TObject,
   name: string,
-): (value: unknown) => { value: Value } | { faults: FieldError[] } {
+): (value: unknown) => { value: Value } | InvalidObject<Value> {
   let whole: Validator | undefined
   const membersOf = objectFaults(schema, 'field', (path) => ({ pointer: path }))
   return (value) => {
     // Compiled on first use, so that the start does not wait for all schemas.
     whole ??= Compile(schema)
     if (whole.Check(value)) return { value: value as Value }
-    if (isObject(value)) return { faults: membersOf(value) }
+    if (isObject(value)) {
+      const faults = membersOf(value)
+      return { faults, members: validMembers<Value>(schema, value, faults) }
+    }
     const actual = value === undefined ? 'missing' : typeName(value)
     const detail = `${name} must be a JSON object; it is ${actual}.`
-    return { faults: [{ pointer: '', code: 'wrong_type', detail }] }
+    return { faults: [{ pointer: '', code: 'wrong_type', detail }], members: {} }
   }
+}
+
+function validMembers<Value>(
+  { properties }: TObject,
+  value: Record<string, unknown>,
+  faults: readonly FieldError[],
+): Partial<Value> {
+  const invalid = new Set(faults.map(({ pointer = '' }) => pointer.split('/')[1]))
+  const isValid = (name: string) => Object.hasOwn(properties, name) && !invalid.has(name)
+  const entries = Object.entries(value).filter(([name]) => isValid(name))
+  return Object.fromEntries(entries) as Partial<Value>
 }
 
 function rejectedBody(body: object, faults: FieldError[]): ValidationResult {

@@ -20,8 +20,10 @@ const codes: Record<string, string> = {
   maximum: 'out_of_range',
 }
 
-function codeOf(error: TLocalizedValidationError): string {
+function codeOf(error: TLocalizedValidationError, value: unknown): string {
   if (error.keyword === 'format' && error.params.format === 'date-time') return 'time_invalid'
+  // Every enumeration is one of texts.
+  if (error.keyword === 'enum' && typeof value !== 'string') return 'wrong_type'
   return codes[error.keyword] ?? 'invalid'
 }
 
@@ -58,7 +60,7 @@ export function memberFaults(
     if (check.Check(value)) return []
     return valueCheck.Errors(value).map((error) => ({
       path: `/${name}${error.instancePath}`,
-      code: codeOf(error),
+      code: codeOf(error, value),
       detail: sentence(`${name}${error.instancePath}`, value, error, nullable),
     }))
   }
@@ -108,8 +110,11 @@ function typeNames(types: string | string[]): string {
 }
 
 function enumSentence(name: string, value: unknown, allowed: string[]): string {
-  const list = `${name} must be one of ${allowed.join(', ')}`
-  if (typeof value !== 'string') return `${list}; it is ${typeName(value)}.`
+  const names = allowed.join(', ')
+  if (typeof value !== 'string') {
+    return `${name} must be a string, one of ${names}; it is ${typeName(value)}.`
+  }
+  const list = `${name} must be one of ${names}`
   const suggestion = suggestedName(value, allowed)
   return suggestion === undefined ? `${list}.` : `${list}. Did you mean "${suggestion}"?`
 }

@@ -1,14 +1,18 @@
 import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
 import type { Context } from '../../core/context.ts'
-import { checkKey } from '../../core/keys/intake.ts'
+import { checkKey } from '../../core/keys/checks.ts'
+import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
 import { originOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
+
+const readKey = submissionReader(KeyCheckRequest, 'The body')
 
 export function keyCheckRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: '/v1/key-checks',
     config: { access: { role: 'reader' }, errors: ['overloaded'], cost: 5 },
+    validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'checkPublicKey',
       summary: 'Check whether a public key would be accepted',
@@ -20,7 +24,8 @@ export function keyCheckRoutes(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const report = await checkKey(context, principalOf(request), origin, request.body)
+      const submission = readKey(request.body)
+      const report = await checkKey(context, principalOf(request), origin, submission)
       return reply.header('cache-control', 'no-store').send(report)
     },
   })

@@ -1,14 +1,8 @@
-import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
-import { type TObject, Type } from 'typebox'
+import { Type } from 'typebox'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
 import type { Context } from '../../core/context.ts'
-import {
-  type ImportEntry,
-  importKeys,
-  requireImportSize,
-  requireRestoreRights,
-} from '../../core/keys/imports.ts'
-import { objectValidator, validator } from '../body/validation.ts'
+import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
+import { bodyAs, submissionReader } from '../body/submissions.ts'
 import { originOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
@@ -33,7 +27,7 @@ export function keyImportRoutes(
       cost: 50,
       errors: ['import_refused', 'private_key_submitted', 'overloaded'],
     },
-    validatorCompiler: envelopeValidator,
+    validatorCompiler: bodyAs(Envelope),
     schema: {
       operationId: 'importJwtKeys',
       summary: 'Register many JWT public keys, all or none',
@@ -50,17 +44,9 @@ export function keyImportRoutes(
       requireImportSize(context, keys.length)
       const target = { projectId: projectOf(request).id, dryRun }
       const origin = originOf(request, context)
-      return reply.send(await importKeys(context, target, origin, keys.map(entryOf)))
+      return reply.send(await importKeys(context, target, origin, keys.map(readEntry)))
     },
   })
 }
 
-const envelopeValidator: FastifySchemaCompiler<FastifySchema> = ({ schema, httpPart = '' }) =>
-  validator({ schema: httpPart === 'body' ? Envelope : (schema as TObject), httpPart })
-
-const validateItem = objectValidator<KeyImportItem>(KeyImportItem, 'The key')
-
-function entryOf(item: unknown): ImportEntry {
-  const result = validateItem(item)
-  return 'value' in result ? { item: result.value } : { ...result, text: JSON.stringify(item) }
-}
+const readEntry = submissionReader(KeyImportItem, 'The key')

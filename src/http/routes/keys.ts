@@ -17,6 +17,7 @@ import {
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { now } from '../../core/times.ts'
+import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { originOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
@@ -42,6 +43,8 @@ export function keyRoutes(app: App, context: Context, options: HttpOptions): voi
   deleteRoute(app, context)
 }
 
+const readKey = submissionReader(JwtKeyCreate, 'The body')
+
 function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): void {
   app.route({
     method: 'POST',
@@ -63,6 +66,7 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
       ],
       headers: ['Location', 'ETag'],
     },
+    validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'createJwtKey',
       summary: 'Register a JWT public key',
@@ -74,7 +78,7 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const key = await createKey(context, projectOf(request).id, origin, request.body)
+      const key = await createKey(context, projectOf(request).id, origin, readKey(request.body))
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const tag = keyEntityTag(key, origin.time, context.config.jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })

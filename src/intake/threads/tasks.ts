@@ -5,7 +5,7 @@ import { sharesPrime } from '../rsa/index.ts'
 /** One key for a worker thread to examine. */
 export interface IntakeTask {
   text: string
-  algorithm?: Algorithm
+  algorithm?: Algorithm | undefined
   /** UTF-16 units that the text may have; by default 16,384. */
   maxLength?: number
 }

@@ -136,7 +136,8 @@ describe('private keys', () => {
     ])
     expect(codes(answer)).toEqual([
       '/keys/0/name private_key_submitted',
-      '/keys/1 private_key_submitted',
+      '/keys/1/label private_key_submitted',
+      '/keys/1/algorithm wrong_type',
     ])
     expect((await events()).filter(({ type }) => type === 'private_key.refused')).toHaveLength(2)
   })

@@ -1,0 +1,46 @@
+import type { KeyCheck } from '../../contract/key-checks.ts'
+import { intakeCodes } from '../../intake/codes/index.ts'
+import type { Verdict } from '../../intake/types.ts'
+import type { Principal } from '../access.ts'
+import type { Context } from '../context.ts'
+import { rejection } from '../faults.ts'
+import type { Origin } from '../ledger/changes.ts'
+import { submittedBefore } from './admission.ts'
+import { incidentOf } from './incidents.ts'
+import { recordExposureOf } from './intake.ts'
+import { examineSubmission, examineText, type Submission } from './submission.ts'
+
+/**
+ * Reports on a key without storing anything but the incident of a private key. Throws every fault of
+ * a malformed request, those of the key included.
+ */
+export async function checkKey(
+  context: Context,
+  principal: Principal,
+  origin: Origin,
+  submission: Submission,
+): Promise<KeyCheck> {
+  const incident = incidentOf(principal, origin)
+  const examined = await examineText(context, submission)
+  if (submission.malformed !== undefined || examined === undefined) {
+    const result = await examineSubmission(context, incident, submission, examined)
+    throw rejection(Array.isArray(result) ? result : [])
+  }
+  const verdict = await recordExposureOf(context, incident, examined)
+  if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
+  const { key, normalised } = verdict
+  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })
+}
+
+/** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */
+export function toKeyCheck(verdict: Verdict): KeyCheck {
+  const { normalised } = verdict
+  if (!verdict.ok) {
+    const { faults, key } = verdict
+    const { problem } = intakeCodes[faults[0].code]
+    return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
+  }
+  const { jwk: _jwk, materialSha256: _material, publicKeyPem, ...key } = verdict.key
+  const { warnings } = verdict
+  return { accepted: true, faults: [], warnings, normalised, key, publicKeyPem }
+}

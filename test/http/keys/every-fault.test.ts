@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl } from '../../support/app/keys.ts'
+import { ecKey, privatePem, rsaKey } from '../../support/keys/pem.ts'
+
+let server: TestApp
+beforeAll(async () => {
+  server = await startApp()
+})
+afterAll(() => server.close())
+
+const good = ecKey().publicKeyPem
+const importsUrl = '/v1/projects/payments/key-imports'
+
+interface Fault {
+  pointer: string
+  code: string
+}
+
+async function rejection(url: string, body: unknown) {
+  const response = await server.send('POST', url, { body })
+  const { status, code, detail, errors } = response.json()
+  expect(status, response.body).toBe(400)
+  return {
+    code,
+    detail,
+    errors: errors.map((fault: Fault) => `${fault.pointer} ${fault.code}`),
+  }
+}
+
+const cases: [string, object, string, string[]][] = [
+  [
+    'a bad key, an empty label and a past expireTime',
+    { name: ' ', algorithm: 'RSA', publicKeyPem: 'x', expireTime: '2001-01-01T00:00:00Z' },
+    'invalid_key_pem',
+    ['/publicKeyPem pem_not_found', '/name too_short', '/expireTime time_past'],
+  ],
+  [
+    'a bad key, and name and label that differ',
+    { name: 'a', label: 'b', algorithm: 'RSA', publicKeyPem: 'x' },
+    'invalid_key_pem',
+    ['/publicKeyPem pem_not_found', '/label label_conflict'],
+  ],
+  [
+    'a bad key and an algorithm that is no text',
+    { name: 'a', algorithm: 12, publicKeyPem: 'x' },
+    'invalid_key_pem',
+    ['/publicKeyPem pem_not_found', '/algorithm wrong_type'],
+  ],
+  [
+    'a bad key without its name, and an unknown field',
+    { algorithm: 'RSA', publicKeyPem: '', lable: 'a' },
+    'invalid_key_pem',
+    ['/publicKeyPem key_missing', '/lable unknown_field', '/name required'],
+  ],
+  [
+    'a good key with every other field at fault',
+    { name: '\u0007', active: 'yes', algorithm: null, publicKeyPem: good, expireTime: 'soon' },
+    'invalid_request',
+    [
+      '/algorithm wrong_type',
+      '/active wrong_type',
+      '/expireTime time_invalid',
+      '/name text_invalid',
+    ],
+  ],
+  [
+    'a missing key and a bad label',
+    { name: '', algorithm: 'RSA' },
+    'invalid_request',
+    ['/publicKeyPem required', '/name too_short'],
+  ],
+]
+
+describe.each(cases)('%s', (_name, body, code, errors) => {
+  test('are all reported when the key is created', async () => {
+    const rejected = await rejection(keysUrl, body)
+    expect(rejected).toMatchObject({ code, errors })
+    // One sentence for each member.
+    for (const word of errors.map((fault) => fault.slice(1).split(' ')[0] ?? '')) {
+      expect(rejected.detail).toMatch(word === 'publicKeyPem' ? /Pem|PEM/ : word)
+    }
+  })
+
+  test('are all reported for an entry of an import', async () => {
+    const other = { name: 'other', algorithm: 'ES256', publicKeyPem: good }
+    const keys = [body, other, body]
+    const rejected = await rejection(importsUrl, { keys })
+    const at = (index: number) => errors.map((fault) => `/keys/${index}${fault}`)
+    expect(rejected).toMatchObject({ code: 'import_refused', errors: [...at(0), ...at(2)] })
+  })
+})
+
+test('a key check reports a bad key beside a bad request', async () => {
+  expect(
+    await rejection('/v1/key-checks', { publicKeyPem: 'x', algorithm: 12, name: 'a' }),
+  ).toMatchObject({
+    code: 'invalid_key_pem',
+    errors: ['/publicKeyPem pem_not_found', '/name unknown_field', '/algorithm wrong_type'],
+  })
+})
+
+test('a private key comes first, wherever it is, and is recorded', async () => {
+  const key = rsaKey()
+  const body = { name: privatePem(key), algorithm: 'RSA', publicKeyPem: 'x', expireTime: 'soon' }
+  expect(await rejection(keysUrl, body)).toMatchObject({
+    code: 'private_key_submitted',
+    errors: [
+      '/name private_key_submitted',
+      '/publicKeyPem pem_not_found',
+      '/expireTime time_invalid',
+    ],
+  })
+  const { publicKeyPem } = key
+  const again = await rejection(keysUrl, { name: 'a', algorithm: 'RSA', publicKeyPem })
+  expect(again.code).toBe('compromised_key')
+})
+
+test('a private key in a field that does not exist is still found', async () => {
+  const body = { key: privatePem(rsaKey()), algorithm: 'RSA' }
+  expect((await rejection(keysUrl, body)).code).toBe('private_key_submitted')
+  expect((await rejection('/v1/key-checks', body)).code).toBe('private_key_submitted')
+})
+
+describe('wrong_type', () => {
+  test.each([12, null, ['RSA'], { name: 'RSA' }, true])('algorithm: %j', async (algorithm) => {
+    const { errors, detail } = await rejection(keysUrl, {
+      name: 'a',
+      algorithm,
+      publicKeyPem: good,
+    })
+    expect(errors).toEqual(['/algorithm wrong_type'])
+    expect(detail).toMatch(/^algorithm must be a string, one of RSA, RS256, .*; it is (a|an|null)/)
+  })
+
+  test.each([12, null, ['reader'], {}, false])('role: %j', async (role) => {
+    const { errors } = await rejection('/v1/api-keys', { name: 'a', role })
+    expect(errors).toEqual(['/role wrong_type'])
+  })
+
+  test('an unknown text is unknown_value', async () => {
+    const { errors } = await rejection('/v1/api-keys', { name: 'a', role: 'reeder' })
+    expect(errors).toEqual(['/role unknown_value'])
+  })
+})
+
+test('an API key reports a bad name beside a past expireTime', async () => {
+  const body = { name: '', role: 'reader', expireTime: '2001-01-01T00:00:00Z' }
+  expect(await rejection('/v1/api-keys', body)).toMatchObject({
+    code: 'invalid_request',
+    errors: ['/name too_short', '/expireTime time_past'],
+  })
+})
+
+test('a patch reports a bad label beside a bad expireTime', async () => {
+  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: good }
+  const created = await server.send('POST', keysUrl, { body })
+  const url = `${keysUrl}/${created.json().kid}`
+  const patch = { label: ' ', expireTime: '9999-12-31T23:59:59-12:00' }
+  const response = await server.send('PATCH', url, { body: patch })
+  expect(response.json()).toMatchObject({
+    code: 'invalid_request',
+    errors: [
+      { pointer: '/label', code: 'too_short' },
+      { pointer: '/expireTime', code: 'time_invalid' },
+    ],
+  })
+})
