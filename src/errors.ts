@@ -71,6 +71,12 @@ export const errorTable = {
     advice:
       'Use an API key with the role that the detail names, or ask your administrator to change the role of this one.',
   },
+  insufficient_lifetime: {
+    status: 403,
+    title: 'The API key expires too soon for this operation',
+    advice:
+      'An API key that expires cannot change its own `expireTime`, nor give rights to an API key that lives longer. Send an `expireTime` no later than its own, or use an admin API key that does not expire.',
+  },
   project_not_found: {
     status: 404,
     title: 'The project does not exist',

@@ -61,6 +61,19 @@ describe('pubring api-key', () => {
     expect((await shell.pubring(['api-key', 'list'])).stdout).not.toContain('unwanted')
   })
 
+  test('an API key that expires creates none that outlives it, and hears how', async () => {
+    const role = ['--name', 'brief', '--role', 'admin']
+    const brief = await shell.pubring(['api-key', 'create', ...role, '--expires', '90d'])
+    const env = { PUBRING_API_KEY: rememberSecret('an API key', brief.stdout.trim()) }
+    const ran = await shell.pubring(['api-key', 'create', ...role], { env })
+    expect(ran).toMatchObject({ code: 5, stdout: '' })
+    expect(ran.stderr).toMatch(
+      /^pubring: Your API key expires at .*: send an expireTime that is no later\.\nhint: .*PUBRING_API_KEY.*--expires limits a new one/,
+    )
+    const shorter = ['api-key', 'create', ...role, '--expires', '30d']
+    expect((await shell.pubring(shorter, { env })).code).toBe(0)
+  })
+
   test('revoking the API key in use requires --yes', async () => {
     const ran = await shell.pubring(['api-key', 'revoke', 'a admin'])
     expect(ran).toMatchObject({ code: 2, stdout: '' })

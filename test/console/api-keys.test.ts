@@ -59,6 +59,29 @@ describe('an API key', () => {
     expect(await console_.client.apiKeys.get(id)).toMatchObject({ name: 'new', expireTime })
   })
 
+  test('expires no later than the one that creates it, which keeps its own expiry', async () => {
+    const expireTime = '2090-01-02T03:04:05.000Z'
+    const members = { name: 'brief', role: 'admin', expireTime } as const
+    const { apiKey } = await console_.client.apiKeys.create(members)
+    const page = await console_.open('/api-keys', {
+      apiKey: rememberSecret('an API key', apiKey),
+      timezoneId: 'UTC',
+    })
+    await page.getByRole('button', { name: 'New API key' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('one that you create or extend must expire by then').waitFor()
+    const expiry = dialog.getByLabel('Expires at')
+    expect(await expiry.inputValue()).toBe('2090-01-02T03:04')
+    await dialog.getByLabel('Name').fill('longer')
+    await expiry.fill('2091-01-01T00:00')
+    await dialog.getByRole('button', { name: 'Create API key' }).click()
+    await dialog.getByText('The API key expires too soon for this operation').waitFor()
+    await dialog.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Actions for brief' }).click()
+    await page.getByRole('menuitem', { name: 'Edit' }).click()
+    expect(await dialog.getByLabel('Expires at').isDisabled()).toBe(true)
+  })
+
   test('is revoked, reactivated and deleted', async () => {
     const secret = await createSecret('pipeline', 'writer')
     const page = await console_.open('/api-keys')

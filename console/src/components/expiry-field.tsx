@@ -6,8 +6,9 @@ export function ExpiryField(props: {
   description: string
   onValue(value: string): void
   autoFocus?: boolean
+  disabled?: boolean
 }) {
-  const { value, description, onValue, autoFocus = false } = props
+  const { value, description, onValue, autoFocus = false, disabled = false } = props
   return (
     <TextInput
       type="datetime-local"
@@ -15,6 +16,7 @@ export function ExpiryField(props: {
       description={description}
       value={value}
       onChange={(event) => onValue(event.currentTarget.value)}
+      disabled={disabled}
       {...(autoFocus && { 'data-autofocus': true })}
     />
   )

@@ -96,6 +96,9 @@ const hintsByCode: Readonly<Record<string, Hints>> = {
   insufficient_role: ({ apiKeySource }) => [
     `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
   ],
+  insufficient_lifetime: ({ apiKeySource }) => [
+    `The API key came from ${apiKeySource}; pubring api-key show tells when it expires. --expires limits a new one.`,
+  ],
   project_not_found: ({ projectSource }) => [
     `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
   ],

@@ -37,14 +37,14 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     url: collection,
     config: {
       access: { role: 'admin' },
-      errors: ['private_key_submitted', 'project_not_found'],
+      errors: ['private_key_submitted', 'insufficient_lifetime', 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
     schema: {
       operationId: 'createApiKey',
       summary: 'Create an API key',
       description:
-        'The response contains the secret, which is never shown again. An API key that is bound to a project can create API keys for that project only.',
+        'The response contains the secret, which is never shown again. An API key that is bound to a project can create API keys for that project only, and one that expires only API keys that expire no later.',
       tags,
       body: ApiKeyCreate,
       response: { 201: ApiKeyCreated },
@@ -123,6 +123,7 @@ function updateRoute(app: App, context: Context): void {
       access: { role: 'admin' },
       errors: [
         'private_key_submitted',
+        'insufficient_lifetime',
         'api_key_not_found',
         'last_admin_api_key',
         'precondition_failed',
@@ -132,7 +133,7 @@ function updateRoute(app: App, context: Context): void {
     schema: {
       operationId: 'updateApiKey',
       summary: 'Change an API key',
-      description: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes. ${scope} The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
+      description: `A merge patch (RFC 7396) of \`name\`, \`role\`, \`active\` and \`expireTime\`. It takes effect with the next request, on every replica. The project of an API key never changes. ${scope} An API key that expires cannot change its own \`expireTime\`, nor extend, promote or activate an API key that lives longer. The last active admin API key for all projects without \`expireTime\` cannot be demoted, deactivated or set to expire.`,
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: ApiKeyPath,

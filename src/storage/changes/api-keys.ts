@@ -1,4 +1,5 @@
 import { projectNotFound } from '../../core/access.ts'
+import { requireLifetime } from '../../core/api-keys/lifetime.ts'
 import {
   apiKeyChanges,
   apiKeyNotFound,
@@ -33,6 +34,7 @@ export async function createApiKey(
     .where('digest', '=', apiKey.digest)
     .executeTakeFirst()
   if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
+  requireLifetime(ledger.caller, undefined, apiKey)
   if (apiKey.projectId !== undefined) await requireProject(db, apiKey.projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
   await appendEvents(db, ledger, origin, [
@@ -53,6 +55,7 @@ export async function updateApiKey(
   const after = patchApiKey(before, patch)
   const changes = apiKeyChanges(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
+  requireLifetime(ledger.caller, before, after)
   requireOtherAdmin(all, before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   await db

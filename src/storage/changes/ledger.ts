@@ -6,6 +6,7 @@ import {
   systemLedgerId,
 } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
+import type { ApiKeyRecord } from '../../core/records.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'
@@ -16,6 +17,8 @@ export interface LockedLedger {
   ledgerId: string
   revision: number
   previousHash: string
+  /** The API key that requests the change, as it is under the lock; none for the system. */
+  caller?: ApiKeyRecord | undefined
 }
 
 /** What a change adds to its origin to make an event. */
@@ -79,12 +82,12 @@ async function lockForRequest(
   ledgerId: string,
   origin: Origin,
 ): Promise<LockedLedger | undefined> {
-  const [ledger] = await pipeline(
+  const [ledger, caller] = await pipeline(
     db,
     () => lockLedger(db, ledgerId),
     () => requireAuthorization(db, origin),
   )
-  return ledger
+  return ledger && { ...ledger, caller }
 }
 
 /** Undoes the increment, which is not committed yet, for a change that appends no event. */

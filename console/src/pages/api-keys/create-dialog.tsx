@@ -6,14 +6,14 @@ import { ActionForm } from '../../components/action-form.tsx'
 import { CopyField } from '../../components/copy.tsx'
 import { fromExpiryInput } from '../../components/expiry-field.tsx'
 import { useSession } from '../../session/context.tsx'
-import { ApiKeyFields, emptyInput } from './fields.tsx'
+import { ApiKeyFields, newInput } from './fields.tsx'
 
 // Long because its fields share the state of the form.
 /** Creates an API key and shows its secret once. */
 export function CreateApiKey({ onClose }: { onClose(): void }) {
-  const { client } = useSession()
+  const { client, self } = useSession()
   const queries = useQueryClient()
-  const [input, setInput] = useState(emptyInput)
+  const [input, setInput] = useState(() => newInput(self))
   const [project, setProject] = useState('')
   const [secret, setSecret] = useState<string>()
   const projectNames = useProjectNames()

@@ -92,7 +92,7 @@ function EditApiKey({ apiKey, onClose }: DialogProps) {
       onClose={onClose}
       {...update}
     >
-      <ApiKeyFields input={input} onInput={setInput} roleFixed={apiKey.id === self.id} />
+      <ApiKeyFields input={input} onInput={setInput} own={apiKey.id === self.id} />
     </ActionDialog>
   )
 }

@@ -1,11 +1,16 @@
 import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
 import type { ApiKey, Role } from '../../../../client/src/index.ts'
 import { ExpiryField, toExpiryInput } from '../../components/expiry-field.tsx'
+import { localTime } from '../../components/times.tsx'
+import { useSession } from '../../session/context.tsx'
 
 /** The fields of an API key as typed. */
 export type ApiKeyInput = { name: string; role: Role; expiry: string }
 
-export const emptyInput: ApiKeyInput = { name: '', role: 'reader', expiry: '' }
+/** The input of a new API key, which must not outlive the one that creates it. */
+export function newInput(self: ApiKey): ApiKeyInput {
+  return { name: '', role: 'reader', expiry: toExpiryInput(self.expireTime) }
+}
 
 export function toInput({ name, role, expireTime }: ApiKey): ApiKeyInput {
   return { name, role, expiry: toExpiryInput(expireTime) }
@@ -24,11 +29,13 @@ const roles: { value: Role; label: string; description: string }[] = [
 type FieldsProps = {
   input: ApiKeyInput
   onInput(input: ApiKeyInput): void
-  roleFixed?: boolean
+  /** Whether it is the API key that the user is signed in with. */
+  own?: boolean
 }
 
 /** The fields for name, role and expiry. */
-export function ApiKeyFields({ input, onInput, roleFixed = false }: FieldsProps) {
+export function ApiKeyFields({ input, onInput, own = false }: FieldsProps) {
+  const { self } = useSession()
   const change = (part: Partial<ApiKeyInput>) => onInput({ ...input, ...part })
   return (
     <Stack>
@@ -42,14 +49,21 @@ export function ApiKeyFields({ input, onInput, roleFixed = false }: FieldsProps)
         withAsterisk={false}
         data-autofocus
       />
-      <RoleField role={input.role} onRole={(role) => change({ role })} fixed={roleFixed} />
+      <RoleField role={input.role} onRole={(role) => change({ role })} fixed={own} />
       <ExpiryField
         value={input.expiry}
-        description="Leave empty for no expiry."
+        description={expiryDescription(self, own)}
         onValue={(expiry) => change({ expiry })}
+        disabled={own && self.expireTime !== undefined}
       />
     </Stack>
   )
+}
+
+function expiryDescription({ expireTime }: ApiKey, own: boolean): string {
+  if (expireTime === undefined) return 'Leave empty for no expiry.'
+  if (own) return 'You cannot change the expiry of the API key you are signed in with.'
+  return `Your own API key expires at ${localTime(expireTime)}: one that you create or extend must expire by then.`
 }
 
 function RoleField(props: { role: Role; onRole(role: Role): void; fixed: boolean }) {
