@@ -37,7 +37,7 @@ export interface Store {
   /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
-  /** Keys and revision from one snapshot; undefined if the project does not exist. */
+  /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
   findApiKey(id: string): Promise<ApiKeyRecord | undefined>

@@ -66,8 +66,10 @@ export interface ApiKeyRecord {
   lastUseTime?: string
 }
 
-/** All keys of a project and its revision, from one snapshot. */
+/** All keys of a project, its name and its revision, from one snapshot. */
 export interface KeySet {
+  /** The project's name. */
+  name: string
   revision: number
   /** Hash of the last event of its ledger. */
   head: string

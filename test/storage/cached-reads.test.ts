@@ -45,6 +45,6 @@ test('the next read sees a change by another connection, 50 times', async () => 
 test('the estimated size of a key set exceeds its records and the three bodies made of them', () => {
   const keys = Array.from({ length: 50 }, () => keyRecord(newId()))
   const bytes = JSON.stringify(keys).length
-  expect(keySetBytes({ revision: 1, head: '', keys })).toBeGreaterThan(bytes)
-  expect(cachedBytes({ revision: 1, head: '', keys })).toBeGreaterThan(4 * bytes)
+  expect(keySetBytes({ name: '', revision: 1, head: '', keys })).toBeGreaterThan(bytes)
+  expect(cachedBytes({ name: '', revision: 1, head: '', keys })).toBeGreaterThan(4 * bytes)
 })

@@ -71,7 +71,7 @@ test.each([
   expect(rejected.map(({ pointer }) => pointer)).toEqual(
     hasDuplicate ? ['/keys/3/publicKeyPem'] : [],
   )
-  expect(await store.keySet(projectId)).toEqual({ revision: 1, head: expect.any(String), keys: [] })
+  expect(await store.keySet(projectId)).toMatchObject({ revision: 1, keys: [] })
 })
 
 test('an RSA key registered after the comparison is compared under the lock', async () => {

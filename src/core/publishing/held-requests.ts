@@ -1,22 +1,27 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Clock } from '../context.ts'
+import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
+import type { ReadPublished } from './read-published.ts'
 import type { Observation, RevisionWatch } from './revision-watch.ts'
 
 /** Requests resolved at once; then other work of the event loop gets its turn. */
 const sliceSize = 200
 
-interface HeldRequest {
+/** A request for the key set of a project, which it names by id or name. */
+export interface KeySetRequest {
+  ref: ProjectRef
   keySet: KeySetName
   /** Its `If-None-Match`, parsed on arrival. */
   ifNoneMatch: EntityTags
+}
+
+interface HeldRequest extends KeySetRequest {
   /** Monotonic milliseconds. */
   deadline: number
   resolve(published: PublishedProject | Promise<PublishedProject>): void
-  reject(error: unknown): void
 }
 
 /** All requests held for one project. */
@@ -30,8 +35,8 @@ interface Group {
 
 export interface Waiter {
   /**
-   * Resolves with the project's documents once the key set differs from the client's, and with the
-   * current ones at the deadline and at shutdown.
+   * Settles as a plain GET would: once its key set differs from the client's, or its name leads to
+   * another project or none; and at the deadline and at shutdown.
    */
   result: Promise<PublishedProject>
   /** Stops waiting: the client has disconnected. */
@@ -43,15 +48,17 @@ export interface LiveKeySets {
    * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
    * milliseconds. Undefined if too many requests are held, and after `close`.
    */
-  wait(
-    latest: PublishedProject,
-    keySet: KeySetName,
-    ifNoneMatch: EntityTags,
-    waitMs: number,
-  ): Waiter | undefined
+  wait(request: KeySetRequest, latest: PublishedProject, waitMs: number): Waiter | undefined
   count(): number
   /** Resolves all held requests and accepts no more. */
   close(): void
+}
+
+interface LiveKeySetServices {
+  publisher: Publisher
+  readPublished: ReadPublished
+  watch: RevisionWatch
+  clock: Clock
 }
 
 /**
@@ -59,9 +66,7 @@ export interface LiveKeySets {
  * Long because its functions share the groups and their count.
  */
 export function createLiveKeySets(
-  publisher: Publisher,
-  watch: RevisionWatch,
-  clock: Clock,
+  { publisher, readPublished, watch, clock }: LiveKeySetServices,
   maxHeld: number,
 ): LiveKeySets {
   const groups = new Map<string, Group>()
@@ -81,7 +86,7 @@ export function createLiveKeySets(
     let resolved = 0
     for (const request of group.requests) {
       if (!isDue(request) || !remove(group, request)) continue
-      request.resolve(publisher.published(group.projectId))
+      request.resolve(readPublished(request.ref))
       resolved += 1
       if (resolved % sliceSize === 0) await setImmediate()
     }
@@ -93,14 +98,14 @@ export function createLiveKeySets(
       publisher.invalidate(group.projectId)
       group.latest = await publisher.published(group.projectId)
       const { latest } = group
-      await resolveDue(
-        group,
-        ({ keySet, ifNoneMatch }) => !includesEntityTag(ifNoneMatch, latest[keySet].etag, 'weak'),
-      )
+      await resolveDue(group, ({ ref, keySet, ifNoneMatch }) => {
+        if (!includesEntityTag(ifNoneMatch, latest[keySet].etag, 'weak')) return true
+        return 'name' in ref && ref.name !== latest.name
+      })
     } catch (error) {
       // Keep holding requests while the store is unavailable.
       if (isStorageUnavailable(error)) return
-      for (const request of group.requests) if (remove(group, request)) request.reject(error)
+      await resolveDue(group, () => true)
     } finally {
       group.isRefreshing = false
     }
@@ -126,16 +131,15 @@ export function createLiveKeySets(
   }
 
   return {
-    wait(latest, keySet, ifNoneMatch, waitMs) {
+    wait(waiting, latest, waitMs) {
       if (isClosed || count >= maxHeld) return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
-      const { promise, resolve, reject } = Promise.withResolvers<PublishedProject>()
-      const deadline = clock.monotonic() + waitMs
-      const request = { keySet, ifNoneMatch, deadline, resolve, reject }
+      const { promise, resolve } = Promise.withResolvers<PublishedProject>()
+      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve }
       group.requests.add(request)
       count += 1
-      // Either this request or the group has an outdated key set.
-      if (group.latest[keySet].etag !== latest[keySet].etag) void refresh(group)
+      // Either this request or the group has outdated documents.
+      if (differ(group.latest, latest)) void refresh(group)
       return {
         result: promise,
         cancel: () => {
@@ -149,4 +153,9 @@ export function createLiveKeySets(
       for (const group of groups.values()) void resolveDue(group, () => true)
     },
   }
+}
+
+/** The full key set has all keys, so it changes with the other. */
+function differ(one: PublishedProject, other: PublishedProject): boolean {
+  return one.revision !== other.revision || one.fullJwks.etag !== other.fullJwks.etag
 }

@@ -5,6 +5,7 @@ import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
+import { createReadPublished, type ReadPublished } from './read-published.ts'
 import { createRevisionWatch } from './revision-watch.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
@@ -16,6 +17,7 @@ export interface LiveServices {
   context: Context
   publisher: Publisher
   names: PublishedNames
+  readPublished: ReadPublished
   keySets: LiveKeySets
   events: EventFeed
   /** Ends all waits and streams; later requests do not wait. */
@@ -26,8 +28,12 @@ export function createLiveServices(context: Context): LiveServices {
   const { store, clock, config } = context
   const publisher = createPublisher(context)
   const names = createPublishedNames(context)
+  const readPublished = createReadPublished(names, publisher)
   const watch = createRevisionWatch(store, watchIntervalMs)
-  const keySets = createLiveKeySets(publisher, watch, clock, config.maxHeldRequests)
+  const keySets = createLiveKeySets(
+    { publisher, readPublished, watch, clock },
+    config.maxHeldRequests,
+  )
   const events = createEventFeed(store, watch, clock, config.maxEventStreams)
   const onCommit = (ledgerId: string) => {
     publisher.invalidate(ledgerId)
@@ -38,6 +44,7 @@ export function createLiveServices(context: Context): LiveServices {
     context: { ...context, store: withCommitNotices(store, onCommit) },
     publisher,
     names,
+    readPublished,
     keySets,
     events,
     close() {

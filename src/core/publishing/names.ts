@@ -16,8 +16,8 @@ export interface PublishedNames {
   resolve(ref: ProjectRef): Promise<string>
   /** Whether `resolve` would return the same id without a read. */
   isCurrent(ref: ProjectRef, projectId: string): boolean
-  /** This process created, renamed or deleted a project: all names must be read again. */
-  invalidate(): void
+  /** A project was created, renamed or deleted: the name, or all, must be read again. */
+  invalidate(name?: string): void
 }
 
 export function createPublishedNames({ store, clock }: Context): PublishedNames {
@@ -35,7 +35,7 @@ export function createPublishedNames({ store, clock }: Context): PublishedNames 
       return id
     },
     isCurrent: (ref, projectId) => projectId === ('id' in ref ? ref.id : ids.getFresh(ref.name)),
-    invalidate: () => ids.invalidate(),
+    invalidate: ids.invalidate,
   }
 }
 

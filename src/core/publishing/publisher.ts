@@ -29,6 +29,7 @@ interface Documents extends Record<KeySetName, PublishedDocument> {
 
 export interface PublishedProject extends Documents {
   projectId: string
+  name: string
   revision: number
   /** Seconds for which caches may reuse the documents: never past the next expiry of a key. */
   maxAge: number
@@ -53,6 +54,7 @@ export interface Publisher {
 
 interface ProjectCopy {
   projectId: string
+  name: string
   revision: number
   head: string
   documents: Documents
@@ -76,10 +78,10 @@ export function createPublisher(context: Context): Publisher {
       if (heads && heads.get(projectId)?.hash === previous.head) return previous
       const keySet = await store.keySet(projectId)
       if (keySet === undefined) return undefined
-      const { revision, head } = keySet
+      const { name, revision, head } = keySet
       const documents = render(issuerOf(config.publicUrl, projectId), keySet, clock.now())
       const canExpire = documents.span !== always
-      return { projectId, revision, head, documents, ...(canExpire ? { keySet } : {}) }
+      return { projectId, name, revision, head, documents, ...(canExpire ? { keySet } : {}) }
     },
   })
 
@@ -113,7 +115,7 @@ function render(issuer: string, { keys }: KeySet, time: number): Documents {
 }
 
 function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedProject {
-  const { projectId, revision, head, documents } = copy
+  const { projectId, name, revision, head, documents } = copy
   const { span } = documents
   const secondsLeft = Math.floor((span.until - time) / 1000)
   const maxAge = Math.max(0, Math.min(limit, secondsLeft))
@@ -123,6 +125,7 @@ function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedPr
   return {
     ...documents,
     projectId,
+    name,
     revision,
     maxAge,
     validity: { heads: [{ ledgerId: projectId, hash: head }], from, until },

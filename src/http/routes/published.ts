@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
 import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
-import type { Waiter } from '../../core/publishing/held-requests.ts'
+import type { KeySetRequest, Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type {
   KeySetName,
@@ -99,9 +99,8 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     },
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
-      const projectId = await live.names.resolve(ref)
-      const current = await live.publisher.published(projectId)
-      const published = await waitForChange(live, { current, keySet }, request, reply)
+      const current = await live.readPublished(ref)
+      const published = await waitForChange(live, { ref, keySet, current }, request, reply)
       reusePublished(request, live, ref, published)
       const wantsJwkSet = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
@@ -115,7 +114,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
 /** Holds the request if it asks to wait and already has the current key set. */
 async function waitForChange(
   { keySets }: LiveServices,
-  { current, keySet }: { current: PublishedProject; keySet: KeySetName },
+  { current, ...named }: Pick<KeySetRequest, 'ref' | 'keySet'> & { current: PublishedProject },
   { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
@@ -126,7 +125,7 @@ async function waitForChange(
   if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
   const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
-  if (!includesEntityTag(known, current[keySet].etag, 'weak')) {
+  if (!includesEntityTag(known, current[named.keySet].etag, 'weak')) {
     confirmWait()
     return current
   }
@@ -135,7 +134,7 @@ async function waitForChange(
     wait === 0 ? undefined : server.connections.startWait(socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
-    waiter = keySets.wait(current, keySet, known, wait * 1000)
+    waiter = keySets.wait({ ...named, ifNoneMatch: known }, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
     return await waiter.result

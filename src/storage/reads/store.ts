@@ -169,19 +169,20 @@ const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
-    .select(['ledger.revision', 'ledger.hash'])
+    .select(['project.name', 'ledger.revision', 'ledger.hash'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
     .orderBy('jwt_key.id'),
 )
 
-/** Keys and revision in one snapshot. Also used by changes, once they hold the project's lock. */
+/** The key set in one snapshot. Also used by changes, once they hold the project's lock. */
 export async function readKeySet(db: Db, projectId: string): Promise<KeySet | undefined> {
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
-  return { revision: first.revision, head: first.hash, keys: rows.filter(hasKey).map(keyFromRow) }
+  const { name, revision, hash } = first
+  return { name, revision, head: hash, keys: rows.filter(hasKey).map(keyFromRow) }
 }
 
 /** A page of a ledger's events in order. */

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Context, Store } from '../../../src/core/context.ts'
 import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
+import type { PublishedProject } from '../../../src/core/publishing/publisher.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
@@ -94,6 +95,12 @@ afterEach(() => {
 })
 
 const published = async () => (await live.publisher.published(projectId)).jwks.body.toString()
+const hold = (latest: PublishedProject, waitMs = 60_000) =>
+  live.keySets.wait(
+    { ref: { id: projectId }, keySet: 'jwks', ifNoneMatch: new Set([latest.jwks.etag]) },
+    latest,
+    waitMs,
+  )
 const toggle = (active: boolean, store = live.context.store) =>
   store.commit({
     type: 'key.update',
@@ -126,7 +133,7 @@ describe('an unresponsive database', () => {
 
   test('held requests are answered at their deadline', async () => {
     const present = await live.publisher.published(projectId)
-    const place = live.keySets.wait(present, 'jwks', new Set([present.jwks.etag]), 5_000)
+    const place = hold(present, 5_000)
     delayed.hold()
     await delay(300)
     clock.advance(5_000)
@@ -179,9 +186,9 @@ test('a held request that has an older key set than the others is answered', asy
   const old = await live.publisher.published(projectId)
   await toggle(false)
   const now = await live.publisher.published(projectId)
-  const first = live.keySets.wait(now, 'jwks', new Set([now.jwks.etag]), 60_000)
+  const first = hold(now)
   // It saw the old state just before the change, and joins requests that have the new one.
-  const late = live.keySets.wait(old, 'jwks', new Set([old.jwks.etag]), 60_000)
+  const late = hold(old)
   const answer = await Promise.race([late?.result, delay(1_000)])
   expect(answer?.jwks.etag).toBe(now.jwks.etag)
   expect(live.keySets.count()).toBe(1)
@@ -215,7 +222,7 @@ test('a renamed project is not found by its old name from the next request on', 
 test('after close no request is held and no stream opens', async () => {
   live.close()
   const present = await live.publisher.published(projectId)
-  expect(live.keySets.wait(present, 'jwks', new Set([present.jwks.etag]), 60_000)).toBeUndefined()
+  expect(hold(present)).toBeUndefined()
   const sink = {
     send: () => true,
     heartbeat: () => {},

@@ -1,0 +1,132 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { otherOrigin } from '../../support/app/event-streams.ts'
+import {
+  fetchJwks,
+  kidsOf,
+  newProject,
+  patchKeyInStore,
+  registerKey,
+} from '../../support/app/keys.ts'
+
+let server: TestApp
+let base: string
+beforeAll(async () => {
+  server = await startApp()
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+let projects = 0
+/** Two projects with a key each; the second is to take the name of the first. */
+async function twoProjects() {
+  projects += 1
+  const first = await newProject(server, `first-${projects}`)
+  const second = await newProject(server, `second-${projects}`)
+  const firstKid = await registerKey(server, {}, first.keys)
+  const secondKid = await registerKey(server, {}, second.keys)
+  const etag = String((await fetchJwks(server, {}, first.jwks)).headers.etag)
+  return { first, second, firstKid, secondKid, etag }
+}
+
+const hold = (url: string, etag: string) =>
+  fetch(base + url, { headers: { 'if-none-match': etag, prefer: 'wait=60' } })
+
+/** Changes made directly in the store, as by another process. */
+const renameElsewhere = (projectId: string, name: string) =>
+  server.context.store.commit({ type: 'project.rename', origin: otherOrigin(), projectId, name })
+const deleteElsewhere = async (projectId: string, kid: string) => {
+  const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
+  const change = { origin: otherOrigin(), projectId }
+  const patch = { active: false }
+  await server.context.store.commit({ ...change, type: 'key.update', kid, patch, limits })
+  await server.context.store.commit({ ...change, type: 'key.delete', kid })
+  await server.context.store.commit({ ...change, type: 'project.delete' })
+}
+
+/**
+ * Resolves just after the server has looked for changes of other processes, so that those made next
+ * are seen together: between a renaming and the next a plain GET by the old name is a 404.
+ */
+async function justObserved(): Promise<void> {
+  const { first, firstKid, etag } = await twoProjects()
+  const held = hold(first.jwks, etag)
+  await delay(100)
+  await patchKeyInStore(server, first.id, firstKid, { active: false })
+  await soon(held)
+}
+
+/** The answer, which must come within a second. */
+async function soon(held: Promise<Response>): Promise<Response> {
+  const answer = await Promise.race([held, delay(1_000)])
+  if (answer === undefined) throw new Error('the request is still held')
+  return answer
+}
+
+describe('a request held by a project’s name', () => {
+  test('gets the key set of another project that takes the name after a renaming', async () => {
+    const { first, second, secondKid, etag } = await twoProjects()
+    const held = hold(first.jwks, etag)
+    await justObserved()
+    await renameElsewhere(first.id, `${first.name}-old`)
+    await renameElsewhere(second.id, first.name)
+    const answer = await soon(held)
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('preference-applied')).toBe('wait=60')
+    expect(kidsOf(await answer.text())).toEqual([secondKid])
+  })
+
+  test('gets the key set of another project that takes the name after a deletion', async () => {
+    const { first, second, firstKid, secondKid, etag } = await twoProjects()
+    const held = hold(first.jwks, etag)
+    await justObserved()
+    await deleteElsewhere(first.id, firstKid)
+    await renameElsewhere(second.id, first.name)
+    const answer = await soon(held)
+    expect(answer.status).toBe(200)
+    expect(kidsOf(await answer.text())).toEqual([secondKid])
+  })
+
+  test.each([
+    ['another process', (id: string, name: string) => renameElsewhere(id, name)],
+    [
+      'this process',
+      (id: string, name: string) => server.send('PATCH', `/v1/projects/${id}`, { body: { name } }),
+    ],
+  ])('is 404 once %s has given its project another name', async (_, rename) => {
+    const { first, etag } = await twoProjects()
+    const held = hold(first.jwks, etag)
+    await delay(300)
+    await rename(first.id, `${first.name}-renamed`)
+    expect((await soon(held)).status).toBe(404)
+  })
+
+  test('by a name that has changed hands before it arrives gets the new key set', async () => {
+    const { first, second, secondKid, etag } = await twoProjects()
+    // The name is in the cache, and the documents of its former project are read again.
+    await fetchJwks(server, {}, first.jwks)
+    await renameElsewhere(first.id, `${first.name}-old`)
+    await renameElsewhere(second.id, first.name)
+    await registerKey(server, {}, `/v1/projects/${first.id}/jwt-keys`)
+    const formerTag = String(
+      (await fetchJwks(server, {}, `/v1/projects/${first.id}/.well-known/jwks.json`)).headers.etag,
+    )
+    for (const tag of [etag, formerTag]) {
+      const answer = await soon(hold(first.jwks, tag))
+      expect([answer.status, kidsOf(await answer.text())]).toEqual([200, [secondKid]])
+    }
+  })
+})
+
+test('a request held by a project’s id outlasts a renaming', async () => {
+  const { first, etag } = await twoProjects()
+  const held = hold(`/v1/projects/${first.id}/.well-known/jwks.json`, etag)
+  await delay(300)
+  await renameElsewhere(first.id, `${first.name}-renamed`)
+  expect(await Promise.race([held, delay(800, 'held')])).toBe('held')
+  const gone = `/v1/projects/${first.id}`
+  const [{ id: kid }] = (await server.send('GET', `${gone}/jwt-keys`)).json()
+  await server.send('PATCH', `${gone}/jwt-keys/${kid}`, { body: { active: false } })
+  expect((await soon(held)).status).toBe(200)
+})
