@@ -6,6 +6,7 @@ import {
   apiKeySecret,
   choice,
   databaseUrl,
+  fileWith,
   httpUrl,
   integer,
   password,
@@ -17,6 +18,8 @@ import {
   text,
   withPasswords,
 } from './values.ts'
+
+const logLevel = choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 /** Every setting of the server, with its name, default, range and help. */
 export const settings = {
@@ -50,7 +53,7 @@ export const settings = {
     'database-password-file',
     undefined,
     passwordFile,
-    'File with the PostgreSQL password in its first line.',
+    'File with the PostgreSQL password in its first line. It is read at each new connection.',
   ),
   adminApiKey: {
     env: 'PUBRING_ADMIN_API_KEY',
@@ -58,6 +61,12 @@ export const settings = {
     help: 'Admin API key to register at startup (environment only: command lines are public).',
     parse: apiKeySecret,
   } satisfies Setting<string>,
+  adminApiKeyFile: setting(
+    'admin-api-key-file',
+    undefined,
+    fileWith(apiKeySecret),
+    'File with that admin API key in its first line. SIGHUP re-reads it.',
+  ),
   jwksMaxAge: setting(
     'jwks-max-age',
     '60s',
@@ -141,7 +150,7 @@ export const settings = {
     'blocklist',
     undefined,
     text,
-    'File of compromised keys (sorted 16-byte records, as published by badkeys).',
+    'File of compromised keys (sorted 16-byte records, as published by badkeys). SIGHUP re-reads it.',
   ),
   intakeThreads: setting(
     'intake-threads',
@@ -179,11 +188,12 @@ export const settings = {
     integer(0, 60_000),
     'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
   ),
-  logLevel: setting(
-    'log-level',
-    'info',
-    choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),
-    'Lowest level to log.',
+  logLevel: setting('log-level', 'info', logLevel, 'Lowest level to log.'),
+  logLevelFile: setting(
+    'log-level-file',
+    undefined,
+    fileWith(logLevel),
+    'File with the log level in its first line, instead of the log level above. SIGHUP re-reads it.',
   ),
   shutdownGrace: setting(
     'shutdown-grace',
@@ -199,9 +209,11 @@ type Values = { [Name in SettingName]: ReturnType<Settings[Name]['parse']> }
 
 /** The whole configuration, frozen; durations in seconds, sizes in bytes. */
 export type Config = Readonly<
-  Omit<Values, Optional | 'databasePassword' | 'databasePasswordFile'> &
-    Partial<Pick<Values, Optional>>
+  Omit<Values, Optional | FileOrSecret> & Partial<Pick<Values, Optional>>
 >
+
+/** Settings whose values are in others: the database's URLs, the admin API key and the log level. */
+type FileOrSecret = 'databasePassword' | 'databasePasswordFile' | 'adminApiKeyFile' | 'logLevelFile'
 
 /** Settings that may have no value. */
 type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThreads' | 'metricsPort'
@@ -229,7 +241,13 @@ export function loadConfig(
     .map(([name, one]) => [name, readSetting(one, env, flags[name])])
     .filter(([, value]) => value !== undefined)
   const values: Partial<Values> = Object.fromEntries(entries)
-  const { host = '', port } = values
+  const { host = '', port, adminApiKeyFile, logLevelFile } = values
   const publicUrl = `http://${isIPv6(host) ? `[${host}]` : host}:${port}`
-  return Object.freeze({ publicUrl, ...values, ...withPasswords(values, env.PGPASSWORD) }) as Config
+  return Object.freeze({
+    publicUrl,
+    ...values,
+    ...withPasswords(values, env.PGPASSWORD),
+    ...(adminApiKeyFile === undefined ? {} : { adminApiKey: adminApiKeyFile }),
+    ...(logLevelFile === undefined ? {} : { logLevel: logLevelFile }),
+  }) as Config
 }

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
+import { readFirstLine } from '../runtime/files.ts'
 
 /** Parsers for `Setting.parse`. Their error messages never repeat the value. */
 
@@ -77,17 +77,31 @@ export function password(value: string): string {
   return value
 }
 
-/** Reads the first line of the file. */
+/** The path of a file with a password in its first line, which is read at each connection. */
 export function passwordFile(value: string): string {
-  let content: string
+  if (firstLine(value) === '') throw new Error('names a file without a password in its first line')
+  return value
+}
+
+/** Parses the first line of the file. */
+export function fileWith<Value>(parse: (text: string) => Value) {
+  return (value: string): Value => {
+    const line = firstLine(value)
+    try {
+      return parse(line)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : error
+      throw new Error(`names a file whose first line ${reason}`)
+    }
+  }
+}
+
+function firstLine(file: string): string {
   try {
-    content = readFileSync(value, 'utf8')
+    return readFirstLine(file)
   } catch {
     throw new Error('names a file that cannot be read')
   }
-  const [line = ''] = content.split(/\r?\n/)
-  if (line === '') throw new Error('names a file without a password in its first line')
-  return line
 }
 
 interface DatabaseValues {
@@ -97,22 +111,24 @@ interface DatabaseValues {
   databasePasswordFile?: string
 }
 
-/** The database URLs with the password in them. */
+/** The database URLs with the password, or the name of its file, in them. */
 export function withPasswords(values: DatabaseValues, fallback: string | undefined) {
   const { databasePassword, databasePasswordFile, databaseReplicaUrl, databaseUrl = '' } = values
-  const secret = databasePassword ?? databasePasswordFile ?? fallback
-  const replica = databaseReplicaUrl && withPassword(databaseReplicaUrl, secret)
+  const secret = databasePassword ?? (databasePasswordFile === undefined ? fallback : undefined)
+  const add = (url: string) => withPassword(url, secret, databasePasswordFile)
   return {
-    databaseUrl: withPassword(databaseUrl, secret),
-    ...(replica === undefined ? {} : { databaseReplicaUrl: replica }),
+    databaseUrl: add(databaseUrl),
+    ...(databaseReplicaUrl === undefined ? {} : { databaseReplicaUrl: add(databaseReplicaUrl) }),
   }
 }
 
-/** Adds the password to a PostgreSQL URL that has none. */
-function withPassword(url: string, secret: string | undefined): string {
+/** Adds the password, or else the file, to a PostgreSQL URL that has neither. */
+function withPassword(url: string, secret: string | undefined, file: string | undefined): string {
   const [, scheme, user, rest] = /^(postgres(?:ql)?:\/\/)(?:([^@:/?#]*)@)?(.*)$/.exec(url) ?? []
-  if (secret === undefined || scheme === undefined || rest?.includes('@')) return url
-  return `${scheme}${user ?? ''}:${encodeURIComponent(secret)}@${rest}`
+  if (scheme === undefined || rest?.includes('@') || /[?&]password_file=/.test(url)) return url
+  if (secret !== undefined) return `${scheme}${user ?? ''}:${encodeURIComponent(secret)}@${rest}`
+  if (file === undefined) return url
+  return `${url}${url.includes('?') ? '&' : '?'}password_file=${encodeURIComponent(file)}`
 }
 
 export function apiKeySecret(value: string): string {

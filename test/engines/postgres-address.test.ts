@@ -21,7 +21,6 @@ describe('an address', () => {
         { host: '::1', port: 5434 },
       ],
       user: 'me',
-      password: 'p@ss:',
       database: 'keys',
       poolSize: 4,
       prepared: false,
@@ -87,7 +86,7 @@ describe('an address', () => {
 describe('the password', () => {
   const url = 'postgres://me@db/keys'
   const passwordOf = (env: Record<string, string>) =>
-    parsePostgresAddress(loadConfig({ PUBRING_DATABASE_URL: url, ...env }).databaseUrl).password
+    parsePostgresAddress(loadConfig({ PUBRING_DATABASE_URL: url, ...env }).databaseUrl).password()
   const file = join(folder, 'password')
   writeFileSync(file, 'from file@:/%\n')
 
@@ -110,7 +109,7 @@ describe('the password', () => {
       PUBRING_DATABASE_REPLICA_URL: 'postgres://me@replica/keys',
       PUBRING_DATABASE_PASSWORD: 'p',
     })
-    expect(parsePostgresAddress(databaseReplicaUrl).password).toBe('p')
+    expect(parsePostgresAddress(databaseReplicaUrl).password()).toBe('p')
   })
 
   test('in a missing or empty file is rejected in one line', () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
+import { followFile, readFirstLine } from '../../runtime/files.ts'
 
 /** A host name, an IP address, or the directory of a Unix socket. */
 export interface PostgresHost {
@@ -14,7 +15,8 @@ type SslMode = (typeof sslModes)[number]
 export interface PostgresAddress {
   hosts: PostgresHost[]
   user: string
-  password: string | undefined
+  /** Reads its file anew at each call, if it is in one. */
+  password(): string | undefined
   database: string
   applicationName: string
   /** Maximum number of connections per process. */
@@ -25,7 +27,7 @@ export interface PostgresAddress {
   statementTimeoutMs: number
   /** Whether to connect to a server without TLS in plaintext. */
   allowsPlaintext: boolean
-  /** TLS options for this host. Undefined: no TLS. */
+  /** TLS options for this host; reading them reads their files anew. Undefined: no TLS. */
   tls(host: string): ConnectionOptions | undefined
 }
 
@@ -33,6 +35,7 @@ const parameters = [
   'application_name',
   'connect_timeout',
   'host',
+  'password_file',
   'pool_size',
   'port',
   'prepared',
@@ -48,7 +51,7 @@ const format = /^postgres(?:ql)?:\/\/(?:([^@/?#]*)@)?([^@/?#]*)(?:\/([^/?#]*))?(
 
 /**
  * Parses a `postgres://` address with parameters of libpq (PostgreSQL 18, section 34.1.2) and
- * `pool_size`, `prepared`, `statement_timeout` (milliseconds). Throws an Error with one line for a
+ * `password_file`, `pool_size`, `prepared`, `statement_timeout` (milliseconds). Throws an Error with one line for a
  * person, which quotes nothing of the address that may be a password.
  */
 export function parsePostgresAddress(url: string): PostgresAddress {
@@ -65,7 +68,7 @@ export function parsePostgresAddress(url: string): PostgresAddress {
   return {
     hosts: parseHosts(authority, query),
     user,
-    password: secret.length === 0 ? undefined : decode(secret.join(':')),
+    password: parsePassword(secret, query),
     database: decode(path) || user,
     applicationName: query.get('application_name') ?? 'pubring',
     poolSize: parseInteger(query, 'pool_size', 10, { min: 2, max: 1_000 }),
@@ -134,24 +137,39 @@ function parseSwitch(query: Map<string, string>, name: string): boolean {
   return text === 'on'
 }
 
+function parsePassword(secret: string[], query: Map<string, string>): PostgresAddress['password'] {
+  const file = query.get('password_file')
+  if (secret.length > 0 || file === undefined) {
+    const password = secret.length === 0 ? undefined : decode(secret.join(':'))
+    return () => password
+  }
+  return followParameter('password_file', () => readFirstLine(file))
+}
+
 function parseTls(query: Map<string, string>): Pick<PostgresAddress, 'allowsPlaintext' | 'tls'> {
   const mode = sslModes.find((one) => one === (query.get('sslmode') ?? 'prefer'))
   if (mode === undefined) throw invalid(`must have one of ${sslModes.join(', ')} as sslmode`)
   const root = query.get('sslrootcert')
-  const ca = root === undefined || root === 'system' ? {} : { ca: readPem(root, 'sslrootcert') }
-  const [cert, key] = [query.get('sslcert'), query.get('sslkey')]
-  const clientCertificate = {
-    ...(cert === undefined ? {} : { cert: readPem(cert, 'sslcert') }),
-    ...(key === undefined ? {} : { key: readPem(key, 'sslkey') }),
-  }
+  const files = tlsFiles(query)
   const effective = effectiveMode(mode, root)
   return {
     allowsPlaintext: mode === 'prefer',
     tls: (host) =>
       mode === 'disable'
         ? undefined
-        : { ...ca, ...clientCertificate, ...verification(effective, host) },
+        : Object.defineProperties(verification(effective, host), Object.fromEntries(files)),
   }
+}
+
+/** Properties that read their file each time. */
+function tlsFiles(query: Map<string, string>): [string, PropertyDescriptor][] {
+  const options = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' }
+  return Object.entries(options).flatMap(([parameter, option]) => {
+    const file = query.get(parameter)
+    if (file === undefined || (parameter === 'sslrootcert' && file === 'system')) return []
+    const get = followParameter(parameter, () => readFileSync(file, 'utf8'))
+    return [[option, { get, enumerable: true, configurable: true }]]
+  })
 }
 
 /** `require` with a root certificate verifies the chain, as in libpq. */
@@ -169,10 +187,22 @@ function verification(mode: SslMode, host: string): ConnectionOptions {
   return { ...name, rejectUnauthorized: false }
 }
 
-function readPem(file: string, parameter: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    throw invalid(`names a file that cannot be read as ${parameter}`)
-  }
+function followParameter(parameter: string, read: () => string): () => string {
+  return followFile(() => {
+    try {
+      const content = read()
+      // An empty file is about to be written.
+      if (content !== '') return content
+    } catch {
+      // The name of the parameter says more than the system's error.
+    }
+    throw invalid(`names a file that is empty or cannot be read as ${parameter}`)
+  })
+}
+
+/** The files that the address names, by parameter. */
+export function filesOfAddress(url: string): [parameter: string, file: string][] {
+  const query = new URLSearchParams(url.replace(/^[^?]*/, ''))
+  const names = ['password_file', 'sslrootcert', 'sslcert', 'sslkey']
+  return [...query].filter(([name, file]) => names.includes(name) && file !== 'system')
 }

@@ -164,7 +164,7 @@ function clientConfig(address: PostgresAddress): pg.PoolConfig {
   return {
     user: address.user,
     // An empty password keeps pg from reading a password file. `trust` servers ignore it.
-    password: address.password ?? '',
+    password: () => address.password() ?? '',
     database: address.database,
     application_name: address.applicationName,
     max: address.poolSize,
