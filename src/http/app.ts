@@ -52,7 +52,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   })
   app.addHook('preClose', async () => live.close())
   addRequestRecords(app)
-  addRequestLog(app, options)
+  addRequestLog(app)
   addCountedLog(app)
   addMetrics(app, live, options)
   addErrors(app, options)

@@ -15,8 +15,10 @@ export function registerServe(program: Command, terminal: Terminal): void {
   const lines = secrets.map(({ env, help }) => `  ${env}  ${help}`)
   serve.addHelpText('after', ['', 'Environment only:', ...lines].join('\n'))
   serve.action(async (flags: Record<string, string>) => {
-    const config = loadConfig(terminal.env, flags)
+    const load = () => loadConfig(terminal.env, flags)
+    // Before anything else is loaded, so that a mistake is reported at once.
+    load()
     const { serve } = await import('../server/serve.ts')
-    await serve(config)
+    await serve(load)
   })
 }

@@ -13,6 +13,8 @@ import { maxConnections } from './descriptors.ts'
 /** The registry of one process. */
 export interface Registry {
   context: Context
+  /** Uses another list of compromised keys from now on. Throws if it is not valid. */
+  replaceBlocklist(blocklist: Uint8Array | undefined): void
   close(): Promise<void>
 }
 
@@ -32,6 +34,7 @@ export async function openRegistry(
   }
   return {
     context,
+    replaceBlocklist: intake.replaceBlocklist,
     async close() {
       await intake.close()
       await store.close()

@@ -13,40 +13,45 @@ import {
   openRegistry,
   type Registry,
 } from './instance.ts'
-import { onShutdownSignal, shutDown } from './shutdown.ts'
+import { prepareReloads, type Server } from './reload.ts'
+import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
 import { announceReady, announceSecret } from './welcome.ts'
 import { sendMetricsToParent } from './worker-metrics.ts'
 import { runWorkers } from './workers.ts'
 
 /**
- * Runs the server until a signal ends it. Rejects with a one-line message if it cannot start: it
- * never serves another store than the configured one.
+ * Runs the server until a signal ends it. `load` reads the settings, again at each SIGHUP. Rejects
+ * with a one-line message if it cannot start: it never serves another store than the configured one.
  */
-export async function serve(config: Config): Promise<void> {
-  if (config.workers === 1) return serveAlone(config)
-  if (cluster.isPrimary) return runWorkers(config)
-  return serveAsWorker(config)
+export async function serve(load: () => Config): Promise<void> {
+  const config = load()
+  ignoreOtherSignals()
+  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
+  const startReloads = prepareReloads(config, load)
+  startReloads(await (cluster.isWorker ? serveAsWorker(config) : serveAlone(config)))
 }
 
-async function serveAlone(config: Config): Promise<void> {
+async function serveAlone(config: Config): Promise<Server> {
   let newSecret: string | undefined
   try {
-    const app = await start(config, openStore, async ({ context }) => {
+    const server = await start(config, openStore, async ({ context }) => {
       newSecret = (await prepareRegistry(context, config.adminApiKey)).newSecret
     })
-    onShutdownSignal(shutDownOf(app, config), () => process.exit(1))
+    onShutdownSignal(shutDownOf(server.app, config), () => process.exit(1))
+    announceReady(config.publicUrl, newSecret)
+    return server
   } catch (error) {
     announceSecret(newSecret)
     throw error
   }
-  announceReady(config.publicUrl, newSecret)
 }
 
 /** One of several: the parent has prepared the registry. */
-async function serveAsWorker(config: Config): Promise<void> {
-  const app = await start(config, openExistingStore, async () => {})
+async function serveAsWorker(config: Config): Promise<Server> {
+  const server = await start(config, openExistingStore, async () => {})
   // The signal can arrive twice (parent and process group); handle it once.
-  onShutdownSignal(shutDownOf(app, config), () => {})
+  onShutdownSignal(shutDownOf(server.app, config), () => {})
+  return server
 }
 
 /** Opens the registry, prepares it and listens. Closes everything if a step fails. */
@@ -54,7 +59,7 @@ async function start(
   config: Config,
   open: typeof openStore,
   prepare: (registry: Registry) => Promise<void>,
-): Promise<HttpApp> {
+): Promise<Server> {
   const opening = openRegistry(config, open)
   // The store opens on its own thread in the meantime.
   const [registry] = await Promise.all([opening, loadApp()])
@@ -66,7 +71,7 @@ async function start(
     // Before the first request, which would wait for it.
     await collectStartupGarbage()
     await listen(app, config)
-    return app
+    return { app, registry }
   } catch (error) {
     // A thread or connection left open would keep the process alive.
     await (app ?? registry).close()

@@ -11,7 +11,18 @@ const drainDelayMs = 500
 /** The message with which the parent shuts its workers down. */
 export const shutdownMessage = 'shutdown'
 
-/** Calls `first` at the first SIGTERM, SIGINT or parent's message, and `repeat` at each later one. */
+/**
+ * Keeps the signals without a meaning from ending the process and, in the case of SIGUSR1, from
+ * opening Node's debugger. SIGHUP gets its meaning once the server has started.
+ */
+export function ignoreOtherSignals(): void {
+  for (const signal of ['SIGHUP', 'SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => {})
+}
+
+/**
+ * Calls `first` at the first SIGTERM, SIGINT, SIGQUIT, parent's message or end of the terminal, and
+ * `repeat` at each later one.
+ */
 export function onShutdownSignal(first: (source: string) => void, repeat: () => void): void {
   let isShuttingDown = false
   const handle = (source: string) => {
@@ -19,8 +30,8 @@ export function onShutdownSignal(first: (source: string) => void, repeat: () => 
     isShuttingDown = true
     first(source)
   }
-  process.on('SIGTERM', handle)
-  process.on('SIGINT', handle)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGQUIT'] as const) process.on(signal, handle)
+  if (process.stdout.isTTY) process.on('SIGHUP', handle)
   process.on('message', (message) => {
     if (message === shutdownMessage) handle('the parent')
   })

@@ -6,6 +6,7 @@ import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { writeError } from '../terminal/output.ts'
 import { listenForMetrics, openRegistry } from './instance.ts'
+import { onReloadSignal, reloadMessage } from './reload.ts'
 import { onShutdownSignal, shutdownMessage } from './shutdown.ts'
 import { announceReady, announceSecret } from './welcome.ts'
 import { collectMetrics } from './worker-metrics.ts'
@@ -108,7 +109,7 @@ function superviseWorkers(
   /** Workers respond to what they accepted; then this process exits with the code. */
   function shutDownWorkers(code: number): void {
     exitCode ??= code
-    for (const worker of liveWorkers()) if (worker.isConnected()) worker.send(shutdownMessage)
+    sendToWorkers(shutdownMessage)
     setTimeout(killWorkers, shutdownGrace * 1_000 + killDelayMs).unref()
     exitAfterLastWorker(exitCode)
   }
@@ -119,7 +120,12 @@ function superviseWorkers(
   cluster.on('listening', handleListening)
   cluster.on('exit', handleExit)
   onShutdownSignal(() => shutDownWorkers(0), killWorkers)
+  onReloadSignal(() => sendToWorkers(reloadMessage))
   cluster.fork()
+}
+
+function sendToWorkers(message: string): void {
+  for (const worker of liveWorkers()) if (worker.isConnected()) worker.send(message)
 }
 
 function exitAfterLastWorker(code: number): void {

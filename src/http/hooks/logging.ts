@@ -32,13 +32,13 @@ const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
  * Logs one line per request: operation, status, duration and API key id. It contains no header,
  * query, body or raw URL, and so no secret.
  */
-export function addRequestLog(app: FastifyInstance, { logLevel }: HttpOptions): void {
-  if (!requestLogLevels.includes(logLevel)) return
+export function addRequestLog(app: FastifyInstance): void {
+  const isEnabled = () => requestLogLevels.includes(app.log.level)
   app.requestRecords.observe(({ requestId, method, route, status, problem, ms, apiKeyId }) => {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
     app.log.info({ requestId, method, route, status, code, ms: rounded, apiKeyId }, 'request')
-  })
+  }, isEnabled)
 }
 
 /** Name, message and stack of an error and its causes, without other members. */

@@ -19,7 +19,8 @@ export interface RequestRecord {
 }
 
 export interface RequestRecords {
-  observe(observer: (record: RequestRecord) => void): void
+  /** `isEnabled` tells at any time whether the observer uses the records. */
+  observe(observer: (record: RequestRecord) => void, isEnabled?: () => boolean): void
   hasObservers(): boolean
   report(record: RequestRecord): void
   /** Sets the arrival time (`performance.now()`) of a request that reaches the routes later. */
@@ -28,15 +29,15 @@ export interface RequestRecords {
 
 /** Reports each finished request, served by a route or the cache, to the log and the metrics. */
 export function addRequestRecords(app: FastifyInstance): void {
-  const observers: ((record: RequestRecord) => void)[] = []
+  const observers: { observer: (record: RequestRecord) => void; isEnabled: () => boolean }[] = []
   const arrivals = new WeakMap<IncomingMessage, number>()
   app.decorateRequest('problem', undefined)
   app.decorateRequest('dataAgeMs', undefined)
   app.decorate('requestRecords', {
-    observe: (observer) => void observers.push(observer),
-    hasObservers: () => observers.length > 0,
+    observe: (observer, isEnabled = () => true) => void observers.push({ observer, isEnabled }),
+    hasObservers: () => observers.some(({ isEnabled }) => isEnabled()),
     report(record) {
-      for (const observer of observers) observer(record)
+      for (const { observer, isEnabled } of observers) if (isEnabled()) observer(record)
     },
     markArrival: (request, time) => void arrivals.set(request, time),
   })

@@ -4,7 +4,7 @@ import { Piscina } from 'piscina'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import { PubringError } from '../../errors.ts'
 import { siblingModule } from '../../runtime/modules.ts'
-import { createBlocklist } from '../blocklists/blocklist.ts'
+import { type Blocklist, createBlocklist } from '../blocklists/blocklist.ts'
 import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
 import { type BulkIntake, createBulkIntake } from './bulk.ts'
@@ -35,6 +35,11 @@ export interface IntakePool {
   bulk: BulkIntake
   /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
   warmUp(): Promise<void>
+  /**
+   * Replaces the operator's block list. Keys that are being examined finish with the old one. Throws
+   * if the list is not valid; nothing has changed then.
+   */
+  replaceBlocklist(records: Uint8Array | undefined): void
   /** Waits up to 5 seconds for running tasks and stops the workers. */
   close(): Promise<void>
 }
@@ -46,37 +51,69 @@ const closeTimeoutMs = 5_000
 /** Creates the pool. Threads start with the first key that needs one. */
 export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   const { maxLength } = options
-  const records = options.blocklist && copyToSharedMemory(options.blocklist)
-  const blocklist = createBlocklist(records)
-  const workers = startWorkers(options, records)
-  const threads = createThreads(workers, maxLength)
+  let group = startGroup(options, options.blocklist)
+  let retired: Promise<unknown> = Promise.resolve()
+  const threads = createThreads(() => group, maxLength)
   return {
     async examine(text, algorithm) {
-      const verdict = examineCheaply(text, algorithm, blocklist, maxLength)
+      const verdict = examineCheaply(text, algorithm, group.blocklist, maxLength)
       return verdict ?? (await threads.examine({ text, ...(algorithm && { algorithm }) }))
     },
     bulk: createBulkIntake(
       { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
-      Math.max(1, workers.options.maxThreads - 1),
+      Math.max(1, group.workers.options.maxThreads - 1),
     ),
     async warmUp() {
       await threads.examine({ text: '' })
     },
-    close: threads.close,
+    replaceBlocklist(records) {
+      const old = group
+      group = startGroup(options, records)
+      retired = Promise.all([retired, retire(old)])
+    },
+    async close() {
+      threads.close()
+      await Promise.all([group.workers.close(), retired])
+    },
   }
 }
 
+/** Threads with one block list, and the tasks that they have not finished. */
+interface ThreadGroup {
+  blocklist: Blocklist
+  workers: Piscina
+  tasks: Set<Promise<unknown>>
+}
+
+function startGroup(options: IntakePoolOptions, bytes: Uint8Array | undefined): ThreadGroup {
+  const records = bytes && copyToSharedMemory(bytes)
+  const blocklist = createBlocklist(records)
+  return { blocklist, workers: startWorkers(options, records), tasks: new Set() }
+}
+
+/** Stops the threads after their last task. */
+async function retire({ workers, tasks }: ThreadGroup): Promise<void> {
+  await Promise.allSettled(tasks)
+  await workers.close()
+}
+
 /** Calls the functions of the worker module in a thread. */
-function createThreads(workers: Piscina, maxLength: number | undefined) {
+function createThreads(group: () => ThreadGroup, maxLength: number | undefined) {
   let closing = false
   const withLimit = (task: IntakeTask): IntakeTask =>
     maxLength === undefined ? task : { ...task, maxLength }
   async function run<Task, Result>(name: string, task: Task): Promise<Result> {
     if (closing) throw overloaded('The service is shutting down')
-    const result: Result = await workers.run(task, { name }).catch((error: unknown) => {
+    const { workers, tasks } = group()
+    const running: Promise<Result> = workers.run(task, { name })
+    tasks.add(running)
+    try {
+      return await running
+    } catch (error) {
       throw overloaded('Too many keys are being examined', error)
-    })
-    return result
+    } finally {
+      tasks.delete(running)
+    }
   }
   return {
     async examine(task: IntakeTask): Promise<Verdict> {
@@ -88,9 +125,8 @@ function createThreads(workers: Piscina, maxLength: number | undefined) {
     },
     sharedPrimes: (task: PrimesTask): Promise<(number | undefined)[]> =>
       run('findSharedPrimes', task),
-    async close(): Promise<void> {
+    close(): void {
       closing = true
-      await workers.close()
     },
   }
 }

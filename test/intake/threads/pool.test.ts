@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
-import { examine, fixture } from '../../support/keys/intake.ts'
+import { accepted, examine, fixture } from '../../support/keys/intake.ts'
 
 const dying = new URL('../../support/keys/dying-worker.ts', import.meta.url)
 const rsa = fixture('keys/good/rsa2048.pem')
@@ -48,6 +48,17 @@ describe('the pool returns the verdict of examineKey', () => {
     }
     expect(await pool.examine(fixture('keys/good/ec-p384.pem'))).toMatchObject({ ok: true })
   })
+})
+
+test('another block list applies to the next keys, and keys in the queue are still examined', async () => {
+  pool = createIntakePool({ threads: 1 })
+  const examined = pool
+  const before = Array.from({ length: 4 }, () => examined.examine(rsa))
+  const { materialSha256 } = accepted(rsa).key
+  pool.replaceBlocklist(Buffer.from(`${materialSha256.slice(0, 30)}01`, 'hex'))
+  expect(() => examined.replaceBlocklist(Buffer.from('odd'))).toThrow(/has 3 bytes/)
+  expect(await pool.examine(rsa)).toMatchObject({ ok: false })
+  for (const verdict of await Promise.all(before)) expect(verdict).toMatchObject({ ok: true })
 })
 
 describe('under load', () => {

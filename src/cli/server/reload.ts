@@ -1,0 +1,100 @@
+import cluster from 'node:cluster'
+import { hash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import process from 'node:process'
+import type { Config } from '../../config/server-settings.ts'
+import { prepareRegistry } from '../../core/first-start.ts'
+import type { HttpApp } from '../../http/app.ts'
+import { filesOfAddress } from '../../storage/postgres/address.ts'
+import { readBlocklist } from './blocklist.ts'
+import type { Registry } from './instance.ts'
+
+/** The message with which the parent passes SIGHUP on to its workers. */
+export const reloadMessage = 'reload'
+
+/** What can change without a restart. */
+interface Reloadable {
+  config: Config
+  /** Digests of the files that are not read with the settings, by name. */
+  files: ReadonlyMap<string, string>
+}
+
+export interface Server {
+  app: HttpApp
+  registry: Registry
+}
+
+/**
+ * Listens for SIGHUP, to re-read the settings in files and log what has changed. If one of them
+ * cannot be used, nothing changes and the log says why. Returns a function that sets the server; a
+ * signal before that takes effect then.
+ */
+export function prepareReloads(config: Config, load: () => Config): (server: Server) => void {
+  let current = readFiles(config)
+  const { promise: starting, resolve: setServer } = Promise.withResolvers<Server>()
+  let reloading: Promise<unknown> = starting
+  async function reload(): Promise<void> {
+    const server = await starting
+    try {
+      const next = readFiles(load())
+      await apply(next.config, changesBetween(current, next), server)
+      current = next
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : error
+      server.app.log.error({ reason }, 'settings not re-read: the previous ones stay in use')
+    }
+  }
+  onReloadSignal(() => {
+    reloading = reloading.then(reload)
+  })
+  return setServer
+}
+
+/**
+ * Calls `handle` at each SIGHUP. A worker listens for its parent's message instead, since the signal can arrive there too, as a member of
+ * the process group.
+ */
+export function onReloadSignal(handle: () => void): void {
+  if (cluster.isWorker) process.on('message', (message) => message === reloadMessage && handle())
+  // On a terminal, the signal says that it has been closed.
+  else if (!process.stdout.isTTY) process.on('SIGHUP', handle)
+}
+
+/** Throws one line for a person if a file cannot be read. */
+function readFiles(config: Config): Reloadable {
+  const { databaseUrl, databaseReplicaUrl = '', blocklist } = config
+  const named = [...filesOfAddress(databaseUrl), ...filesOfAddress(databaseReplicaUrl)]
+  if (blocklist !== undefined) named.push(['PUBRING_BLOCKLIST', blocklist])
+  const digests = named.map(([name, file]) => [`${name} ${file}`, digest(name, file)] as const)
+  return { config, files: new Map(digests) }
+}
+
+function digest(name: string, file: string): string {
+  try {
+    return hash('sha256', readFileSync(file))
+  } catch {
+    throw new Error(`${name} names a file that cannot be read.`)
+  }
+}
+
+/** Names of settings, with the file or, in the case of the log level, the value. */
+function changesBetween(old: Reloadable, next: Reloadable): string[] {
+  const { logLevel, adminApiKey } = next.config
+  const files = [...next.files].filter(([name, digest]) => old.files.get(name) !== digest)
+  return [
+    ...(logLevel === old.config.logLevel ? [] : [`PUBRING_LOG_LEVEL_FILE ${logLevel}`]),
+    ...(adminApiKey === old.config.adminApiKey ? [] : ['PUBRING_ADMIN_API_KEY_FILE']),
+    ...files.map(([name]) => name),
+  ]
+}
+
+/** The files of the database are read by each new connection. */
+async function apply(config: Config, changed: string[], { app, registry }: Server): Promise<void> {
+  const hasChanged = (name: string) => changed.some((change) => change.startsWith(name))
+  if (hasChanged('PUBRING_BLOCKLIST')) registry.replaceBlocklist(readBlocklist(config).blocklist)
+  if (hasChanged('PUBRING_ADMIN')) await prepareRegistry(registry.context, config.adminApiKey)
+  // Logged whatever the level was and becomes.
+  app.log.level = 'info'
+  app.log.info({ changed }, 'settings re-read')
+  app.log.level = config.logLevel
+}
