@@ -9,6 +9,7 @@ import { derCodes } from '../src/intake/codes/der.ts'
 import { type IntakeCode, type IntakeRule, intakeCodes } from '../src/intake/codes/index.ts'
 import { rsaCodes } from '../src/intake/codes/rsa.ts'
 import { textCodes } from '../src/intake/codes/text.ts'
+import { slowCodes } from '../src/intake/rsa/index.ts'
 
 const target = new URL('../docs/key-policy.md', import.meta.url)
 
@@ -52,6 +53,10 @@ Pubring makes these lossless changes automatically. A key check lists them in \`
 
 The \`code\` of the error response is coarse; \`errors[0].code\` is one of the codes below, and \`detail\` says
 what is wrong and what to do. No response, log line or event contains any part of the submitted text.
+
+All faults are reported at once, with one exception. The slow rules of RSA keys, which take up to 0.3 s, are checked
+only if no other rule rejects the key; otherwise \`skipped\` at the first fault lists them:
+${slowCodes.map((code) => `\`${code}\``).join(', ')}.
 `
 
 const closing = `## Audited keys

@@ -201,6 +201,8 @@ export interface FieldError {
   parameter?: string
   code: string
   detail: string
+  /** Slow rules of the key policy that were not checked, because this fault rejects the key. */
+  skipped?: string[]
 }
 
 /** Additional members of an error response. */

@@ -223,6 +223,8 @@ export type KeyFinding = {
   code: string
   /** What is wrong and what to do. */
   detail: string
+  /** Slow rules of the key policy that were not checked, because this fault already rejects the key. */
+  skipped?: string[]
 }
 
 /** The result of a key check. Nothing is stored. */
@@ -356,6 +358,8 @@ export type Problem = {
     parameter?: string
     code: string
     detail: string
+    /** Slow rules of the key policy that were not checked, because this fault already rejects the key. */
+    skipped?: string[]
   }[]
   /** `duplicate_key`: the registered key. */
   kid?: string

@@ -21,3 +21,9 @@ export const TimeInput = Type.String({
   maxLength: 64,
   examples: ['2027-05-01T12:00:00Z'],
 })
+
+/** Of a fault of a key. */
+export const SkippedRules = Type.Array(Type.String({ examples: ['rsa_primes_too_close'] }), {
+  description:
+    'Slow rules of the key policy that were not checked, because this fault already rejects the key.',
+})

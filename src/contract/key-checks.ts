@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { SkippedRules } from './common.ts'
 import { AlgorithmName, PublicKeyPemInput } from './keys.ts'
 
 export const KeyCheckRequest = Type.Object(
@@ -11,6 +12,7 @@ const Faults = Type.Array(
   Type.Object({
     code: Type.String({ examples: ['rsa_modulus_too_small'] }),
     detail: Type.String({ description: 'What is wrong and what to do.' }),
+    skipped: Type.Optional(SkippedRules),
   }),
 )
 

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { SkippedRules } from './common.ts'
 
 /** The body of every error (RFC 9457). */
 export const Problem = Type.Object(
@@ -23,6 +24,7 @@ export const Problem = Type.Object(
           ),
           code: Type.String({ examples: ['rsa_modulus_too_small'] }),
           detail: Type.String(),
+          skipped: Type.Optional(SkippedRules),
         }),
       ),
     ),

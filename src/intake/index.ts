@@ -10,15 +10,16 @@ import { type Pem, readPem, writePem } from './encoding/pem.ts'
 import { checkCharacters, isBlank, maxTextLength } from './encoding/text.ts'
 import { deriveExposedKey } from './exposed/derive.ts'
 import { examineDer } from './kinds/spki.ts'
-import type { Examination, ParsedKey } from './parsed-key.ts'
+import type { Examination, ParsedKey, SlowRules } from './parsed-key.ts'
 import { containsSecret, findSecret, type SecretFinding } from './secrets/detector.ts'
 import type { Fault, KeyDescription, Rejected, Repair, Verdict } from './types.ts'
 import { detectWrongKind } from './wrong-kind.ts'
 
 /**
  * Examines the text of one public key: parses it strictly, checks its numbers, and returns the
- * canonical key or every independent reason to reject it. Pure and synchronous. An RSA key takes 5
- * to 300 ms, so a server calls it in a worker thread.
+ * canonical key or every independent reason to reject it, except that the slow rules are checked only
+ * if nothing else rejects it. Pure and synchronous. An RSA key takes 5 to 300 ms, so a server calls it
+ * in a worker thread.
  *
  * @param algorithm The algorithm that the key is pinned to; by default the first that matches.
  * @param maxLength UTF-16 units that the text may have.
@@ -109,17 +110,26 @@ function examinePem(
   blocklist: Blocklist,
 ): Verdict {
   const examination = examine(pem)
-  const { key } = examination
+  const { key, slowRules } = examination
   const allRepairs = [...repairs, ...(examination.repairs ?? [])]
-  if (key === undefined) return reject(examination.faults, allRepairs)
-  if (examination.faults.length === 0) crossCheck(key)
-  const faults = [
+  const quickFaults = [
     ...examination.faults,
-    ...checkBlocklist(key, blocklist),
-    ...checkAlgorithm(key, algorithm),
+    ...(key === undefined ? [] : checkBlocklist(key, blocklist)),
+    ...(key === undefined ? [] : checkAlgorithm(key, algorithm)),
   ]
-  if (faults.length > 0) return reject(faults, allRepairs, describe(key))
+  const faults = withSlowRules(quickFaults, slowRules)
+  if (faults.length > 0) return reject(faults, allRepairs, key && describe(key))
+  if (key === undefined) throw new Error('a key without faults and without a JWK')
+  crossCheck(key)
   return accept(key, algorithm, allRepairs)
+}
+
+/** Checks the slow rules only if no other rejects the key; otherwise the first fault names them. */
+function withSlowRules(faults: Fault[], slowRules: SlowRules | undefined): Fault[] {
+  const [first, ...others] = faults
+  if (slowRules === undefined) return faults
+  if (first === undefined) return slowRules.check()
+  return [{ ...first, skipped: [...slowRules.codes] }, ...others]
 }
 
 /** Reports invalid DER as a fault. Every other error is a bug and is rethrown. */

@@ -1,4 +1,5 @@
 import type { Algorithm } from '../contract/algorithms.ts'
+import type { IntakeCode } from './codes/index.ts'
 import type { Fault, PublicJwk, Repair } from './types.ts'
 
 /** A key that could be parsed, even if it is rejected for weakness. */
@@ -23,4 +24,12 @@ export interface Examination {
   key?: ParsedKey
   faults: Fault[]
   repairs?: Repair[]
+  /** Checked only if nothing else rejects the key. */
+  slowRules?: SlowRules
+}
+
+/** Rules that take up to 0.3 s. */
+export interface SlowRules {
+  codes: readonly IntakeCode[]
+  check(): Fault[]
 }

@@ -6,6 +6,8 @@ export interface Fault {
   code: IntakeCode
   /** What is wrong and what to do. Contains numbers and names, never a part of the input. */
   detail: string
+  /** Slow rules that were not checked, because this fault already rejects the key. */
+  skipped?: IntakeCode[]
 }
 
 /** The public members of a JWK (RFC 7517, RFC 7518 section 6, RFC 8037, RFC 9964), no others. */

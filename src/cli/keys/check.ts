@@ -30,6 +30,7 @@ function verdictText(verdict: Verdict, terminal: Terminal): string {
   const lines = verdict.ok
     ? [green('accepted')]
     : [red('rejected'), ...verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)]
+  const skipped = verdict.ok ? [] : verdict.faults.flatMap((fault) => fault.skipped ?? [])
   if (key !== undefined) {
     lines.push(
       `  key         ${describeKind(key)}`,
@@ -38,6 +39,7 @@ function verdictText(verdict: Verdict, terminal: Terminal): string {
       `  SPKI hash   ${key.spkiSha256}`,
     )
   }
+  if (skipped.length > 0) lines.push(`  not checked ${skipped.join(' ')}`)
   if (normalised.length > 0) lines.push(`  repaired    ${normalised.join(' ')}`)
   return `${lines.join('\n')}\n`
 }

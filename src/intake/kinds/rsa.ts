@@ -7,7 +7,7 @@ import { expectElement, expectEnd, expectInteger, readElement, tag } from '../en
 import { derNull, encode, encodeInteger, encodeSpki } from '../encoding/der-writer.ts'
 import { oid } from '../encoding/oids.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
-import { checkRsa } from '../rsa/index.ts'
+import { checkQuickly, checkSlowly, slowCodes } from '../rsa/index.ts'
 import { checkModulusForm } from '../rsa/limits.ts'
 import { readPss } from './pss.ts'
 
@@ -68,8 +68,9 @@ export function examinePkcs1(bytes: Uint8Array): Examination {
 function examineNumbers(form: RsaForm, bytes: Uint8Array): Examination {
   const { n, e } = readRsaPublicKey(bytes)
   if (n <= 0n) return { faults: checkModulusForm(n) }
-  const faults = checkRsa(n, e)
-  return e > 0n ? { key: parsedRsaKey(n, e, form), faults } : { faults }
+  const faults = checkQuickly(n, e)
+  const slowRules = { codes: slowCodes, check: () => checkSlowly(n) }
+  return e > 0n ? { key: parsedRsaKey(n, e, form), faults, slowRules } : { faults, slowRules }
 }
 
 /** Reads RSAPublicKey: two INTEGERs and nothing else. Throws a DerError. */

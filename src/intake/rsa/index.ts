@@ -1,4 +1,5 @@
 import { bitLength } from '../arithmetic.ts'
+import type { IntakeCode } from '../codes/index.ts'
 import type { Fault } from '../types.ts'
 import { checkComposite, checkSmallFactor } from './factors.ts'
 import { auditFermatRounds, checkFermat, intakeFermatRounds } from './fermat.ts'
@@ -17,37 +18,50 @@ type Check = (n: bigint) => Fault | undefined
 /** Smaller keys are rejected anyway, and the checks would find false positives. */
 const minBitsToCheck = 1024
 
-/** Check that the modulus is a product of two large primes; at most one of them fails. */
-const shapeChecks: readonly Check[] = [checkSmallFactor, checkPower, checkComposite]
-
 /** Searches for related primes and stops at the first result. */
 const checkRelation: Check = (n) =>
   checkFermat(n, intakeFermatRounds) ?? checkGuessedGap(n) ?? checkEqualEnds(n)
 
-/** Independent signs that the primes are known or can be found. */
-const primeChecks: readonly Check[] = [
-  checkRoca,
-  checkRelation,
-  checkStructure,
-  checkCommonSmoothPart,
-]
+/** The codes of `checkSlowly`, the primality test first. */
+export const slowCodes = [
+  'rsa_modulus_not_composite',
+  'rsa_primes_too_close',
+  'rsa_primes_related',
+  'rsa_modulus_structured',
+] as const satisfies readonly IntakeCode[]
 
 /**
- * All independent faults of an RSA public key, size and exponent first. The numeric checks run only
- * on odd moduli of 1024 to 8192 bits, so that an invalid size cannot cost time. They take about 5 ms
- * at 2048 bits and up to 0.3 s at 8192: run them in a worker thread.
+ * The faults of an RSA public key that take less than 5 ms to find, size and exponent first. The
+ * numbers are examined only for odd moduli of 1024 to 8192 bits, so that no size can cost time.
  */
-export function checkRsa(n: bigint, e: bigint): Fault[] {
-  return [...checkModulusForm(n), ...checkExponent(n, e), ...checkPrimes(n)]
+export function checkQuickly(n: bigint, e: bigint): Fault[] {
+  return [...checkModulusForm(n), ...checkExponent(n, e), ...checkModulus(n)]
 }
 
-function checkPrimes(n: bigint): Fault[] {
+function checkModulus(n: bigint): Fault[] {
   if (!isCheckable(n)) return []
-  for (const check of shapeChecks) {
-    const fault = check(n)
-    if (fault !== undefined) return [fault]
-  }
-  return primeChecks.map((check) => check(n)).filter((fault) => fault !== undefined)
+  const wrongShape = checkSmallFactor(n) ?? checkPower(n)
+  return wrongShape === undefined ? faultsOf([checkRoca, checkCommonSmoothPart], n) : [wrongShape]
+}
+
+/**
+ * Independent signs that the primes of a modulus are known or can be found, for moduli without other
+ * faults. Takes about 5 ms at 2048 bits and up to 0.3 s at 8192: run it in a worker thread.
+ */
+export function checkSlowly(n: bigint): Fault[] {
+  const prime = checkComposite(n)
+  if (prime !== undefined) return [{ ...prime, skipped: slowCodes.slice(1) }]
+  return faultsOf([checkRelation, checkStructure], n)
+}
+
+/** All faults of an RSA public key; the slow ones only if there are no others. */
+export function checkRsa(n: bigint, e: bigint): Fault[] {
+  const faults = checkQuickly(n, e)
+  return faults.length > 0 ? faults : checkSlowly(n)
+}
+
+function faultsOf(checks: readonly Check[], n: bigint): Fault[] {
+  return checks.map((check) => check(n)).filter((fault) => fault !== undefined)
 }
 
 function isCheckable(n: bigint): boolean {

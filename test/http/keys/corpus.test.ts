@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { intakeCodes } from '../../../src/intake/codes/index.ts'
+import { slowCodes } from '../../../src/intake/rsa/index.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
 
@@ -117,6 +118,20 @@ describe.each(refusals.filter(({ after }) => after === undefined))('$file ($why)
     expect(report).toMatchObject({ accepted: false, problem: problemOf(one) })
     expect(report.faults[0].code).toBe(one.code)
   })
+})
+
+test('slow rules that were not checked are named by a check, a registration and an import', async () => {
+  const body = { algorithm: 'ES256', publicKeyPem: fixture('keys/rsa/fermat-5.pem') }
+  const mismatch = { code: 'algorithm_mismatch', skipped: [...slowCodes] }
+  const checked = await app.send('POST', '/v1/key-checks', { body })
+  expect(checked.json().faults).toMatchObject([mismatch])
+  const item = { ...body, name: 'close primes' }
+  const created = await app.send('POST', '/v1/projects/payments/jwt-keys', { body: item })
+  expect(created.json().errors).toMatchObject([mismatch])
+  const imported = await app.send('POST', '/v1/projects/payments/key-imports', {
+    body: { keys: [item] },
+  })
+  expect(imported.json().errors).toMatchObject([{ pointer: '/keys/0/publicKeyPem', ...mismatch }])
 })
 
 function longestLine(text: string): string {

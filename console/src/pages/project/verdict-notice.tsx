@@ -123,6 +123,11 @@ function Faults({ faults, check }: { faults: KeyCheck['faults']; check?: KeyChec
           </List.Item>
         ))}
       </List>
+      {faults.some(({ skipped }) => skipped !== undefined) && (
+        <Text size="xs" c="dimmed" mt={4}>
+          Slower rules were not checked, because this already rejects the key.
+        </Text>
+      )}
     </Alert>
   )
 }
