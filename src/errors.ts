@@ -102,6 +102,12 @@ export const errorTable = {
     title: 'The method is not allowed',
     advice: 'Use one of the methods in the `Allow` header.',
   },
+  history_changed: {
+    status: 409,
+    title: 'The ledger has another history',
+    advice:
+      'The event that you name by `after` is not in the ledger: the database was restored from a backup, or a fail-over has lost changes. Drop what you have read and start again without `after`.',
+  },
   duplicate_key: {
     status: 409,
     title: 'The key is already registered',

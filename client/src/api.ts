@@ -160,16 +160,23 @@ export type TokenOperations = {
  * }
  */
 export type EventOperations = {
-  /** Up to `limit` (1 to 200) events after the revision `after`. Default of `after`: 0. */
+  /**
+   * Up to `limit` (1 to 200) events after `after`: a revision, or better `REVISION.HASH8` with the
+   * first 8 characters of that event's hash. Default: 0. Fails with `history_changed` if the ledger
+   * has no such event, because the database was restored.
+   */
   list(
-    options?: CallOptions & { project?: string; after?: number; limit?: number },
+    options?: CallOptions & { project?: string; after?: number | string; limit?: number },
   ): Promise<Event[]>
   /**
    * The events after `after`, then each new one as it happens: in order and without gaps, across lost
    * connections and restarts of the service. Ends after `project.deleted`. Throws if the first
-   * connection fails, if the service rejects the request, or when `signal` is aborted.
+   * connection fails, if the service rejects the request, or when `signal` is aborted, and
+   * `history_changed` if the database was restored and the ledger no longer has those events.
    */
-  follow(options?: CallOptions & { project?: string; after?: number }): AsyncIterable<Event>
+  follow(
+    options?: CallOptions & { project?: string; after?: number | string },
+  ): AsyncIterable<Event>
 }
 
 /**

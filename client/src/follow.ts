@@ -11,7 +11,7 @@ import type { Event } from './types.ts'
 const maxSilenceMs = 45_000
 
 /** Where one `followEvents` call stands, across its connections. */
-type Position = { lastRevision: number; reconnectMs: number; connected: boolean }
+type Position = { lastEventId: string; reconnectMs: number; connected: boolean }
 
 /** One stream: the ledger's path and the caller's signal. */
 type Stream = { transport: Transport; path: string; signal: AbortSignal | undefined }
@@ -20,10 +20,10 @@ type Stream = { transport: Transport; path: string; signal: AbortSignal | undefi
 export async function* followEvents(
   transport: Transport,
   path: string,
-  { signal, after = 0 }: CallOptions & { after?: number },
+  { signal, after = 0 }: CallOptions & { after?: number | string },
 ): AsyncGenerator<Event, void, undefined> {
   const stream: Stream = { transport, path, signal }
-  const position: Position = { lastRevision: after, reconnectMs: 0, connected: false }
+  const position: Position = { lastEventId: String(after), reconnectMs: 0, connected: false }
   for (let failures = 0; ; failures += 1) {
     let retryAfter = 0
     try {
@@ -32,7 +32,7 @@ export async function* followEvents(
         yield parseEvent(data)
         if (event === 'project.deleted' && path !== systemPath) return
       }
-      if (await isProjectDeleted(stream, position.lastRevision)) return
+      if (await isProjectDeleted(stream, position.lastEventId)) return
     } catch (error) {
       if (!(error instanceof PubringError) || !mayRetry(error, 'always')) throw error
       if (!position.connected && failures >= transport.retries) throw error
@@ -40,7 +40,7 @@ export async function* followEvents(
     }
     const reconnectMs = failures === 0 ? 0 : position.reconnectMs
     await sleep(retryDelayMs(failures, retryAfter) + reconnectMs, signal).catch((cause) => {
-      throw transport.toError(streamOperation(stream, position.lastRevision), cause)
+      throw transport.toError(streamOperation(stream, position.lastEventId), cause)
     })
   }
 }
@@ -63,10 +63,17 @@ function requireEventStream({ headers, body, status }: Response, url: string): v
   throw new PubringError('unexpected_response', message, { status })
 }
 
+function historyChanged(): PubringError {
+  return new PubringError(
+    'history_changed',
+    'The events you have belong to a history that was discarded: the database was restored. Drop them and follow the ledger from its start.',
+  )
+}
+
 export const systemPath = '/events'
 
-function streamOperation({ path, signal }: Stream, lastRevision: number): Operation {
-  const headers = { accept: 'text/event-stream', 'last-event-id': String(lastRevision) }
+function streamOperation({ path, signal }: Stream, lastEventId: string): Operation {
+  const headers = { accept: 'text/event-stream', 'last-event-id': lastEventId }
   return { method: 'GET', path, headers, signal, retry: 'always' }
 }
 
@@ -76,7 +83,7 @@ async function* connect(
   position: Position,
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
   const { transport, signal } = stream
-  const operation = streamOperation(stream, position.lastRevision)
+  const operation = streamOperation(stream, position.lastEventId)
   const silence = createDeadline(maxSilenceMs, signal)
   try {
     const response = await transport.open(operation, silence.signal)
@@ -88,7 +95,8 @@ async function* connect(
       const { events, retryMs } = parse(chunk)
       position.reconnectMs = retryMs ?? position.reconnectMs
       for (const event of events) {
-        position.lastRevision = Number(event.id ?? position.lastRevision)
+        if (event.event === 'reset') throw historyChanged()
+        position.lastEventId = event.id ?? position.lastEventId
         yield event
       }
     }
@@ -100,8 +108,9 @@ async function* connect(
 }
 
 /** Whether the last event of the ledger says that the project was deleted: no other will follow. */
-async function isProjectDeleted(stream: Stream, lastRevision: number): Promise<boolean> {
+async function isProjectDeleted(stream: Stream, lastEventId: string): Promise<boolean> {
   const { transport, path, signal } = stream
+  const lastRevision = Number.parseInt(lastEventId, 10)
   if (path === systemPath || lastRevision === 0) return false
   const query = { after: lastRevision - 1, limit: 1 }
   const { body } = await transport.send({

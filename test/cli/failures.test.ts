@@ -160,7 +160,7 @@ describe('an invalid call', () => {
     [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, writer, admin/],
     [['api-key', 'create', '--admin', '--role', 'admin'], /cannot be used with/],
     [['api-key', 'role', 'x', 'wrter'], /did you mean writer\?/],
-    [['events', '--after', 'x'], /--after must be a whole number/],
+    [['events', '--after', 'x'], /--after must be a revision/],
     [['key', 'list', '--timeout', 'x'], /--timeout must be a time/],
     [['key', 'list', '--url', 'localhost:8080'], /--url must be an http or https address/],
     [['key', 'list', '--profile', 'missing'], /no profile missing/],

@@ -32,7 +32,7 @@ async function take(events: AsyncIterator<Event>, count: number): Promise<Event[
   return taken
 }
 
-const follow = (from: Client, options: { project?: string; after?: number }) =>
+const follow = (from: Client, options: { project?: string; after?: number | string }) =>
   from.events.follow(options)[Symbol.asyncIterator]()
 const revisions = (events: Event[]) => events.map(({ revision }) => revision)
 
@@ -81,6 +81,16 @@ test('without a project the system ledger is followed', async () => {
 })
 
 describe('following ends', () => {
+  test('when the ledger has another history than the reader', async () => {
+    const { id } = await direct.projects.create({ name: 'restored' })
+    for (const after of ['1.00000000', 7]) {
+      const events = follow(client, { project: id, after })
+      await expect(events.next()).rejects.toMatchObject({ code: 'history_changed' })
+      const page = direct.events.list({ project: id, after })
+      await expect(page).rejects.toMatchObject({ code: 'history_changed', status: 409 })
+    }
+  })
+
   test('after the project is deleted, and at once if it was deleted before', async () => {
     const { id } = await direct.projects.create({ name: 'short' })
     const events = follow(client, { project: id })

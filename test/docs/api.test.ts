@@ -74,7 +74,7 @@ test.each([
   ['{"name": "billing"}', /"name":"payments"[\s\S]*"name":"billing"/],
   ['/v1/api-keys/self', /"role":"reader"/],
   ['after=0&limit=2', /"type":"key\.created"/],
-  ['text/event-stream', /^id: \d+\nevent: \S+\ndata: \{/m],
+  ['text/event-stream', /^id: \d+\.[0-9a-f]{8}\nevent: \S+\ndata: \{/m],
   ['If-Match: $etag', /^\n?304[\s\S]*"label":"orders"[\s\S]*"code":"precondition_failed"/],
   ["grep -i '^link:'", /^link: <http.*>; rel="next"/i],
   ['"nane"', /"code":"unknown_field"/],

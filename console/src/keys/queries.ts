@@ -101,6 +101,7 @@ export function useLiveProject(projectId: string | undefined, revision: number |
       if (error.code !== 'aborted') {
         void queries.invalidateQueries({ queryKey: ['keys', projectId] })
       }
+      if (error.code === 'history_changed') void queries.invalidateQueries()
     })
     return () => controller.abort()
   }, [client, queries, projectId, loaded, visible])

@@ -19,13 +19,13 @@ const pageSize = 200
 /** The events to show; without a project, those of the system ledger. */
 interface Range {
   scope: { project?: string }
-  after: number
+  after: string
   limit: number
 }
 
 /** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
-  const after = parseWholeNumber(flags.after, '--after') ?? 0
+  const after = parsePosition(flags.after)
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
   const scope = flags.system === true ? {} : { project: session.project }
   const range = { scope, after, limit }
@@ -42,7 +42,7 @@ async function readEvents({ client }: Session, { scope, after, limit }: Range): 
     const size = Math.min(pageSize, limit - events.length)
     const page = await client.events.list({ ...scope, after: last, limit: size })
     events.push(...page)
-    last = page.at(-1)?.revision ?? last
+    last = page.map(({ revision, hash }) => `${revision}.${hash.slice(0, 8)}`).at(-1) ?? last
     if (page.length < size) break
   }
   return events
@@ -90,6 +90,13 @@ function formatChanges({ changes = {} }: Event): string {
       return to === undefined ? `${name} ${from} removed` : `${name} ${from} → ${to}`
     })
     .join(', ')
+}
+
+function parsePosition(text = '0'): string {
+  if (/^\d{1,15}(\.[0-9a-f]{8})?$/.test(text)) return text
+  throw usageError(
+    '--after must be a revision, or REVISION.HASH8 with the first 8 characters of its hash.',
+  )
 }
 
 function parseWholeNumber(text: string | undefined, option: string): number | undefined {

@@ -14,7 +14,10 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     ],
   })
     .option('--system', 'Show the ledger of projects and API keys (admin of all projects only)')
-    .option('--after <revision>', 'Show events after this revision')
+    .option(
+      '--after <revision>',
+      'Show events after this revision, or REVISION.HASH8 to notice a restored database',
+    )
     .option('--limit <number>', 'Maximum number of events; default: all')
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))

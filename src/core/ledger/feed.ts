@@ -2,14 +2,15 @@ import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
 import type { Observation, RevisionWatch } from '../publishing/revision-watch.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
+import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
 export interface EventFeed {
   /**
-   * Streams the events of a ledger after a revision to the sink, in order and without a gap.
+   * Streams the events of a ledger after a position to the sink, in order and without a gap.
    * Undefined if too many streams are open, and after `close`.
    */
-  open(ledgerId: string, after: number, sink: EventSink): EventStream | undefined
+  open(ledgerId: string, after: LedgerPosition, sink: EventSink): EventStream | undefined
   count(): number
   /** Ends all streams and accepts no more. */
   close(): void
@@ -27,7 +28,7 @@ export function createEventFeed(
   maxStreams: number,
 ): EventFeed {
   const streams = new Set<EventStream>()
-  const reads = createSingleFlight<LedgerEvent[]>()
+  const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
   let isClosed = false
   let systemRevision: Observation = 'unknown'
   let unwatchSystem: (() => void) | undefined
@@ -54,8 +55,8 @@ export function createEventFeed(
         endsWithProject: ledgerId !== systemLedgerId,
         isProjectDeleted: async () => (await store.findProject({ id: ledgerId })) === undefined,
         read: (last) =>
-          reads.run(`${ledgerId} ${last}`, () =>
-            store.events(ledgerId, { after: last, limit: eventsPerPage }),
+          reads.run(`${ledgerId} ${formatPosition(last)}`, () =>
+            readEventsAfter(store, ledgerId, last, eventsPerPage),
           ),
         watch: (watcher) => watch.watch(ledgerId, watcher),
         onEnd: () => remove(stream),

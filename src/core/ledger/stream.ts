@@ -2,6 +2,7 @@ import type { Clock } from '../context.ts'
 import type { Observation } from '../publishing/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './chain.ts'
+import { type LedgerPosition, ledgerStart, positionOf } from './position.ts'
 
 const heartbeatMs = 15_000
 
@@ -18,6 +19,11 @@ export type Permission = { until?: string } | 'refused'
 export interface EventSink {
   /** Returns false once the sink is full; the stream then waits for `resume`. */
   send(events: readonly LedgerEvent[]): boolean
+  /**
+   * Tells the reader that what it has belongs to a discarded history; the ledger follows from its
+   * first event. Returns as `send` does.
+   */
+  reset(): boolean
   heartbeat(): void
   /** Checks whether the API key that opened the stream still permits it. */
   permission(): Promise<Permission>
@@ -41,12 +47,11 @@ export interface EventStream {
 interface StreamSource {
   clock: Clock
   sink: EventSink
-  /** Revision of the last event that the reader has. */
-  after: number
+  after: LedgerPosition
   /** Whether the ledger ends with `project.deleted`. */
   endsWithProject: boolean
   isProjectDeleted(): Promise<boolean>
-  read(after: number): Promise<LedgerEvent[]>
+  read(after: LedgerPosition): Promise<LedgerEvent[] | 'history_changed'>
   watch(watcher: (observation: Observation) => void): () => void
   onEnd(): void
 }
@@ -146,12 +151,15 @@ function createDelivery(source: StreamSource, state: StreamState) {
   /** From then on, the deletion of the project arrives as an event. */
   let projectExisted = !source.endsWithProject
 
-  function send(events: LedgerEvent[]): void {
+  function write(send: () => boolean): void {
     sentAt = clock.monotonic()
-    last = events.at(-1)?.revision ?? last
     // Set first: the sink can call `resume` before `send` returns.
     blockedSince = sentAt
-    if (sink.send(events)) blockedSince = undefined
+    if (send()) blockedSince = undefined
+  }
+  function send(events: LedgerEvent[]): void {
+    last = events.map(positionOf).at(-1) ?? last
+    write(() => sink.send(events))
     if (source.endsWithProject && events.some(({ type }) => type === 'project.deleted')) {
       state.end('complete')
     }
@@ -165,6 +173,11 @@ function createDelivery(source: StreamSource, state: StreamState) {
         // Checked before the read, which then returns the last event of a deleted project.
         const isDeleted = !projectExisted && (await source.isProjectDeleted())
         const events = await source.read(last)
+        if (events === 'history_changed') {
+          last = ledgerStart
+          if (state.isOpen) write(() => sink.reset())
+          continue
+        }
         if (state.isOpen && events.length > 0) send(events)
         else if (isDeleted) state.end('complete')
         projectExisted ||= !isDeleted
@@ -179,7 +192,8 @@ function createDelivery(source: StreamSource, state: StreamState) {
   return {
     deliver,
     deliverIfNew(observation: Observation): void {
-      if (observation !== 'unknown' && (observation > last || !projectExisted)) void deliver()
+      if (observation === 'unknown') return
+      if (observation !== last.revision || !projectExisted) void deliver()
     },
     isBlocked: () => blockedSince !== undefined,
     isTooSlow: () => blockedSince !== undefined && clock.monotonic() - blockedSince >= maxBlockedMs,

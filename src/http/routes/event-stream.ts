@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { LedgerEvent } from '../../core/ledger/chain.ts'
 import { readPermission, toEvent } from '../../core/ledger/events.ts'
+import { formatPosition, type LedgerPosition, positionOf } from '../../core/ledger/position.ts'
 import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { Access } from '../../core/records.ts'
@@ -15,20 +16,21 @@ const bufferSize = 64 * 1024
 const retryMs = 2_000
 
 /**
- * Sends the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the revision,
+ * Sends the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the position,
  * `event` the type, `data` the event. Throws `overloaded` if too many streams are open.
  */
 export function sendEvents(
   live: LiveServices,
   request: FastifyRequest,
   reply: FastifyReply,
-  ledger: { ledgerId: string; after: number; access: Access },
+  ledger: { ledgerId: string; after: LedgerPosition; access: Access },
 ): void {
   let stream: EventStream | undefined
   const body = new Readable({ highWaterMark: bufferSize, read: () => stream?.resume() })
   const principal = principalOf(request)
   const sink: EventSink = {
     send: (events) => body.push(events.map(frame).join('')),
+    reset: () => body.push(resetFrame),
     heartbeat: () => body.push(':\n\n'),
     permission: () => readPermission(live.context, principal, ledger.access),
     end(how, error) {
@@ -57,9 +59,12 @@ export function sendEvents(
     .send(body)
 }
 
+/** The empty `id` makes a client that reconnects now start again too. */
+const resetFrame = `id:\nevent: reset\ndata: ${JSON.stringify({ code: 'history_changed' })}\n\n`
+
 function frame(event: LedgerEvent): string {
   const data = JSON.stringify(toEvent(event))
-  return `id: ${event.revision}\nevent: ${event.type}\ndata: ${data}\n\n`
+  return `id: ${formatPosition(positionOf(event))}\nevent: ${event.type}\ndata: ${data}\n\n`
 }
 
 function connectionInUse(): PubringError {

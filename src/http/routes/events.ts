@@ -3,6 +3,15 @@ import { Type } from 'typebox'
 import { Event } from '../../contract/events.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { toEvent } from '../../core/ledger/events.ts'
+import {
+  formatPosition,
+  type LedgerPosition,
+  ledgerStart,
+  parsePosition,
+  positionOf,
+  positionPattern,
+  readEventsAfter,
+} from '../../core/ledger/position.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
@@ -22,10 +31,12 @@ const eventStream = 'text/event-stream'
 const pageQuery = (maximum: number) =>
   Query({
     after: Type.Optional(
-      Type.Integer({
-        minimum: 0,
-        default: 0,
-        description: 'Revision of the last event that you have; the page starts after it.',
+      Type.String({
+        pattern: positionPattern,
+        default: '0',
+        examples: ['7', '7.1f0c9a3e'],
+        description:
+          'The last event that you have: its revision, or better `REVISION.HASH8` with the first 8 characters of its hash. The page starts after it. If the ledger has no such event, because the database was restored, the response is 409 `history_changed`.',
       }),
     ),
     limit: Type.Optional(
@@ -42,8 +53,8 @@ const StreamHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(
     Type.String({
       description:
-        'For streams: revision of the last event that you have. Takes precedence over `after`.',
-      examples: ['7'],
+        'For streams: `id` of the last event that you have. Takes precedence over `after`.',
+      examples: ['7.1f0c9a3e'],
     }),
   ),
 })
@@ -51,7 +62,7 @@ const StreamHeaders = Type.Object({
 const streamMediaType = {
   [eventStream]: Type.String({
     description:
-      'Server-sent events: `id` is the revision, `event` the type, `data` the Event as JSON. A comment is sent every 15 seconds as a heartbeat.',
+      'Server-sent events: `id` is `REVISION.HASH8`, `event` the type, `data` the Event as JSON. A `reset` event says that the events you have belong to a history that was discarded (the database was restored); the ledger follows from its first event. A comment is sent every 15 seconds as a heartbeat.',
   }),
 }
 
@@ -78,7 +89,7 @@ function projectRoute(app: App, live: LiveServices, options: HttpOptions): void 
     config: {
       access,
       ledger: true,
-      errors: ['overloaded'],
+      errors: ['overloaded', 'history_changed'],
       headers: ['Link'],
       mediaTypes: streamMediaType,
     },
@@ -102,7 +113,12 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: { access, errors: ['overloaded'], headers: ['Link'], mediaTypes: streamMediaType },
+    config: {
+      access,
+      errors: ['overloaded', 'history_changed'],
+      headers: ['Link'],
+      mediaTypes: streamMediaType,
+    },
     schema: {
       ...sharedSchema(options),
       operationId: 'listSystemEvents',
@@ -119,34 +135,45 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
 
 async function respond(
   live: LiveServices,
-  request: FastifyRequest<{ Querystring: { after?: number; limit?: number } }>,
+  request: FastifyRequest<{ Querystring: { after?: string; limit?: number } }>,
   reply: FastifyReply,
   { publicUrl, ...ledger }: { ledgerId: string; access: Access; publicUrl: string },
 ): Promise<void> {
-  const { after = 0, limit = pageSize } = request.query
+  const { limit = pageSize } = request.query
+  const after = parsePosition(request.query.after ?? '') ?? ledgerStart
   const wantsStream = prefers(request.headers.accept, eventStream, 'application/json')
   if (wantsStream && request.method === 'GET') {
     sendEvents(live, request, reply, { ...ledger, after: lastEventId(request) ?? after })
     return
   }
   const { store } = live.context
-  const found = await store.events(ledger.ledgerId, { after, limit: limit + 1 })
-  const shown = found.slice(0, limit).map(toEvent)
-  if (found.length > limit) {
+  const found = await readEventsAfter(store, ledger.ledgerId, after, limit + 1)
+  if (found === 'history_changed') throw historyChanged()
+  const shown = found.slice(0, limit)
+  const last = shown.at(-1)
+  if (found.length > limit && last !== undefined) {
     const path = ledger.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledger.ledgerId}`
-    const next = `${publicUrl}${path}/events?limit=${limit}&after=${shown.at(-1)?.revision}`
+    const next = `${publicUrl}${path}/events?limit=${limit}&after=${formatPosition(positionOf(last))}`
     reply.header('link', `<${next}>; rel="next"`)
   }
-  reply.header('vary', 'Accept').send(shown)
+  reply.header('vary', 'Accept').send(shown.map(toEvent))
 }
 
-/** The revision in `Last-Event-ID`, which a reconnecting client sends; undefined if empty. */
-function lastEventId(request: FastifyRequest): number | undefined {
+/** The position in `Last-Event-ID`, which a reconnecting client sends; undefined if empty. */
+function lastEventId(request: FastifyRequest): LedgerPosition | undefined {
   const text = [request.headers['last-event-id']].flat().join(',').trim()
   if (text === '') return undefined
-  if (/^\d{1,15}$/.test(text)) return Number(text)
+  const position = parsePosition(text)
+  if (position !== undefined) return position
   throw new PubringError(
     'invalid_request',
-    'Last-Event-ID must be the revision of an event: a whole number in digits.',
+    'Last-Event-ID must be the `id` of an event of the stream, such as 7.1f0c9a3e, or its revision in digits.',
+  )
+}
+
+function historyChanged(): PubringError {
+  return new PubringError(
+    'history_changed',
+    'The ledger has no such event: `after` belongs to a history that was discarded, as by a restore of the database. Drop what you have and read the ledger from its start.',
   )
 }

@@ -145,14 +145,19 @@ describe('an unresponsive database', () => {
   test('event streams still send heartbeats', async () => {
     let beats = 0
     const ends: string[] = []
-    live.events.open(projectId, 2, {
-      send: () => true,
-      heartbeat: () => {
-        beats += 1
+    live.events.open(
+      projectId,
+      { revision: 2 },
+      {
+        send: () => true,
+        reset: () => true,
+        heartbeat: () => {
+          beats += 1
+        },
+        permission: async () => ({}),
+        end: (how) => ends.push(how),
       },
-      permission: async () => ({}),
-      end: (how) => ends.push(how),
-    })
+    )
     delayed.hold()
     await delay(300)
     clock.advance(15_000)
@@ -225,9 +230,10 @@ test('after close no request is held and no stream opens', async () => {
   expect(hold(present)).toBeUndefined()
   const sink = {
     send: () => true,
+    reset: () => true,
     heartbeat: () => {},
     permission: async () => ({}),
     end: () => {},
   }
-  expect(live.events.open(projectId, 0, sink)).toBeUndefined()
+  expect(live.events.open(projectId, { revision: 0 }, sink)).toBeUndefined()
 })

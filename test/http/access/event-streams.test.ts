@@ -36,7 +36,7 @@ describe('a stream', () => {
     const pages = (await server.send('GET', '/v1/projects/payments/events')).json()
     expect(events.map(({ data }) => data)).toEqual(pages)
     for (const { id, event, data } of events) {
-      expect([id, event]).toEqual([String(data.revision), data.type])
+      expect([id, event]).toEqual([`${data.revision}.${data.hash.slice(0, 8)}`, data.type])
     }
   })
 
@@ -60,10 +60,10 @@ describe('a stream', () => {
     const at = await revision()
     const url = (after: number) => `/v1/projects/payments/events?after=${after}`
     const first = async (headers: Record<string, string>, after: number) =>
-      (await (await server.open(headers, url(after))).waitForEvents(1))[0]?.id
-    expect(await first({}, at - 1)).toBe(String(at))
-    expect(await first({ 'last-event-id': String(at - 2) }, 0)).toBe(String(at - 1))
-    expect(await first({ 'last-event-id': '' }, at - 1)).toBe(String(at))
+      (await (await server.open(headers, url(after))).waitForEvents(1))[0]?.data.revision
+    expect(await first({}, at - 1)).toBe(at)
+    expect(await first({ 'last-event-id': String(at - 2) }, 0)).toBe(at - 1)
+    expect(await first({ 'last-event-id': '' }, at - 1)).toBe(at)
     const answer = await fetch(`${server.url}${url(0)}`, {
       headers: {
         'x-api-key': server.admin,
@@ -93,8 +93,8 @@ describe('a stream', () => {
     }
     await writing
     const events = await steady.waitForEvents(150)
-    expect(events.map(({ id }) => id)).toEqual(
-      Array.from({ length: 150 }, (_, i) => String(from + 1 + i)),
+    expect(events.map(({ data }) => data.revision)).toEqual(
+      Array.from({ length: 150 }, (_, i) => from + 1 + i),
     )
     expect(seen).toEqual(events.map(({ id }) => id))
   })
@@ -113,6 +113,34 @@ describe('a stream', () => {
     }
   })
 
+  test('that resumes after an event of another history is reset, and sends the ledger', async () => {
+    const pages = (await server.send('GET', '/v1/projects/payments/events?limit=2')).json()
+    for (const lastEventId of ['1.00000000', '900']) {
+      const reader = await server.open({ 'last-event-id': lastEventId })
+      const [reset, ...events] = await reader.waitForEvents(3)
+      expect(reset).toEqual({ id: '', event: 'reset', data: { code: 'history_changed' } })
+      expect(events.slice(0, 2).map(({ data }) => data)).toEqual(pages)
+    }
+  })
+
+  test('is reset when the database goes back to an earlier state, whatever happens next', async () => {
+    const { id } = (await server.send('POST', '/v1/projects', { body: { name: 'back' } })).json()
+    const rename = (name: string) => server.send('PATCH', `/v1/projects/${id}`, { body: { name } })
+    await rename('back-2')
+    const reader = await server.open({}, `/v1/projects/${id}/events`)
+    const [first] = await reader.waitForEvents(2)
+    await server.database.execute('delete from event where project_id = ? and revision = 2', id)
+    const head = 'update ledger set revision = 1, hash = ? where project_id = ?'
+    await server.database.execute(head, String(first?.data.hash), id)
+    expect((await reader.waitForEvents(4)).slice(2).map(({ event }) => event)).toEqual([
+      'reset',
+      'project.created',
+    ])
+    await rename('back-3')
+    const events = await reader.waitForEvents(5)
+    expect(events[4]).toMatchObject({ event: 'project.renamed', data: { revision: 2 } })
+  })
+
   test('ends after the event of its project’s deletion', async () => {
     await server.send('POST', '/v1/projects', { body: { name: 'doomed' } })
     const reader = await server.open({}, '/v1/projects/doomed/events')
@@ -128,7 +156,7 @@ describe('a stream', () => {
     for (const [after, shown] of [
       [1, ['project.deleted']],
       [2, []],
-      [7, []],
+      [7, ['reset', 'project.created', 'project.deleted']],
     ] as const) {
       const reader = await server.open(
         { 'last-event-id': String(after) },
@@ -202,7 +230,7 @@ describe('limits of streams', () => {
     const received = await slow.closed
     expect(received).toMatch(/^HTTP\/1\.1 200 /)
     expect(received.split('\nevent: ').length).toBeLessThan(count)
-    expect((await quick).events.map(({ id }) => Number(id))).toEqual(
+    expect((await quick).events.map(({ data }) => data.revision)).toEqual(
       Array.from({ length: count + 2 }, (_, i) => i + 1),
     )
   })
