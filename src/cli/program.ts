@@ -1,4 +1,5 @@
 import { Command, Help, type Option, type OutputConfiguration } from 'commander'
+import { readVersion } from '../runtime/version.ts'
 import { registerApiKeys } from './commands/api-key.ts'
 import { registerBulk } from './commands/bulk.ts'
 import { registerCompletion } from './commands/completion.ts'
@@ -11,7 +12,6 @@ import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
-import { readVersion } from './terminal/version.ts'
 
 /** All commands. The code of a command is loaded when it runs. */
 export function createProgram(terminal: Terminal): Command {

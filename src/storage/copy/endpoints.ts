@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { requireOwnSchema } from '../migrations/index.ts'
 import { createKysely } from '../postgres/dialect.ts'
 import { openWithoutMigrating as openPostgres } from '../postgres/without-migrating.ts'
 import type { Db } from '../schema.ts'
@@ -29,7 +30,10 @@ export function openCopyEndpoint(url: string, role: 'source' | 'target'): Promis
 
 async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
   const isSource = role === 'source'
-  const connection = await openSqlite({ file, role: isSource ? 'reader' : 'writer' })
+  const connection = await openSqlite(
+    { file, role: isSource ? 'reader' : 'writer' },
+    requireOwnSchema,
+  )
   const { db } = connection
   try {
     await (isSource ? beginSnapshot : begin).execute(db)
@@ -53,7 +57,7 @@ async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Prom
 const beginSnapshot = sql`BEGIN`
 
 async function openPostgresEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
-  const { database } = await openPostgres(url)
+  const { database } = await openPostgres(url, requireOwnSchema)
   const beginNext = () => database.begin({ timeoutMs: copyTimeoutMs, isSnapshot: true })
   let transaction = await beginNext().catch(async (error) => {
     await database.close()

@@ -1,68 +1,122 @@
 import { type Migration, Migrator } from 'kysely/migration'
+import { readVersion } from '../../runtime/version.ts'
 import type { Db } from '../schema.ts'
 import { core } from './0001-core.ts'
 import { keyAudit } from './0002-key-audit.ts'
 import { keyCensus } from './0003-key-census.ts'
 import { kids } from './0004-kids.ts'
+import { releases } from './0005-releases.ts'
+
+interface SchemaMigration extends Migration {
+  /** Recorded in the database: an older release does not start on the schema. */
+  oldestRelease: string
+}
 
 /**
  * In order, forward only, never edited once released. Each leaves a schema with which the previous
- * release still works.
+ * release still works, and names the oldest one that does.
  */
-const migrations: Record<string, Migration> = {
-  '0001-core': core,
-  '0002-key-audit': keyAudit,
-  '0003-key-census': keyCensus,
-  '0004-kids': kids,
+const migrations: Record<string, SchemaMigration> = {
+  '0001-core': { ...core, oldestRelease: '0.1.0' },
+  '0002-key-audit': { ...keyAudit, oldestRelease: '0.1.0' },
+  '0003-key-census': { ...keyCensus, oldestRelease: '0.1.0' },
+  '0004-kids': { ...kids, oldestRelease: '0.1.0' },
+  '0005-releases': { ...releases, oldestRelease: '0.1.0' },
+}
+
+/** Tables of the migrations themselves. */
+type MigrationTables = {
+  kysely_migration: { name: string }
+  migration_release: { name: string; oldest_release: string }
 }
 
 /**
  * Brings the schema up to date, in a transaction of the caller. Throws if a newer release has
- * migrated the database. `schema`: the PostgreSQL schema that holds the tables.
+ * migrated the database and this one cannot run beside it. `schema`: the PostgreSQL schema that
+ * holds the tables.
  */
 export async function migrate(db: Db, schema?: string): Promise<void> {
+  if (await isMigrated(db, schema)) return
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     disableTransactions: true,
     ...(schema === undefined ? {} : { migrationTableSchema: schema }),
   })
-  await readExecuted(db, schema)
   const { error } = await migrator.migrateToLatest()
   if (error !== undefined) throw error
+  const rows = Object.entries(migrations).map(([name, { oldestRelease }]) => ({
+    name,
+    oldest_release: oldestRelease,
+  }))
+  await db
+    .withTables<MigrationTables>()
+    .insertInto('migration_release')
+    .values(rows)
+    .onConflict((conflict) => conflict.column('name').doNothing())
+    .execute()
 }
 
-/** Throws unless the schema is exactly that of this release. */
+/** Throws unless this release can use the schema as it is. */
 export async function requireSchema(db: Db, schema?: string): Promise<void> {
   const executed = await readExecuted(db, schema)
   if (executed.length === 0) throw new Error('The database is not one of Pubring.')
-  if (executed.length < Object.keys(migrations).length) {
+  if (!isComplete(executed)) {
     throw new Error('The database was written by an older Pubring. Start this release on it first.')
   }
 }
 
-/** Whether the schema is up to date. Throws if a newer release has migrated the database. */
-export async function isMigrated(db: Db, schema?: string): Promise<boolean> {
-  return (await readExecuted(db, schema)).length === Object.keys(migrations).length
+/** As `requireSchema`; also throws if a newer release may have stored what this one does not know. */
+export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
+  await requireSchema(db, schema)
+  const newer = (await readExecuted(db, schema)).filter((name) => !(name in migrations))
+  if (newer.length === 0) return
+  throw new Error(
+    `The database was migrated by a newer Pubring (${newer.join(', ')}), which stores what this release would leave out. Use that release.`,
+  )
 }
 
-/** The names of the executed migrations. Throws if this release does not know one of them. */
+/** Whether the schema has everything of this release. Throws if this release cannot use it. */
+export async function isMigrated(db: Db, schema?: string): Promise<boolean> {
+  return isComplete(await readExecuted(db, schema))
+}
+
+function isComplete(executed: readonly string[]): boolean {
+  return Object.keys(migrations).every((name) => executed.includes(name))
+}
+
+/** The names of the executed migrations. Throws if one of them excludes this release. */
 async function readExecuted(db: Db, schema: string | undefined): Promise<string[]> {
   const tables = await db.introspection.getTables({ withInternalKyselyTables: true })
-  const isMigrationTable = (table: { name: string; schema?: string }) =>
-    table.name === 'kysely_migration' && (schema === undefined || table.schema === schema)
-  if (!tables.some(isMigrationTable)) return []
-  const rows = await db
-    .withTables<{ kysely_migration: { name: string } }>()
-    .selectFrom('kysely_migration')
-    .select('name')
-    .execute()
-  const names = rows.map((row) => row.name)
+  const hasTable = (name: string) =>
+    tables.some((table) => table.name === name && (schema === undefined || table.schema === schema))
+  if (!hasTable('kysely_migration')) return []
+  const own = db.withTables<MigrationTables>()
+  const executed = await own.selectFrom('kysely_migration').select('name').execute()
+  const names = executed.map(({ name }) => name)
   const unknown = names.filter((name) => !(name in migrations))
-  if (unknown.length > 0) {
-    throw new Error(
-      `The database was written by a newer Pubring (it has the migration ${unknown.join(', ')}). Start that release, or restore a backup of this one.`,
-    )
+  if (unknown.length === 0) return names
+  const recorded = hasTable('migration_release')
+    ? await own.selectFrom('migration_release').selectAll().where('name', 'in', unknown).execute()
+    : []
+  for (const name of unknown) {
+    requireRelease(name, recorded.find((row) => row.name === name)?.oldest_release)
   }
   return names
+}
+
+/** Throws unless the release that a newer migration requires is known, and this one is recent enough. */
+function requireRelease(name: string, oldest: string | undefined): void {
+  const version = readVersion()
+  if (oldest !== undefined && compareReleases(version, oldest) >= 0) return
+  const [needed, reason] =
+    oldest === undefined ? ['that release', ''] : [`${oldest} or later`, `, and this is ${version}`]
+  throw new Error(
+    `The database was written by a newer Pubring (it has the migration ${name})${reason}. Start ${needed}, or restore a backup of this one.`,
+  )
+}
+
+/** Numbers by their value: 0.10.0 is newer than 0.9.0. */
+function compareReleases(one: string, other: string): number {
+  return one.localeCompare(other, 'en', { numeric: true })
 }

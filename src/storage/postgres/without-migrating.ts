@@ -11,16 +11,16 @@ import { readCurrentSchema } from './migrate.ts'
 import { waitUntilUsable } from './startup.ts'
 
 /**
- * Opens an existing database, which servers may be using. Rejects if its schema is not that of this
- * release.
+ * Opens an existing database, which servers may be using. Rejects unless its schema is what the
+ * caller requires.
  */
-export async function openWithoutMigrating(url: string) {
+export async function openWithoutMigrating(url: string, requirement = requireSchema) {
   const address = parsePostgresAddress(url)
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
     const db = createKysely(database.read)
-    await requireSchema(db, await readCurrentSchema(db))
+    await requirement(db, await readCurrentSchema(db))
     return { address, database, db }
   } catch (error) {
     await database.close()

@@ -8,17 +8,18 @@ import { openSqlite, type SqliteConnection, type SqliteOptions } from './connect
 import { openSqliteStore } from './store.ts'
 
 /**
- * Opens an existing file, which a server may be using. Rejects if its schema is not that of this
- * release.
+ * Opens an existing file, which a server may be using. Rejects unless its schema is what the caller
+ * requires.
  */
 export async function openWithoutMigrating(
   options: Pick<SqliteOptions, 'file' | 'role'>,
+  requirement = requireSchema,
 ): Promise<SqliteConnection> {
   const { file } = options
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
   const connection = openSqlite(options)
   try {
-    await requireSchema(connection.db)
+    await requirement(connection.db)
     return connection
   } catch (error) {
     connection.close()

@@ -31,6 +31,8 @@ export interface Launch {
   node?: string[]
   /** The user that it runs as. */
   uid?: number
+  /** Another program than this checkout's. */
+  program?: string
 }
 
 export interface ServerProcess {
@@ -80,10 +82,10 @@ function withoutWelcome(output: string): string {
 export async function spawnServer(
   folder: string,
   env: Record<string, string> = {},
-  { wrapper = [], node = [], uid }: Launch = {},
+  { wrapper = [], node = [], uid, program = main }: Launch = {},
 ): Promise<ServerProcess> {
   const port = await freePort()
-  const [command = '', ...args] = [...wrapper, process.execPath, ...node, main, 'serve']
+  const [command = '', ...args] = [...wrapper, process.execPath, ...node, program, 'serve']
   const child = spawn(command, args, {
     cwd: folder,
     ...(uid === undefined ? {} : { uid, gid: uid }),

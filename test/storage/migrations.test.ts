@@ -1,0 +1,74 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { copyRegistry } from '../../src/storage/copy/copy.ts'
+import { openExistingStore, openLedgerReader, openStore } from '../../src/storage/open.ts'
+import {
+  createBlankDatabase,
+  createDatabase,
+  type TestDatabase,
+} from '../support/store/database.ts'
+import { createProject } from '../support/store/store.ts'
+
+let database: TestDatabase
+beforeEach(async () => {
+  database = await createDatabase()
+})
+afterEach(() => database.remove())
+
+test('every migration records the oldest release that can run beside it', async () => {
+  const executed = await database.query('select name from kysely_migration order by name')
+  const recorded = await database.query('select * from migration_release order by name')
+  expect(recorded.map(({ name }) => ({ name }))).toEqual(executed)
+  for (const { oldest_release } of recorded) expect(oldest_release).toBe('0.1.0')
+})
+
+describe('on the schema of a newer release', () => {
+  /** What a newer release does: a column, a table, and the record of its migration. */
+  async function migrateFurther(oldestRelease?: string): Promise<void> {
+    await database.execute('alter table jwt_key add column note text')
+    await database.execute('create table note (id text primary key)')
+    await database.execute("insert into kysely_migration values ('9999-notes', '2030-01-01')")
+    if (oldestRelease === undefined) return
+    await database.execute(
+      `insert into migration_release values ('9999-notes', '${oldestRelease}')`,
+    )
+  }
+
+  test.each(['0.1.0', '0.0.9'])(
+    'that %s can run beside, this one starts, reads and writes',
+    async (oldest) => {
+      await migrateFurther(oldest)
+      const store = await openStore(database.url)
+      await createProject(store, 'orders')
+      await store.close()
+      const again = await openExistingStore(database.url)
+      expect(await again.listProjects({ limit: 5 })).toMatchObject([{ name: 'orders' }])
+      await again.close()
+    },
+  )
+
+  test.each(['0.2.0', '0.10.0', '0.1.1', '1.0.0'])(
+    'that needs %s, this one does not start, and says so',
+    async (oldest) => {
+      await migrateFurther(oldest)
+      const message = `The database was written by a newer Pubring (it has the migration 9999-notes), and this is 0.1.0. Start ${oldest} or later, or restore a backup of this one.`
+      await expect(openStore(database.url)).rejects.toThrow(message)
+      await expect(openLedgerReader(database.url)).rejects.toThrow(message)
+    },
+  )
+
+  test('that records no release, this one does not start', async () => {
+    await migrateFurther()
+    await expect(openStore(database.url)).rejects.toThrow(
+      'The database was written by a newer Pubring (it has the migration 9999-notes). Start that release, or restore a backup of this one.',
+    )
+  })
+
+  test('this one copies nothing, since it would leave out what it does not know', async () => {
+    await migrateFurther('0.1.0')
+    const target = await createBlankDatabase()
+    await expect(copyRegistry(database.url, target.url, () => {})).rejects.toThrow(
+      'stores what this release would leave out',
+    )
+    await target.remove()
+  })
+})

@@ -1,0 +1,40 @@
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const project = join(import.meta.dirname, '../../..')
+
+/**
+ * Makes a release 0.2.0 of this checkout in the folder, with one more migration, beside which this
+ * release can run. Returns its program.
+ */
+export function makeNextRelease(folder: string): string {
+  for (const part of ['bin', 'src', 'package.json']) {
+    cpSync(join(project, part), join(folder, part), { recursive: true })
+  }
+  for (const part of ['node_modules', 'console', 'docs']) {
+    symlinkSync(join(project, part), join(folder, part))
+  }
+  replaceIn(join(folder, 'package.json'), '"version": "0.1.0"', '"version": "0.2.0"')
+  const migrations = join(folder, 'src/storage/migrations')
+  writeFileSync(join(migrations, '9999-notes.ts'), migration)
+  const index = join(migrations, 'index.ts')
+  replaceIn(index, 'import { core }', "import { notes } from './9999-notes.ts'\nimport { core }")
+  const entry = "'9999-notes': { ...notes, oldestRelease: '0.1.0' },"
+  replaceIn(index, '\n}\n\n/** Tables of', `\n  ${entry}\n}\n\n/** Tables of`)
+  return join(folder, 'bin/pubring.js')
+}
+
+const migration = `
+export const notes = {
+  async up(db) {
+    await db.schema.alterTable('jwt_key').addColumn('note', 'text').execute()
+    await db.schema.createIndex('jwt_key_note').on('jwt_key').column('note').execute()
+  },
+}
+`
+
+function replaceIn(file: string, text: string, replacement: string): void {
+  const content = readFileSync(file, 'utf8')
+  if (!content.includes(text)) throw new Error(`${file} does not contain ${text}`)
+  writeFileSync(file, content.replace(text, replacement))
+}
