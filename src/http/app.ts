@@ -62,7 +62,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addHostCheck(app)
   await addOverload(app, options.overloadLag ?? 0)
   addAuthentication(app, context)
-  await addRateLimits(app, options)
+  await addRateLimits(app, options, context.clock)
   addAccess(app, context)
   addMediaTypes(app)
   addJsonBodies(app)

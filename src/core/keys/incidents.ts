@@ -72,6 +72,8 @@ export const incidentLookbackEvents = 100
  * revision with every request.
  */
 export function isWithinIncidentLimit(earlier: readonly string[], time: string): boolean {
-  const since = Date.parse(time) - incidentWindowMs
-  return earlier.filter((each) => Date.parse(each) > since).length < maxIncidents
+  // Also not long after: the clock may have been set back since.
+  const isRecent = (each: string) =>
+    Math.abs(Date.parse(time) - Date.parse(each)) < incidentWindowMs
+  return earlier.filter(isRecent).length < maxIncidents
 }

@@ -1,19 +1,22 @@
 import { isIP } from 'node:net'
 import rateLimit, { normalizeIP } from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Clock } from '../../core/context.ts'
 import { PubringError } from '../../errors.ts'
 import type { HttpOptions, Rate } from '../options.ts'
-
-/** Budgets in memory; the least recently used one is evicted and starts anew. */
-const maxBudgets = 10_000
+import { budgetStore } from './budget-store.ts'
 
 /**
  * Limits requests per API key, and public requests per client address, so that no caller uses up
  * the budget of another. A request with an invalid API key uses up no budget; it costs a digest
  * and one query.
  */
-export async function addRateLimits(app: FastifyInstance, options: HttpOptions): Promise<void> {
-  await app.register(rateLimit, { global: false })
+export async function addRateLimits(
+  app: FastifyInstance,
+  options: HttpOptions,
+  clock: Clock,
+): Promise<void> {
+  await app.register(rateLimit, { global: false, store: budgetStore(clock) })
   if (options.rateLimit !== undefined) {
     const spend = createBudgets(
       app,
@@ -41,7 +44,7 @@ function createBudgets(
   { limit, window }: Rate,
   keyGenerator: (request: FastifyRequest) => string,
 ): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const options = { max: limit, timeWindow: window * 1_000, keyGenerator, cache: maxBudgets }
+  const options = { max: limit, timeWindow: window * 1_000, keyGenerator }
   const consume = app.createRateLimit(options)
   return async (request, reply) => {
     const cost = Math.min(request.routeOptions.config.cost ?? 1, limit)

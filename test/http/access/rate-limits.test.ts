@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { HttpOptions } from '../../../src/http/options.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
@@ -47,6 +47,22 @@ describe('the limit per API key', () => {
     await start({ rateLimit: { limit: 1, window: 1 } })
     expect(await statuses(2, () => as(server.admin))).toEqual([200, 429])
     await expect.poll(async () => (await as(server.admin)).statusCode, { timeout: 5_000 }).toBe(200)
+  })
+
+  test('is neither renewed nor extended when the clock is set forward and back', async () => {
+    await start({ rateLimit: perMinute(1) })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      expect(await statuses(2, () => as(server.admin))).toEqual([200, 429])
+      for (const hours of [2, -2]) {
+        vi.setSystemTime(Date.now() + hours * 3_600_000)
+        const refused = await as(server.admin)
+        expect(refused.statusCode, `${hours} h`).toBe(429)
+        expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60)
+      }
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   test('applies to each API key separately', async () => {

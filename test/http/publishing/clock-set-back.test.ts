@@ -1,12 +1,24 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
-import { fetchJwks, keysUrl, maxAgeOf, newProject, registerKey } from '../../support/app/keys.ts'
+import {
+  fetchJwks,
+  keysUrl,
+  kidsOf,
+  maxAgeOf,
+  newProject,
+  registerKey,
+} from '../../support/app/keys.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
 
 let shift = 0
 const clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
 let server: TestApp
+let base: string
 beforeAll(async () => {
   server = await startApp({ clock })
+  base = await server.listen()
 })
 afterAll(() => server.close())
 beforeEach(() => {
@@ -98,6 +110,62 @@ test('an API key follows a clock that is set forward and back', async () => {
       expect(isRefused, `${url} at ${hours} h`).toEqual([!isActive, !isActive, !isActive])
     }
   }
+})
+
+test('a held request follows a clock that is set forward and back', async () => {
+  const project = await newProject(server, 'held')
+  const always = await registerKey(server, {}, project.keys)
+  const expireTime = new Date(clock.now() + hour / 2).toISOString()
+  const expiring = await registerKey(server, { expireTime }, project.keys)
+  let etag = String((await fetchJwks(server, {}, project.jwks)).headers.etag)
+  // Each step of an hour changes the key set of the client, which holds its next request at once.
+  for (const [hours, kids] of [
+    [1, [always]],
+    [-1, [always, expiring]],
+    [2, [always]],
+    [0, [always, expiring]],
+  ] as const) {
+    const headers = { 'if-none-match': etag, prefer: 'wait=60' }
+    const held = fetch(base + project.jwks, { headers })
+    await delay(100)
+    shift = hours * hour
+    const answer = await Promise.race([held, delay(1_000)])
+    expect(answer?.status, `at ${hours} h`).toBe(200)
+    expect(kidsOf((await answer?.text()) ?? '')).toEqual(kids)
+    etag = String(answer?.headers.get('etag'))
+  }
+})
+
+test.each([-hour, hour])(
+  'a held request waits as long as it asks while the clock steps by %i ms',
+  async (step) => {
+    const project = await newProject(server, `patient-${step > 0 ? 'on' : 'back'}`)
+    await registerKey(server, {}, project.keys)
+    const etag = String((await fetchJwks(server, {}, project.jwks)).headers.etag)
+    const began = performance.now()
+    const headers = { 'if-none-match': etag, prefer: 'wait=1' }
+    const held = fetch(base + project.jwks, { headers })
+    await delay(100)
+    shift = step
+    expect((await held).status).toBe(304)
+    expect(performance.now() - began).toBeGreaterThanOrEqual(990)
+    expect(performance.now() - began).toBeLessThan(2_000)
+  },
+)
+
+test('an incident is recorded although the clock was set back after ten earlier ones', async () => {
+  const headers = { 'x-api-key': await server.apiKey('reader') }
+  const incidents = async () => {
+    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 1_000 })
+    return events.filter(({ type }) => type === 'private_key.refused').length
+  }
+  const submit = () =>
+    server.send('POST', '/v1/key-checks', { body: { publicKeyPem: privatePem(ecKey()) }, headers })
+  for (let count = 0; count < 11; count += 1) await submit()
+  expect(await incidents()).toBe(10)
+  shift = -hour
+  await submit()
+  expect(await incidents()).toBe(11)
 })
 
 test('max-age ends before the next expiry after each step of the clock', async () => {
