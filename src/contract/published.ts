@@ -4,6 +4,9 @@ import { Uuid } from './common.ts'
 
 const publishedAlgorithms = algorithmNames.filter((name) => name !== 'RSA')
 
+/** The kid of the only entry of a key set that stands for none: no key of a project can have it. */
+export const placeholderKid = 'no-active-key'
+
 const base64url = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description }))
 

@@ -53,7 +53,7 @@ export interface Store {
    * Uncached reads for published documents, which the publisher caches. They may use a standby, but
    * are never older than what this process has read or written.
    */
-  published: Pick<Store, 'heads' | 'keySet'>
+  published: Pick<Store, 'heads' | 'keySet' | 'events'>
   /** Numbers of keys by kind and state at the time (ISO 8601). */
   countKeys(time: string): Promise<KeyCount[]>
   /** Resolves if all tables can be read. */

@@ -32,7 +32,7 @@ const verdicts = (ran: Ran) =>
       [label, outcome, ...errors.map(({ code }) => code)].join(' '),
   )
 const published = async () =>
-  (await shell.test.inject(`/v1/projects/${project}/.well-known/jwks.json`)).json().keys
+  (await shell.test.inject(`/v1/projects/${project}/.well-known/jwks-full.json`)).json().keys
 
 describe('a mixed set', () => {
   test('each entry has its own verdict', async () => {

@@ -76,7 +76,7 @@ describe('while the database is unavailable', () => {
       expect((await get(url)).body).toBe(good[index]?.body)
     }
     await patchKey(server, kid, { active: false })
-    expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
+    expect((await get(jwksUrl)).body).toContain('no-active-key')
   })
 
   test('everything else is 503 immediately, with Retry-After, and never an empty list', async () => {
@@ -136,7 +136,7 @@ describe('while the database is unavailable', () => {
     await fault.restore()
     await whenBack()
     await patchKey(server, kid, { active: false })
-    expect(await (await held).text()).toBe('{"keys":[]}')
+    expect(await (await held).text()).toContain('no-active-key')
   })
 
   test('event streams stay open, and deliver all events when it is available', async () => {
@@ -183,5 +183,5 @@ test('while another process holds the exclusive lock, reads succeed and writes w
   expect((await get(jwksUrl)).body).toBe(good.body)
   await lock.release()
   expect((await writing).statusCode).toBe(200)
-  expect((await get(jwksUrl)).body).toBe('{"keys":[]}')
+  expect((await get(jwksUrl)).body).toContain('no-active-key')
 })

@@ -51,7 +51,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
   await create(keyRecord(id, { enabled: false }))
   await create(keyRecord(id, { expireTime: earlier }))
   const next = keyRecord(id)
-  const bytes = Buffer.byteLength(keySetTexts([...published, next], origin().time).fullJwks)
+  const bytes = Buffer.byteLength(keySetTexts([...published, next], origin().time, false).fullJwks)
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(next, bytes - 1)).rejects.toEqual(refused)
   expect(await create(next, bytes)).toEqual(next)
@@ -60,7 +60,7 @@ test('the size limit of the key set is exact to the byte, for every type of key'
 test('the size limit applies to the first key of a project', async () => {
   const { id } = await createProject(store, 'first')
   const key = keyRecord(id)
-  const { length } = keySetTexts([key], origin().time).fullJwks
+  const { length } = keySetTexts([key], origin().time, false).fullJwks
   const refused = expect.objectContaining({ code: 'jwks_too_large' })
   await expect(create(key, length - 1)).rejects.toEqual(refused)
   expect(await create(key, length)).toEqual(key)

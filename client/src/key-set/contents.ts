@@ -7,9 +7,12 @@ export type KeyEntry = { alg: string; text: string; key(): Promise<VerifyKey> }
 /** The keys of a key set by `kid`. */
 export type KeySetContents = { etag: string | undefined; entries: ReadonlyMap<string, KeyEntry> }
 
+/** Pubring's stand-in for an empty set: nobody has its private key. */
+const placeholderKid = 'no-active-key'
+
 /**
- * Parses a JWKS; undefined if it is not one. Skips keys without `kid` or `alg` and encryption keys,
- * which verify no token. Unchanged keys keep their imported form from `previous`.
+ * Parses a JWKS; undefined if it is not one. Skips keys without `kid` or `alg`, encryption keys and
+ * the placeholder, which verify no token. Unchanged keys keep their imported form from `previous`.
  */
 export function parseKeySet(
   body: unknown,
@@ -37,6 +40,7 @@ export function isSameKeySet(one: KeySetContents, other: KeySetContents): boolea
 function isVerificationKey(jwk: unknown): jwk is Jwk {
   if (typeof jwk !== 'object' || jwk === null) return false
   const { kid, alg, kty, use = 'sig' } = jwk as Partial<Record<keyof Jwk, unknown>>
+  if (kid === placeholderKid) return false
   return [kid, alg, kty].every((member) => typeof member === 'string') && use === 'sig'
 }
 

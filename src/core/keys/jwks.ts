@@ -1,6 +1,7 @@
 import { isActive } from '../expiry.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime, latest } from '../times.ts'
+import { placeholderJwks } from './placeholder.ts'
 
 /** Every replica serves a change within this time. */
 const propagationSeconds = 1
@@ -23,17 +24,25 @@ function jwksEntry(key: KeyRecord): Record<string, string> {
 
 /** The two key sets of a project, byte for byte the same on every replica. */
 export interface KeySetTexts {
-  /** `jwks.json`: the active RSA, EC and OKP keys. */
+  /** `jwks.json`: the active RSA, EC and OKP keys, or the placeholder. */
   jwks: string
   /** `jwks-full.json`: all active keys. */
   fullJwks: string
 }
 
-/** Has one entry per active key, in list order. */
-export function keySetTexts(keys: readonly KeyRecord[], now: string): KeySetTexts {
+/**
+ * Each has one entry per active key, in list order. `hadKeys`: whether a key of the project was ever
+ * in `jwks.json`.
+ */
+export function keySetTexts(
+  keys: readonly KeyRecord[],
+  now: string,
+  hadKeys: boolean,
+): KeySetTexts {
   const active = keys.filter((key) => isActive(key, now))
   const common = active.filter(isInCommonJwks)
   const fullJwks = keySetText(active)
+  if (hadKeys && common.length === 0) return { jwks: placeholderJwks, fullJwks }
   return { jwks: common.length === active.length ? fullJwks : keySetText(common), fullJwks }
 }
 

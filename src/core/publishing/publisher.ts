@@ -1,11 +1,13 @@
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
 import { entityTag } from '../entity-tags.ts'
-import { discoveryText, issuerOf, keySetTexts } from '../keys/jwks.ts'
+import { isActive } from '../expiry.ts'
+import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
 import { type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from '../validity.ts'
 import { notPublished } from './names.ts'
+import { hadPublishedKey } from './publication-history.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
 /** Bound of the cached key sets and documents, in bytes. */
@@ -41,7 +43,8 @@ export interface Publisher {
   /**
    * The project's documents: with every change of this process, and at most 500 ms plus one read
    * behind other processes. While the store is unavailable, the last good ones for
-   * `jwksStaleLimit`; then `storage_unavailable`. Never an empty set for a project that has keys.
+   * `jwksStaleLimit`; then `storage_unavailable`. Never an empty `jwks.json` for a project that had
+   * keys in it.
    */
   published(projectId: string): Promise<PublishedProject>
   /** Whether these are the heads of what `published` would return without a read. */
@@ -58,6 +61,8 @@ interface ProjectCopy {
   revision: number
   head: string
   documents: Documents
+  /** Whether a key of the project was ever in `jwks.json`. */
+  hadKeys: boolean
   /** To render the documents again after an expiry; absent if no key expires. */
   keySet?: KeySet
 }
@@ -79,9 +84,12 @@ export function createPublisher(context: Context): Publisher {
       const keySet = await store.keySet(projectId)
       if (keySet === undefined) return undefined
       const { name, revision, head } = keySet
-      const documents = render(issuerOf(config.publicUrl, projectId), keySet, clock.now())
-      const canExpire = documents.span !== always
-      return { projectId, name, revision, head, documents, ...(canExpire ? { keySet } : {}) }
+      const time = clock.now()
+      const hadKeys =
+        publishesKey(keySet, time) || (await hadPublishedKey(store, projectId, revision))
+      const documents = render(issuerOf(config.publicUrl, projectId), { keySet, hadKeys }, time)
+      const copy = { projectId, name, revision, head, documents, hadKeys }
+      return documents.span === always ? copy : { ...copy, keySet }
     },
   })
 
@@ -90,8 +98,9 @@ export function createPublisher(context: Context): Publisher {
       const copy = await copies.get(projectId)
       if (copy === undefined) throw notPublished()
       const time = clock.now()
-      if (copy.keySet !== undefined && !includes(copy.documents.span, time)) {
-        copy.documents = render(issuerOf(config.publicUrl, projectId), copy.keySet, time)
+      const { keySet, hadKeys } = copy
+      if (keySet !== undefined && !includes(copy.documents.span, time)) {
+        copy.documents = render(issuerOf(config.publicUrl, projectId), { keySet, hadKeys }, time)
       }
       return withMaxAge(copy, time, config.jwksMaxAge)
     },
@@ -102,9 +111,17 @@ export function createPublisher(context: Context): Publisher {
   }
 }
 
-function render(issuer: string, { keys }: KeySet, time: number): Documents {
+function publishesKey({ keys }: KeySet, time: number): boolean {
+  return keys.some((key) => isInCommonJwks(key) && isActive(key, isoTime(time)))
+}
+
+function render(
+  issuer: string,
+  { keySet: { keys }, hadKeys }: { keySet: KeySet; hadKeys: boolean },
+  time: number,
+): Documents {
   const enabled = keys.filter((key) => key.enabled)
-  const texts = keySetTexts(keys, isoTime(time))
+  const texts = keySetTexts(keys, isoTime(time), hadKeys)
   const jwks = document(texts.jwks)
   return {
     jwks,

@@ -153,6 +153,6 @@ async function compareKeySets({ source, target }: Copy): Promise<number> {
 async function publishedText(db: Db, projectId: string, time: string): Promise<string | undefined> {
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) return undefined
-  const { fullJwks } = keySetTexts(keySet.keys, time)
+  const { fullJwks } = keySetTexts(keySet.keys, time, false)
   return `${keySet.revision} ${entityTag(fullJwks)} ${fullJwks}`
 }

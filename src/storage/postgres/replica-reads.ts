@@ -9,7 +9,10 @@ import type { StoreReads } from '../reads/store.ts'
  * unavailable the key set is read from the primary. While the primary is unavailable, the standby
  * alone is read.
  */
-export function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet'>): Store {
+export function withReplicaReads(
+  store: Store,
+  standby: Pick<StoreReads, 'keySet' | 'events'>,
+): Store {
   return {
     ...store,
     published: {
@@ -21,6 +24,10 @@ export function withReplicaReads(store: Store, standby: Pick<StoreReads, 'keySet
         return keySet !== undefined && isCurrent(keySet, head)
           ? keySet
           : store.published.keySet(projectId)
+      },
+      async events(ledgerId, page) {
+        const events = await store.events(ledgerId, page).catch(ifUnavailable(undefined))
+        return events ?? standby.events(ledgerId, page)
       },
     },
   }

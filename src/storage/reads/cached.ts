@@ -14,7 +14,7 @@ const maxProjects = 20_000
 /** A key set is cached if its project was read among the last this many projects. */
 const admissionWindow = 4_000
 
-type UncachedReads = Pick<StoreReads, 'findProject' | 'keySet'>
+type UncachedReads = Pick<StoreReads, 'findProject' | 'keySet' | 'events'>
 type CachedReads = Pick<Store, 'findProject' | 'keySet' | 'heads' | 'headsMatch' | 'published'>
 type ReadHead = (ledgerId: string) => Promise<string | undefined>
 
@@ -29,7 +29,7 @@ export function createCachedReads(reads: UncachedReads, ledgerHeads: LedgerHeads
     (await ledgerHeads.heads([ledgerId])).get(ledgerId)?.hash
   return {
     ...ledgerHeads,
-    published: { heads: ledgerHeads.heads, keySet: reads.keySet },
+    published: { heads: ledgerHeads.heads, keySet: reads.keySet, events: reads.events },
     findProject: createProjectCache(reads, readHead),
     keySet: createKeySetCache(reads, readHead),
   }

@@ -4,6 +4,7 @@ import { KeySetError, projectKeySet } from '../../../client/src/verify.ts'
 import { algorithmNames } from '../../../src/contract/algorithms.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { openKeySet, registerAndSign, setActive, verifyResult } from '../../support/app/key-set.ts'
+import { newProject, patchKey, registerKey } from '../../support/app/keys.ts'
 import { base64url, keyFor, signToken } from '../../support/keys/tokens.ts'
 
 let server: TestApp
@@ -17,6 +18,20 @@ beforeAll(async () => {
 afterAll(() => server.close())
 
 const alice = { sub: 'alice' }
+
+test('the placeholder for an empty set is no key', async () => {
+  const { id, keys: url, jwks } = await newProject(server, 'emptied')
+  const kid = await registerKey(server, {}, url)
+  await patchKey(server, kid, { active: false }, url)
+  for (const address of [`${base}/v1/projects/${id}`, base + jwks]) {
+    const { keys } = openKeySet(address)
+    await keys.ready()
+    expect(keys.state()).toMatchObject({ status: 'live', kids: [] })
+    await expect(keys({ alg: 'ES256', kid: 'no-active-key' })).rejects.toThrow(
+      expect.objectContaining({ code: 'kid_unknown' }),
+    )
+  }
+})
 
 describe('the address of the key set', () => {
   test.each([

@@ -37,7 +37,11 @@ function delayable(store: Store): { store: Store; hold(): () => void; releaseAll
       findProject: late(store.findProject),
       heads: late(store.heads),
       keySet: late(store.keySet),
-      published: { heads: late(store.heads), keySet: late(store.published.keySet) },
+      published: {
+        heads: late(store.heads),
+        keySet: late(store.published.keySet),
+        events: late(store.published.events),
+      },
       events: late(store.events),
       findApiKey: late(store.findApiKey),
     },

@@ -198,6 +198,7 @@ describe('ETag', () => {
   )
 
   test('changes with the bytes and returns with them; unpublished changes do not affect it', async () => {
+    await registerKey(server)
     const before = await get(jwksUrl)
     const kid = await registerKey(server)
     const after = await get(jwksUrl, { 'if-none-match': String(before.headers.etag) })

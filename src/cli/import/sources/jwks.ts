@@ -1,4 +1,5 @@
 import { algorithmNames } from '../../../contract/algorithms.ts'
+import { placeholderKid } from '../../../contract/published.ts'
 import { toPem } from '../../keys/conversion.ts'
 import { type Jwk, normalizedMembers, publicKeyOf } from '../../keys/jwk.ts'
 import { isAlgorithm } from '../../keys/kinds.ts'
@@ -7,11 +8,11 @@ import { type EntryContent, privateEntry, type Rejection, type SourceEntry, stem
 /**
  * The keys of a JWKS (RFC 7517). An entry for encryption, a symmetric key, an unknown type and a
  * second entry with the same `kid` are rejected. Numbers with padding or with superfluous or missing
- * zeros are normalized (RFC 7518). The label is the `kid`.
+ * zeros are normalized (RFC 7518). The label is the `kid`. Pubring's placeholder is no key.
  */
 export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] {
   const kids = new Set<string>()
-  return keys.map((value, index) => {
+  return keys.filter(isNoPlaceholder).map((value, index) => {
     const place = `${name}, entry ${index + 1}`
     const fallback = `${stem(name)} ${index + 1}`
     const jwk: Jwk = typeof value === 'object' && value !== null ? { ...value } : {}
@@ -23,6 +24,10 @@ export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] 
     kids.add(label)
     return { place, label, ...(rejection === undefined ? readKey(jwk) : { rejection }) }
   })
+}
+
+function isNoPlaceholder(value: unknown): boolean {
+  return Object(value).kid !== placeholderKid
 }
 
 const duplicateKid: Rejection = {
