@@ -45,6 +45,7 @@ describe.each(['before', 'after'] as const)(
       const made = await store.commit({ type: 'key.create', origin: origin(), key, limits })
       expect(made).toEqual(key)
       expect(await store.keySet(projectId)).toEqual({
+        name: expect.any(String),
         revision: 2,
         head: expect.any(String),
         keys: [key],
@@ -95,6 +96,7 @@ describe.each(['before', 'after'] as const)(
       const kid = key.id
       await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
       expect(await store.keySet(projectId)).toEqual({
+        name: expect.any(String),
         revision: 3,
         head: expect.any(String),
         keys: [],
@@ -130,6 +132,7 @@ test('if the connection breaks in the middle of a change, the change is made onc
   proxy.cutAt('insert into "jwt_key"', 'after')
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
   expect(await store.keySet(projectId)).toEqual({
+    name: expect.any(String),
     revision: 2,
     head: expect.any(String),
     keys: [key],

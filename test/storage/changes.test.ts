@@ -110,6 +110,7 @@ test('a key is read back as it was written', async () => {
   })
   await store.commit({ type: 'key.create', origin: origin(), key, limits })
   expect(await store.keySet(projectId)).toEqual({
+    name: 'round-trip',
     revision: 2,
     head: expect.any(String),
     keys: [key],
