@@ -1,7 +1,8 @@
 import type { Selectable } from 'kysely'
+import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
-import type { KeyCount, KeySet } from '../../core/records.ts'
+import type { ApiKeyRecord, KeyCount, KeySet } from '../../core/records.ts'
 import {
   apiKeyColumns,
   apiKeyFromRow,
@@ -12,7 +13,7 @@ import {
   projectFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
-import { statement } from '../statements.ts'
+import { chunked, statement } from '../statements.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
@@ -56,11 +57,17 @@ function createProjectReads(db: Db) {
 }
 
 function createApiKeyReads(db: Db) {
+  // Concurrent callers share a query: a flood of unknown secrets costs less than one each.
+  const byDigest = createBatchLoader(async (digests) => {
+    const found = new Map<string, ApiKeyRecord>()
+    for (const some of chunked(digests)) {
+      const rows = await apiKeysByDigest(db, { digests: some })
+      for (const row of rows) found.set(row.digest, apiKeyFromRow(row))
+    }
+    return found
+  })
   return {
-    async findApiKeyByDigest(digest) {
-      const [row] = await apiKeyByDigest(db, { digest })
-      return row && apiKeyFromRow(row)
-    },
+    findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
     async findApiKey(id) {
       const [row] = await apiKeyById(db, { id })
       return row && apiKeyFromRow(row)
@@ -161,8 +168,8 @@ const projectByName = statement((db, { name }: { name: string }) =>
 const apiKeyById = statement((db, { id }: { id: string }) =>
   db.selectFrom('api_key').select(apiKeyColumns).where('id', '=', id),
 )
-const apiKeyByDigest = statement((db, { digest }: { digest: string }) =>
-  db.selectFrom('api_key').select(apiKeyColumns).where('digest', '=', digest),
+const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
+  db.selectFrom('api_key').select(apiKeyColumns).where('digest', 'in', digests),
 )
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db

@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import type { KyselyPlugin } from 'kysely'
+import { expect, test } from 'vitest'
+import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
+import { apiKeyDigest, newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { createStoreReads } from '../../src/storage/reads/store.ts'
+import { openMigrated } from '../../src/storage/sqlite/migrate.ts'
+import { temporaryFolder } from '../support/server/process.ts'
+import { openTestStore, origin } from '../support/store/store.ts'
+
+/** Digests of secrets that were never registered. */
+const unknown = (count: number) =>
+  Array.from({ length: count }, () => apiKeyDigest(newApiKeySecret()))
+
+test('API keys are found among more unknown secrets than fit one statement', async () => {
+  const { store, dispose } = await openTestStore()
+  const apiKey = apiKeyRecord(newApiKeySecret(), new Date().toISOString(), {
+    name: 'ci',
+    role: 'reader',
+  })
+  await store.commit({ type: 'api_key.create', origin: origin(), apiKey })
+  const digests = [...unknown(700), apiKey.digest, ...unknown(700), apiKey.digest]
+  const found = await Promise.all(digests.map((digest) => store.findApiKeyByDigest(digest)))
+  expect(found.flatMap((one, index) => (one === undefined ? [] : [index]))).toEqual([700, 1_401])
+  expect(found[700]).toEqual(apiKey)
+  await dispose()
+})
+
+test('200 concurrent unknown secrets cost one query', async () => {
+  const { folder, remove } = temporaryFolder()
+  const connection = await openMigrated({ file: join(folder, 'lookups.db') })
+  let queries = 0
+  const counting: KyselyPlugin = {
+    transformQuery: ({ node }) => node,
+    async transformResult({ result }) {
+      queries += 1
+      return result
+    },
+  }
+  const reads = createStoreReads(connection.db.withPlugin(counting))
+  const found = await Promise.all(unknown(200).map((digest) => reads.findApiKeyByDigest(digest)))
+  expect(found.every((one) => one === undefined)).toBe(true)
+  expect(queries).toBe(1)
+  connection.close()
+  remove()
+})
