@@ -132,7 +132,7 @@ describe('an unresponsive database', () => {
     await expect(published()).rejects.toMatchObject({ code: 'storage_unavailable' })
     delayed.releaseAll()
     await toggle(false)
-    expect(await published()).toBe('{"keys":[]}')
+    expect(await published()).toContain('no-active-key')
   })
 
   test('held requests are answered at their deadline', async () => {
@@ -184,11 +184,11 @@ test('a read that a change supersedes neither serves later requests nor replaces
   const later = published()
   await delay(10)
   releaseNew()
-  expect(await later).toBe('{"keys":[]}')
+  expect(await later).toContain('no-active-key')
   releaseOld()
   expect(await early).toBe(before)
   await delay(10)
-  expect(await published()).toBe('{"keys":[]}')
+  expect(await published()).toContain('no-active-key')
 })
 
 test('a held request that has an older key set than the others is answered', async () => {
@@ -206,12 +206,12 @@ test('a held request that has an older key set than the others is answered', asy
 })
 
 test('another history with the same revision is published as soon as any change', async () => {
-  expect(await published()).not.toBe('{"keys":[]}')
+  expect(await published()).not.toContain('no-active-key')
   // A fail-over lost changes of the old primary, and another change got their revision.
   await opened.database.query('UPDATE jwt_key SET enabled = 0')
   await opened.database.query('UPDATE ledger SET hash = ?', 'f'.repeat(64))
   clock.advance(1_000)
-  expect(await published()).toBe('{"keys":[]}')
+  expect(await published()).toContain('no-active-key')
 })
 
 test('a renamed project is not found by its old name from the next request on', async () => {
