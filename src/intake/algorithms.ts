@@ -2,14 +2,17 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { ParsedKey } from './parsed-key.ts'
 import type { Fault } from './types.ts'
 
-/** The values of `algorithm` that match each kind of key, the default one first. */
+/**
+ * The values of `algorithm` that match each kind of key, the default one first. EdDSA precedes
+ * Ed25519 (RFC 9864), which few verifiers know yet.
+ */
 export const matchingAlgorithms = {
   rsaEncryption: ['RSA', 'RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
   rsaPss: ['PS256', 'PS384', 'PS512'],
   'P-256': ['ES256'],
   'P-384': ['ES384'],
   'P-521': ['ES512'],
-  Ed25519: ['Ed25519', 'EdDSA'],
+  Ed25519: ['EdDSA', 'Ed25519'],
 } as const satisfies Record<string, readonly Algorithm[]>
 
 /** The JWS `alg` for a value of `algorithm`. */

@@ -112,7 +112,7 @@ describe('tokens', () => {
   test.each([
     ['RSA', () => rsaKey(), 'RS256'],
     ['P-384', () => ecKey('P-384'), 'ES384'],
-    ['Ed25519', () => edKey(), 'Ed25519'],
+    ['Ed25519', () => edKey(), 'EdDSA'],
   ])('a sample signed with %s verifies on the server', async (name, make, alg) => {
     const key = make()
     const file = shell.file('private.pem', privatePem(key))

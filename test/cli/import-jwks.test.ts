@@ -118,6 +118,62 @@ describe('a mixed set', () => {
     expect(await published()).toMatchObject(plain)
   })
 
+  test('a key that is revoked, expired or not valid yet is registered inactive', async () => {
+    const now = Math.floor(Date.now() / 1000)
+    const file = setFile(
+      jwk('P-256', { kid: 'plain', nbf: now - 60 }),
+      jwk('P-256', { kid: 'expiring', exp: now + 3_600 }),
+      jwk('P-256', { kid: 'expired', exp: now - 1 }),
+      jwk('P-256', { kid: 'unclear', exp: 'soon' }),
+      jwk('P-256', { kid: 'early', nbf: now + 3_600 }),
+      jwk('P-256', { kid: 'revoked', revoked: { revoked_at: now - 60 } }),
+    )
+    const ran = await into(file)
+    expect(ran.code).toBe(0)
+    expect(Object(documentOf(ran)).items.map(({ note = '' }) => note)).toEqual([
+      '',
+      '',
+      'It is registered inactive: its exp has passed.',
+      'It is registered inactive: its exp has passed.',
+      'It is registered inactive: its nbf is not reached.',
+      'It is registered inactive: it is revoked.',
+    ])
+    const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+    const expireTime = new Date((now + 3_600) * 1000).toISOString()
+    expect(list).toMatchObject([
+      { label: 'plain', active: true },
+      { label: 'expiring', active: true, expireTime },
+      { label: 'expired', active: false },
+      { label: 'unclear', active: false },
+      { label: 'early', active: false },
+      { label: 'revoked', active: false },
+    ])
+  })
+
+  test('a signing key of SPIFFE is imported; its certificates are not', async () => {
+    const file = setFile(
+      jwk('P-256', { kid: 'jwt', use: 'jwt-svid' }),
+      jwk('P-256', { kid: 'x509', use: 'x509-svid' }),
+    )
+    expect(verdicts(await into(file, '--skip-refused'))).toEqual([
+      'jwt created',
+      'x509 refused not_for_signatures',
+    ])
+  })
+
+  test('--skip-refused fails if every key is rejected', async () => {
+    const file = setFile(jwk('P-256', { use: 'enc' }), jwk('P-256', { use: 'enc' }))
+    const ran = await into(file, '--skip-refused')
+    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('All 2 keys') })
+  })
+
+  test('the placeholder of an empty set is no key', async () => {
+    const file = setFile(jwk('P-256', { kid: 'no-active-key' }))
+    const ran = await into(file)
+    expect(verdicts(ran)).toEqual([])
+    expect(await published()).toEqual([])
+  })
+
   test('--kids keep preserves the kid of a single JWK', async () => {
     const kid = crypto.randomUUID()
     const file = shell.file('one.jwk', JSON.stringify(jwk('Ed25519', { kid })))

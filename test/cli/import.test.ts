@@ -134,7 +134,7 @@ describe('PEM blocks', () => {
     await into(shell.file('mixed.pem', mixed), '--algorithm', 'PS512')
     expect((await keys()).map(({ label, algorithm }) => `${label}: ${algorithm}`)).toEqual([
       'old spring: PS256',
-      'mixed 1: Ed25519',
+      'mixed 1: EdDSA',
       'mixed 2: ES256',
       'mixed 3: PS512',
     ])

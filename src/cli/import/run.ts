@@ -30,7 +30,7 @@ const maxKeys = 10_000
 
 /**
  * Imports the keys of a source, all or none unless `--skip-refused` is given, and reports the
- * outcome of each. Throws if any was rejected and not to be skipped.
+ * outcome of each. Throws if any was rejected and not to be skipped, and if all were.
  */
 export async function importSource(
   session: Session,
@@ -104,7 +104,11 @@ function refusedError(
   { skipRefused }: ImportFlags,
 ): CommandError | undefined {
   const { created, refused } = countRows(rows)
-  if (refused === 0 || skipRefused === true) return undefined
+  if (refused === 0 || (skipRefused === true && refused < rows.length)) return undefined
+  if (skipRefused === true) {
+    const message = `All ${refused} keys were rejected, so none was imported.`
+    return new CommandError('failed', message, { code: 'import_refused' })
+  }
   const others = created === 0 ? 'so none was imported' : `${created} others were imported`
   return new CommandError(
     'refused',

@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { detectWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { type Jwk, publicKeyOf } from './jwk.ts'
+import { isSignatureUse, type Jwk, publicKeyOf } from './jwk.ts'
 import { readSshKey } from './ssh.ts'
 
 /** A public key from a file, as the server takes it. */
@@ -63,7 +63,7 @@ function convertDer(der: Buffer, name: string): PublicKeyFile {
 
 function convertJwk(text: string, name: string): PublicKeyFile {
   const jwk = onlyKey(JSON.parse(text.trim()), name)
-  if (jwk.use !== undefined && jwk.use !== 'sig') {
+  if (!isSignatureUse(jwk.use)) {
     throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
   }
   const publicKeyPem = readPem(name, 'a JWK', () => publicKeyOf(jwk))

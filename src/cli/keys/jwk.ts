@@ -9,6 +9,11 @@ export const coordinateBytes: Readonly<Record<string, number>> = {
   'P-521': 66,
 }
 
+/** Whether a key with this `use` verifies tokens; `jwt-svid` is the one of SPIFFE. */
+export function isSignatureUse(use: unknown): boolean {
+  return use === undefined || use === 'sig' || use === 'jwt-svid'
+}
+
 /** The public key of a JWK, from its normalized members. Throws if they make no key. */
 export function publicKeyOf(jwk: Jwk): KeyObject {
   const members = normalizedMembers(jwk)

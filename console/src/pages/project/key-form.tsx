@@ -11,10 +11,9 @@ import { VerdictNotice } from './verdict-notice.tsx'
 const isAlgorithm = (value: string | null | undefined): value is Algorithm =>
   algorithms.some((algorithm) => algorithm === value)
 
-/** The algorithms that match a key. EdDSA precedes Ed25519, which few libraries use (RFC 9864). */
+/** The algorithms that match a key, the usual one first. */
 function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {
-  const known = (check?.key?.algorithms ?? []).filter(isAlgorithm)
-  return known.includes('EdDSA') ? [...new Set<Algorithm>(['EdDSA', ...known])] : known
+  return (check?.key?.algorithms ?? []).filter(isAlgorithm)
 }
 
 /** Registers a key, and checks it while the user types. */

@@ -1,14 +1,15 @@
 import { algorithmNames } from '../../../contract/algorithms.ts'
 import { placeholderKid } from '../../../contract/published.ts'
 import { toPem } from '../../keys/conversion.ts'
-import { type Jwk, normalizedMembers, publicKeyOf } from '../../keys/jwk.ts'
+import { isSignatureUse, type Jwk, normalizedMembers, publicKeyOf } from '../../keys/jwk.ts'
 import { isAlgorithm } from '../../keys/kinds.ts'
 import { type EntryContent, privateEntry, type Rejection, type SourceEntry, stem } from './entry.ts'
 
 /**
  * The keys of a JWKS (RFC 7517). An entry for encryption, a symmetric key, an unknown type and a
  * second entry with the same `kid` are rejected. Numbers with padding or with superfluous or missing
- * zeros are normalized (RFC 7518). The label is the `kid`. Pubring's placeholder is no key.
+ * zeros are normalized (RFC 7518). The label is the `kid`. Pubring's placeholder is no key. What an
+ * entry says about its own validity decides whether the key is active.
  */
 export function readJwks(keys: readonly unknown[], name: string): SourceEntry[] {
   const kids = new Set<string>()
@@ -44,7 +45,7 @@ function rejectionOf({ kty, use, key_ops, alg }: Jwk): Rejection | undefined {
     return { code: 'unsupported_key', detail: 'kty must be RSA, EC, OKP or AKP.' }
   }
   const canVerify = !Array.isArray(key_ops) || key_ops.includes('verify')
-  if ((use !== undefined && use !== 'sig') || !canVerify) {
+  if (!isSignatureUse(use) || !canVerify) {
     return { code: 'not_for_signatures', detail: 'The key is not for signatures (use, key_ops).' }
   }
   if (alg !== undefined && !isAlgorithm(alg)) {
@@ -59,16 +60,41 @@ function readKey(jwk: Jwk): EntryContent {
     const isNormalized = Object.entries(normalizedMembers(jwk)).every(
       ([name, value]) => jwk[name] === value,
     )
+    const validity = validityOf(jwk)
+    const notes = [
+      ...(isNormalized ? [] : ['Its numbers were normalized (padding or zeros).']),
+      ...(validity.note === undefined ? [] : [validity.note]),
+    ]
     return {
       key: {
         publicKeyPem: toPem(publicKeyOf(jwk)),
+        ...validity.fields,
         ...(typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}),
         ...(typeof jwk.kid === 'string' ? { kid: jwk.kid } : {}),
       },
-      ...(isNormalized ? {} : { note: 'Its numbers were normalized (padding or zeros).' }),
+      ...(notes.length === 0 ? {} : { note: notes.join(' ') }),
     }
   } catch {
     const detail = 'No public key can be read from the members of this entry.'
     return { rejection: { code: 'invalid_jwk', detail } }
   }
+}
+
+/** The members of a JWK, beyond RFC 7517, that say when it may be used; times in seconds. */
+function validityOf({ exp, nbf, revoked }: Jwk): {
+  fields: { active?: false; expireTime?: string }
+  note?: string
+} {
+  const inactive = (reason: string) => ({
+    fields: { active: false as const },
+    note: `It is registered inactive: ${reason}.`,
+  })
+  const nowSeconds = Date.now() / 1000
+  if (revoked !== undefined && revoked !== null && revoked !== false)
+    return inactive('it is revoked')
+  if (nbf !== undefined && !(Number(nbf) <= nowSeconds)) return inactive('its nbf is not reached')
+  if (exp === undefined) return { fields: {} }
+  // The range of Date, so that any other value counts as passed.
+  if (!(Number(exp) > nowSeconds && Number(exp) <= 8.64e12)) return inactive('its exp has passed')
+  return { fields: { expireTime: new Date(Number(exp) * 1000).toISOString() } }
 }
