@@ -182,6 +182,18 @@ export const settings = {
     rate,
     'Requests without an API key (key sets, documentation) per client address.',
   ),
+  writeLimit: setting(
+    'write-limit',
+    'off',
+    rate,
+    'Changes per API key on each replica; an import counts as one for each key.',
+  ),
+  authFailureLimit: setting(
+    'auth-failure-limit',
+    '120',
+    rate,
+    'Requests with an invalid API key per client address; further ones get 429 instead of 401. Valid API keys are not affected.',
+  ),
   overloadLag: setting(
     'overload-lag',
     '500',

@@ -10,12 +10,13 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
+import { addBudgets } from './hooks/budgets.ts'
 import { addCountedLog } from './hooks/counted-log.ts'
 import { addHostCheck } from './hooks/host.ts'
 import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
-import { addRateLimits } from './hooks/rate-limits.ts'
+import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addSecurityHeaders } from './hooks/security-headers.ts'
 import { addMetrics } from './metrics/metrics.ts'
@@ -61,8 +62,9 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addMethods(app)
   addHostCheck(app)
   await addOverload(app, options.overloadLag ?? 0)
-  addAuthentication(app, context)
-  await addRateLimits(app, options, context.clock)
+  await addBudgets(app, context.clock)
+  addAuthentication(app, context, createFailureLimit(app, options))
+  addRateLimits(app, options)
   addAccess(app, context)
   addMediaTypes(app)
   addJsonBodies(app)

@@ -21,6 +21,8 @@ declare module 'fastify' {
     etag?: true
     /** Requests that a call counts as for the rate limit; 1 if absent. */
     cost?: number
+    /** Changes that a call counts as for the write limit; 1 if absent. */
+    changes?: (request: FastifyRequest) => number
     /** Exempt from rate limits and overload rejection: health checks. */
     unlimited?: true
     /** Error codes besides those that follow from the schema. */

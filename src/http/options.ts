@@ -23,6 +23,10 @@ export interface HttpOptions {
   rateLimit?: Rate | undefined
   /** Limit per client address on the public operations; none if absent. */
   publicRateLimit?: Rate | undefined
+  /** Limit of changes per API key; none if absent. */
+  writeLimit?: Rate | undefined
+  /** Limit of failed authentications per client address; none if absent. */
+  authFailureLimit?: Rate | undefined
   /** Event loop lag in milliseconds above which requests are rejected; 0 or absent: never. */
   overloadLag?: number
   /** Whether metrics are collected for Prometheus; false if absent. */

@@ -56,6 +56,8 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
     maxPageSize: config.maxPageSize,
     rateLimit: config.rateLimit,
     publicRateLimit: config.publicRateLimit,
+    writeLimit: config.writeLimit,
+    authFailureLimit: config.authFailureLimit,
     overloadLag: config.overloadLag,
     metrics: config.metricsPort !== undefined,
     logLevel: config.logLevel,

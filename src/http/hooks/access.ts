@@ -6,16 +6,28 @@ import type { Origin } from '../../core/ledger/changes.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
+import { PubringError } from '../../errors.ts'
+import type { Spend } from './budgets.ts'
 
-/** Authenticates callers before every other check: 401. */
-export function addAuthentication(app: FastifyInstance, context: Context): void {
+/** Authenticates callers before every other check: 401, or 429 after too many failures. */
+export function addAuthentication(
+  app: FastifyInstance,
+  context: Context,
+  spendFailure: Spend | undefined,
+): void {
   const authenticator = createAuthenticator(context)
   app.decorate('authenticator', authenticator)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
-  app.addHook('onRequest', async (request) => {
+  app.addHook('onRequest', async (request, reply) => {
     if (request.routeOptions.config.access === undefined) return
-    request.principal = await authenticator.authenticate(secretOf(request))
+    try {
+      request.principal = await authenticator.authenticate(secretOf(request))
+    } catch (error) {
+      const isFailure = error instanceof PubringError && error.code === 'invalid_api_key'
+      if (isFailure) await spendFailure?.(request, reply)
+      throw error
+    }
   })
 }
 

@@ -1,84 +1,62 @@
-import { isIP } from 'node:net'
-import rateLimit, { normalizeIP } from '@fastify/rate-limit'
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Clock } from '../../core/context.ts'
-import { PubringError } from '../../errors.ts'
-import type { HttpOptions, Rate } from '../options.ts'
-import { budgetStore } from './budget-store.ts'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { HttpOptions } from '../options.ts'
+import { clientAddress } from '../request/client-address.ts'
+import { createLimit, type Spend } from './budgets.ts'
+
+/** Limits requests and changes so that no caller uses up the budget of another. */
+export function addRateLimits(app: FastifyInstance, options: HttpOptions): void {
+  limitApiKeys(app, options)
+  limitPublicRequests(app, options)
+  limitChanges(app, options)
+}
 
 /**
- * Limits requests per API key, and public requests per client address, so that no caller uses up
- * the budget of another. A request with an invalid API key uses up no budget; it costs a digest
- * and one query.
+ * Limits failed authentications per client address; undefined if they are not limited. To be spent
+ * from after a failure, so that it never keeps out a valid API key.
  */
-export async function addRateLimits(
+export function createFailureLimit(
   app: FastifyInstance,
-  options: HttpOptions,
-  clock: Clock,
-): Promise<void> {
-  await app.register(rateLimit, { global: false, store: budgetStore(clock) })
-  if (options.rateLimit !== undefined) {
-    const spend = createBudgets(
-      app,
-      'api-key',
-      options.rateLimit,
-      (request) => request.principal?.apiKeyId ?? '',
-    )
-    app.addHook('onRequest', async (request, reply) => {
-      if (request.principal !== undefined) await spend(request, reply)
-    })
-  }
-  if (options.publicRateLimit !== undefined) {
-    const spend = createBudgets(app, 'public', options.publicRateLimit, ({ ip }) => addressOf(ip))
-    // After the hooks of the route, so that a 429 has the CORS headers of the route.
-    app.addHook('preParsing', async (request, reply) => {
-      const { access, unlimited } = request.routeOptions.config
-      if (access === undefined && !unlimited) await spend(request, reply)
-    })
-  }
+  { authFailureLimit: rate }: HttpOptions,
+): Spend | undefined {
+  const reason =
+    'The API key in the X-Api-Key header is unknown, expired or revoked, like those of many requests from your address before. A valid one would be accepted.'
+  return rate && createLimit(app, { name: 'failures', rate, callerOf: clientAddress, reason })
 }
 
-function createBudgets(
-  app: FastifyInstance,
-  name: string,
-  { limit, window }: Rate,
-  keyGenerator: (request: FastifyRequest) => string,
-): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
-  const options = { max: limit, timeWindow: window * 1_000, keyGenerator }
-  const consume = app.createRateLimit(options)
-  return async (request, reply) => {
-    const cost = Math.min(request.routeOptions.config.cost ?? 1, limit)
-    for (let spent = 0; spent < cost; spent += 1) {
-      const state = await consume(request)
-      if (state.isAllowed) return
-      reply.headers(rateHeaders(name, { limit, window }, state.remaining, state.ttlInSeconds))
-      if (state.isExceeded) throw rateLimited(state.ttlInSeconds)
-    }
-  }
+const apiKeyOf = ({ principal }: FastifyRequest) => principal?.apiKeyId ?? ''
+
+const tooManyRequests = 'The rate limit is exceeded.'
+
+function limitApiKeys(app: FastifyInstance, { rateLimit: rate }: HttpOptions): void {
+  if (rate === undefined) return
+  const limit = { name: 'api-key', rate, callerOf: apiKeyOf, reason: tooManyRequests }
+  const spend = createLimit(app, limit)
+  app.addHook('onRequest', async (request, reply) => {
+    const { cost } = request.routeOptions.config
+    if (request.principal !== undefined) await spend(request, reply, cost)
+  })
 }
 
-/** Headers of draft-ietf-httpapi-ratelimit-headers: q(uota), w(indow), r(emaining), t(ime). */
-function rateHeaders(
-  name: string,
-  { limit, window }: Rate,
-  remaining: number,
-  seconds: number,
-): Record<string, string> {
-  return {
-    'ratelimit-policy': `"${name}";q=${limit};w=${window}`,
-    ratelimit: `"${name}";r=${remaining};t=${seconds}`,
-  }
+function limitPublicRequests(app: FastifyInstance, { publicRateLimit: rate }: HttpOptions): void {
+  if (rate === undefined) return
+  const limit = { name: 'public', rate, callerOf: clientAddress, reason: tooManyRequests }
+  const spend = createLimit(app, limit)
+  // After the hooks of the route, so that a 429 has the CORS headers of the route.
+  app.addHook('preParsing', async (request, reply) => {
+    const { access, unlimited } = request.routeOptions.config
+    if (access === undefined && !unlimited) await spend(request, reply)
+  })
 }
 
-function rateLimited(seconds: number): PubringError {
-  return new PubringError(
-    'rate_limited',
-    `The rate limit is exceeded. Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`,
-    { retryAfter: seconds },
-  )
-}
-
-/** Identifies a client by its IPv4 address or the /64 of its IPv6 address. */
-function addressOf(ip: string): string {
-  return isIP(ip) === 0 ? 'unknown' : normalizeIP(ip.replace(/%.*$/, ''))
+/** Runs after validation, since the number of changes depends on the body. */
+function limitChanges(app: FastifyInstance, { writeLimit: rate }: HttpOptions): void {
+  if (rate === undefined) return
+  const reason = 'Your API key has made too many changes.'
+  const spend = createLimit(app, { name: 'changes', rate, callerOf: apiKeyOf, reason })
+  app.addHook('preHandler', async (request, reply) => {
+    const { access, changes } = request.routeOptions.config
+    const isRead = request.method === 'GET' || request.method === 'HEAD'
+    if (isRead || access === undefined || access.role === 'reader') return
+    await spend(request, reply, changes?.(request))
+  })
 }

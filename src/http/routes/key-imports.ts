@@ -13,18 +13,21 @@ const Envelope = Type.Object(
   { additionalProperties: false },
 )
 
+type ImportBody = Type.Static<typeof Envelope>
+
 export function keyImportRoutes(
   app: App,
   context: Context,
   { importBodyLimit }: HttpOptions,
 ): void {
-  app.route<{ Body: { keys: unknown[]; dryRun?: boolean } }>({
+  app.route<{ Body: ImportBody }>({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/key-imports',
     ...(importBodyLimit === undefined ? {} : { bodyLimit: importBodyLimit }),
     config: {
       access: { role: 'writer' },
       cost: 50,
+      changes: ({ body }) => (body as ImportBody).keys.length,
       errors: ['import_refused', 'private_key_submitted', 'overloaded'],
     },
     validatorCompiler: bodyAs(Envelope),

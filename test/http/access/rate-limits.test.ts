@@ -113,6 +113,64 @@ describe('the limit per API key', () => {
   })
 })
 
+describe('the limit of changes', () => {
+  const register = () => {
+    const { publicKeyPem } = ecKey()
+    return server.send('POST', list, { body: { name: 'n', algorithm: 'ES256', publicKeyPem } })
+  }
+  const importKeys = (count: number) => {
+    const keys = Array.from({ length: count }, () => {
+      return { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    })
+    const url = '/v1/projects/payments/key-imports'
+    return server.send('POST', url, { body: { keys } })
+  }
+
+  test('responds 429 to further changes by the API key, and to nothing else', async () => {
+    await start({ writeLimit: perMinute(3) })
+    const kid: string = (await register()).json().kid
+    const rename = () => server.send('PATCH', `${list}/${kid}`, { body: { label: 'l' } })
+    const remove = () => server.send('DELETE', `${list}/${kid}`)
+    expect((await rename()).headers.ratelimit).toMatch(/^"changes";r=1;t=/)
+    expect((await remove()).statusCode).toBe(409)
+    const refused = await remove()
+    expect(refused.statusCode).toBe(429)
+    expect(refused.json().code).toBe('rate_limited')
+    expect(refused.headers['ratelimit-policy']).toBe('"changes";q=3;w=60')
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(50)
+    const body = { publicKeyPem: ecKey().publicKeyPem }
+    expect((await server.send('POST', '/v1/key-checks', { body })).statusCode).toBe(200)
+    expect((await as(server.admin)).statusCode).toBe(200)
+    const other = { 'x-api-key': await server.apiKey('writer') }
+    const byOther = await server.send('PATCH', `${list}/${kid}`, { body: {}, headers: other })
+    expect(byOther.statusCode).toBe(200)
+  })
+
+  test('is not used up by requests that are invalid, unknown or not permitted', async () => {
+    await start({ writeLimit: perMinute(1) })
+    const headers = { 'x-api-key': await server.apiKey('reader') }
+    const body = { name: 'p' }
+    expect((await server.send('POST', '/v1/projects', { body, headers })).statusCode).toBe(403)
+    expect((await server.send('POST', '/v1/projects', { body: {} })).statusCode).toBe(400)
+    expect((await server.send('DELETE', '/v1/projects/none')).statusCode).toBe(404)
+    expect((await register()).statusCode).toBe(201)
+    expect((await register()).statusCode).toBe(429)
+  })
+
+  test('counts an import as one for each key', async () => {
+    await start({ writeLimit: perMinute(10) })
+    expect((await importKeys(6)).headers.ratelimit).toMatch(/;r=4;/)
+    expect((await importKeys(6)).statusCode).toBe(429)
+  })
+
+  test('is stated beside the limit of requests', async () => {
+    await start({ writeLimit: perMinute(10), rateLimit: perMinute(20) })
+    const { headers } = await register()
+    expect(headers['ratelimit-policy']).toBe('"api-key";q=20;w=60, "changes";q=10;w=60')
+    expect(headers.ratelimit).toMatch(/^"api-key";r=15;t=\d+, "changes";r=9;t=\d+$/)
+  })
+})
+
 describe('the limit without an API key', () => {
   const from = (ip: string, url = jwks) => server.inject({ url, remoteAddress: ip })
 
