@@ -6,7 +6,7 @@ import process from 'node:process'
 if (Number.parseInt(process.versions.node, 10) < 24) {
   process.stderr.write(
     `pubring: needs Node 24 or later, and this is ${process.version}. ` +
-      'Run "npm install node@26" in this folder: npx takes that one from then on.\n',
+      'Install it, or run "npm install node@26" in this folder, which npx then uses (it needs the library libatomic1).\n',
   )
   process.exit(1)
 }

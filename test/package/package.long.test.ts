@@ -20,6 +20,7 @@ const lock = fromRoot('package-lock.json')
 
 let tarball: string
 let contents: string[]
+let installation: { stderr: string }
 
 /** Runs a command in the folder where the package is installed. */
 function typed(command: string, ...args: string[]) {
@@ -31,7 +32,7 @@ beforeAll(async () => {
   const listed = await run('tar', ['-tzf', tarball])
   contents = listed.stdout.trim().split('\n')
   mkdirSync(clean)
-  await typed('npm', 'install', '--prefer-offline', tarball)
+  installation = await typed('npm', 'install', '--prefer-offline', tarball)
 }, 300_000)
 afterAll(remove)
 
@@ -42,6 +43,10 @@ async function complaints(file: string): Promise<(string | undefined)[]> {
   const { messages, pkg = {} } = await publint({ pack: { tarball: octets }, strict: true })
   return messages.map((message) => formatMessage(message, pkg, { color: false }))
 }
+
+test('npm installs it without a warning', () => {
+  expect(installation.stderr).toBe('')
+})
 
 test('publint has no complaint about the tarball', async () => {
   expect(await complaints(tarball)).toEqual([])

@@ -1,0 +1,35 @@
+/**
+ * Runs after npm has changed the dependencies of a checkout: builds the console if its development
+ * packages are installed. If the pinned Node cannot start, removes its link, so that the system's is
+ * used. Plain JavaScript, which every Node runs.
+ */
+import { spawnSync } from 'node:child_process'
+import { existsSync, rmSync } from 'node:fs'
+import process from 'node:process'
+import { fileURLToPath } from 'node:url'
+
+const path = (name) => fileURLToPath(new URL(`../${name}`, import.meta.url))
+const pinned = path('node_modules/.bin/node')
+const isBroken = existsSync(pinned) && spawnSync(pinned, ['--version']).status !== 0
+const isTooOld = Number.parseInt(process.versions.node, 10) < 24
+
+if (isBroken && isTooOld) {
+  process.stderr.write(
+    `pubring: Node 26, which is installed with the dependencies, needs the library libatomic1, and the system's Node is ${process.version}. ` +
+      'Run "apt-get install libatomic1" (Fedora: "dnf install libatomic"), then "npm ci" again.\n',
+  )
+  process.exit(1)
+}
+if (isBroken) rmSync(pinned)
+
+const vite = path('node_modules/vite/bin/vite.js')
+if (existsSync(vite)) {
+  const build = [vite, 'build', '--config', 'console/vite.config.ts', '--logLevel', 'warn']
+  const { status } = spawnSync(process.execPath, build, { cwd: path('.'), stdio: 'inherit' })
+  process.exitCode = status ?? 1
+} else if (!existsSync(path('console/dist/index.html'))) {
+  process.stderr.write(
+    'pubring: the console is not built, because that needs the development packages. ' +
+      'Run "npm ci", then "npm prune --omit=dev".\n',
+  )
+}
