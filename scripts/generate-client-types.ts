@@ -12,7 +12,12 @@ import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
 import { roles } from '../src/contract/roles.ts'
-import { TokenCheck, tokenCheckReasons, tokenCheckSteps } from '../src/contract/token-checks.ts'
+import {
+  TokenCheck,
+  tokenCheckOutcomes,
+  tokenCheckReasons,
+  tokenCheckSteps,
+} from '../src/contract/token-checks.ts'
 
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {
@@ -55,6 +60,11 @@ const contract: Record<string, object> = {
   },
   KeyCheck,
   TokenCheckStep: { enum: tokenCheckSteps, description: 'The steps of a token check, in order.' },
+  TokenCheckOutcome: {
+    enum: tokenCheckOutcomes,
+    description:
+      'The outcome of a step. `warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
+  },
   TokenCheckReason: {
     enum: Object.values(tokenCheckReasons),
     description: 'Why a token does not verify.',

@@ -265,6 +265,9 @@ export type TokenCheckStep =
   | 'iss'
   | 'aud'
 
+/** The outcome of a step. `warned`: some verifiers reject the token for this. `skipped`: nothing was compared. */
+export type TokenCheckOutcome = 'passed' | 'failed' | 'warned' | 'skipped'
+
 /** Why a token does not verify. */
 export type TokenCheckReason =
   | 'malformed_token'
@@ -287,12 +290,13 @@ export type TokenCheck = {
   /** The steps in order, up to the first that failed. */
   steps: {
     step: TokenCheckStep
-    ok: boolean
+    /** `warned`: some verifiers reject the token for this. `skipped`: nothing was compared. */
+    outcome: TokenCheckOutcome
     detail: string
   }[]
   /** The header, if it could be decoded. It is not verified. */
   header?: Record<string, unknown>
-  /** The claims, if they could be decoded. They are verified only if `signature` is ok. */
+  /** The claims, if they could be decoded. They are verified only if `signature` passed. */
   claims?: Record<string, unknown>
   /** The key of the project with this `kid`. */
   key?: {

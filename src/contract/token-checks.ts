@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { Uuid } from './common.ts'
 
-/** The steps of a token check, in order, and the `reason` if one fails. Later steps are then skipped. */
+/** The steps of a token check, in order, and the `reason` if one fails: no later step is then run. */
 export const tokenCheckReasons = {
   well_formed: 'malformed_token',
   kid_present: 'kid_missing',
@@ -15,6 +15,8 @@ export const tokenCheckReasons = {
   aud: 'audience_mismatch',
 } as const
 export type TokenCheckStep = keyof typeof tokenCheckReasons
+export const tokenCheckOutcomes = ['passed', 'failed', 'warned', 'skipped'] as const
+export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
 export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[]
 
 /** A token with an invented signature. */
@@ -31,14 +33,14 @@ export const TokenCheckRequest = Type.Object(
     audience: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `aud` that the verifier expects; if absent, `aud` is not checked.',
+        description: 'The `aud` that the verifier expects; if absent, `aud` is not compared.',
         examples: ['orders'],
       }),
     ),
     issuer: Type.Optional(
       Type.String({
         minLength: 1,
-        description: 'The `iss` that the verifier expects; if absent, `iss` is not checked.',
+        description: 'The `iss` that the verifier expects; if absent, the issuer of the project.',
         examples: ['https://orders.example.com'],
       }),
     ),
@@ -69,7 +71,11 @@ export const TokenCheck = Type.Object(
     steps: Type.Array(
       Type.Object({
         step: Type.Enum(tokenCheckSteps, { examples: ['key_active'] }),
-        ok: Type.Boolean({ examples: [false] }),
+        outcome: Type.Enum([...tokenCheckOutcomes], {
+          description:
+            '`warned`: some verifiers reject the token for this. `skipped`: nothing was compared.',
+          examples: ['failed'],
+        }),
         detail: Type.String({ examples: ['The key is deactivated.'] }),
       }),
       { description: 'The steps in order, up to the first that failed.' },
@@ -77,7 +83,7 @@ export const TokenCheck = Type.Object(
     header: Type.Optional(JsonObject('The header, if it could be decoded. It is not verified.')),
     claims: Type.Optional(
       JsonObject(
-        'The claims, if they could be decoded. They are verified only if `signature` is ok.',
+        'The claims, if they could be decoded. They are verified only if `signature` passed.',
       ),
     ),
     key: Type.Optional(
@@ -100,14 +106,14 @@ export const TokenCheck = Type.Object(
         valid: false,
         reason: 'key_inactive',
         steps: [
-          { step: 'well_formed', ok: true, detail: 'A JWT of three parts.' },
-          { step: 'kid_present', ok: true, detail: 'The header names a key.' },
+          { step: 'well_formed', outcome: 'passed', detail: 'A JWT of three parts.' },
+          { step: 'kid_present', outcome: 'passed', detail: 'The header names a key.' },
           {
             step: 'kid_known',
-            ok: true,
+            outcome: 'passed',
             detail: 'The project has this key: “orders service, spring 2026”.',
           },
-          { step: 'key_active', ok: false, detail: 'The key is deactivated.' },
+          { step: 'key_active', outcome: 'failed', detail: 'The key is deactivated.' },
         ],
         header: { alg: 'RS256', kid: '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71' },
         claims: { sub: 'alice' },

@@ -127,11 +127,33 @@ describe('tokens', () => {
       shell.pubring(['token', 'check', ...args], { input: `Bearer ${token}\n` })
     expect(await check('--audience', 'orders')).toMatchObject({
       code: 0,
-      stdout: expect.stringMatching(/^valid\n/),
+      stdout: expect.stringMatching(
+        /^valid\n {2}ok {7}well_formed[\s\S]*\n {2}skipped {2}nbf[\s\S]*the project's issuer/,
+      ),
     })
+    expect((await check()).stdout).toMatch(/^valid\n[\s\S]*\n {2}skipped {2}aud /)
     const wrong = await check('--audience', 'bills', '--json')
     expect(wrong.code).toBe(1)
     expect(documentOf(wrong)).toMatchObject({ valid: false, reason: 'audience_mismatch' })
+  })
+
+  test('a sample without an API key has the issuer of a project that is named by its id', async () => {
+    const key = ecKey()
+    const file = shell.file('private.pem', privatePem(key))
+    await shell.pubring(['key', 'add', '-', '--name', 'sample'], { input: key.publicKeyPem })
+    const env = { PUBRING_API_KEY: undefined }
+    const issuerIn = (stdout: string) => {
+      rememberSecret('a token', stdout.trim().split('.')[2] ?? '')
+      const [, claims = ''] = stdout.split('.')
+      return JSON.parse(Buffer.from(claims, 'base64url').toString()).iss
+    }
+    const named = await shell.pubring(['token', 'sample', file], { env })
+    expect(named).toMatchObject({ code: 0, stderr: expect.stringContaining('--issuer') })
+    expect(issuerIn(named.stdout)).toBeUndefined()
+    const { id, issuer } = documentOf(await shell.pubring(['project', 'show', '--json'])) ?? {}
+    const byId = await shell.pubring(['token', 'sample', file, '--project', String(id)], { env })
+    expect(byId.stderr).toBe('')
+    expect(issuerIn(byId.stdout)).toBe(issuer)
   })
 
   test('a sample with --kid needs no server', async () => {

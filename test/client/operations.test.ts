@@ -130,7 +130,8 @@ describe('keys', () => {
 describe('tokens', () => {
   test('are checked, with the reason of a failure', async () => {
     const { kid, privateKey } = await register()
-    const token = signToken(privateKey, { alg: 'ES256', kid }, { sub: 'alice' })
+    const { issuer } = await client.jwks.discovery(server.project.id)
+    const token = signToken(privateKey, { alg: 'ES256', kid }, { iss: issuer })
     expect(await client.tokens.check(project, { token })).toMatchObject({ valid: true })
     const elsewhere = await client.tokens.check(project, { token, audience: 'orders' })
     expect(elsewhere).toMatchObject({ valid: false, reason: 'audience_mismatch' })

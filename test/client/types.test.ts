@@ -10,7 +10,11 @@ import type { Problem } from '../../src/contract/problem.ts'
 import type { Project } from '../../src/contract/projects.ts'
 import type { Discovery, Jwks } from '../../src/contract/published.ts'
 import type { Role } from '../../src/contract/roles.ts'
-import type { TokenCheck, TokenCheckStep } from '../../src/contract/token-checks.ts'
+import type {
+  TokenCheck,
+  TokenCheckOutcome,
+  TokenCheckStep,
+} from '../../src/contract/token-checks.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 
@@ -26,6 +30,7 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.KeyCheck>().toEqualTypeOf<KeyCheck>()
   expectTypeOf<client.KeyImportReport>().toEqualTypeOf<KeyImportReport>()
   expectTypeOf<client.TokenCheckStep>().toEqualTypeOf<TokenCheckStep>()
+  expectTypeOf<client.TokenCheckOutcome>().toEqualTypeOf<TokenCheckOutcome>()
   expectTypeOf<client.TokenCheck>().toEqualTypeOf<TokenCheck>()
   expectTypeOf<client.Jwks>().toEqualTypeOf<Jwks>()
   expectTypeOf<client.Discovery>().toEqualTypeOf<Discovery>()

@@ -7,10 +7,12 @@ const label = 'orders <b>spring</b> {{7*7}}'
 let console_: TestConsole
 let project: { id: string; name: string }
 let kid: string
+let issuer: string
 
 beforeAll(async () => {
   console_ = await openConsole()
   project = await console_.client.projects.get('default')
+  issuer = (await console_.client.jwks.discovery(project.id)).issuer
   const { publicKeyPem } = pair
   const key = { name: label, algorithm: 'ES256' as const, publicKeyPem }
   kid = (await console_.client.keys.create(project.id, key)).kid
@@ -19,7 +21,7 @@ afterAll(() => console_.close())
 
 const seconds = (offset: number) => Math.floor(Date.now() / 1_000) + offset
 const tokenWith = (claims: object, header: object = { kid }) =>
-  signToken(pair.privateKey, { alg: 'ES256', ...header }, { sub: 'alice', ...claims })
+  signToken(pair.privateKey, { alg: 'ES256', ...header }, { iss: issuer, sub: 'alice', ...claims })
 
 async function checked(token: string, expected: { audience?: string; issuer?: string } = {}) {
   const page = await console_.open(`/projects/${project.id}/verify`)
@@ -41,11 +43,36 @@ describe('a valid token', () => {
     })
     expect(await page.getByText('This token is valid').isVisible()).toBe(true)
     expect(await countOf(page, 'failed')).toBe(0)
-    expect(await countOf(page, 'passed')).toBe(10)
+    expect(await countOf(page, 'passed')).toBe(9)
     expect(await page.getByRole('link', { name: label }).getAttribute('href')).toContain(project.id)
     expect(await page.getByLabel('Claims').textContent()).toContain('"sub": "alice"')
     const times = page.getByRole('table', { name: 'Times of the token' })
     expect(await times.textContent()).toContain('in 59 minutes')
+  })
+
+  test('shows what was not compared as such, and warnings, not in green', async () => {
+    const page = await checked(tokenWith({ aud: 'orders', iat: seconds(3_600) }))
+    expect(await page.getByRole('status').textContent()).toMatch(
+      /No check failed\..*warnings \(exp, nbf\)\. Not compared: aud\./,
+    )
+    const colors = async (step: string) => {
+      const icons = await page.locator(`[data-step="${step}"] [role="img"]`).all()
+      return Promise.all(icons.map((icon) => icon.getAttribute('style')))
+    }
+    const [passed = ''] = await colors('passed')
+    expect(passed).toMatch(/teal/)
+    const others = [...(await colors('not compared')), ...(await colors('warning'))]
+    expect(others).toHaveLength(3)
+    for (const style of others) expect(style).not.toMatch(/teal|green/)
+  })
+
+  test('is expected to have the issuer of the project, or the one that is entered', async () => {
+    const token = tokenWith({ iss: 'https://orders.example.com' })
+    const page = await checked(token)
+    expect(await page.getByText('issuer_mismatch', { exact: true }).isVisible()).toBe(true)
+    await page.getByLabel('Expected issuer').fill('https://orders.example.com')
+    await page.getByRole('button', { name: 'Check token' }).click()
+    await page.getByText('This token is valid').waitFor()
   })
 
   test('is sent only to the host of the console', () => {

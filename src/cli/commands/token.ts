@@ -18,8 +18,14 @@ function registerCheck(token: Command, terminal: Terminal): void {
     ],
   })
     .argument('[file]', 'The file with the token; - reads standard input', '-')
-    .option('--audience <aud>', 'The aud that the verifier expects')
-    .option('--issuer <iss>', 'The iss that the verifier expects')
+    .option(
+      '--audience <aud>',
+      'The aud that the verifier expects; without it, aud is not compared',
+    )
+    .option(
+      '--issuer <iss>',
+      'The iss that the verifier expects; default: the issuer of the project',
+    )
     .action(sessionAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
 }
 
@@ -38,7 +44,7 @@ function registerSample(token: Command, terminal: Terminal): void {
       '-a, --algorithm <name>',
       'The alg; default: that of the key set, or the usual one for the key',
     )
-    .option('--issuer <iss>', 'The claim iss; default: none')
+    .option('--issuer <iss>', 'The claim iss; default: the issuer of the project')
     .option('--audience <aud>', 'The claim aud; default: none')
     .option('--subject <sub>', 'The claim sub', 'sample')
     .option('--lifetime <time>', 'How long it is valid', '5m')

@@ -1,4 +1,4 @@
-import type { TokenCheck } from '../../../client/src/index.ts'
+import type { TokenCheck, TokenCheckOutcome } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { readText } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
@@ -43,10 +43,16 @@ function extractToken(text: string): string {
 }
 
 function reportText(report: TokenCheck, terminal: Terminal): string {
-  const { green, red } = colorsFor(terminal)
+  const { green, red, yellow, dim } = colorsFor(terminal)
+  const outcomes: Record<TokenCheckOutcome, string> = {
+    passed: green('ok     '),
+    failed: red('FAILED '),
+    warned: yellow('warning'),
+    skipped: dim('skipped'),
+  }
   const verdict = report.valid ? green('valid') : `${red('not valid')}: ${report.reason}`
-  const steps = report.steps.map(({ step, ok, detail }) => {
-    return `  ${ok ? green('ok    ') : red('FAILED')}  ${step.padEnd(11)}  ${escapeControls(detail)}`
+  const steps = report.steps.map(({ step, outcome, detail }) => {
+    return `  ${outcomes[outcome]}  ${step.padEnd(11)}  ${escapeControls(detail)}`
   })
   return `${[verdict, ...steps].join('\n')}\n`
 }

@@ -6,6 +6,7 @@ import {
 } from 'node:crypto'
 import { SignJWT } from 'jose'
 import type { Jwk } from '../../../client/src/index.ts'
+import { parseId } from '../../core/ids.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
@@ -38,8 +39,8 @@ export async function sampleToken(
   const algorithm = parseAlgorithm(flags.algorithm)
   const chosen = algorithm && jwsAlgorithmOf(algorithm)
   const key = parsePrivateKey(await readText(file, terminal), sourceName(file))
-  const printToken = async (kid: string, alg: string) => {
-    const token = await sign(key, { alg, kid, lifetimeSeconds }, flags)
+  const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
+    const token = await sign(key, { alg, kid, lifetimeSeconds }, { ...flags, issuer })
     printResult(terminal, { token }, () => `${token}\n`)
   }
   if (flags.kid !== undefined) {
@@ -48,14 +49,20 @@ export async function sampleToken(
   }
   await withPublicSession(terminal, flags, async (session) => {
     const { kid, alg } = await findPublished(session, key)
-    await printToken(kid, chosen ?? alg)
+    await printToken(kid, chosen ?? alg, flags.issuer ?? (await findIssuer(session)))
   })
 }
 
 async function sign(
   key: KeyObject,
   { alg, kid, lifetimeSeconds }: { alg: string; kid: string; lifetimeSeconds: number },
-  { issuer, audience, subject }: TokenSampleFlags,
+  {
+    issuer,
+    audience,
+    subject,
+  }: Pick<TokenSampleFlags, 'audience' | 'subject'> & {
+    issuer: string | undefined
+  },
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1_000)
   const token = new SignJWT()
@@ -107,6 +114,17 @@ async function findPublished({ client, project }: Session, key: KeyObject): Prom
     code: 'key_not_found',
     hints: ['Register it with pubring key add, or set the kid of the header with --kid.'],
   })
+}
+
+/** The issuer of the project. Only the id leads to it, and only an API key from a name to the id. */
+async function findIssuer({ client, project, apiKey, notify }: Session) {
+  const known = parseId(project)
+  if (known === undefined && apiKey === undefined) {
+    notify('The token has no iss: set it with --issuer, or name the project by its id.')
+    return undefined
+  }
+  const id = known ?? (await client.projects.get(project)).id
+  return (await client.jwks.discovery(id)).issuer
 }
 
 /** False also for a key set entry that this platform cannot read. */

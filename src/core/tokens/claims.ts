@@ -1,8 +1,13 @@
 import { isoTime, year10000 } from '../times.ts'
-import { type Finding, failed, formatDuration, passed, quote } from './findings.ts'
+import { type Finding, failed, formatDuration, passed, quote, skipped, warned } from './findings.ts'
+
+type Claims = Readonly<Record<string, unknown>>
 
 /** The last time of a `Date`, in milliseconds. */
 const maxDateMs = 8.64e15
+
+/** Code points of a quoted issuer or audience, which is often a URL. */
+const maxQuotedUrl = 120
 
 /** NumericDate (RFC 7519 section 2): seconds since the epoch, fractions allowed. */
 function isNumericDate(value: unknown): value is number {
@@ -11,48 +16,119 @@ function isNumericDate(value: unknown): value is number {
 
 function timeText(seconds: number): string {
   const ms = Math.max(-maxDateMs, Math.min(maxDateMs, seconds * 1000))
-  const hint = ms >= year10000 ? ' (it must be in seconds; is it in milliseconds?)' : ''
+  const hint = isMilliseconds(seconds) ? ' (it must be in seconds; is it in milliseconds?)' : ''
   return `${isoTime(ms)}${hint}`
 }
 
-/** RFC 7519 section 4.1.4: a token must not be accepted on or after `exp`. */
-export function checkExpiry(exp: unknown, nowMs: number): Finding {
-  if (exp === undefined) return passed('The token has no exp, so it never expires.')
-  if (!isNumericDate(exp)) return failed('exp is not a number of seconds since 1970.')
-  const left = exp * 1000 - nowMs
-  if (left > 0) return passed(`It expires at ${timeText(exp)}, in ${formatDuration(left)}.`)
-  return failed(`It expired at ${timeText(exp)}, ${formatDuration(-left)} ago.`)
+function isMilliseconds(seconds: number): boolean {
+  return seconds * 1000 >= year10000
 }
 
-/** RFC 7519 section 4.1.5: a token must not be accepted before `nbf`. */
-export function checkNotBefore(nbf: unknown, nowMs: number): Finding {
-  if (nbf === undefined) return passed('The token has no nbf.')
-  if (!isNumericDate(nbf)) return failed('nbf is not a number of seconds since 1970.')
-  const early = nbf * 1000 - nowMs
-  if (early <= 0) return passed(`It is valid since ${timeText(nbf)}.`)
-  return failed(
-    `It is not valid before ${timeText(nbf)}, in ${formatDuration(early)}. Is the signer's clock right?`,
-  )
+/** RFC 7519 section 4.1.4: a token must not be accepted on or after `exp`. */
+export function checkExpiry({ exp }: Claims, nowMs: number): Finding {
+  if (exp === undefined) {
+    return warned('The token has no exp, so it never expires. Some verifiers reject it.')
+  }
+  if (!isNumericDate(exp)) return failed('exp is not a number of seconds since 1970.')
+  const left = exp * 1000 - nowMs
+  if (left <= 0) return failed(`It expired at ${timeText(exp)}, ${formatDuration(-left)} ago.`)
+  const detail = `It expires at ${timeText(exp)}, in ${formatDuration(left)}.`
+  return isMilliseconds(exp) ? warned(detail) : passed(detail)
+}
+
+/**
+ * RFC 7519 section 4.1.5: a token must not be accepted before `nbf`. Some verifiers also reject a
+ * future `iat`, although section 4.1.6 does not ask for it.
+ */
+export function checkNotBefore({ nbf, iat }: Claims, nowMs: number): Finding {
+  if (nbf !== undefined && !isNumericDate(nbf)) {
+    return failed('nbf is not a number of seconds since 1970.')
+  }
+  const early = nbf === undefined ? 0 : nbf * 1000 - nowMs
+  if (nbf !== undefined && early > 0) {
+    return failed(
+      `It is not valid before ${timeText(nbf)}, in ${formatDuration(early)}. Is the signer's clock right?`,
+    )
+  }
+  const warning = issuedAtWarning(iat, nowMs)
+  if (warning !== undefined) return warned(warning)
+  if (nbf === undefined) return skipped('The token has no nbf.')
+  return passed(`It is valid since ${timeText(nbf)}.`)
+}
+
+function issuedAtWarning(iat: unknown, nowMs: number): string | undefined {
+  if (iat === undefined) return undefined
+  if (!isNumericDate(iat)) {
+    return 'iat is not a number of seconds since 1970. Some verifiers reject the token.'
+  }
+  const early = iat * 1000 - nowMs
+  if (early <= 0) return undefined
+  return `It was issued (iat) at ${timeText(iat)}, ${formatDuration(early)} in the future. Some verifiers, such as PyJWT, reject it until then. Is the signer's clock right?`
+}
+
+/** What `iss` is compared with. */
+interface ExpectedIssuer {
+  /** The project's own. */
+  own: string
+  /** Named in the request. */
+  requested: string | undefined
 }
 
 /** RFC 7519 section 4.1.1: compared code point by code point. */
-export function checkIssuer(iss: unknown, expected: string | undefined): Finding {
-  if (expected === undefined) return passed('Not compared: the request has no issuer.')
-  if (iss === undefined) return failed('The token has no iss.')
-  if (typeof iss !== 'string') return failed('iss is not a string.')
-  if (iss === expected) return passed('The token has the expected issuer.')
-  const differsBySlash = iss.replace(/\/$/, '') === expected.replace(/\/$/, '')
-  const hint = differsBySlash
-    ? 'They differ in the final slash.'
-    : 'Every character must be the same.'
-  return failed(`iss is ${quote(iss)}, not the expected issuer. ${hint}`)
+export function checkIssuer(claims: Claims, { own, requested }: ExpectedIssuer): Finding {
+  const { iss } = claims
+  const expected = requested ?? own
+  const name = requested === undefined ? `the project's issuer, ${own}` : 'the expected issuer'
+  const advice =
+    requested === undefined ? ' If your verifiers expect another one, name it in the check.' : ''
+  if (iss === undefined) {
+    const alias = aliasHint(claims, 'issuer')
+    return failed(`The token has no iss.${alias} It must be ${name}.${advice}`)
+  }
+  if (typeof iss !== 'string') return failed(`iss is not a string. It must be ${name}.`)
+  if (iss === expected)
+    return passed(
+      `The token has ${requested === undefined ? "the project's" : 'the expected'} issuer.`,
+    )
+  const difference = differenceOf(iss, expected) ?? 'Every character must be the same.'
+  return failed(`iss is ${quote(iss, maxQuotedUrl)}, not ${name}. ${difference}${advice}`)
 }
 
 /** RFC 7519 section 4.1.3: one string or an array of them. */
-export function checkAudience(aud: unknown, expected: string | undefined): Finding {
-  if (expected === undefined) return passed('Not compared: the request has no audience.')
-  if (aud === undefined) return failed('The token has no aud.')
+export function checkAudience(claims: Claims, expected: string | undefined): Finding {
+  const { aud } = claims
+  const alias = aud === undefined ? aliasHint(claims, 'audience') : ''
+  if (expected === undefined) {
+    if (alias !== '') return warned(`The token has no aud.${alias}`)
+    return skipped('Not compared: the request has no audience.')
+  }
+  if (aud === undefined) return failed(`The token has no aud.${alias}`)
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (audiences.includes(expected)) return passed('The token is for the expected audience.')
-  return failed('The token (aud) is not for the expected audience.')
+  const similar = audiences
+    .filter((each) => typeof each === 'string')
+    .map((each) => ({ each, difference: differenceOf(each, expected) }))
+    .find(({ difference }) => difference !== undefined)
+  if (similar === undefined) return failed('The token (aud) is not for the expected audience.')
+  const { each, difference } = similar
+  return failed(`aud is ${quote(each, maxQuotedUrl)}, not the expected audience. ${difference}`)
+}
+
+const registeredNames = { issuer: 'iss', audience: 'aud' } as const
+
+/** A claim that verifiers do not know, in place of the registered one. */
+function aliasHint(claims: Claims, name: keyof typeof registeredNames): string {
+  if (!Object.hasOwn(claims, name)) return ''
+  return ` It has ${name}, which verifiers ignore: the claim is called ${registeredNames[name]}.`
+}
+
+/** How two texts differ that are easily mistaken for each other. */
+function differenceOf(actual: string, expected: string): string | undefined {
+  const withoutSlash = (text: string) => text.replace(/\/$/, '')
+  if (withoutSlash(actual) === withoutSlash(expected)) return 'They differ in the final slash.'
+  const fold = (text: string) => withoutSlash(text.trim()).toLowerCase()
+  if (fold(actual) !== fold(expected)) return undefined
+  return actual.trim() === expected.trim()
+    ? 'They differ in white space.'
+    : 'They differ in upper and lower case.'
 }

@@ -1,3 +1,6 @@
+import { duplicateMember } from '../../intake/encoding/json-text.ts'
+import { quote } from './findings.ts'
+
 /** A decoded JWT that is not verified. */
 export interface DecodedToken {
   /** The compact serialization. */
@@ -5,6 +8,8 @@ export interface DecodedToken {
   header: Record<string, unknown>
   claims: Record<string, unknown>
   signature: Uint8Array
+  /** What some verifiers reject and others ignore, one sentence each. */
+  warnings: string[]
 }
 
 /**
@@ -13,37 +18,76 @@ export interface DecodedToken {
  */
 export function decodeToken(token: string): DecodedToken | { fault: string } {
   const text = token.trim()
-  const parts = text.split('.')
-  const fault = shapeFault(text, parts)
+  const fault = shapeFault(text)
   if (fault !== undefined) return { fault }
-  const [header, claims] = parts.map(decodeJsonPart)
-  const [, , signature = ''] = parts
-  if (header === undefined) return { fault: 'The header is not a JSON object in base64url.' }
-  if (claims === undefined) return { fault: 'The payload is not a JSON object in base64url.' }
-  // RFC 7519 section 6: an unsecured JWT is one with `none` and an empty signature.
-  if (!isBase64url(signature) && !(signature === '' && header.alg === 'none')) {
-    return { fault: 'The signature is missing or not base64url. Was the token truncated?' }
+  const [headerPart = '', claimsPart = '', signature = ''] = text.split('.')
+  const header = decodeJsonPart(headerPart, 'The header')
+  if ('fault' in header) return header
+  const claims = decodeJsonPart(claimsPart, 'The payload')
+  if ('fault' in claims) return claims
+  const unusable = signatureFault(signature, header.value) ?? extensionFault(header.value)
+  if (unusable !== undefined) return { fault: unusable }
+  return {
+    text,
+    header: header.value,
+    claims: claims.value,
+    signature: Buffer.from(signature, 'base64url'),
+    warnings: [
+      ...header.warnings,
+      ...claims.warnings,
+      ...canonicalWarnings(signature, 'The signature'),
+    ],
   }
-  // RFC 7515 section 4.1.11: critical extensions must be understood. RFC 7797 section 7: no b64 in JWTs.
-  if ('crit' in header || header.b64 === false) {
-    return {
-      fault: 'The header requires extensions (crit, b64) that JWT verifiers do not support.',
-    }
-  }
-  return { text, header, claims, signature: Buffer.from(signature, 'base64url') }
 }
 
-function shapeFault(text: string, parts: readonly string[]): string | undefined {
+function shapeFault(text: string): string | undefined {
   if (text === '') return 'The token is empty.'
+  if (/^authorization\s*:/i.test(text)) {
+    return 'Remove “Authorization: Bearer”: send only the token after it.'
+  }
   if (/^bearer\s/i.test(text)) {
     return 'Remove the word Bearer: it belongs to the Authorization header.'
   }
+  if (/^["'`“‘]|["'`”’]$/.test(text)) return 'Remove the quotes around the token.'
+  if (text.startsWith('{')) return jsonFault(text)
   if (/\s/.test(text)) return 'The token contains white space. Was it wrapped into lines?'
-  if (parts.length === 5) {
+  const count = text.split('.').length
+  if (count === 5) {
     return 'This is an encrypted token (JWE, five parts). Only signed tokens can be checked.'
   }
-  if (parts.length === 3) return undefined
-  return `A signed JWT has three parts separated by dots; this has ${parts.length}.`
+  if (count === 3) return undefined
+  return `A signed JWT has three parts separated by dots; this has ${count}.`
+}
+
+/** Members in which token endpoints return tokens. */
+const responseMembers = ['access_token', 'id_token', 'token', 'accessToken', 'idToken', 'jwt']
+
+function jsonFault(text: string): string {
+  const value = parseObject(text)
+  const member = responseMembers.find((name) => typeof value?.[name] === 'string')
+  if (member !== undefined) {
+    return `This is a JSON response that holds a token. Send only the value of “${member}”.`
+  }
+  if (value !== undefined && Object.hasOwn(value, 'payload')) {
+    return 'This is a JWS in JSON serialization. A JWT is in compact serialization: three parts separated by dots.'
+  }
+  return 'This is JSON. Send only the token: three parts separated by dots.'
+}
+
+/** RFC 7519 section 6: an unsecured JWT is one with `none` and an empty signature. */
+function signatureFault(part: string, { alg }: Record<string, unknown>): string | undefined {
+  if (isBase64url(part) || (part === '' && alg === 'none')) return undefined
+  if (part === '') return 'The signature is missing. Was the token truncated?'
+  return (
+    standardBase64Fault(part, 'The signature') ??
+    'The signature is not base64url. Was the token truncated?'
+  )
+}
+
+/** RFC 7515 section 4.1.11: critical extensions must be understood. RFC 7797 section 7: no b64 in JWTs. */
+function extensionFault(header: Record<string, unknown>): string | undefined {
+  if (!('crit' in header) && header.b64 !== false) return undefined
+  return 'The header requires extensions (crit, b64) that JWT verifiers do not support.'
 }
 
 /** RFC 7515 section 2: the URL-safe alphabet, without padding. */
@@ -51,11 +95,50 @@ function isBase64url(part: string): boolean {
   return /^[A-Za-z0-9_-]+$/.test(part) && part.length % 4 !== 1
 }
 
-function decodeJsonPart(part: string): Record<string, unknown> | undefined {
-  if (!isBase64url(part)) return undefined
+function standardBase64Fault(part: string, subject: string): string | undefined {
+  if (!/^[A-Za-z0-9_+/-]+={0,2}$/.test(part) || !/[+/=]/.test(part)) return undefined
+  return `${subject} is in standard base64. JWTs use base64url (RFC 4648 section 5): - and _ instead of + and /, and no padding (=).`
+}
+
+function decodeJsonPart(
+  part: string,
+  subject: string,
+): { value: Record<string, unknown>; warnings: string[] } | { fault: string } {
+  if (!isBase64url(part)) {
+    const fault = standardBase64Fault(part, subject)
+    return { fault: fault ?? `${subject} is not a JSON object in base64url.` }
+  }
+  const bytes = Buffer.from(part, 'base64url')
+  const text = decodeUtf8(bytes)
+  const value = text === undefined ? undefined : parseObject(text)
+  if (text === undefined || value === undefined) {
+    return { fault: `${subject} is not a JSON object in base64url.` }
+  }
+  const warnings = canonicalWarnings(part, subject)
+  if (bytes[0] === 0xef) warnings.push(`${subject} begins with a byte order mark (BOM).`)
+  const twice = duplicateMember(text)
+  if (twice !== undefined) warnings.push(`${subject} has the member ${quote(twice)} twice.`)
+  return { value, warnings }
+}
+
+/** Drops a byte order mark, as many verifiers do. */
+function decodeUtf8(bytes: Uint8Array): string | undefined {
   try {
-    const utf8 = new TextDecoder('utf-8', { fatal: true })
-    const value: unknown = JSON.parse(utf8.decode(Buffer.from(part, 'base64url')))
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 4648 section 3.5: the unused bits of the last character are zero. */
+function canonicalWarnings(part: string, subject: string): string[] {
+  if (Buffer.from(part, 'base64url').toString('base64url') === part) return []
+  return [`${subject} is not canonical base64url: unused bits of its last character are set.`]
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
     return isObject(value) ? value : undefined
   } catch {
     return undefined

@@ -1,16 +1,28 @@
+import type { TokenCheckOutcome } from '../../contract/token-checks.ts'
+
 /** The result of one step of a token check. */
 export interface Finding {
-  ok: boolean
-  /** If not ok: what is wrong and what to do. */
+  outcome: TokenCheckOutcome
+  /** If it failed: what is wrong and what to do. */
   detail: string
 }
 
 export function passed(detail: string): Finding {
-  return { ok: true, detail }
+  return { outcome: 'passed', detail }
 }
 
 export function failed(detail: string): Finding {
-  return { ok: false, detail }
+  return { outcome: 'failed', detail }
+}
+
+/** Some verifiers reject the token, others do not. */
+export function warned(detail: string): Finding {
+  return { outcome: 'warned', detail }
+}
+
+/** There is nothing to compare, or nothing to compare it with. */
+export function skipped(detail: string): Finding {
+  return { outcome: 'skipped', detail }
 }
 
 /** Code points of a quotation. */
@@ -20,11 +32,11 @@ const maxQuoted = 40
  * Quotes submitted text: shortened, and without characters that could disturb a terminal or change
  * the text direction (Unicode C, line and paragraph separators).
  */
-export function quote(text: string): string {
+export function quote(text: string, maxLength = maxQuoted): string {
   const points = [...text]
-  const shown = points.slice(0, maxQuoted).join('')
+  const shown = points.slice(0, maxLength).join('')
   const clean = shown.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '\u{fffd}')
-  return `“${clean}${points.length > maxQuoted ? '…' : ''}”`
+  return `“${clean}${points.length > maxLength ? '…' : ''}”`
 }
 
 /** A duration in its largest whole unit, such as `3 days`. */

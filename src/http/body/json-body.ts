@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
+import { duplicateMember, holdsMoreValues, nestingDepth } from '../../intake/encoding/json-text.ts'
 import { printableName } from '../errors/names.ts'
 import { rejectPrivateKey } from './exposed-body.ts'
-import { duplicateMember, holdsMoreValues, nestingDepth } from './json-text.ts'
 
 const maxDepth = 32
 

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { TokenCheckStep } from '../../../src/contract/token-checks.ts'
 import { noon, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
 
 const seconds = noon / 1000
@@ -67,7 +68,8 @@ describe('iss and aud', () => {
   test.each([
     [undefined, /no iss/],
     ['https://issuer/', /final slash/],
-    ['https://ISSUER', /must be the same/],
+    ['https://ISSUER', /upper and lower case/],
+    ['https://issuers', /must be the same/],
     ['', /must be the same/],
     [7, /not a string/],
     [['https://issuer'], /not a string/],
@@ -89,12 +91,57 @@ describe('iss and aud', () => {
     },
   )
 
-  test('what is not asked for is not compared', async () => {
-    const report = await server.check({ token: server.token('ES256', { iss: 1, aud: 2 }) })
-    expect(report.valid).toBe(true)
-    expect(report.steps.slice(-2).map(({ detail }) => detail)).toEqual([
-      'Not compared: the request has no issuer.',
-      'Not compared: the request has no audience.',
-    ])
+  test('without an issuer in the request, iss is compared with the issuer of the project', async () => {
+    expect(await server.check({ token: server.token('ES256') })).toMatchObject({ valid: true })
+    for (const iss of ['https://issuer', `${server.issuer}/`, undefined, 7]) {
+      const report = await server.failure({ token: server.token('ES256', { iss }) })
+      expect(report).toMatchObject({ reason: 'issuer_mismatch', step: 'iss' })
+      expect(report.detail).toContain(server.issuer)
+    }
+  })
+
+  test.each([
+    [['https://Orders', 'a'], 'https://orders', /upper and lower case/],
+    ['https://orders/', 'https://orders', /final slash/],
+    [' orders', 'orders', /white space/],
+  ])('aud %j in place of %s: how they differ', async (aud, audience, difference) => {
+    const report = await server.failure({ token: server.token('ES256', { aud }), audience })
+    expect(report.detail).toMatch(difference)
+  })
+
+  test('audience and issuer are not the names of claims', async () => {
+    const claims = { audience: 'orders', issuer: 'https://issuer', iss: undefined }
+    const issuer = 'https://issuer'
+    const failed = await server.failure({ token: server.token('ES256', claims), issuer })
+    expect(failed.detail).toContain('the claim is called iss')
+    const token = server.token('ES256', { audience: 'orders' })
+    const { detail } = await server.failure({ token, audience: 'orders' })
+    expect(detail).toContain('the claim is called aud')
+    expect(await outcomeOf('aud', { audience: 'orders' })).toBe('warned')
+  })
+})
+
+/** The outcome of a step of a valid token with these claims. */
+async function outcomeOf(step: TokenCheckStep, claims: object) {
+  const report = await server.check({ token: server.token('ES256', claims) })
+  expect(report.valid).toBe(true)
+  return report.steps.find((each) => each.step === step)?.outcome
+}
+
+describe('what was not compared has not passed', () => {
+  test.each<[TokenCheckStep, object, string]>([
+    ['exp', {}, 'warned'],
+    ['exp', { exp: seconds + 1 }, 'passed'],
+    ['exp', { exp: noon + 1 }, 'warned'],
+    ['nbf', {}, 'skipped'],
+    ['nbf', { nbf: seconds }, 'passed'],
+    ['nbf', { iat: seconds }, 'skipped'],
+    ['nbf', { nbf: seconds, iat: seconds + 3_600 }, 'warned'],
+    ['nbf', { iat: seconds + 3_600 }, 'warned'],
+    ['nbf', { iat: '2040' }, 'warned'],
+    ['iss', {}, 'passed'],
+    ['aud', { aud: 'orders' }, 'skipped'],
+  ])('%s of %j is %s', async (step, claims, outcome) => {
+    expect(await outcomeOf(step, claims)).toBe(outcome)
   })
 })

@@ -2,6 +2,7 @@ import { sign } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checksUrl, startTokenChecks, type TokenChecks } from '../../support/app/token-checks.ts'
 import { base64url } from '../../support/keys/tokens.ts'
+import { rememberSecret } from '../../support/secrets.ts'
 
 let server: TokenChecks
 beforeAll(async () => {
@@ -20,11 +21,24 @@ describe('malformed_token', () => {
     ['four parts', 'a.b.c.d', /this has 4/],
     ['an encrypted token', 'a.b.c.d.e', /encrypted/],
     ['the word Bearer', `Bearer ${header}.${claims}.AAAA`, /Remove the word Bearer/],
+    ['a header line', `Authorization: Bearer ${header}.${claims}.AAAA`, /Authorization: Bearer/],
+    ['quotes', `"${header}.${claims}.AAAA"`, /quotes/],
+    ['one quote', `${header}.${claims}.AAAA'`, /quotes/],
+    [
+      'a token response',
+      JSON.stringify({ access_token: 'x.y.z', expires_in: 1 }),
+      /“access_token”/,
+    ],
+    ['another token response', JSON.stringify({ id_token: 'x.y.z' }), /“id_token”/],
+    ['JSON without a token', '{"a":1}', /This is JSON/],
+    ['damaged JSON', '{"access_token":', /This is JSON/],
     ['line breaks inside', `${header}.\n${claims}.AAAA`, /white space/],
     ['a signature that is cut off', `${header}.${claims}.`, /truncated/],
     ['a signature of five characters', `${header}.${claims}.AAAAA`, /truncated/],
-    ['padding', `${header}.${claims}.AA==`, /signature/],
-    ['base64 instead of base64url', `${header}.${claims}.A+/A`, /signature/],
+    ['padding', `${header}.${claims}.AA==`, /signature is in standard base64/],
+    ['base64 instead of base64url', `${header}.${claims}.A+/A`, /signature is in standard base64/],
+    ['a padded header', `eyJhIjoiYiJ9Cg==.${claims}.AAAA`, /header is in standard base64/],
+    ['another alphabet', `${header}.${claims}.AA~A`, /not base64url/],
     ['a header that is no JSON', `AAAA.${claims}.AAAA`, /header/],
     ['a header that is an array', `${base64url([])}.${claims}.AAAA`, /header/],
     ['a header that is null', `${base64url(null)}.${claims}.AAAA`, /header/],
@@ -58,6 +72,55 @@ describe('malformed_token', () => {
     expect(report.detail).toContain('crit')
   })
 
+  /** A token with this text as its payload, or its header. */
+  function tokenOf(payload: string | Buffer, headerText?: string): string {
+    const { kid, privateKey } = server.keyOf('RS256')
+    const head = Buffer.from(headerText ?? JSON.stringify({ alg: 'RS256', kid }))
+    const input = `${head.toString('base64url')}.${Buffer.from(payload).toString('base64url')}`
+    const signature = sign('sha256', Buffer.from(input), privateKey).toString('base64url')
+    return rememberSecret('a token', `${input}.${signature}`)
+  }
+
+  const formOf = async (text: string) => {
+    const { valid, steps } = await server.check({ token: text })
+    expect(valid).toBe(true)
+    return steps[0]
+  }
+
+  test('a byte order mark and duplicate members are warned about, in the header, too', async () => {
+    const { kid } = server.keyOf('RS256')
+    const payload = `{"iss":"${server.issuer}"}`
+    expect(await formOf(tokenOf(payload))).toMatchObject({ outcome: 'passed' })
+    expect(await formOf(tokenOf(`\ufeff${payload}`))).toMatchObject({
+      outcome: 'warned',
+      detail: expect.stringContaining('The payload begins with a byte order mark'),
+    })
+    const twice = `{"iss":"x","iss":"${server.issuer}"}`
+    expect(await formOf(tokenOf(twice))).toMatchObject({
+      outcome: 'warned',
+      detail: expect.stringContaining('The payload has the member “iss” twice'),
+    })
+    const head = `{"alg":"RS256","kid":"x","kid":"${kid}"}`
+    expect(await formOf(tokenOf(payload, head))).toMatchObject({
+      outcome: 'warned',
+      detail: expect.stringContaining('The header has the member “kid” twice'),
+    })
+  })
+
+  test('unused bits that are set are warned about', async () => {
+    const text = server.token('RS256')
+    // 256 bytes leave four unused bits in the last character.
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const other = rememberSecret(
+      'a token',
+      `${text.slice(0, -1)}${alphabet[alphabet.indexOf(text.slice(-1)) + 1]}`,
+    )
+    expect(await formOf(other)).toMatchObject({
+      outcome: 'warned',
+      detail: expect.stringContaining('The signature is not canonical base64url'),
+    })
+  })
+
   test('white space around a token does no harm', async () => {
     expect(await server.check({ token: `\n ${server.token('ES256')}\r\n` })).toMatchObject({
       valid: true,
@@ -72,7 +135,7 @@ describe('malformed_token', () => {
   })
 
   test('members named like those of every object are members like any other', async () => {
-    const members = '{"__proto__":{"exp":1},"constructor":1,"toString":2}'
+    const members = `{"__proto__":{"exp":1},"constructor":1,"toString":2,"iss":"${server.issuer}"}`
     const { kid } = server.keyOf('RS256')
     const head = Buffer.from(`{"alg":"RS256","kid":"${kid}","__proto__":{"x":1}}`)
     const text = `${head.toString('base64url')}.${Buffer.from(members).toString('base64url')}`

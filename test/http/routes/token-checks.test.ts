@@ -97,7 +97,7 @@ describe('key_inactive', () => {
     const key = ecKey()
     const expireTime = new Date(noon + 5_000).toISOString()
     const kid = await registerKey(server, { publicKeyPem: key.publicKeyPem, expireTime })
-    const text = signToken(key.privateKey, { alg: 'ES256', kid })
+    const text = signToken(key.privateKey, { alg: 'ES256', kid }, { iss: server.issuer })
     server.setClock(noon + 4_999)
     expect(await server.check({ token: text })).toMatchObject({ valid: true })
     server.setClock(noon + 5_000)

@@ -8,7 +8,7 @@ import {
 import type { HttpOptions } from '../../../src/http/options.ts'
 import type { TestKey } from '../keys/pem.ts'
 import { jwsAlgorithm, keyFor, signToken } from '../keys/tokens.ts'
-import { startApp, type TestApp } from './app.ts'
+import { publicUrl, startApp, type TestApp } from './app.ts'
 import { registerKey } from './keys.ts'
 
 /** The time of the checks: later than anything created in this run. */
@@ -26,10 +26,12 @@ export interface TokenChecks extends TestApp {
   setClock(ms: number): void
   /** The project's key for the algorithm. */
   keyOf(algorithm: Algorithm): TestKey & { kid: string }
-  /** A token signed by that key, with claims and additional header members. */
+  /** The issuer of the project. */
+  issuer: string
+  /** A token of that issuer signed by that key, with claims and additional header members. */
   token(algorithm: Algorithm, claims?: object, header?: object): string
   check(request: Request): Promise<TokenCheck>
-  /** The report of a failed check, whose last step failed and whose earlier steps all passed. */
+  /** The report of a failed check, whose last step failed, and no earlier one. */
   failure(request: Request): Promise<TokenCheck & { step: TokenCheckStep; detail: string }>
 }
 
@@ -39,6 +41,7 @@ export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise
   const clock = { now: () => time, monotonic: () => performance.now() }
   const server = await startApp({ http, clock })
   const reader = await server.apiKey('reader', server.project.id)
+  const issuer = `${publicUrl}/v1/projects/${server.project.id}`
   const keys = new Map<Algorithm, TestKey & { kid: string }>()
   for (const algorithm of algorithmNames) {
     const key = keyFor(algorithm)
@@ -69,9 +72,11 @@ export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise
       time = ms
     },
     keyOf,
+    issuer,
     token(algorithm, claims = {}, header = {}) {
       const { privateKey, kid } = keyOf(algorithm)
-      return signToken(privateKey, { alg: jwsAlgorithm(algorithm), kid, ...header }, { ...claims })
+      const fullHeader = { alg: jwsAlgorithm(algorithm), kid, ...header }
+      return signToken(privateKey, fullHeader, { iss: issuer, ...claims })
     },
     check,
     failure: async (body) => withLastStep(await check(body)),
@@ -81,7 +86,8 @@ export async function startTokenChecks(http: Partial<HttpOptions> = {}): Promise
 function withLastStep(report: TokenCheck) {
   const names = report.steps.map(({ step }) => step)
   expect(names).toEqual(tokenCheckSteps.slice(0, names.length))
-  expect(report.steps.map(({ ok }) => ok)).toEqual([...names.slice(1).map(() => true), false])
+  const failed = report.steps.map(({ outcome }) => outcome === 'failed')
+  expect(failed).toEqual([...names.slice(1).map(() => false), true])
   expect(report.valid).toBe(false)
   const last = report.steps.at(-1)
   if (last === undefined) throw new Error('no step')

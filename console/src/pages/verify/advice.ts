@@ -18,7 +18,7 @@ export const steps: Record<TokenCheckStep, string> = {
 export const advice: Record<TokenCheckReason, { title: string; action: string }> = {
   malformed_token: {
     title: 'This is not a complete JWT',
-    action: 'Copy the whole token, without “Bearer” and without line breaks.',
+    action: 'Copy the whole token and nothing else. The failed step says what is wrong.',
   },
   kid_missing: {
     title: 'The token has no kid',
@@ -28,7 +28,7 @@ export const advice: Record<TokenCheckReason, { title: string; action: string }>
   kid_unknown: {
     title: 'This project has no key with this kid',
     action:
-      'Compare the kid with those under “Keys”. It may belong to another project or a deleted key, or be the signer’s own name for the key.',
+      'Have the signer use the kid of its key, as shown under “Keys”. The failed step says what this kid is, and which key the signature fits.',
   },
   key_inactive: {
     title: 'The key is inactive or has expired',
@@ -56,7 +56,8 @@ export const advice: Record<TokenCheckReason, { title: string; action: string }>
   },
   issuer_mismatch: {
     title: 'The token has another issuer',
-    action: 'Have the signer set iss to exactly the expected issuer, or correct what you expect.',
+    action:
+      'Have the signer set iss to exactly the expected issuer. If your verifiers expect another one, enter it above.',
   },
   audience_mismatch: {
     title: 'The token is for another audience',

@@ -1,7 +1,15 @@
 import { Alert, Anchor, Card, Group, Stack, Text, ThemeIcon } from '@mantine/core'
-import { IconCheck, IconCircleCheck, IconMinus, IconShieldX, IconX } from '@tabler/icons-react'
+import {
+  IconAlertTriangle,
+  IconCheck,
+  IconCircleCheck,
+  IconEqualNot,
+  IconMinus,
+  IconShieldX,
+  IconX,
+} from '@tabler/icons-react'
 import { Link } from 'wouter'
-import type { TokenCheck } from '../../../../client/src/index.ts'
+import type { TokenCheck, TokenCheckOutcome } from '../../../../client/src/index.ts'
 import { advice, steps } from './advice.ts'
 
 /** The result of a token check with each of its steps. */
@@ -15,7 +23,7 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
         <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
           {names.map(([name, label]) => {
             const step = report.steps.find((each) => each.step === name)
-            return <Step key={name} label={label} ok={step?.ok} detail={step?.detail} />
+            return <Step key={name} label={label} outcome={step?.outcome} detail={step?.detail} />
           })}
         </Stack>
       </Stack>
@@ -23,7 +31,8 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
   )
 }
 
-function Summary({ report: { valid, reason } }: { report: TokenCheck }) {
+function Summary({ report }: { report: TokenCheck }) {
+  const { valid, reason } = report
   const failure = reason && advice[reason]
   return (
     <Alert
@@ -32,7 +41,7 @@ function Summary({ report: { valid, reason } }: { report: TokenCheck }) {
       title={valid ? 'This token is valid' : (failure?.title ?? 'This token is rejected')}
       role="status"
     >
-      {valid ? 'All checks passed.' : (failure?.action ?? 'See the failed step.')}
+      {valid ? validSummary(report) : (failure?.action ?? 'See the failed step.')}
       {reason !== undefined && (
         <Text size="xs" className="mono" mt={6}>
           {reason}
@@ -40,6 +49,21 @@ function Summary({ report: { valid, reason } }: { report: TokenCheck }) {
       )}
     </Alert>
   )
+}
+
+/** Says what the verdict does not cover. */
+function validSummary({ steps: results }: TokenCheck): string {
+  const names = (outcome: TokenCheckOutcome) =>
+    results.flatMap(({ step, outcome: each }) => (each === outcome ? [step] : [])).join(', ')
+  const warned = names('warned')
+  const skipped = names('skipped')
+  return [
+    warned === '' && skipped === '' ? 'All checks passed.' : 'No check failed.',
+    warned === '' ? '' : `Some verifiers may reject it: see the warnings (${warned}).`,
+    skipped === '' ? '' : `Not compared: ${skipped}.`,
+  ]
+    .filter((sentence) => sentence !== '')
+    .join(' ')
 }
 
 function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: string }) {
@@ -55,25 +79,30 @@ function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: str
   )
 }
 
-function Step(props: { label: string; ok: boolean | undefined; detail: string | undefined }) {
-  const { label, ok, detail } = props
-  const Icon = ok === undefined ? IconMinus : ok ? IconCheck : IconX
-  const outcome = ok === undefined ? 'not reached' : ok ? 'passed' : 'failed'
-  const reached = ok !== undefined
+/** How each outcome is shown; a step after the failed one has none. */
+const looks = {
+  passed: { name: 'passed', Icon: IconCheck, color: 'teal', variant: 'light' },
+  failed: { name: 'failed', Icon: IconX, color: 'red.8', variant: 'filled' },
+  warned: { name: 'warning', Icon: IconAlertTriangle, color: 'yellow.8', variant: 'light' },
+  skipped: { name: 'not compared', Icon: IconEqualNot, color: 'gray', variant: 'light' },
+  unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
+} as const
+
+function Step(props: {
+  label: string
+  outcome: TokenCheckOutcome | undefined
+  detail: string | undefined
+}) {
+  const { label, outcome, detail } = props
+  const { name, Icon, color, variant } = looks[outcome ?? 'unreached']
+  const isCompared = outcome !== undefined && outcome !== 'skipped'
   return (
-    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={outcome}>
-      <ThemeIcon
-        size={22}
-        radius="xl"
-        variant={ok === false ? 'filled' : 'light'}
-        color={reached ? (ok ? 'teal' : 'red.8') : 'gray'}
-        role="img"
-        aria-label={outcome}
-      >
+    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={name}>
+      <ThemeIcon size={22} radius="xl" variant={variant} color={color} role="img" aria-label={name}>
         <Icon size={14} />
       </ThemeIcon>
       <div>
-        <Text size="sm" fw={reached ? 600 : 400} {...(reached ? {} : { c: 'dimmed' })}>
+        <Text size="sm" fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
           {label}
         </Text>
         {detail !== undefined && (

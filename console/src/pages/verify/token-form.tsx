@@ -2,7 +2,7 @@ import { Button, Card, Group, SimpleGrid, Stack, Textarea, TextInput } from '@ma
 import type { FormEvent } from 'react'
 import { CurlHint } from '../../components/curl.tsx'
 
-/** The fields of a token check as typed. An empty audience or issuer is not checked. */
+/** The fields of a token check as typed; without an issuer, the one of the project is expected. */
 export type TokenInput = { token: string; audience: string; issuer: string }
 
 export const emptyInput: TokenInput = { token: '', audience: '', issuer: '' }
@@ -75,30 +75,18 @@ function Expectations(props: {
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
       <TextInput
         label="Expected audience (aud), optional"
-        placeholder="orders"
+        description="If empty, it is not compared."
         value={input.audience}
         onChange={(event) => onChange({ audience: event.currentTarget.value })}
         spellCheck={false}
       />
       <TextInput
         label="Expected issuer (iss), optional"
+        description="If empty, the issuer of this project is expected."
+        {...(issuer !== undefined && { placeholder: issuer })}
         value={input.issuer}
         onChange={(event) => onChange({ issuer: event.currentTarget.value })}
         spellCheck={false}
-        {...(issuer !== undefined && {
-          inputContainer: (children) => (
-            <Group gap="xs" wrap="nowrap">
-              <div style={{ flex: 1 }}>{children}</div>
-              <Button
-                variant="default"
-                disabled={input.issuer === issuer}
-                onClick={() => onChange({ issuer })}
-              >
-                Use this project’s
-              </Button>
-            </Group>
-          ),
-        })}
       />
     </SimpleGrid>
   )

@@ -24,7 +24,7 @@ export function TokenParts(props: {
       <Stack>
         <Text size="sm" c="dimmed">
           {verified
-            ? 'All checks passed: verifiers trust these claims.'
+            ? 'The signature is valid: these are the claims of the signer.'
             : 'Decoded in this browser. Nothing in it is verified.'}
         </Text>
         <Part title="Header" value={header} />
