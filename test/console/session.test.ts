@@ -25,6 +25,15 @@ async function createApiKey(role: 'reader' | 'writer' | 'admin', project?: strin
   return { id, apiKey: rememberSecret('an API key', apiKey) }
 }
 
+test('the files of a page are compressed and cached for good', async () => {
+  const { url } = console_.server
+  const page = await (await fetch(`${url}/console/`)).text()
+  const [script = ''] = /assets\/[\w-]+\.js/.exec(page) ?? []
+  const { status, headers } = await fetch(`${url}/console/${script}`)
+  expect([status, headers.get('content-encoding')]).toEqual([200, 'gzip'])
+  expect(headers.get('cache-control')).toContain('immutable')
+})
+
 const storages = () =>
   'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import fastifyStatic from '@fastify/static'
@@ -45,12 +45,9 @@ async function consoleFiles(app: FastifyInstance): Promise<void> {
     route.schema = { ...route.schema, hide: true }
   })
   addPage(app)
-  addDeepLinks(app)
   await app.register(fastifyStatic, {
     root: built,
-    index: false,
-    // Served by addPage, which inserts the nonce.
-    allowedPath: (path) => path !== '/index.html',
+    serve: false,
     preCompressed: true,
     cacheControl: false,
     setHeaders: (reply, path) => {
@@ -59,6 +56,7 @@ async function consoleFiles(app: FastifyInstance): Promise<void> {
       reply.header('cache-control', immutable ? 'public, max-age=31536000, immutable' : 'no-cache')
     },
   })
+  await addFilesAndDeepLinks(app)
 }
 
 function addPage(app: FastifyInstance): void {
@@ -77,17 +75,35 @@ function addPage(app: FastifyInstance): void {
   })
 }
 
-/** Redirects `/console/projects/…` to `/console/#/projects/…`. */
-function addDeepLinks(app: FastifyInstance): void {
-  app.setNotFoundHandler(async (request, reply) => {
-    const [path = ''] = request.url.split('?')
-    const page = path.replace(/^\/console\//, '')
-    if (!['GET', 'HEAD'].includes(request.method) || page.includes('.')) {
-      throw new PubringError('route_not_found', 'The console has no such file. Reload the page.')
-    }
-    const up = '../'.repeat(page.split('/').length - 1)
-    return reply.redirect(`${up === '' ? './' : up}#/${page}`, 302)
+/** Names and ids, as in the fragments of the console; nothing that a proxy would normalize. */
+const deepLink = /^(?:[\w-]{1,128}\/){0,5}[\w-]{1,128}\/?$/
+
+/**
+ * Serves the files that exist at the start, so that no text of a request becomes a path on the
+ * disk, and redirects `/console/projects/…` to `/console/#/projects/…`.
+ */
+async function addFilesAndDeepLinks(app: FastifyInstance): Promise<void> {
+  const names = await readdir(built, { recursive: true })
+  const files = new Set(names.map((name) => name.replaceAll('\\', '/')).filter(isServed))
+  app.route({
+    method: 'GET',
+    url: '/*',
+    handler: async (request, reply) => {
+      const [path = ''] = request.url.split('?')
+      const page = path.replace(/^\/console\//, '')
+      if (files.has(page)) return reply.sendFile(page)
+      if (!deepLink.test(page)) {
+        throw new PubringError('route_not_found', 'The console has no such file. Reload the page.')
+      }
+      const up = '../'.repeat(page.split('/').length - 1)
+      return reply.redirect(`${up === '' ? './' : up}#/${page}`, 302)
+    },
   })
+}
+
+/** Not the page, which addPage serves, nor compressed files, which are sent instead of others. */
+function isServed(name: string): boolean {
+  return /\.\w+$/.test(name) && !/^index\.html|\.(?:br|gz)$/.test(name)
 }
 
 function addNotBuilt(app: FastifyInstance): void {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { errorTable } from '../../../src/errors.ts'
 import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { rawExchange, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 beforeAll(async () => {
@@ -48,6 +49,43 @@ test('the description of the API has a tag, and is 304 to whoever has it', async
   const again = await server.inject({ url: '/openapi.json', headers })
   expect([again.statusCode, again.body, again.headers.etag]).toEqual([304, '', etag])
   expect((await get('/openapi.json')).rawPayload.equals(first.rawPayload)).toBe(true)
+})
+
+const long = 'a'.repeat(300)
+/** Paths that no page, file or operation has, in spellings that file servers and proxies normalize. */
+const nowhere = ['/', '/console/', '/console/assets/', '/docs/', '/docs/js/', '/health/', '/v1/']
+  .flatMap((folder) =>
+    [
+      '/x',
+      './x',
+      '../x',
+      '../console/index.html',
+      '%2e%2e/x',
+      '%2e%2e',
+      '..%2fx',
+      '%5c',
+      '%5c..%5cx',
+      '%00',
+      'x%00.js',
+      long,
+      `${long}.js`,
+      'a/'.repeat(3_000),
+      'index.html',
+      '.git',
+    ].map((name) => folder + name),
+  )
+  .concat(['//', '//console/', '/console//', '/docs//', '/health/live/', '/health//live'])
+
+test('a path that leads nowhere is 404, however it is spelled', async () => {
+  const address = await server.listen()
+  for (const method of ['GET', 'HEAD']) {
+    for (const path of nowhere) {
+      const head = requestHead(`${method} ${path} HTTP/1.1`, 'Host: x', 'Connection: close')
+      const answer = await rawExchange(address, head)
+      expect([path, answer.slice(0, 24)]).toEqual([path, 'HTTP/1.1 404 Not Found\r\n'])
+      if (method === 'GET') expect(answer).toContain('"code":"route_not_found"')
+    }
+  }
 })
 
 test('the type of every error leads to its place on a page', async () => {
