@@ -14,7 +14,7 @@ const onSqliteOnly = [
   'test/http/keys/corpus.test.ts',
   'test/http/request/{addresses,prefer}.test.ts',
   'test/http/routes/token-checks-*.test.ts',
-  'test/http/server/{logging,openapi,overload,pages,pipelining,sockets}.test.ts',
+  'test/http/server/{conformance,logging,openapi,overload,pages,pipelining,sockets}.test.ts',
 ]
 
 export default defineConfig({

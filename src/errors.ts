@@ -184,6 +184,12 @@ export const errorTable = {
     advice:
       'Repeat the request. If it fails again, report the `requestId` to the operator: the log records the cause under it.',
   },
+  unsupported_transfer_encoding: {
+    status: 501,
+    title: 'The transfer coding is not supported',
+    advice:
+      'Send the body without compression, with `Transfer-Encoding: chunked` or `Content-Length`.',
+  },
   storage_unavailable: {
     status: 503,
     title: 'The database is unavailable',

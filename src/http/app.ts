@@ -12,7 +12,6 @@ import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
 import { addBudgets } from './hooks/budgets.ts'
 import { addCountedLog } from './hooks/counted-log.ts'
-import { addHostCheck } from './hooks/host.ts'
 import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
@@ -60,14 +59,13 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addResponseCache(app, context.clock, newRequestId)
   await addSecurityHeaders(app, options.publicUrl)
   addMethods(app)
-  addHostCheck(app)
   await addOverload(app, options.overloadLag ?? 0)
   await addBudgets(app, context.clock)
   addAuthentication(app, context, createFailureLimit(app, options))
   addRateLimits(app, options)
   addAccess(app, context)
   addMediaTypes(app)
-  addJsonBodies(app)
+  addJsonBodies(app, options.bodyLimit)
   addQueryDefault(app)
   addValidation(app)
   addCaching(app)

@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
 import { clientErrorHandler } from './errors/client-errors.ts'
-import { sendFrameworkError } from './errors/handler.ts'
+import { sendFrameworkError, sendProtocolFault } from './errors/handler.ts'
 import { createConnections } from './hooks/connections.ts'
 import { loggingOptions } from './hooks/logging.ts'
 import * as http from './node-http.ts'
 import type { HttpOptions } from './options.ts'
+import { protocolFault, requestsUpgrade } from './request/protocol.ts'
 
 /** Bytes of URL and headers together: far more than any valid name or API key needs. */
 const maxHeaderSize = 64 * 1024
@@ -20,23 +21,35 @@ const serverOptions: ServerOptions = {
   requestTimeout: 30_000,
   headersTimeout: 20_000,
   connectionsCheckingInterval: 5_000,
-  // A hook rejects requests without Host, with the same problem details as every error.
+  // Faults of the Host header are rejected here, with the same problem details as every error.
   requireHostHeader: false,
+  // A header that may occur only once is invalid if it occurs twice.
+  joinDuplicateHeaders: true,
 }
 
 export function createServer(options: HttpOptions, newRequestId: () => string): FastifyInstance {
   const connections = createConnections()
-  /** Puts the response cache in front of Fastify's routes. */
+  /** Puts checks of the protocol and the response cache in front of Fastify's routes. */
   const serverFactory: FastifyServerFactory = (routes) => {
     const route = (request: IncomingMessage, response: ServerResponse) => {
       connections.track(request, response)
       routes(request, response)
     }
-    const server = http.createServer(serverOptions, (request, response) => {
+    const serve = (request: IncomingMessage, response: ServerResponse) => {
+      const fault = protocolFault(request)
+      if (fault !== undefined) {
+        connections.track(request, response)
+        const received = { request, response, requestId: newRequestId() }
+        return sendProtocolFault(app, fault, received, options)
+      }
+      if (requestsUpgrade(request)) response.shouldKeepAlive = false
       app.responseCache.serve(request, response, route)
-    })
+    }
+    const server = http.createServer(serverOptions, serve)
+    // Node would ask for the body before the request is admitted; `addJsonBodies` asks for it then.
+    server.on('checkContinue', serve)
     // Node would respond to an unknown Expect with a bare 417 (optional: RFC 9110 section 10.1.1).
-    return server.on('checkExpectation', route)
+    return server.on('checkExpectation', serve)
   }
   const app: FastifyInstance = Fastify({
     ...loggingOptions(options),

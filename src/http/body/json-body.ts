@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import { duplicateMember, holdsMoreValues, nestingDepth } from '../../intake/encoding/json-text.ts'
 import { printableName } from '../errors/names.ts'
+import { expectsContinue } from '../request/protocol.ts'
 import { rejectPrivateKey } from './exposed-body.ts'
 
 const maxDepth = 32
@@ -13,7 +14,7 @@ const maxValues = 120_000
  * Parses bodies of the operations that take one and discards all others: a DELETE with
  * `Content-Type: application/json` and no body is a valid request.
  */
-export function addJsonBodies(app: FastifyInstance): void {
+export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(
     '*',
@@ -21,6 +22,13 @@ export function addJsonBodies(app: FastifyInstance): void {
     async (request: FastifyRequest, bytes: Buffer) =>
       request.routeOptions.schema?.body === undefined ? undefined : parseJsonBody(bytes),
   )
+  // The last hook before the body is read.
+  app.addHook('preParsing', (request, { raw }, _payload, done) => {
+    const limit = request.routeOptions.bodyLimit ?? bodyLimit
+    const length = Number(request.headers['content-length'] ?? 0)
+    if (expectsContinue(request.raw) && length <= limit) raw.writeContinue()
+    done()
+  })
 }
 
 /**

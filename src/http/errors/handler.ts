@@ -1,8 +1,9 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { containsApiKey } from '../../core/redaction.ts'
-import { errorTable, PubringError } from '../../errors.ts'
+import { PubringError } from '../../errors.ts'
 import type { HttpOptions } from '../options.ts'
+import { expectsContinue } from '../request/protocol.ts'
 import { toPubringError } from './faults.ts'
 import { lingeringResponse } from './lingering.ts'
 import { renderProblem } from './problem.ts'
@@ -18,10 +19,20 @@ export function addErrors(app: FastifyInstance, options: HttpOptions): void {
     // Fastify closes the connection after a body error; that is needless if the body was read.
     if (request.raw.complete) reply.removeHeader('connection')
     reply.code(status).headers(headers)
-    return reply.send(
-      problem.code === 'body_too_large' ? lingeringResponse(request.raw, body) : Buffer.from(body),
-    )
+    const mayOmitBody = closeWithoutBody(request.raw, reply.raw)
+    const mayBeSending = mayOmitBody || problem.code === 'body_too_large'
+    return reply.send(mayBeSending ? lingeringResponse(request.raw, body) : Buffer.from(body))
   })
+}
+
+/**
+ * Closes the connection with the response if the client awaits a 100: it may send its body or not,
+ * so what follows could be either the body or another request (RFC 9110 section 10.1.1).
+ */
+function closeWithoutBody(request: IncomingMessage, response: ServerResponse): boolean {
+  const mayOmitBody = expectsContinue(request) && !request.complete
+  if (mayOmitBody) response.shouldKeepAlive = false
+  return mayOmitBody
 }
 
 /** The problem to send, with a warning if the URL contains an API key. */
@@ -40,8 +51,31 @@ const advice =
  * log line.
  */
 function logFault(request: Pick<FastifyRequest, 'log'>, problem: PubringError): void {
-  if (errorTable[problem.code].status < 500) return
+  if (problem.code !== 'internal') return
   request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message)
+}
+
+/** Sends the problem for a request that violates the protocol, and closes the connection. */
+export function sendProtocolFault(
+  app: FastifyInstance,
+  problem: PubringError,
+  { request, response, requestId }: ReceivedRequest,
+  { publicUrl }: HttpOptions,
+): void {
+  const arrival = performance.now()
+  const { status, headers, body } = renderProblem(problem, requestId, publicUrl)
+  response.shouldKeepAlive = false
+  response.once('finish', () => {
+    const record = { requestId, method: request.method ?? '', route: undefined, wasHeld: false }
+    app.requestRecords.report({ ...record, status, problem, ms: performance.now() - arrival })
+  })
+  lingeringResponse(request, body).pipe(response.writeHead(status, headers))
+}
+
+interface ReceivedRequest {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
 }
 
 /** Sends the problem for a request that Fastify rejects before routing, such as a malformed URL. */
@@ -55,5 +89,6 @@ export function sendFrameworkError(
   const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
   logFault(request, problem)
   request.log.info({ method: request.method, status, code: problem.code }, 'request')
+  closeWithoutBody(request.raw, response)
   response.writeHead(status, headers).end(body)
 }

@@ -29,7 +29,13 @@ interface Operation {
 }
 
 /** Errors possible for every request. */
-const baseErrors = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal'] as const
+const baseErrors = [
+  'invalid_request',
+  'request_timeout',
+  'headers_too_large',
+  'internal',
+  'unsupported_transfer_encoding',
+] as const
 
 /** Errors possible for every request except health checks. */
 const loadErrors = ['rate_limited', 'overloaded'] as const

@@ -42,6 +42,11 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
     const headers = { 'x-api-key': await server.apiKey('reader') }
     return server.send('POST', '/v1/projects', { body: { name: 'x' }, headers })
   },
+  insufficient_lifetime: async () => {
+    const secret = await server.apiKey('admin', undefined, '2090-01-01T00:00:00.000Z')
+    const body = { name: 'n', role: 'reader' }
+    return server.send('POST', '/v1/api-keys', { body, headers: { 'x-api-key': secret } })
+  },
   project_not_found: () => get('/v1/projects/none'),
   key_not_found: () => get(`${keys}/${server.project.id}`),
   api_key_not_found: () => get(`/v1/api-keys/${server.project.id}`),
@@ -71,6 +76,7 @@ const elsewhere: ErrorCode[] = [
   'key_active',
   'precondition_failed',
   'rate_limited',
+  'unsupported_transfer_encoding',
 ]
 
 test('no code is forgotten', () => {
