@@ -60,3 +60,48 @@ export const Discovery = Type.Object(
   },
 )
 export type Discovery = Static<typeof Discovery>
+
+export const KeySetChangesRequest = Type.Object(
+  {
+    projects: Type.Array(
+      Type.Object(
+        {
+          project: Type.String({
+            description: 'Id or name.',
+            examples: ['default'],
+            maxLength: 200,
+          }),
+          etag: Type.Optional(
+            Type.String({
+              description: 'The `etag` of the last response for this project.',
+              maxLength: 200,
+            }),
+          ),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: 100 },
+    ),
+  },
+  { $id: 'KeySetChangesRequest', additionalProperties: false },
+)
+
+export const KeySetChange = Type.Object(
+  {
+    project: Type.String({ description: 'As in the request.' }),
+    projectId: Type.Optional(Uuid),
+    etag: Type.Optional(Type.String({ description: 'Identifies both key sets.' })),
+    maxAge: Type.Optional(
+      Type.Integer({ description: 'Seconds for which caches may reuse the key sets.' }),
+    ),
+    jwks: Type.Optional(Jwks),
+    fullJwks: Type.Optional(Jwks),
+    problem: Type.Optional(
+      Type.Object(
+        { code: Type.String({ examples: ['project_not_found'] }), detail: Type.String() },
+        { description: 'Why the project cannot be read; then the other members are absent.' },
+      ),
+    ),
+  },
+  { $id: 'KeySetChange', description: 'The published key sets of a project.' },
+)

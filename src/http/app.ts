@@ -29,6 +29,7 @@ import { eventRoutes } from './routes/events.ts'
 import { healthRoutes } from './routes/health.ts'
 import { keyCheckRoutes } from './routes/key-checks.ts'
 import { keyImportRoutes } from './routes/key-imports.ts'
+import { keySetChangesRoute } from './routes/key-set-changes.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
@@ -79,6 +80,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   publishedRoutes(routes, live)
+  keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
   healthRoutes(routes, context)
   addDocs(app)

@@ -20,7 +20,7 @@ const components = [...modules, tokenChecks]
 
 const description = `Pubring is a registry of the public keys that verify JWTs.
 
-Every operation under \`/v1\` except the two that publish key sets requires an API key in the
+Every operation under \`/v1\` except those that publish key sets requires an API key in the
 \`X-Api-Key\` header. Checks run in this order: 401 (the API key), 429 (the rate limit), 404 (the
 project, also if the API key may not see it), 403 (the role), then 415, 413 and 400 (the request).
 

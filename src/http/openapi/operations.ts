@@ -10,6 +10,7 @@ const headers = {
   'Cache-Control':
     '`public, max-age=N`: how long caches may reuse it, never past the next `expireTime`.',
   'Access-Control-Allow-Origin': '`*`: scripts of every origin may read it.',
+  Age: 'Seconds since it was read from the database; only if that is unavailable.',
   'Preference-Applied': '`wait=N`: the request would have waited up to N seconds (RFC 7240).',
   Vary: '`Accept`, which selects the media type.',
   Link: 'RFC 8288; `rel="next"` is the next page.',

@@ -4,6 +4,9 @@ const quoted = '"(?:[^"\\\\]|\\\\.)*"'
 const separated = new RegExp(`(?:[^,"]|${quoted}|")+`, 'g')
 const preference = new RegExp(`^\\s*(${token})\\s*(?:=\\s*(${token}|${quoted})\\s*)?(?:;.*)?$`, 's')
 
+/** A request is held no longer. */
+export const maxWaitSeconds = 60
+
 /** A longer header is ignored. */
 const maxLength = 1_000
 

@@ -16,7 +16,7 @@ import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { prefers } from '../request/accept.ts'
 import { ProjectPath } from '../request/paths.ts'
-import { preferredWait } from '../request/prefer.ts'
+import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
 const tags = ['Key sets']
 
@@ -25,8 +25,6 @@ const discoveryUrl = `${folder}/openid-configuration`
 
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
-
-const maxWaitSeconds = 60
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(

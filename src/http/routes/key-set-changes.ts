@@ -1,0 +1,102 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { KeySetChange, KeySetChangesRequest } from '../../contract/published.ts'
+import { parseProjectRef } from '../../core/access.ts'
+import {
+  type FollowedProject,
+  type FollowedState,
+  hasNews,
+  keySetsTag,
+  readFollowed,
+  waitForAny,
+} from '../../core/publishing/key-set-changes.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import { PubringError } from '../../errors.ts'
+import { openToAllOrigins } from '../hooks/cross-origin.ts'
+import type { App } from '../options.ts'
+import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
+
+/** With the id or name as the caller wrote it. */
+interface NamedProject extends FollowedProject {
+  name: string
+}
+
+/** Follows many projects over one connection, which a request for `jwks.json` does for one. */
+export function keySetChangesRoute(app: App, live: LiveServices): void {
+  app.route({
+    method: 'POST',
+    url: '/v1/key-set-changes',
+    onRequest: openToAllOrigins,
+    config: { headers: ['Age', 'Preference-Applied'] },
+    schema: {
+      operationId: 'getKeySetChanges',
+      summary: 'The changed key sets of several projects',
+      description:
+        'Returns the key sets of those projects whose `etag` differs from that of the request. With `Prefer: wait=N` (at most 60) and no difference, the request is held until there is one, or for N seconds. A project that cannot be read is always part of the response: leave it out of the next requests for a while. `Age` tells how many seconds ago the oldest of the key sets was read from the database.',
+      tags: ['Key sets'],
+      headers: Type.Object({
+        Prefer: Type.Optional(Type.String({ examples: ['wait=30'] })),
+      }),
+      body: KeySetChangesRequest,
+      response: { 200: Type.Array(KeySetChange) },
+    },
+    handler: async (request, reply) => {
+      const projects = request.body.projects.map(({ project, etag }) => {
+        return { name: project, ref: parseProjectRef(project), etag }
+      })
+      const states = await waitForNews(live, projects, request, reply)
+      const age = ageSeconds(live, states)
+      if (age > 0) reply.header('age', age)
+      return sendText(reply, `[${states.filter(hasNews).map(changeText).join(',')}]`)
+    },
+  })
+}
+
+/** The state of the projects; if the request asks to wait, once one has news or the time is over. */
+async function waitForNews(
+  live: LiveServices,
+  projects: NamedProject[],
+  { headers, raw: { socket }, server }: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FollowedState<NamedProject>[]> {
+  const states = await readFollowed(live, projects)
+  const wait = Math.min(preferredWait(headers.prefer) ?? 0, maxWaitSeconds)
+  if (wait === 0) return states
+  const isHeld = !states.some(hasNews)
+  const waiting = isHeld ? waitForAny(live, states, wait * 1_000) : undefined
+  const endWait = waiting && server.connections.startWait(socket, waiting.cancel)
+  if (isHeld && endWait === undefined) {
+    waiting?.cancel()
+    return states
+  }
+  reply.header('preference-applied', `wait=${wait}`)
+  await waiting?.result
+  endWait?.()
+  return isHeld ? readFollowed(live, projects) : states
+}
+
+function sendText(reply: FastifyReply, text: string) {
+  return reply
+    .header('content-type', 'application/json')
+    .header('cache-control', 'no-store')
+    .send(text)
+}
+
+/** A `KeySetChange`, with the bytes of the published key sets. */
+function changeText({ project, published }: FollowedState<NamedProject>): string {
+  const name = JSON.stringify(project.name)
+  if (published instanceof PubringError) {
+    const { code, message } = published
+    return `{"project":${name},"problem":${JSON.stringify({ code, detail: message })}}`
+  }
+  const { projectId, maxAge, jwks, fullJwks } = published
+  const etag = JSON.stringify(keySetsTag(published))
+  return `{"project":${name},"projectId":"${projectId}","etag":${etag},"maxAge":${maxAge},"jwks":${jwks.body},"fullJwks":${fullJwks.body}}`
+}
+
+function ageSeconds({ publisher }: LiveServices, states: FollowedState<NamedProject>[]): number {
+  const ages = states.map(({ published }) =>
+    published instanceof PubringError ? 0 : (publisher.ageMs(published.projectId) ?? 0),
+  )
+  return Math.floor(Math.max(0, ...ages) / 1_000)
+}

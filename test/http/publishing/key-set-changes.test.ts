@@ -1,0 +1,142 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import {
+  fetchJwks,
+  newProject,
+  patchKey,
+  registerKey,
+  type TestProject,
+} from '../../support/app/keys.ts'
+
+let server: TestApp
+let base: string
+beforeAll(async () => {
+  server = await startApp({ config: { maxHeldRequests: 4 } })
+  base = await server.listen()
+})
+afterAll(() => server.close())
+
+interface Followed {
+  project: string
+  etag?: string
+}
+interface Change extends Followed {
+  projectId: string
+  maxAge: number
+  jwks: { keys: { kid: string }[] }
+  fullJwks: { keys: { kid: string }[] }
+  problem?: { code: string }
+}
+
+async function changes(projects: Followed[], prefer = 'wait=0'): Promise<Change[]> {
+  const response = await fetch(`${base}/v1/key-set-changes`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', prefer },
+    body: JSON.stringify({ projects }),
+  })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('cache-control')).toBe('no-store')
+  return response.json() as Promise<Change[]>
+}
+
+let projects = 0
+async function withKeys(count: number): Promise<{ project: TestProject; kid: string }[]> {
+  const made = []
+  for (let index = 0; index < count; index += 1) {
+    projects += 1
+    const project = await newProject(server, `followed-${projects}`)
+    made.push({ project, kid: await registerKey(server, {}, project.keys) })
+  }
+  return made
+}
+
+test('the first request gets the key sets of all projects, by id and by name', async () => {
+  const [one, other] = (await withKeys(2)).map(({ project }) => project)
+  if (one === undefined || other === undefined) throw new Error('no projects')
+  const found = await changes([{ project: other.id }, { project: one.name }])
+  expect(found.map(({ project }) => project)).toEqual([other.id, one.name])
+  expect(found.map(({ projectId }) => projectId)).toEqual([other.id, one.id])
+  const published = await fetchJwks(server, {}, one.jwks)
+  expect(found[1]?.jwks).toEqual(published.json())
+  expect(found[1]?.fullJwks).toEqual((await fetchJwks(server, {}, one.fullJwks)).json())
+  expect(found[1]?.maxAge).toBe(60)
+})
+
+test('a held request gets only what changed, within a second', async () => {
+  const made = await withKeys(3)
+  const first = await changes(made.map(({ project }) => ({ project: project.name })))
+  const followed = first.map(({ project, etag }) => ({ project, ...(etag && { etag }) }))
+  expect(await changes(followed)).toEqual([])
+  const held = changes(followed, 'wait=60')
+  await delay(300)
+  const [, changed] = made
+  if (changed === undefined) throw new Error('no project')
+  const began = performance.now()
+  await patchKey(server, changed.kid, { active: false }, changed.project.keys)
+  const news = await held
+  expect(performance.now() - began).toBeLessThan(1_000)
+  expect(news.map(({ project }) => project)).toEqual([changed.project.name])
+  expect(news[0]?.fullJwks.keys).toEqual([])
+  expect(news[0]?.etag).not.toBe(first[1]?.etag)
+})
+
+test('without a change the response is empty after the wait', async () => {
+  const [{ project } = { project: { name: '' } }] = await withKeys(1)
+  const [first] = await changes([{ project: project.name }])
+  const began = performance.now()
+  const followed = [{ project: project.name, etag: first?.etag ?? '' }]
+  expect(await changes(followed, 'wait=1')).toEqual([])
+  expect(performance.now() - began).toBeGreaterThan(900)
+})
+
+test('a project that is unknown, or is deleted meanwhile, is reported without failing the others', async () => {
+  const doomed = await newProject(server, 'doomed')
+  const [{ project } = { project: { name: '' } }] = await withKeys(1)
+  const first = await changes([{ project: 'nobody' }, { project: project.name }])
+  expect(first[0]).toMatchObject({ project: 'nobody', problem: { code: 'project_not_found' } })
+  expect(first[1]?.jwks.keys).toHaveLength(1)
+  const [{ etag } = { etag: '' }] = await changes([{ project: 'doomed' }])
+  const held = changes([{ project: 'doomed', etag: etag ?? '' }], 'wait=60')
+  await delay(300)
+  await server.send('DELETE', `/v1/projects/${doomed.id}`)
+  expect(await held).toMatchObject([{ project: 'doomed', problem: { code: 'project_not_found' } }])
+})
+
+test('beyond the limit of held projects the response comes at once, until others disconnect', async () => {
+  const made = await withKeys(3)
+  const first = await changes(made.map(({ project }) => ({ project: project.name })))
+  const followed = first.map(({ project, etag }) => ({ project, ...(etag && { etag }) }))
+  for (let round = 0; round < 3; round += 1) {
+    const controller = new AbortController()
+    const held = fetch(`${base}/v1/key-set-changes`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', prefer: 'wait=60' },
+      body: JSON.stringify({ projects: followed }),
+      signal: controller.signal,
+    })
+    await delay(200)
+    expect(await changes(followed, 'wait=60')).toEqual([])
+    controller.abort()
+    await expect(held).rejects.toThrow()
+    await delay(200)
+  }
+})
+
+test('the request is validated: 1 to 100 projects, and no other member', async () => {
+  for (const body of [
+    { projects: [] },
+    { projects: Array.from({ length: 101 }, () => ({ project: 'p' })) },
+    { projects: [{ project: 'p', tag: 'x' }] },
+    { projects: [{ etag: 'x' }] },
+    {},
+  ]) {
+    const response = await server.inject({
+      method: 'POST',
+      url: '/v1/key-set-changes',
+      headers: { 'content-type': 'application/json' },
+      payload: JSON.stringify(body),
+    })
+    expect(response.json()).toMatchObject({ status: 400, code: 'invalid_request' })
+  }
+})
