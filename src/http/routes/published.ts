@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
-import { includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
+import { type EntityTags, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import type { KeySetRequest, Waiter } from '../../core/publishing/held-requests.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import type {
@@ -25,6 +25,10 @@ const discoveryUrl = `${folder}/openid-configuration`
 
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
+const json = 'application/json'
+
+/** The end of the tag in that type: a strong tag names one representation, of one media type. */
+const jwkSetTagEnd = '-jwk-set"'
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(
@@ -100,25 +104,39 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       const current = await live.readPublished(ref)
       const published = await waitForChange(live, { ref, keySet, current }, request, reply)
       reusePublished(request, live, ref, published)
-      const wantsJwkSet = prefers(request.headers.accept, jwksMediaType, 'application/json')
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
       reply.header('vary', 'Accept')
-      const mediaType = wantsJwkSet ? jwksMediaType : 'application/json'
-      return sendDocument(reply, published, published[keySet], mediaType)
+      const { body, etag } = published[keySet]
+      if (!wantsJwkSet(request)) return sendDocument(reply, published, published[keySet], json)
+      const document = { body, etag: etag.replace(/"$/, jwkSetTagEnd) }
+      return sendDocument(reply, published, document, jwksMediaType)
     },
   })
+}
+
+function wantsJwkSet({ headers }: FastifyRequest): boolean {
+  return prefers(headers.accept, jwksMediaType, json)
+}
+
+/** The tags of the key set that the client has, in the media type that it asks for. */
+function knownTags(request: FastifyRequest): EntityTags | undefined {
+  const header = request.headers['if-none-match']
+  const tags = header === undefined ? undefined : parseEntityTags(header)
+  if (tags === undefined || !wantsJwkSet(request)) return tags
+  const own = [...tags].filter((tag) => tag === '*' || tag.endsWith(jwkSetTagEnd))
+  return new Set(own.map((tag) => tag.replace(jwkSetTagEnd, '"')))
 }
 
 /** Holds the request if it asks to wait and already has the current key set. */
 async function waitForChange(
   { keySets }: LiveServices,
   { current, ...named }: Pick<KeySetRequest, 'ref' | 'keySet'> & { current: PublishedProject },
-  { headers, raw: { socket }, server }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<PublishedProject> {
-  const { 'if-none-match': ifNoneMatch, prefer } = headers
-  const known = ifNoneMatch === undefined ? undefined : parseEntityTags(ifNoneMatch)
-  if (known === undefined || prefer === undefined) return current
+  const { prefer } = request.headers
+  const known = prefer === undefined ? undefined : knownTags(request)
+  if (known === undefined) return current
   const preferred = preferredWait(prefer)
   if (preferred === undefined) return current
   const wait = Math.min(preferred, maxWaitSeconds)
@@ -129,7 +147,9 @@ async function waitForChange(
   }
   let waiter: Waiter | undefined
   const endWait =
-    wait === 0 ? undefined : server.connections.startWait(socket, () => waiter?.cancel())
+    wait === 0
+      ? undefined
+      : request.server.connections.startWait(request.raw.socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
     waiter = keySets.wait({ ...named, ifNoneMatch: known }, current, wait * 1000)
@@ -165,12 +185,12 @@ function discoveryRoute(app: App, live: LiveServices): void {
       if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
       reusePublished(request, live, ref, published)
-      return sendDocument(reply, published, published.discovery, 'application/json')
+      return sendDocument(reply, published, published.discovery, json)
     },
   })
 }
 
-/** Sends the document unchanged: its ETag is a digest of exactly these bytes. */
+/** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
 function sendDocument(
   reply: FastifyReply,
   { maxAge }: PublishedProject,

@@ -165,6 +165,28 @@ test('responses with the key set have Vary: Accept, also with 304', async () => 
   expect((await get(discoveryUrl)).headers.vary).toBeUndefined()
 })
 
+test('each media type of the key set has an ETag of its own', async () => {
+  const types = ['application/json', 'application/jwk-set+json']
+  const tagOf = async (accept = '') => String((await get(jwksUrl, { accept })).headers.etag)
+  const tags = [await tagOf(types[0]), await tagOf(types[1])]
+  expect(tags[0]).not.toBe(tags[1])
+  // Twice, for the response cache.
+  for (const round of [1, 2, 3]) {
+    for (const accept of types) {
+      for (const known of [...tags, `W/${tags[0]}`, `W/${tags[1]}`, '*']) {
+        const answer = await get(jwksUrl, { accept, 'if-none-match': known })
+        const own = await tagOf(accept)
+        const isOwn = known === '*' || known.endsWith(own)
+        expect([round, answer.statusCode, answer.headers.etag]).toEqual([
+          round,
+          isOwn ? 304 : 200,
+          own,
+        ])
+      }
+    }
+  }
+})
+
 describe('ETag', () => {
   test.each([
     ['the ETag', (tag: string) => tag],
