@@ -14,8 +14,10 @@ try {
     store,
     clock: { now: Date.now, monotonic: () => performance.now() },
     config: loadConfig({}, {}),
-    examine: unused,
-    bulk: { examineAll: unused, findSharedPrimes: unused },
+    intakeFor: () => ({
+      examine: unused,
+      bulk: { examineAll: unused, findSharedPrimes: unused },
+    }),
   })
   mkdirSync(new URL('../docs/', import.meta.url), { recursive: true })
   writeFileSync(new URL('../docs/openapi.json', import.meta.url), document)

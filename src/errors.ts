@@ -171,7 +171,7 @@ export const errorTable = {
     status: 429,
     title: 'Too many requests',
     advice:
-      'Wait the number of seconds in `Retry-After`. The `RateLimit` header says how many requests remain.',
+      'Wait the number of seconds in `Retry-After`. If there is a `RateLimit` header, it says how many requests remain; without one, too many keys of your API key are being examined at once, so send fewer at a time.',
   },
   headers_too_large: {
     status: 431,

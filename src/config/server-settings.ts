@@ -162,7 +162,7 @@ export const settings = {
     'intake-queue',
     '128',
     integer(1, 100_000),
-    'Maximum number of keys that wait to be examined. Further registrations and checks get 503.',
+    'Maximum number of keys that wait to be examined, half of them for one API key, which then gets 429. When it is full, the API key with the most gets 503.',
   ),
   trustProxy: setting(
     'trust-proxy',

@@ -1,6 +1,6 @@
-import type { Algorithm } from '../contract/algorithms.ts'
-import type { BulkIntake } from '../intake/threads/bulk.ts'
-import type { ExposedKey, Verdict } from '../intake/types.ts'
+import type { IntakeCaller } from '../intake/threads/fair-queue.ts'
+import type { Intake } from '../intake/threads/pool.ts'
+import type { ExposedKey } from '../intake/types.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type {
@@ -89,8 +89,12 @@ export interface Context {
   store: Store
   clock: Clock
   config: CoreConfig
-  /** Examines a submitted key outside the event loop. */
-  examine(text: string, algorithm: Algorithm | undefined): Promise<Verdict>
-  /** The same for imports, with lower priority than single keys. */
-  bulk: BulkIntake
+  /** Examines submitted keys outside the event loop. */
+  intakeFor(caller: IntakeCaller): Intake
+}
+
+/** The context of one request. */
+export interface RequestContext extends Context {
+  /** Of its caller. It stops when the caller leaves. */
+  intake: Intake
 }

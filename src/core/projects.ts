@@ -1,7 +1,7 @@
 import { projectNamePattern } from '../contract/names.ts'
 import { invalidField } from '../errors.ts'
 import { foldName, type Principal } from './access.ts'
-import type { Context } from './context.ts'
+import type { Context, RequestContext } from './context.ts'
 import { newId, parseId } from './ids.ts'
 import { rejectPrivateKeys } from './keys/intake.ts'
 import type { Origin } from './ledger/changes.ts'
@@ -19,7 +19,7 @@ function parseProjectName(text: string): string {
 }
 
 export async function createProject(
-  context: Context,
+  context: RequestContext,
   origin: Origin,
   body: { name: string },
 ): Promise<ProjectRecord> {
@@ -40,7 +40,7 @@ export async function listProjects(
 }
 
 export async function renameProject(
-  context: Context,
+  context: RequestContext,
   project: ProjectReference,
   origin: Origin,
   body: { name?: string },

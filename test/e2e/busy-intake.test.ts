@@ -39,19 +39,19 @@ async function register(publicKeyPem: string): Promise<Response> {
   })
 }
 
-test('keys beyond the queue are rejected with Retry-After and succeed later; the others are registered', async () => {
+test('keys beyond the share of an API key are rejected with Retry-After and succeed later; the others are registered', async () => {
   const first = await Promise.all(pems.map(register))
   const refused = first.filter(({ status }) => status !== 201)
   expect(refused.length).toBeGreaterThan(0)
   expect(refused.length).toBeLessThan(pems.length)
   for (const response of refused) {
-    expect(response.status).toBe(503)
+    expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('1')
-    expect(await readJson(response)).toMatchObject({ code: 'overloaded', status: 503 })
+    expect(await readJson(response)).toMatchObject({ code: 'rate_limited', status: 429 })
   }
   // A rejected request left nothing behind, so each can be repeated.
   for (const [index, publicKeyPem] of pems.entries()) {
-    if (first[index]?.status === 503) expect((await register(publicKeyPem)).status).toBe(201)
+    if (first[index]?.status === 429) expect((await register(publicKeyPem)).status).toBe(201)
   }
   const list = await fetch(`${server.url}/v1/projects/default/jwt-keys`, { headers: headers() })
   expect(await readJson<object[]>(list)).toHaveLength(pems.length)
@@ -72,6 +72,6 @@ test('requests without thread work are served meanwhile: checks of EC keys, list
   expect((await fetch(`${server.url}/health/ready`)).status).toBe(200)
   const statuses = (await busy).map(({ status }) => status)
   expect(statuses).toContain(200)
-  expect(statuses).toContain(503)
-  expect(statuses.every((status) => status === 200 || status === 503)).toBe(true)
+  expect(statuses).toContain(429)
+  expect(statuses.every((status) => status === 200 || status === 429)).toBe(true)
 })

@@ -29,8 +29,7 @@ export async function openRegistry(
     store,
     clock: { now: Date.now, monotonic: () => performance.now() },
     config,
-    examine: (text, algorithm) => intake.examine(text, algorithm),
-    bulk: intake.bulk,
+    intakeFor: intake.for,
   }
   return {
     context,

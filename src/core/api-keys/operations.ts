@@ -1,7 +1,7 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
 import { findProject, type Principal } from '../access.ts'
-import type { Context } from '../context.ts'
+import type { Context, RequestContext } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
 import { collectFaults } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
@@ -21,7 +21,7 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
 
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
-  context: Context,
+  context: RequestContext,
   principal: Principal,
   origin: Origin,
   body: ApiKeyCreate,
@@ -120,7 +120,7 @@ export async function getApiKey(
 
 /** Applies a merge patch (RFC 7396); throws `last_admin_api_key`. */
 export async function updateApiKey(
-  context: Context,
+  context: RequestContext,
   apiKey: ApiKeyReference,
   origin: Origin,
   body: ApiKeyUpdate,

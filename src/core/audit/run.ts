@@ -140,14 +140,16 @@ async function examineKeys(
 
 /** Reports what keeps the key from passing. A key that cannot be examined does not end the audit. */
 async function passesExamination(audit: Audit, audited: AuditedKey): Promise<boolean> {
-  const { publicKeyPem, algorithm } = audited.key
+  const { publicKeyPem, algorithm, jwk } = audited.key
   const subject = subjectOf(audited)
-  const faults = await audit.pool.examine({ publicKeyPem, algorithm }).catch((error: unknown) => {
-    audit.options.signal?.throwIfAborted()
-    const reason = error instanceof Error ? error.message : String(error)
-    audit.listener.failure({ ...subject, reason })
-    return undefined
-  })
+  const faults = await audit.pool
+    .examine({ publicKeyPem, algorithm, jwk })
+    .catch((error: unknown) => {
+      audit.options.signal?.throwIfAborted()
+      const reason = error instanceof Error ? error.message : String(error)
+      audit.listener.failure({ ...subject, reason })
+      return undefined
+    })
   if (faults === undefined) return false
   if (faults.length > 0) await report(audit, subject, faults)
   return faults.length === 0

@@ -2,13 +2,14 @@ import type { Algorithm } from '../../contract/algorithms.ts'
 import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { examineKey } from '../../intake/index.ts'
 import { auditRsa } from '../../intake/rsa/index.ts'
-import type { Fault } from '../../intake/types.ts'
+import type { Fault, PublicJwk } from '../../intake/types.ts'
 
 export { sharedPrimes } from '../../intake/rsa/index.ts'
 
 export interface KeyToExamine {
   publicKeyPem: string
   algorithm: Algorithm
+  jwk: PublicJwk
 }
 
 /** Every audit checks every key against the block lists before it examines any. */
@@ -18,9 +19,11 @@ const noBlocklist = { has: () => false }
  * The faults of a stored key by the current intake rules and, for RSA, by searches that are too slow
  * for intake: 0.4 s of computing at 2048 bits, 3 s at 8192.
  */
-export function examineSlowly({ publicKeyPem, algorithm }: KeyToExamine): Fault[] {
+export function examineSlowly({ publicKeyPem, algorithm, jwk }: KeyToExamine): Fault[] {
   const verdict = examineKey(publicKeyPem, algorithm, noBlocklist)
-  if (!verdict.ok) return verdict.faults
-  const { jwk } = verdict.key
-  return jwk.kty === 'RSA' ? auditRsa(base64urlToBigInt(jwk.n), base64urlToBigInt(jwk.e)) : []
+  const faults = verdict.ok ? [] : verdict.faults
+  if (jwk.kty !== 'RSA') return faults
+  const numeric = auditRsa(base64urlToBigInt(jwk.n), base64urlToBigInt(jwk.e))
+  const known = new Set(faults.map(({ code }) => code))
+  return [...faults, ...numeric.filter(({ code }) => !known.has(code))]
 }

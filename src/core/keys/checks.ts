@@ -2,7 +2,7 @@ import type { KeyCheck } from '../../contract/key-checks.ts'
 import { intakeCodes } from '../../intake/codes/index.ts'
 import type { Verdict } from '../../intake/types.ts'
 import type { Principal } from '../access.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { rejection } from '../faults.ts'
 import type { Origin } from '../ledger/changes.ts'
 import { submittedBefore } from './admission.ts'
@@ -15,7 +15,7 @@ import { examineSubmission, examineText, type Submission } from './submission.ts
  * a malformed request, those of the key included.
  */
 export async function checkKey(
-  context: Context,
+  context: RequestContext,
   principal: Principal,
   origin: Origin,
   submission: Submission,

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { KeyImportReport } from '../../contract/key-imports.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
 import type { Principal } from '../access.ts'
-import type { Context } from '../context.ts'
+import type { Context, RequestContext } from '../context.ts'
 import type { KeyToImport, Origin } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
 import { itemFaults } from './import-admission.ts'
@@ -60,7 +60,7 @@ export function requireImportSize({ config }: Context, count: number): void {
  * does, in a dry run too.
  */
 export async function importKeys(
-  context: Context,
+  context: RequestContext,
   { projectId, dryRun }: { projectId: string; dryRun: boolean },
   origin: Origin,
   entries: readonly Submission[],
@@ -92,14 +92,14 @@ function importRejected(faults: FieldError[], count: number): PubringError {
 }
 
 async function examineEntries(
-  context: Context,
+  context: RequestContext,
   request: Required<Incident>,
   entries: readonly Submission[],
 ): Promise<ExaminedImport> {
   const tasks = entries.flatMap(({ fields: { publicKeyPem: text, algorithm } }) =>
     text === undefined ? [] : [{ text, algorithm }],
   )
-  const verdicts = (await context.bulk.examineAll(tasks)).values()
+  const verdicts = (await context.intake.bulk.examineAll(tasks)).values()
   const keys: KeyToImport[] = []
   const rejected: FieldError[] = []
   for (const [index, entry] of entries.entries()) {
@@ -126,7 +126,7 @@ function keyToImport(
  * transaction, because it takes long; keys that join the project meanwhile are compared inside it.
  */
 async function rejectSharedPrimes(
-  context: Context,
+  context: RequestContext,
   projectId: string,
   { keys, rejected }: ExaminedImport,
 ): Promise<ExaminedImport & { compared: string[] }> {
@@ -137,7 +137,7 @@ async function rejectSharedPrimes(
     jwk.kty === 'RSA' && !thumbprints.has(thumbprint) ? [{ index, n: jwk.n }] : [],
   )
   const moduli = [...registered, ...added].map(({ n }) => n)
-  const sharers = await context.bulk.findSharedPrimes(moduli, registered.length)
+  const sharers = await context.intake.bulk.findSharedPrimes(moduli, registered.length)
   const weak = new Map<number, FieldError>()
   for (const [position, { index }] of added.entries()) {
     const sharer = sharers[position]

@@ -1,5 +1,5 @@
 import type { Accepted, Verdict } from '../../intake/types.ts'
-import type { Context } from '../context.ts'
+import type { Context, RequestContext } from '../context.ts'
 import { rejection } from '../faults.ts'
 import { containsPrivateKey } from '../labels.ts'
 import { type Incident, recordExposure } from './incidents.ts'
@@ -38,12 +38,12 @@ export async function requireAccepted(
  * it as intake does: these texts would be stored as they are.
  */
 export async function rejectPrivateKeys(
-  context: Context,
+  context: RequestContext,
   incident: Incident,
   texts: Record<string, string | undefined>,
 ): Promise<void> {
   for (const [pointer, text] of Object.entries(texts)) {
     if (text === undefined || !containsPrivateKey(text)) continue
-    await requireAccepted(context, incident, await context.examine(text, undefined), pointer)
+    await requireAccepted(context, incident, await context.intake.examine(text, undefined), pointer)
   }
 }

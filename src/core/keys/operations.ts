@@ -1,7 +1,7 @@
 import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
 import { projectNotFound } from '../access.ts'
-import type { Context, CoreConfig } from '../context.ts'
+import type { Context, CoreConfig, RequestContext } from '../context.ts'
 import { isActive, parseExpiryPatch } from '../expiry.ts'
 import { collectFaults, rejection } from '../faults.ts'
 import { parseId } from '../ids.ts'
@@ -46,11 +46,12 @@ export function toJwtKeyWithDetails(
 }
 
 /**
- * Registers a public key. Throws every fault of the key and its fields, `duplicate_key`, `duplicate_key`, `key_limit_reached` or
- * `jwks_too_large`. Of a submitted private key it stores only the hashes of the public half.
+ * Registers a public key. Throws every fault of the key and its fields, `duplicate_key`,
+ * `key_limit_reached` or `jwks_too_large`. Of a submitted private key it stores only the hashes of the
+ * public half.
  */
 export async function createKey(
-  context: Context,
+  context: RequestContext,
   projectId: string,
   origin: Origin,
   submission: Submission,
@@ -86,7 +87,7 @@ export function keyNotFound(): PubringError {
  * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
  */
 export async function updateKey(
-  context: Context,
+  context: RequestContext,
   key: KeyReference,
   origin: Origin,
   body: JwtKeyUpdate,

@@ -1,7 +1,7 @@
 import type { KeyImportItem } from '../../contract/key-imports.ts'
 import { type FieldError, invalidField } from '../../errors.ts'
 import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
-import type { Context } from '../context.ts'
+import type { RequestContext } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
 import { collectFaults } from '../faults.ts'
 import { isKid, newId } from '../ids.ts'
@@ -32,10 +32,10 @@ type ParsedFields = Pick<
 
 /** The verdict on the key; undefined if `publicKeyPem` is missing or no text. */
 export async function examineText(
-  context: Context,
+  context: RequestContext,
   { fields: { publicKeyPem, algorithm } }: Submission,
 ): Promise<Verdict | undefined> {
-  return publicKeyPem === undefined ? undefined : context.examine(publicKeyPem, algorithm)
+  return publicKeyPem === undefined ? undefined : context.intake.examine(publicKeyPem, algorithm)
 }
 
 /**
@@ -43,7 +43,7 @@ export async function examineText(
  * other fields. A private key in any field is recorded.
  */
 export async function examineSubmission(
-  context: Context,
+  context: RequestContext,
   incident: Incident,
   { fields, malformed }: Submission,
   verdict: Verdict | undefined,

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { findProject, type Principal, requireAccess } from '../../core/access.ts'
 import { createAuthenticator } from '../../core/api-keys/authentication.ts'
-import type { Context } from '../../core/context.ts'
+import type { Context, RequestContext } from '../../core/context.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
@@ -95,4 +95,11 @@ export function originOf(request: FastifyRequest, context: Context): Origin {
     time: now(context.clock),
     ...(access === undefined ? {} : { authorization: { apiKeyId, ...access } }),
   }
+}
+
+/** The context of a request; for routes with an `access`. */
+export function contextOf(request: FastifyRequest, context: Context): RequestContext {
+  const { apiKeyId, projectId } = principalOf(request)
+  const signal = request.server.connections.closeSignal(request.raw.socket)
+  return { ...context, intake: context.intakeFor({ apiKeyId, projectId, signal }) }
 }

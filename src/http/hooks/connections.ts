@@ -15,11 +15,17 @@ export interface Connections {
    * the client has disconnected. Calls `onDisconnect` even while earlier responses are pending.
    */
   startWait(socket: Socket, onDisconnect: () => void): (() => void) | undefined
+  /**
+   * Aborted when the connection is closed. Fastify's `request.signal` misses that: it waits for the
+   * request to close, which happens when its body has been read.
+   */
+  closeSignal(socket: Socket): AbortSignal
 }
 
 export function createConnections(): Connections {
   const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
+  const closeSignals = new WeakMap<Socket, AbortSignal>()
   // One function for all responses, to save a closure for each.
   function untrack(this: ServerResponse): void {
     tracked.get(this.req.socket)?.delete(this)
@@ -46,6 +52,15 @@ export function createConnections(): Connections {
         waiting.delete(socket)
         socket.off('close', onDisconnect)
       }
+    },
+    closeSignal(socket) {
+      const known = closeSignals.get(socket)
+      if (known !== undefined) return known
+      const closing = new AbortController()
+      if (socket.destroyed) closing.abort()
+      else socket.once('close', () => closing.abort())
+      closeSignals.set(socket, closing.signal)
+      return closing.signal
     },
   }
 }

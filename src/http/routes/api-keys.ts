@@ -11,7 +11,7 @@ import {
 } from '../../core/api-keys/operations.ts'
 import type { Context } from '../../core/context.ts'
 import { apiKeyEntityTag } from '../../core/entity-tags.ts'
-import { originOf, principalOf } from '../hooks/access.ts'
+import { contextOf, originOf, principalOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
 
@@ -51,7 +51,12 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const apiKey = await createApiKey(context, principalOf(request), origin, request.body)
+      const apiKey = await createApiKey(
+        contextOf(request, context),
+        principalOf(request),
+        origin,
+        request.body,
+      )
       reply.code(201).header('location', `${collectionUrl}/${apiKey.id}`)
       return reply
         .header('etag', apiKeyEntityTag(apiKey))
@@ -143,7 +148,12 @@ function updateRoute(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const apiKey = await updateApiKey(context, referenceOf(request), origin, request.body)
+      const apiKey = await updateApiKey(
+        contextOf(request, context),
+        referenceOf(request),
+        origin,
+        request.body,
+      )
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })

@@ -19,7 +19,7 @@ import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/k
 import { now } from '../../core/times.ts'
 import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
-import { originOf, projectOf } from '../hooks/access.ts'
+import { contextOf, originOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
@@ -78,7 +78,12 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const key = await createKey(context, projectOf(request).id, origin, readKey(request.body))
+      const key = await createKey(
+        contextOf(request, context),
+        projectOf(request).id,
+        origin,
+        readKey(request.body),
+      )
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
       const tag = keyEntityTag(key, origin.time, context.config.jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
@@ -161,7 +166,12 @@ function updateRoute(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const record = await updateKey(context, referenceOf(request), origin, request.body)
+      const record = await updateKey(
+        contextOf(request, context),
+        referenceOf(request),
+        origin,
+        request.body,
+      )
       return sendDocument(reply, renderKey(record, now(context.clock), context.config))
     },
   })

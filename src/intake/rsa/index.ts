@@ -54,10 +54,11 @@ export function checkSlowly(n: bigint): Fault[] {
   return faultsOf([checkRelation, checkStructure], n)
 }
 
-/** All faults of an RSA public key; the slow ones only if there are no others. */
+/** All faults of an RSA public key, the slow ones too if others reject it. */
 export function checkRsa(n: bigint, e: bigint): Fault[] {
-  const faults = checkQuickly(n, e)
-  return faults.length > 0 ? faults : checkSlowly(n)
+  const quick = checkModulus(n)
+  const slow = quick.length > 0 || !isCheckable(n) ? [] : checkSlowly(n)
+  return [...checkModulusForm(n), ...checkExponent(n, e), ...quick, ...slow]
 }
 
 function faultsOf(checks: readonly Check[], n: bigint): Fault[] {

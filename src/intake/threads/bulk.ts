@@ -1,6 +1,6 @@
-import { createSemaphore } from '../../async/semaphore.ts'
 import { PubringError } from '../../errors.ts'
 import type { Verdict } from '../types.ts'
+import { groupOf, type IntakeCaller } from './fair-queue.ts'
 import type { IntakeTask, PrimesTask } from './tasks.ts'
 
 /** Intake for imports. It runs in small batches, so that a single key waits for one batch at most. */
@@ -14,14 +14,16 @@ export interface BulkIntake {
   findSharedPrimes(moduli: readonly string[], from: number): Promise<(number | undefined)[]>
 }
 
-/** Runs one batch in a worker thread. */
+/** Runs one batch in a worker thread when it is the caller's turn. */
 interface BatchRunner {
-  examine(tasks: IntakeTask[]): Promise<Verdict[]>
-  sharedPrimes(task: PrimesTask): Promise<(number | undefined)[]>
+  examine(tasks: IntakeTask[], caller: IntakeCaller): Promise<Verdict[]>
+  sharedPrimes(task: PrimesTask, caller: IntakeCaller): Promise<(number | undefined)[]>
 }
 
 /** Imports that may run at once; this bounds the memory that they hold. */
 const maxImports = 16
+/** Those of one project's API keys, or of one API key for all projects. */
+const maxImportsPerGroup = 4
 
 /** Texts up to this length hold keys that take less than 2 ms; longer ones can take 300 ms. */
 const shortLength = 400
@@ -30,48 +32,62 @@ const shortKeysPerBatch = 16
 /** Comparisons per batch: 3 µs each for moduli of 2048 bits, 10 µs for 4096. */
 const comparisonsPerBatch = 20_000
 
-/** Runs at most `concurrency` batches of all imports at once; the imports take turns. */
-export function createBulkIntake(runner: BatchRunner, concurrency: number): BulkIntake {
-  const semaphore = createSemaphore({ permits: concurrency })
-  let imports = 0
+/** Runs at most `concurrency` batches of one import at once. */
+export function createBulkIntake(
+  runner: BatchRunner,
+  concurrency: number,
+): (caller: IntakeCaller) => BulkIntake {
+  const imports: string[] = []
 
   async function runBatches<Batch, Result>(
+    caller: IntakeCaller,
     batches: Batch[],
-    run: (batch: Batch) => Promise<Result[]>,
+    run: (batch: Batch, caller: IntakeCaller) => Promise<Result[]>,
   ): Promise<Result[]> {
-    if (imports >= maxImports) {
-      const detail =
-        'Too many imports are running. Nothing was changed. Try again in a few seconds.'
-      throw new PubringError('overloaded', detail, { retryAfter: 2 })
-    }
-    imports += 1
+    const group = groupOf(caller)
+    requireRoom(imports, group)
+    imports.push(group)
     const results: Result[][] = []
     const queue = batches.entries()
+    let ended = false
     async function runQueue(): Promise<void> {
       for (const [index, batch] of queue) {
-        const release = await semaphore.acquire()
-        results[index] = await run(batch).finally(release)
+        if (ended) return
+        results[index] = await run(batch, caller)
       }
     }
     try {
       await Promise.all(Array.from({ length: concurrency }, runQueue))
     } finally {
-      imports -= 1
+      ended = true
+      imports.splice(imports.indexOf(group), 1)
     }
     return results.flat()
   }
-  return {
-    examineAll: (tasks) => runBatches(batchesOf(tasks), runner.examine),
+  return (caller) => ({
+    examineAll: (tasks) => runBatches(caller, batchesOf(tasks), runner.examine),
     findSharedPrimes(moduli, from) {
       const size = Math.max(1, Math.floor(comparisonsPerBatch / Math.max(1, moduli.length)))
       const starts = Array.from(
         { length: Math.ceil((moduli.length - from) / size) },
         (_, index) => from + index * size,
       )
-      return runBatches(starts, (start) =>
-        runner.sharedPrimes({ moduli: moduli.slice(0, start + size), from: start }),
+      return runBatches(caller, starts, (start) =>
+        runner.sharedPrimes({ moduli: moduli.slice(0, start + size), from: start }, caller),
       )
     },
+  })
+}
+
+function requireRoom(imports: readonly string[], group: string): void {
+  const ownCount = imports.filter((each) => each === group).length
+  if (ownCount >= maxImportsPerGroup) {
+    const detail = `${ownCount} of your imports are already running. Nothing was changed. Send one after the other.`
+    throw new PubringError('rate_limited', detail, { retryAfter: 2 })
+  }
+  if (imports.length >= maxImports) {
+    const detail = 'Too many imports are running. Nothing was changed. Try again in a few seconds.'
+    throw new PubringError('overloaded', detail, { retryAfter: 2 })
   }
 }
 

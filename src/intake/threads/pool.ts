@@ -8,13 +8,14 @@ import { type Blocklist, createBlocklist } from '../blocklists/blocklist.ts'
 import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
 import { type BulkIntake, createBulkIntake } from './bulk.ts'
+import { createFairQueue, type FairQueue, type IntakeCaller, type Measured } from './fair-queue.ts'
 import type { IntakeTask, PrimesTask } from './tasks.ts'
 import type { IntakeResult } from './worker.ts'
 
 interface IntakePoolOptions {
   /** Maximum number of worker threads; by default one less than the processors, at least one. */
   threads?: number
-  /** Keys that may wait for a worker; further ones are rejected with `overloaded`. */
+  /** Keys that may wait for a worker; see `createFairQueue`. */
   maxQueue?: number
   /** UTF-16 units that the text of a key may have; by default 16,384. */
   maxLength?: number
@@ -24,15 +25,21 @@ interface IntakePoolOptions {
   worker?: URL
 }
 
-export interface IntakePool {
+/** The intake of one caller. */
+export interface Intake {
   /**
-   * The verdict of `examineKey`, off the event loop where it costs more than 2 ms. Rejects with a
-   * PubringError `overloaded` if the queue is full, the pool is closed or the worker died, and with
-   * an Error that quotes nothing of the text if the intake itself failed.
+   * The verdict of `examineKey`, off the event loop where it costs more than 2 ms. Rejects as
+   * `FairQueue.run` does, with a PubringError `overloaded` if the pool is closed or the worker died,
+   * and with an Error that quotes nothing of the text if the intake itself failed.
    */
   examine(text: string, algorithm?: Algorithm): Promise<Verdict>
-  /** Intake for imports; single keys overtake it. */
+  /** Intake for imports; the caller's single keys overtake it. */
   bulk: BulkIntake
+}
+
+export interface IntakePool {
+  /** Callers share the threads fairly. */
+  for(caller: IntakeCaller): Intake
   /** Starts a worker, so that the first key does not have to wait for it (about 0.2 s). */
   warmUp(): Promise<void>
   /**
@@ -53,18 +60,24 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   const { maxLength } = options
   let group = startGroup(options, options.blocklist)
   let retired: Promise<unknown> = Promise.resolve()
-  const threads = createThreads(() => group, maxLength)
+  const { maxThreads } = group.workers.options
+  const queue = createFairQueue(maxThreads, options.maxQueue ?? defaultMaxQueue)
+  const threads = createThreads(() => group, queue, maxLength)
+  const bulkFor = createBulkIntake(
+    { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
+    Math.max(1, maxThreads - 1),
+  )
   return {
-    async examine(text, algorithm) {
-      const verdict = examineCheaply(text, algorithm, group.blocklist, maxLength)
-      return verdict ?? (await threads.examine({ text, ...(algorithm && { algorithm }) }))
-    },
-    bulk: createBulkIntake(
-      { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
-      Math.max(1, group.workers.options.maxThreads - 1),
-    ),
+    for: (caller) => ({
+      async examine(text, algorithm) {
+        const verdict = examineCheaply(text, algorithm, group.blocklist, maxLength)
+        if (verdict !== undefined) return verdict
+        return threads.examine({ text, ...(algorithm && { algorithm }) }, caller)
+      },
+      bulk: bulkFor(caller),
+    }),
     async warmUp() {
-      await threads.examine({ text: '' })
+      await threads.examine({ text: '' }, { apiKeyId: '' })
     },
     replaceBlocklist(records) {
       const old = group
@@ -97,34 +110,36 @@ async function retire({ workers, tasks }: ThreadGroup): Promise<void> {
   await workers.close()
 }
 
-/** Calls the functions of the worker module in a thread. */
-function createThreads(group: () => ThreadGroup, maxLength: number | undefined) {
+/** Calls the functions of the worker module in a thread when it is the caller's turn. */
+function createThreads(group: () => ThreadGroup, queue: FairQueue, maxLength: number | undefined) {
   let closing = false
   const withLimit = (task: IntakeTask): IntakeTask =>
     maxLength === undefined ? task : { ...task, maxLength }
-  async function run<Task, Result>(name: string, task: Task): Promise<Result> {
+  async function work<Task, Result>(name: string, task: Task): Promise<Measured<Result>> {
     if (closing) throw overloaded('The service is shutting down')
     const { workers, tasks } = group()
-    const running: Promise<Result> = workers.run(task, { name })
+    const running: Promise<Measured<Result>> = workers.run(task, { name })
     tasks.add(running)
     try {
       return await running
     } catch (error) {
-      throw overloaded('Too many keys are being examined', error)
+      throw overloaded('The examination of the key was interrupted', error)
     } finally {
       tasks.delete(running)
     }
   }
   return {
-    async examine(task: IntakeTask): Promise<Verdict> {
-      return verdictOf(await run('examine', withLimit(task)))
+    async examine(task: IntakeTask, caller: IntakeCaller): Promise<Verdict> {
+      const examined = () => work<IntakeTask, IntakeResult>('examine', withLimit(task))
+      return verdictOf(await queue.run(caller, 'single', examined))
     },
-    async examineAll(tasks: IntakeTask[]): Promise<Verdict[]> {
-      const results: IntakeResult[] = await run('examineAll', tasks.map(withLimit))
-      return results.map(verdictOf)
+    async examineAll(tasks: IntakeTask[], caller: IntakeCaller): Promise<Verdict[]> {
+      const limited = tasks.map(withLimit)
+      const examined = () => work<IntakeTask[], IntakeResult[]>('examineAll', limited)
+      return (await queue.run(caller, 'slice', examined)).map(verdictOf)
     },
-    sharedPrimes: (task: PrimesTask): Promise<(number | undefined)[]> =>
-      run('findSharedPrimes', task),
+    sharedPrimes: (task: PrimesTask, caller: IntakeCaller): Promise<(number | undefined)[]> =>
+      queue.run(caller, 'slice', () => work('findSharedPrimes', task)),
     close(): void {
       closing = true
     },
@@ -142,7 +157,6 @@ function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefine
     filename: worker.href,
     minThreads: 0,
     maxThreads: options.threads ?? Math.max(1, availableParallelism() - 1),
-    maxQueue: options.maxQueue ?? defaultMaxQueue,
     idleTimeout: idleTimeoutMs,
     closeTimeout: closeTimeoutMs,
     resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },

@@ -3,9 +3,8 @@ import { lowerThreadPriority } from '../../runtime/priority.ts'
 import { createBlocklist } from '../blocklists/blocklist.ts'
 import { examineKey } from '../index.ts'
 import type { Verdict } from '../types.ts'
-import type { IntakeTask } from './tasks.ts'
-
-export { findSharedPrimes } from './tasks.ts'
+import type { Measured } from './fair-queue.ts'
+import { findSharedPrimes as compare, type IntakeTask } from './tasks.ts'
 
 /** The result of a task. Never an exception: its message might quote the text. */
 export type IntakeResult = { verdict: Verdict } | { failure: string }
@@ -16,17 +15,29 @@ lowerThreadPriority()
 const blocklist = createBlocklist(workerData instanceof Uint8Array ? workerData : undefined)
 
 /** Examines one key. */
-export function examine({ text, algorithm, maxLength }: IntakeTask): IntakeResult {
+export const examine = measured(examineOne)
+
+/** Examines several keys, one after the other. */
+export const examineAll = measured((tasks: IntakeTask[]) => tasks.map(examineOne))
+
+export const findSharedPrimes = measured(compare)
+
+/** Adds the CPU time of this thread: by the clock, other threads of the machine would count too. */
+function measured<Task, Result>(work: (task: Task) => Result): (task: Task) => Measured<Result> {
+  return (task) => {
+    const before = process.threadCpuUsage()
+    const result = work(task)
+    const { user, system } = process.threadCpuUsage(before)
+    return { result, cpuMs: (user + system) / 1_000 }
+  }
+}
+
+function examineOne({ text, algorithm, maxLength }: IntakeTask): IntakeResult {
   try {
     return { verdict: examineKey(text, algorithm, blocklist, maxLength) }
   } catch (error) {
     return { failure: describeFailure(error) }
   }
-}
-
-/** Examines several keys, one after the other. */
-export function examineAll(tasks: IntakeTask[]): IntakeResult[] {
-  return tasks.map(examine)
 }
 
 /** Type and stack of an error without its message, which may quote input. */

@@ -37,8 +37,7 @@ beforeEach(async () => {
   authenticator = createAuthenticator({
     ...context,
     config: config(),
-    examine: never,
-    bulk: { examineAll: never, findSharedPrimes: never },
+    intakeFor: () => ({ examine: never, bulk: { examineAll: never, findSharedPrimes: never } }),
   })
 })
 afterEach(async () => {

@@ -3,10 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Context, Store } from '../../../src/core/context.ts'
 import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
 import type { PublishedProject } from '../../../src/core/publishing/publisher.ts'
-import { examineKey } from '../../../src/intake/index.ts'
-import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
 import { type TestClock, testClock } from '../../support/app/clock.ts'
-import { emptyBlocklist } from '../../support/keys/intake.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
   createProject,
@@ -84,8 +81,9 @@ beforeEach(async () => {
       maxImportKeys: 10,
       publicUrl: 'https://keys.example.com',
     },
-    examine: async (text, name) => examineKey(text, name, emptyBlocklist),
-    bulk: createBulkIntake({ examine: async () => [], sharedPrimes: async () => [] }, 1),
+    intakeFor() {
+      throw new Error('publishing examines no keys')
+    },
   }
   live = createLiveServices(context)
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id

@@ -1,7 +1,16 @@
 import { afterEach, expect, test } from 'vitest'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
+import {
+  createFairQueue,
+  type FairQueue,
+  type IntakeCaller,
+} from '../../../src/intake/threads/fair-queue.ts'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
-import { findSharedPrimes, type IntakeTask } from '../../../src/intake/threads/tasks.ts'
+import {
+  findSharedPrimes,
+  type IntakeTask,
+  type PrimesTask,
+} from '../../../src/intake/threads/tasks.ts'
 import { examine, fixture } from '../../support/keys/intake.ts'
 import { ecKey, rsaKey } from '../../support/keys/pem.ts'
 import { modulusOf } from '../../support/keys/weak-keys.ts'
@@ -13,6 +22,7 @@ afterEach(async () => {
 })
 
 const rsa = fixture('keys/good/rsa2048.pem')
+const caller = { apiKeyId: 'a' }
 
 test('the verdicts of many keys are those of each key, in their order', async () => {
   pool = createIntakePool({ threads: 1 })
@@ -24,7 +34,7 @@ test('the verdicts of many keys are those of each key, in their order', async ()
     'hello',
     fixture('keys/good/ml-dsa-87.pem'),
   ]
-  const verdicts = await pool.bulk.examineAll(texts.map((text) => ({ text })))
+  const verdicts = await pool.for(caller).bulk.examineAll(texts.map((text) => ({ text })))
   expect(verdicts).toEqual(texts.map((text) => examine(text)))
 })
 
@@ -32,42 +42,65 @@ test('a single key waits for one batch, not for the whole import', async () => {
   pool = createIntakePool({ threads: 1 })
   await pool.warmUp()
   const order: string[] = []
-  const many = pool.bulk.examineAll(Array.from({ length: 60 }, () => ({ text: rsa })))
+  const many = pool.for(caller).bulk.examineAll(Array.from({ length: 60 }, () => ({ text: rsa })))
   const all = many.then(() => order.push('import'))
-  const single = pool.examine(rsa).then(() => order.push('single'))
+  const single = pool
+    .for(caller)
+    .examine(rsa)
+    .then(() => order.push('single'))
   await Promise.all([all, single])
   expect(order).toEqual(['single', 'import'])
 })
 
-test('two imports take turns', async () => {
+/** A runner without threads, which examines every batch as one key. */
+function stubRunner(queue: FairQueue, order: string[], onExamine?: () => void) {
+  return {
+    examine: (_tasks: IntakeTask[], importer: IntakeCaller) =>
+      queue.run(importer, 'slice', async () => {
+        order.push(importer.apiKeyId)
+        onExamine?.()
+        return { result: [examine(ecKey().publicKeyPem)], cpuMs: 1 }
+      }),
+    sharedPrimes: async (task: PrimesTask) => findSharedPrimes(task),
+  }
+}
+
+const threeKeys = Array.from({ length: 3 }, () => ({ text: 'x'.repeat(500) }))
+
+test('the imports of two API keys take turns', async () => {
   const order: string[] = []
-  const bulk = createBulkIntake(
-    {
-      async examine(tasks: IntakeTask[]) {
-        order.push(tasks[0]?.algorithm ?? '')
-        return [examine(ecKey().publicKeyPem)]
-      },
-      sharedPrimes: async (task) => findSharedPrimes(task),
-    },
-    1,
-  )
-  const long = 'x'.repeat(500)
-  const keys = (algorithm: 'ES256' | 'RS256') =>
-    Array.from({ length: 3 }, () => ({ text: long, algorithm }))
-  await Promise.all([bulk.examineAll(keys('ES256')), bulk.examineAll(keys('RS256'))])
-  expect(order).toEqual(['ES256', 'RS256', 'ES256', 'RS256', 'ES256', 'RS256'])
+  const bulkFor = createBulkIntake(stubRunner(createFairQueue(1, 8), order), 1)
+  await Promise.all(['a', 'b'].map((apiKeyId) => bulkFor({ apiKeyId }).examineAll(threeKeys)))
+  expect(order).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
 })
 
-test('more than 16 imports at once are rejected', async () => {
+test('an import of a caller that leaves stops at the next batch', async () => {
+  const order: string[] = []
+  const leaving = new AbortController()
+  const runner = stubRunner(createFairQueue(1, 8), order, () => leaving.abort())
+  const bulk = createBulkIntake(runner, 1)({ apiKeyId: 'a', signal: leaving.signal })
+  await expect(bulk.examineAll(threeKeys)).rejects.toMatchObject({ code: 'invalid_request' })
+  expect(order).toEqual(['a'])
+})
+
+test('more than 4 imports of one project, or more than 16 in total, are rejected', async () => {
   pool = createIntakePool({ threads: 1 })
-  const { bulk } = pool
-  const answers = await Promise.allSettled(
-    Array.from({ length: 20 }, () => bulk.examineAll([{ text: ecKey().publicKeyPem }])),
+  const examined = pool
+  const start = (importer: IntakeCaller) =>
+    examined.for(importer).bulk.examineAll([{ text: ecKey().publicKeyPem }])
+  const codes = async (imports: Promise<unknown>[]) =>
+    (await Promise.allSettled(imports)).map((settled) =>
+      settled.status === 'fulfilled' ? 'ok' : settled.reason.code,
+    )
+  const ofOneProject = ['a', 'b', 'c', 'd', 'e'].map((apiKeyId) =>
+    start({ apiKeyId, projectId: 'p' }),
   )
-  const rejected = answers.filter(({ status }) => status === 'rejected')
-  expect(rejected).toHaveLength(4)
-  expect(rejected[0]).toMatchObject({ reason: { code: 'overloaded' } })
-  expect(await bulk.examineAll([{ text: rsa }])).toHaveLength(1)
+  const ofOthers = Array.from({ length: 13 }, (_, index) => start({ apiKeyId: `k${index}` }))
+  expect(await codes([...ofOneProject, ...ofOthers])).toEqual([
+    ...['ok', 'ok', 'ok', 'ok', 'rate_limited'],
+    ...[...new Array(12).fill('ok'), 'overloaded'],
+  ])
+  expect(await start(caller)).toHaveLength(1)
 })
 
 test('shared primes are found in batches', async () => {
@@ -77,16 +110,16 @@ test('shared primes are found in batches', async () => {
   const moduli = pems.map((pem = '') =>
     Buffer.from(modulusOf(pem).toString(16), 'hex').toString('base64url'),
   )
-  expect(await pool.bulk.findSharedPrimes(moduli, 2)).toEqual([undefined, 0, undefined])
-  expect(await pool.bulk.findSharedPrimes(moduli, moduli.length)).toEqual([])
+  expect(await pool.for(caller).bulk.findSharedPrimes(moduli, 2)).toEqual([undefined, 0, undefined])
+  expect(await pool.for(caller).bulk.findSharedPrimes(moduli, moduli.length)).toEqual([])
 })
 
 test('a text over the length limit is rejected, alone and in an import', async () => {
   pool = createIntakePool({ threads: 1, maxLength: 1_000 })
   const text = `${rsa}${' '.repeat(1_000)}`
   const rejection = { ok: false, faults: [{ code: 'key_too_large' }] }
-  expect(await pool.examine(text)).toMatchObject(rejection)
-  expect(await pool.bulk.examineAll([{ text }, { text: rsa }])).toMatchObject([
+  expect(await pool.for(caller).examine(text)).toMatchObject(rejection)
+  expect(await pool.for(caller).bulk.examineAll([{ text }, { text: rsa }])).toMatchObject([
     rejection,
     { ok: true },
   ])

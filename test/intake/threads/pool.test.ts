@@ -1,9 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
 import { accepted, examine, fixture } from '../../support/keys/intake.ts'
 
+const caller = { apiKeyId: 'a' }
 const dying = new URL('../../support/keys/dying-worker.ts', import.meta.url)
 const rsa = fixture('keys/good/rsa2048.pem')
 const long = (what: string) => `${what} ${'x'.repeat(500)}`
@@ -28,8 +30,10 @@ describe('the pool returns the verdict of examineKey', () => {
     'keys/ec/p256-private-key-1.pem',
   ])('%s', async (file) => {
     pool = createIntakePool({ threads: 1 })
-    expect(await pool.examine(fixture(file))).toEqual(examine(fixture(file)))
-    expect(await pool.examine(fixture(file), 'ES384')).toEqual(examine(fixture(file), 'ES384'))
+    expect(await pool.for(caller).examine(fixture(file))).toEqual(examine(fixture(file)))
+    expect(await pool.for(caller).examine(fixture(file), 'ES384')).toEqual(
+      examine(fixture(file), 'ES384'),
+    )
   })
 
   test('the block list of the operator applies in the workers and on the event loop', async () => {
@@ -43,22 +47,26 @@ describe('the pool returns the verdict of examineKey', () => {
       .sort()
     pool = createIntakePool({ threads: 1, blocklist: Buffer.from(records.join(''), 'hex') })
     for (const file of files) {
-      const verdict = await pool.examine(fixture(file))
+      const verdict = await pool.for(caller).examine(fixture(file))
       expect(verdict.ok ? 'ok' : verdict.faults[0].code).toBe('key_known_compromised')
     }
-    expect(await pool.examine(fixture('keys/good/ec-p384.pem'))).toMatchObject({ ok: true })
+    expect(await pool.for(caller).examine(fixture('keys/good/ec-p384.pem'))).toMatchObject({
+      ok: true,
+    })
   })
 })
 
-test('another block list applies to the next keys, and keys in the queue are still examined', async () => {
+test('another block list applies to the next keys, and the one being examined is completed', async () => {
   pool = createIntakePool({ threads: 1 })
   const examined = pool
-  const before = Array.from({ length: 4 }, () => examined.examine(rsa))
+  const running = pool.for(caller).examine(rsa)
+  await setImmediate()
+  const waiting = Array.from({ length: 3 }, () => examined.for(caller).examine(rsa))
   const { materialSha256 } = accepted(rsa).key
   pool.replaceBlocklist(Buffer.from(`${materialSha256.slice(0, 30)}01`, 'hex'))
   expect(() => examined.replaceBlocklist(Buffer.from('odd'))).toThrow(/has 3 bytes/)
-  expect(await pool.examine(rsa)).toMatchObject({ ok: false })
-  for (const verdict of await Promise.all(before)) expect(verdict).toMatchObject({ ok: true })
+  for (const verdict of await Promise.all(waiting)) expect(verdict).toMatchObject({ ok: false })
+  expect(await running).toMatchObject({ ok: true })
 })
 
 describe('under load', () => {
@@ -68,23 +76,25 @@ describe('under load', () => {
     const delay = monitorEventLoopDelay({ resolution: 1 })
     delay.enable()
     const examined = pool
-    await Promise.all(Array.from({ length: 20 }, () => examined.examine(rsa)))
+    await Promise.all(Array.from({ length: 20 }, () => examined.for(caller).examine(rsa)))
     delay.disable()
     expect(delay.percentile(90) / 1e6).toBeLessThan(20)
   })
 
-  test('a full queue rejects further keys at once and completes the others', async () => {
-    pool = createIntakePool({ threads: 1, maxQueue: 2, worker: dying })
+  test('too many keys of one caller are rejected at once, and the others complete', async () => {
+    pool = createIntakePool({ threads: 1, maxQueue: 4, worker: dying })
     await pool.warmUp()
     const examined = pool
     const results = await Promise.allSettled(
-      Array.from({ length: 8 }, () => examined.examine(long('wait'))),
+      Array.from({ length: 8 }, () => examined.for(caller).examine(long('wait'))),
     )
     const rejections = results.filter(({ status }) => status === 'rejected')
-    expect(rejections.length).toBeGreaterThanOrEqual(4)
-    expect(results.length - rejections.length).toBeGreaterThanOrEqual(2)
+    // One runs, and half of the queue waits.
+    expect(results.length - rejections.length).toBe(3)
     for (const rejection of rejections) {
-      expect(rejection).toMatchObject({ reason: { code: 'overloaded', extras: { retryAfter: 1 } } })
+      expect(rejection).toMatchObject({
+        reason: { code: 'rate_limited', extras: { retryAfter: 1 } },
+      })
     }
   })
 })
@@ -92,13 +102,16 @@ describe('under load', () => {
 describe('when a worker dies', () => {
   test.each(['die', 'fill'])('by %s: its key fails, the next one is examined', async (how) => {
     pool = createIntakePool({ threads: 1, worker: dying })
-    await expect(pool.examine(long(how))).rejects.toMatchObject({ code: 'overloaded' })
-    expect(await pool.examine(long('answer'))).toMatchObject({ ok: false })
+    await expect(pool.for(caller).examine(long(how))).rejects.toMatchObject({ code: 'overloaded' })
+    expect(await pool.for(caller).examine(long('answer'))).toMatchObject({ ok: false })
   })
 
   test('an intake failure is an Error that does not quote the text', async () => {
     pool = createIntakePool({ threads: 1, worker: dying })
-    const error: unknown = await pool.examine(long('fail')).catch((reason: unknown) => reason)
+    const error: unknown = await pool
+      .for(caller)
+      .examine(long('fail'))
+      .catch((reason: unknown) => reason)
     expect(error).toBeInstanceOf(Error)
     expect(String(error)).not.toContain('xxxx')
     expect(error).not.toHaveProperty('code')
@@ -108,14 +121,14 @@ describe('when a worker dies', () => {
 test('a closed pool rejects keys', async () => {
   pool = createIntakePool({ threads: 1 })
   await pool.close()
-  await expect(pool.examine(rsa)).rejects.toMatchObject({ code: 'overloaded' })
+  await expect(pool.for(caller).examine(rsa)).rejects.toMatchObject({ code: 'overloaded' })
 })
 
 test.each(['await pool.close()', ''])('the process exits by itself: %j', (last) => {
   const script = `
     import { createIntakePool } from './src/intake/threads/pool.ts'
     const pool = createIntakePool({ threads: 1 })
-    const verdict = await pool.examine(${JSON.stringify(rsa)})
+    const verdict = await pool.for({ apiKeyId: 'a' }).examine(${JSON.stringify(rsa)})
     ${last}
     console.log(verdict.ok)`
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {

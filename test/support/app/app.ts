@@ -9,6 +9,7 @@ import { buildApp } from '../../../src/http/app.ts'
 import type { HttpOptions } from '../../../src/http/options.ts'
 import { examineKey } from '../../../src/intake/index.ts'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
+import type { Intake } from '../../../src/intake/threads/pool.ts'
 import { findSharedPrimes } from '../../../src/intake/threads/tasks.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
@@ -46,7 +47,8 @@ interface RequestInput {
 interface TestOptions {
   http?: Partial<HttpOptions>
   config?: Partial<CoreConfig>
-  examine?: Context['examine']
+  examine?: Intake['examine']
+  intakeFor?: Context['intakeFor']
   clock?: Clock
   /** By default a new one of the run's engine. */
   database?: TestDatabase
@@ -111,8 +113,15 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
 }
 
 function testContext(store: Store, options: TestOptions): Context {
-  const examine: Context['examine'] =
+  const examine: Intake['examine'] =
     options.examine ?? (async (text, name) => examineKey(text, name, emptyBlocklist))
+  const bulkFor = createBulkIntake(
+    {
+      examine: (tasks) => Promise.all(tasks.map((task) => examine(task.text, task.algorithm))),
+      sharedPrimes: async (task) => findSharedPrimes(task),
+    },
+    1,
+  )
   return {
     store,
     clock: options.clock ?? { now: Date.now, monotonic: () => performance.now() },
@@ -127,14 +136,7 @@ function testContext(store: Store, options: TestOptions): Context {
       publicUrl,
       ...options.config,
     },
-    examine,
-    bulk: createBulkIntake(
-      {
-        examine: (tasks) => Promise.all(tasks.map((task) => examine(task.text, task.algorithm))),
-        sharedPrimes: async (task) => findSharedPrimes(task),
-      },
-      1,
-    ),
+    intakeFor: options.intakeFor ?? ((caller) => ({ examine, bulk: bulkFor(caller) })),
   }
 }
 

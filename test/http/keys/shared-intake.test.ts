@@ -1,0 +1,131 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, describe, expect, test } from 'vitest'
+import type { Context } from '../../../src/core/context.ts'
+import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { newProject } from '../../support/app/keys.ts'
+import { fixture } from '../../support/keys/intake.ts'
+
+const countingWorker = new URL('../../support/keys/dying-worker.ts', import.meta.url)
+
+let app: TestApp
+let address: string
+let pool: IntakePool
+/** Keys that requests submitted, whether examined or not. */
+let submitted = 0
+afterEach(async () => {
+  await app.close()
+  await pool.close()
+})
+
+/** The application with one intake thread. */
+async function start(options: { maxQueue: number; worker?: URL }): Promise<void> {
+  pool = createIntakePool({ threads: 1, ...options })
+  await pool.warmUp()
+  submitted = 0
+  const intakeFor: Context['intakeFor'] = (caller) => {
+    submitted += 1
+    return pool.for(caller)
+  }
+  app = await startApp({ intakeFor })
+  address = await app.listen()
+}
+
+interface Call {
+  apiKey: string
+  path?: string
+  body: object
+  signal?: AbortSignal
+}
+
+function post({ apiKey, path = '/v1/key-checks', body, signal }: Call): Promise<Response> {
+  return fetch(`${address}${path}`, {
+    method: 'POST',
+    headers: { 'x-api-key': apiKey, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+    ...(signal && { signal }),
+  })
+}
+
+describe('while one API key floods key checks', () => {
+  const check = { publicKeyPem: fixture('keys/good/rsa4096.pem') }
+  const key = { algorithm: 'RSA', publicKeyPem: fixture('keys/good/rsa2048.pem') }
+
+  test('all registrations of another succeed, and the flooder gets 429 with Retry-After', async () => {
+    await start({ maxQueue: 16 })
+    const projects = await Promise.all(
+      [1, 2, 3, 4, 5, 6, 7, 8].map((n) => newProject(app, `p${n}`)),
+    )
+    const flooder = await app.apiKey('reader')
+    const writer = await app.apiKey('writer')
+    const flood = Array.from({ length: 60 }, () => post({ apiKey: flooder, body: check }))
+    await expect.poll(() => submitted).toBeGreaterThan(40)
+    const registered = await Promise.all(
+      projects.map(({ keys, name }) =>
+        post({ apiKey: writer, path: keys, body: { ...key, name } }),
+      ),
+    )
+    expect(registered.map(({ status }) => status)).toEqual(new Array(8).fill(201))
+    const answers = await Promise.all(flood)
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 429]))
+    expect(limited[0]?.headers.get('retry-after')).toMatch(/^[1-9]\d?$/)
+    expect(await limited[0]?.json()).toMatchObject({ code: 'rate_limited', status: 429 })
+  })
+
+  test('all API keys of a project together leave room for another project', async () => {
+    await start({ maxQueue: 6 })
+    const crowd = await Promise.all(
+      Array.from({ length: 6 }, () => app.apiKey('reader', app.project.id)),
+    )
+    const other = await newProject(app, 'other')
+    const writer = await app.apiKey('writer', other.id)
+    const flood = crowd.flatMap((apiKey) =>
+      Array.from({ length: 3 }, () => post({ apiKey, body: check })),
+    )
+    await expect.poll(() => submitted).toBeGreaterThan(12)
+    const body = { ...key, name: 'n' }
+    expect((await post({ apiKey: writer, path: other.keys, body })).status).toBe(201)
+    await Promise.all(flood)
+  })
+})
+
+describe('the work of a caller that leaves', () => {
+  const slow = { publicKeyPem: `wait ${'x'.repeat(500)}` }
+
+  /** Texts that the thread was given before this one, apart from the warm-up. */
+  async function examinedBefore(apiKey: string): Promise<number> {
+    const answer = await post({ apiKey, body: slow })
+    const { faults } = (await answer.json()) as { faults: { detail: string }[] }
+    return Number(faults[0]?.detail.split(' ')[1]) - 2
+  }
+
+  test('is dropped while it waits', async () => {
+    await start({ maxQueue: 100, worker: countingWorker })
+    const apiKey = await app.apiKey('reader')
+    const leaving = new AbortController()
+    const { signal } = leaving
+    const calls = Array.from({ length: 10 }, () => post({ apiKey, body: slow, signal }))
+    await expect.poll(() => submitted).toBe(10)
+    leaving.abort()
+    const settled = await Promise.allSettled(calls)
+    expect(settled.every(({ status }) => status === 'rejected')).toBe(true)
+    expect(await examinedBefore(apiKey)).toBeLessThanOrEqual(2)
+  })
+
+  test('is dropped at the next slice of an import', async () => {
+    await start({ maxQueue: 100, worker: countingWorker })
+    const apiKey = await app.apiKey('writer')
+    const leaving = new AbortController()
+    const keys = Array.from({ length: 10 }, () => ({ ...slow, name: 'n', algorithm: 'RSA' }))
+    const path = '/v1/projects/payments/key-imports'
+    const call = post({ apiKey, path, body: { keys }, signal: leaving.signal })
+    await expect.poll(() => submitted).toBe(1)
+    await delay(50)
+    leaving.abort()
+    await expect(call).rejects.toThrow()
+    // Time for three slices.
+    await delay(700)
+    expect(await examinedBefore(apiKey)).toBeLessThanOrEqual(2)
+  })
+})
