@@ -110,6 +110,8 @@ export type JwtKeyWithDetails = {
     spkiSha256: string
     /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
     convergedTime: string
+    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+    publishedKid?: string
   }
 }
 
@@ -124,6 +126,8 @@ export type JwtKeyCreate = {
   /** Default: `true`. */
   active?: boolean
   expireTime?: string
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  publishedKid?: string
 }
 
 /** A merge patch (RFC 7396). */
@@ -301,6 +305,7 @@ export type TokenCheck = {
   /** The key of the project with this `kid`. */
   key?: {
     id: string
+    publishedKid?: string
     label: string
     jwsAlgorithm: string
     active: boolean
@@ -311,6 +316,7 @@ export type TokenCheck = {
 export type Jwk = {
   kty: 'RSA' | 'EC' | 'OKP' | 'AKP'
   use: 'sig'
+  /** The id of the key, or its `publishedKid` where it has one. */
   kid: string
   /** RSA: the modulus, without leading zero bytes. */
   n?: string
@@ -383,6 +389,8 @@ export type KeyImportItem = {
   active?: boolean
   /** Must be in the future. With `createTime`, it must only be after `createTime`, because a restored key may have expired. */
   expireTime?: string
+  /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+  publishedKid?: string
   /** Only for admins of all projects: the kid to restore, a lower-case UUID (RFC 9562). No project may ever have used it for other key material, even in a deleted key. */
   kid?: string
   /** Only for admins of all projects: the time to restore, not in the future. */

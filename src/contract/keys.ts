@@ -46,6 +46,14 @@ export const JwtKey = Type.Object(keyMembers, {
 })
 export type JwtKey = Static<typeof JwtKey>
 
+const PublishedKid = Type.Optional(
+  Type.String({
+    description:
+      'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
+    examples: ['orders-2026-05'],
+  }),
+)
+
 export const KeyDetails = Type.Object({
   kty: Type.String({ examples: ['RSA'] }),
   bits: Type.Optional(
@@ -60,6 +68,7 @@ export const KeyDetails = Type.Object({
     description:
       'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   }),
+  publishedKid: PublishedKid,
 })
 
 export const JwtKeyWithDetails = Type.Object(
@@ -87,6 +96,7 @@ export const newKeyMembers = {
   publicKeyPem: PublicKeyPemInput,
   active: Type.Optional(Type.Boolean({ default: true, examples: [true] })),
   expireTime: Type.Optional(TimeInput),
+  publishedKid: PublishedKid,
 }
 
 export const JwtKeyCreate = Type.Object(newKeyMembers, {
@@ -101,7 +111,8 @@ export const JwtKeyCreated = Type.Object(
   { kid: Uuid },
   {
     $id: 'JwtKeyCreated',
-    description: 'Set `kid` in the header of every JWT that you sign with the key.',
+    description:
+      'The id of the key. Set it as `kid` in the header of every JWT that you sign with the key, unless the key has a `publishedKid`: then set that.',
   },
 )
 export type JwtKeyCreated = Static<typeof JwtKeyCreated>

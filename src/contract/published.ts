@@ -16,7 +16,10 @@ export const Jwks = Type.Object(
       Type.Object({
         kty: Type.Enum(['RSA', 'EC', 'OKP', 'AKP']),
         use: Type.Enum(['sig']),
-        kid: Uuid,
+        kid: Type.String({
+          description: 'The id of the key, or its `publishedKid` where it has one.',
+          examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+        }),
         n: base64url('RSA: the modulus, without leading zero bytes.'),
         e: base64url('RSA: the public exponent.'),
         crv: Type.Optional(Type.Enum(['P-256', 'P-384', 'P-521', 'Ed25519'])),

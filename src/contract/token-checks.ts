@@ -90,6 +90,7 @@ export const TokenCheck = Type.Object(
       Type.Object(
         {
           id: Uuid,
+          publishedKid: Type.Optional(Type.String({ examples: ['orders-2026-05'] })),
           label: Type.String({ examples: ['orders service, spring 2026'] }),
           jwsAlgorithm: Type.String({ examples: ['RS256'] }),
           active: Type.Boolean({ examples: [false] }),

@@ -52,8 +52,11 @@ export function parseLabel(text: string, pointer: string): string {
   return label
 }
 
-/** Labels are stored, listed and written to the ledger, so a secret in one would be exposed. */
-function requireNoSecrets(label: string, pointer: string): void {
+/**
+ * Throws `invalid_request` or `private_key_submitted`. These texts are stored, listed and written to
+ * the ledger, so a secret in one would be exposed.
+ */
+export function requireNoSecrets(label: string, pointer: string): void {
   const field = pointer.slice(1)
   if (containsPrivateKey(label)) {
     const detail = `${field} contains a private key. It was not stored. Treat that key as compromised and generate a new pair.`

@@ -32,6 +32,8 @@ export interface ObservedHead {
 /** A stored JWT key. `isActive` decides whether it is active. */
 export interface KeyRecord {
   id: string
+  /** Its kid in the JWKS, if that is not the id. */
+  publishedKid?: string
   projectId: string
   label: string
   algorithm: Algorithm

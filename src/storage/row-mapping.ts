@@ -23,6 +23,7 @@ export function hasKey<Row extends { id: string | null }>(
 export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
   return {
     id: row.id,
+    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
     projectId: row.project_id,
     label: row.label,
     algorithm: row.algorithm as Algorithm,
@@ -61,6 +62,7 @@ export function keyToRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
     spki_sha256: key.spkiSha256,
     material_sha256: key.materialSha256,
     normalised: JSON.stringify(key.normalised),
+    published_kid: key.publishedKid ?? null,
   }
 }
 

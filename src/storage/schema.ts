@@ -40,7 +40,11 @@ const columns = {
     spki_sha256: 'text',
     material_sha256: 'text',
     normalised: 'text',
+    /** The kid in the JWKS, if it is not the id. */
+    published_kid: 'nullable text',
   },
+  /** All `publishedKid`s that a project has had, and the key that each names. */
+  published_kid: { project_id: 'text', kid: 'text', thumbprint: 'text' },
   /** Audited keys: the rules that each has passed, and the weaknesses reported in its ledger. */
   key_audit: {
     project_id: 'text',
@@ -95,6 +99,7 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   ledger: ['project_id'],
   event: ['project_id', 'revision'],
   jwt_key: ['project_id', 'id'],
+  published_kid: ['project_id', 'kid'],
   key_audit: ['project_id', 'key_id'],
   api_key: ['id'],
   blocked_fingerprint: ['fingerprint'],

@@ -5,6 +5,7 @@ import type { Fault, PublicJwk } from '../../intake/types.ts'
 import type { KeyLimits } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { type JwksMember, jwksBytes, withJwkText } from './jwks.ts'
+import { type KidOwners, requireFreeKid } from './kids.ts'
 
 /** A registered key, as far as new keys are compared with it. */
 export type AdmissionKey = JwksMember & Pick<KeyRecord, 'thumbprint' | 'materialSha256'>
@@ -14,6 +15,8 @@ export interface AdmissionRules {
   now: string
   /** Thumbprints and material hashes of keys whose private half was submitted. */
   blocked: ReadonlySet<string>
+  /** The owners of the kids in this project that new keys are to be published under. */
+  publishedKids: KidOwners
   /** Kids of RSA keys that share no prime with the new ones: these are not compared again. */
   compared?: ReadonlySet<string>
 }
@@ -36,6 +39,10 @@ export function admitKey(
       `The project already has this key, as ${twin.id}. Use that kid, or register another key.`,
       { kid: twin.id },
     )
+  }
+  const { publishedKid, thumbprint } = key
+  if (publishedKid !== undefined) {
+    requireFreeKid('publishedKid', publishedKid, thumbprint, rules.publishedKids)
   }
   admission.add(key)
 }

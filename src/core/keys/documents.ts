@@ -1,10 +1,10 @@
 import type { Context, CoreConfig } from '../context.ts'
 import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
-import { parseId } from '../ids.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
+import { findByKid } from './kids.ts'
 import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
 /** Keys as they are sent. */
@@ -49,7 +49,7 @@ export async function listDocument(
   return documents[which]
 }
 
-/** One key of the project; throws `key_not_found`, also for a key of another project. */
+/** The key of the project with this id or `publishedKid`; throws `key_not_found`, also for a key of another project. */
 export async function keyDocument(
   context: Context,
   projectId: string,
@@ -58,11 +58,10 @@ export async function keyDocument(
   const keySet = await requireKeySet(context, projectId)
   const time = context.clock.now()
   const { single, validity } = documentsOf(projectId, keySet, time)
-  const id = parseId(kid)
-  const known = id === undefined ? undefined : single.get(id)
-  if (known !== undefined) return known
-  const key = keySet.keys.find((candidate) => candidate.id === id)
+  const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw keyNotFound()
+  const known = single.get(key.id)
+  if (known !== undefined) return known
   const document = { ...renderKey(key, isoTime(time), context.config), validity }
   single.set(key.id, document)
   return document

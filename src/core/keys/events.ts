@@ -5,6 +5,7 @@ import type { KeyRecord } from '../records.ts'
 function ledgerMembers(key: KeyRecord) {
   return {
     label: key.label,
+    publishedKid: key.publishedKid,
     algorithm: key.algorithm,
     active: key.enabled,
     expireTime: key.expireTime,
@@ -20,6 +21,10 @@ export function keyChanges(before: KeyRecord | undefined, after: KeyRecord): Eve
 }
 
 export function deletedKeyChanges(key: KeyRecord): EventChanges {
-  const { label, thumbprint } = ledgerMembers(key)
-  return { label: { from: label }, thumbprint: { from: thumbprint } }
+  const { label, thumbprint, publishedKid } = ledgerMembers(key)
+  return {
+    label: { from: label },
+    thumbprint: { from: thumbprint },
+    ...(publishedKid === undefined ? {} : { publishedKid: { from: publishedKid } }),
+  }
 }

@@ -9,10 +9,11 @@ import {
   createAdmission,
   requireNotBlocked,
 } from './admission.ts'
+import { type KidOwners, kidOf, requireFreeKid } from './kids.ts'
 
 interface ImportRules extends AdmissionRules {
-  /** By kid: thumbprints of all keys that ever had it, in any project. */
-  holders: ReadonlyMap<string, ReadonlySet<string>>
+  /** The owners of the kids that the caller chose as ids, in any project. */
+  ids: KidOwners
 }
 
 /** What the admitted items of an import add up to. */
@@ -20,8 +21,8 @@ interface ImportState {
   admission: Admission
   /** Index of the first item with a thumbprint, whether or not it was admitted. */
   firstIndexes: Map<string, number>
-  /** By kid: thumbprints of the keys in the project. */
-  thumbprints: Map<string, string>
+  /** The owners of the kids of admitted keys. */
+  kids: Map<string, Set<string>>
   created: KeyRecord[]
 }
 
@@ -42,7 +43,7 @@ export function admitImport(
   const state: ImportState = {
     admission: createAdmission(existing, rules),
     firstIndexes: new Map(),
-    thumbprints: new Map(existing.map(({ id, thumbprint }) => [id, thumbprint])),
+    kids: new Map(),
     created: [],
   }
   const before = state.admission.size()
@@ -68,19 +69,19 @@ export function admitImport(
 function admitItem(
   state: ImportState,
   item: KeyToImport,
-  { blocked, holders }: ImportRules,
+  rules: ImportRules,
 ): ImportResult['items'][number] {
   const { index, key } = item
-  requireNotBlocked(key, blocked)
+  requireNotBlocked(key, rules.blocked)
   requireFirst(state.firstIndexes, index, key)
   const twin = state.admission.findTwin(key)
   if (twin !== undefined) {
     requireSameAsTwin(twin, item)
     return { outcome: 'present', kid: twin.id }
   }
-  requireFreeKid(state.thumbprints, item, holders)
+  requireFreeKids(state.kids, item, rules)
   state.admission.add(key)
-  state.thumbprints.set(key.id, key.thumbprint)
+  for (const kid of [key.id, kidOf(key)]) state.kids.set(kid, new Set([key.thumbprint]))
   state.created.push(key)
   return { outcome: 'created', kid: key.id }
 }
@@ -104,6 +105,13 @@ function requireSameAsTwin(twin: AdmissionKey, { key, kidProvided }: KeyToImport
   if (kidProvided && twin.id !== key.id) {
     throw invalidField('/kid', 'duplicate_key', `${registered}. Omit kid, or send that one.`)
   }
+  if (key.publishedKid !== undefined && kidOf(twin) !== key.publishedKid) {
+    throw invalidField(
+      '/publishedKid',
+      'duplicate_key',
+      `${registered}, published as ${kidOf(twin)}. Omit publishedKid, or send that one.`,
+    )
+  }
   if (twin.jwsAlgorithm !== key.jwsAlgorithm) {
     throw invalidField(
       '/algorithm',
@@ -113,17 +121,18 @@ function requireSameAsTwin(twin: AdmissionKey, { key, kidProvided }: KeyToImport
   }
 }
 
-/** A kid that the caller chose must never have named other key material. */
-function requireFreeKid(
-  thumbprints: ReadonlyMap<string, string>,
+/** Kids that the caller chose must never have named other key material, nor do so in this import. */
+function requireFreeKids(
+  admitted: KidOwners,
   { key, kidProvided }: KeyToImport,
-  holders: ImportRules['holders'],
+  { ids, publishedKids }: ImportRules,
 ): void {
-  const owners = [...(holders.get(key.id) ?? []), thumbprints.get(key.id) ?? key.thumbprint]
-  if (!kidProvided || owners.every((thumbprint) => thumbprint === key.thumbprint)) return
-  throw invalidField(
-    '/kid',
-    'kid_taken',
-    'This kid names other key material, or once did. Omit kid, and the key gets a new one.',
-  )
+  const { id, publishedKid, thumbprint } = key
+  if (kidProvided) {
+    for (const owners of [ids, admitted]) requireFreeKid('kid', id, thumbprint, owners)
+  }
+  if (publishedKid === undefined) return
+  for (const owners of [publishedKids, admitted]) {
+    requireFreeKid('publishedKid', publishedKid, thumbprint, owners)
+  }
 }

@@ -1,6 +1,7 @@
 import { isActive } from '../expiry.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime, latest } from '../times.ts'
+import { kidOf } from './kids.ts'
 import { placeholderJwks } from './placeholder.ts'
 
 /** Every replica serves a change within this time. */
@@ -19,7 +20,7 @@ export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number):
 /** The key's entry in the JWKS (RFC 7517): public members only. */
 function jwksEntry(key: KeyRecord): Record<string, string> {
   const { kty, ...members } = key.jwk
-  return { kty, use: 'sig', kid: key.id, ...members, alg: key.jwsAlgorithm }
+  return { kty, use: 'sig', kid: kidOf(key), ...members, alg: key.jwsAlgorithm }
 }
 
 /** The two key sets of a project, byte for byte the same on every replica. */
@@ -59,9 +60,10 @@ export function isInCommonJwks({ jwk }: Pick<KeyRecord, 'jwk'>): boolean {
 }
 
 /** What the size of a key's JWKS entry depends on; `jwkText` is the stored JSON of its JWK. */
-export type JwksMember = Pick<KeyRecord, 'id' | 'jwsAlgorithm' | 'enabled' | 'expireTime'> & {
-  jwkText: string
-}
+export type JwksMember = Pick<
+  KeyRecord,
+  'id' | 'publishedKid' | 'jwsAlgorithm' | 'enabled' | 'expireTime'
+> & { jwkText: string }
 
 export function withJwkText(key: KeyRecord): KeyRecord & JwksMember {
   return { ...key, jwkText: JSON.stringify(key.jwk) }
@@ -88,10 +90,11 @@ export function jwksBytes(
 }
 
 /** The stored JWK and the members added to it; one comma replaces the two braces between them. */
-function entryBytes({ id, jwsAlgorithm, jwkText }: JwksMember): number {
+function entryBytes(key: JwksMember): number {
+  const { jwsAlgorithm, jwkText } = key
   // The JWK of an AKP key holds `alg` already (RFC 9964).
   const alg = jwkText.includes('"alg":') ? {} : { alg: jwsAlgorithm }
-  return jwkText.length + JSON.stringify({ use: 'sig', kid: id, ...alg }).length - 1
+  return jwkText.length + JSON.stringify({ use: 'sig', kid: kidOf(key), ...alg }).length - 1
 }
 
 /** The issuer of a project's tokens. It holds the id, because names change. */

@@ -4,7 +4,6 @@ import { projectNotFound } from '../access.ts'
 import type { Context, CoreConfig, RequestContext } from '../context.ts'
 import { isActive, parseExpiryPatch } from '../expiry.ts'
 import { collectFaults, rejection } from '../faults.ts'
-import { parseId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
@@ -41,6 +40,7 @@ export function toJwtKeyWithDetails(
       thumbprint: key.thumbprint,
       spkiSha256: key.spkiSha256,
       convergedTime: convergedTime(key, time, config.jwksMaxAge),
+      ...(key.publishedKid === undefined ? {} : { publishedKid: key.publishedKid }),
     },
   }
 }
@@ -115,7 +115,7 @@ export async function deleteKey(
   await store.commit({ type: 'key.delete', origin, ...target(key, config) })
 }
 
-/** The key in the path of a request, and the ETag that it must still have. */
+/** The key in the path of a request, by its id or `publishedKid`, and the ETag that it must still have. */
 export interface KeyReference {
   projectId: string
   kid: string
@@ -123,11 +123,9 @@ export interface KeyReference {
 }
 
 function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
-  const id = parseId(kid)
-  if (id === undefined) throw keyNotFound()
   return {
     projectId,
-    kid: id,
+    kid,
     ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
   }
 }

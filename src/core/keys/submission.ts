@@ -10,6 +10,7 @@ import type { KeyRecord } from '../records.ts'
 import { parseTime } from '../times.ts'
 import type { Incident } from './incidents.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
+import { parsePublishedKid } from './kids.ts'
 
 /** One submitted key, as its fields were sent. */
 export interface Submission {
@@ -27,7 +28,14 @@ export interface ExaminedSubmission {
 
 type ParsedFields = Pick<
   KeyRecord,
-  'id' | 'label' | 'algorithm' | 'enabled' | 'expireTime' | 'createTime' | 'updateTime'
+  | 'id'
+  | 'publishedKid'
+  | 'label'
+  | 'algorithm'
+  | 'enabled'
+  | 'expireTime'
+  | 'createTime'
+  | 'updateTime'
 >
 
 /** The verdict on the key; undefined if `publicKeyPem` is missing or no text. */
@@ -51,17 +59,18 @@ export async function examineSubmission(
   const { faults, attempt, attemptAsync } = collectFaults()
   const accepted =
     verdict && (await attemptAsync(() => requireAccepted(context, incident, verdict)))
-  const { name, label, ...others } = fields
+  const { name, label, publishedKid, ...others } = fields
   const before = faults.length
-  await attemptAsync(() => rejectPrivateKeys(context, incident, { '/name': name, '/label': label }))
-  const isLabelSafe = faults.length === before
+  const texts = { '/name': name, '/label': label, '/publishedKid': publishedKid }
+  await attemptAsync(() => rejectPrivateKeys(context, incident, texts))
+  const areTextsSafe = faults.length === before
   if (malformed !== undefined) {
     if (!faults.some(({ code }) => code === 'private_key_submitted')) {
       await attemptAsync(() => rejectPrivateKeys(context, incident, { '': malformed.text }))
     }
     faults.push(...malformed.faults)
   }
-  const parsed = parseFields(isLabelSafe ? fields : others, incident.origin.time, attempt)
+  const parsed = parseFields(areTextsSafe ? fields : others, incident.origin.time, attempt)
   if (faults.length > 0) return faults
   if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')
   return { accepted, fields: parsed }
@@ -73,13 +82,16 @@ function parseFields(
   now: string,
   attempt: ReturnType<typeof collectFaults>['attempt'],
 ): ParsedFields | undefined {
-  const { kid, algorithm, active = true } = fields
+  const { kid, publishedKid, algorithm, active = true } = fields
   const id = attempt(() => parseKid(kid))
+  const published = attempt(() =>
+    publishedKid === undefined ? {} : { publishedKid: parsePublishedKid(publishedKid) },
+  )
   const times = attempt(() => parseTimes(fields, now))
   const label = attempt(() => parseKeyLabel(fields))
   const expiry = attempt(() => parseExpiry(fields, now, times?.createTime ?? now))
-  if (!id || !times || !label || !expiry || !algorithm) return undefined
-  return { id, label, algorithm, enabled: active, ...expiry, ...times }
+  if (!id || !published || !times || !label || !expiry || !algorithm) return undefined
+  return { id, ...published, label, algorithm, enabled: active, ...expiry, ...times }
 }
 
 function parseKid(kid: string | undefined): string {

@@ -94,6 +94,7 @@ export type Change =
       type: 'key.update'
       origin: Origin
       projectId: string
+      /** Its id or `publishedKid`. */
       kid: string
       patch: JwtKeyUpdate
       precondition?: KeyPrecondition
@@ -103,6 +104,7 @@ export type Change =
       type: 'key.delete'
       origin: Origin
       projectId: string
+      /** Its id or `publishedKid`. */
       kid: string
       precondition?: KeyPrecondition
     }

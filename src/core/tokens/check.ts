@@ -53,8 +53,10 @@ export async function checkToken(
     ['iss', () => checkIssuer(claims, { own, requested: request.issuer })],
     ['aud', () => checkAudience(claims, request.audience)],
   ]
-  const { id, label, jwsAlgorithm } = key
-  return { ...(await report(steps)), header, claims, key: { id, label, jwsAlgorithm, active } }
+  const { id, publishedKid, label, jwsAlgorithm } = key
+  const published = publishedKid === undefined ? {} : { publishedKid }
+  const shown = { id, ...published, label, jwsAlgorithm, active }
+  return { ...(await report(steps)), header, claims, key: shown }
 }
 
 /** Runs the steps in order, up to the first that fails. */

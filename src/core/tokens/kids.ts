@@ -1,4 +1,5 @@
 import { parseId } from '../ids.ts'
+import { kidOf } from '../keys/kids.ts'
 import type { KeyRecord } from '../records.ts'
 import type { DecodedToken } from './decode.ts'
 import { type Finding, failed, passed, quote } from './findings.ts'
@@ -6,7 +7,7 @@ import { verifies } from './signatures.ts'
 
 /** The key that verifiers select for the `kid`: only exactly its kid leads to a key. */
 export function findKey(keys: readonly KeyRecord[], kid: unknown): KeyRecord | undefined {
-  return keys.find(({ id }) => id === kid)
+  return keys.find((key) => kidOf(key) === kid)
 }
 
 /** Whether the header has a `kid`; if not, which kid it should have. */
@@ -41,9 +42,12 @@ export async function checkKidKnown(
 function confusionOf(kid: string, keys: readonly KeyRecord[]): string | undefined {
   const trimmed = kid.trim()
   const spaced = findKey(keys, trimmed)
-  if (spaced !== undefined) return `The kid has white space around it. It must be ${spaced.id}.`
-  const byCase = keys.find(({ id }) => id === parseId(trimmed))
-  if (byCase !== undefined) return `The kid must be exactly ${byCase.id}, in lower case.`
+  if (spaced !== undefined) return `The kid has white space around it. It must be ${kidOf(spaced)}.`
+  const byId = keys.find(({ id }) => id === parseId(trimmed))
+  if (byId?.publishedKid !== undefined) {
+    return `The kid is the id of a key that is published as ${byId.publishedKid}. Use that kid.`
+  }
+  if (byId !== undefined) return `The kid must be exactly ${byId.id}, in lower case.`
   const properties: [string, (key: KeyRecord) => boolean][] = [
     ['thumbprint', ({ thumbprint }) => thumbprint === trimmed],
     ['spkiSha256', ({ spkiSha256 }) => spkiSha256 === trimmed.toLowerCase()],
@@ -53,7 +57,7 @@ function confusionOf(kid: string, keys: readonly KeyRecord[]): string | undefine
     const [found, ...others] = keys.filter(matches)
     if (found === undefined) continue
     if (others.length > 0) return `The kid is the ${name} of several keys. Use the kid of one.`
-    return `The kid is the ${name} of a key. Use its kid, ${found.id}.`
+    return `The kid is the ${name} of a key. Use its kid, ${kidOf(found)}.`
   }
   return undefined
 }
@@ -67,7 +71,7 @@ async function describeSigner(token: DecodedToken, keys: readonly KeyRecord[]): 
   const candidates = keys.filter(({ jwsAlgorithm }) => jwsAlgorithm === alg).slice(-maxTried)
   for (const key of candidates) {
     if (!(await verifies(token, key))) continue
-    return ` The signature fits the key ${quote(key.label)}: set the kid to ${key.id}.`
+    return ` The signature fits the key ${quote(key.label)}: set the kid to ${kidOf(key)}.`
   }
   if (candidates.length === maxTried) {
     return ` The signature fits none of the newest ${maxTried} keys for this algorithm.`

@@ -13,7 +13,7 @@ export const ProjectPath = Type.Object({ projectIdOrName: idOrName })
 export const KeyPath = Type.Object({
   projectIdOrName: idOrName,
   kid: Type.String({
-    description: 'Id of the key.',
+    description: 'Id of the key, or its `publishedKid`.',
     examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
   }),
 })

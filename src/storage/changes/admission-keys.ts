@@ -10,6 +10,7 @@ const selectKeysForAdmission = statement((db, { projectId }: { projectId: string
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
     .select([
       'jwt_key.id',
+      'jwt_key.published_kid',
       'jwt_key.jwk',
       'jwt_key.jws_algorithm',
       'jwt_key.enabled',
@@ -34,6 +35,7 @@ export async function readKeysForAdmission(
   if (rows.length === 0) return undefined
   return rows.filter(hasKey).map((row) => ({
     id: row.id,
+    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
     jwkText: row.jwk,
     jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
     enabled: row.enabled === 1,

@@ -3,6 +3,7 @@ import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
+import { findByKid } from '../../core/keys/kids.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
 import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
@@ -15,6 +16,7 @@ import type { Db } from '../schema.ts'
 import { insertion, pipeline } from '../statements.ts'
 import { readKeysForAdmission } from './admission-keys.ts'
 import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
+import { readKidUse, reservePublishedKids } from './kids.ts'
 import { appendEvents, type LockedLedger, lockProjectLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
@@ -31,11 +33,23 @@ export async function createKey(
     () => lockFingerprints(db, key, origin.time),
   )
   if (existing === undefined) throw projectNotFound()
-  admitKey(existing, key, { limits, now: origin.time, blocked: lock.blocked })
+  const { publishedKid } = key
+  const kidUse = await readKidUse(
+    db,
+    key.projectId,
+    publishedKid === undefined ? [] : [publishedKid],
+  )
+  admitKey(existing, key, {
+    limits,
+    now: origin.time,
+    blocked: lock.blocked,
+    publishedKids: kidUse.published,
+  })
   await pipeline(
     db,
     () => lock.unlock(),
     () => insertKeys(db, [keyToRow(key)]),
+    () => reservePublishedKids(db, [key]),
     () => appendEvents(db, ledger, origin, [keyCreated(key)]),
   )
   return { result: key, changed: true }
@@ -75,11 +89,15 @@ export async function deleteKey(
       'The key is active: verifiers may still need it. Deactivate it first (PATCH with "active": false), then delete it.',
     )
   }
-  await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', kid).execute()
+  await db
+    .deleteFrom('jwt_key')
+    .where('project_id', '=', projectId)
+    .where('id', '=', key.id)
+    .execute()
   await db
     .deleteFrom('key_audit')
     .where('project_id', '=', projectId)
-    .where('key_id', '=', kid)
+    .where('key_id', '=', key.id)
     .execute()
   const event = keyEvent('key.deleted', key, deletedKeyChanges(key))
   await appendEvents(db, ledger, origin, [event])
@@ -109,7 +127,7 @@ export async function lockKeySet(
 }
 
 export function findKey(keySet: KeySet, kid: string): KeyRecord {
-  const key = keySet.keys.find((candidate) => candidate.id === kid)
+  const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw keyNotFound()
   return key
 }

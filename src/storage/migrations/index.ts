@@ -6,6 +6,7 @@ import { keyAudit } from './0002-key-audit.ts'
 import { keyCensus } from './0003-key-census.ts'
 import { kids } from './0004-kids.ts'
 import { releases } from './0005-releases.ts'
+import { publishedKids } from './0006-published-kids.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -22,6 +23,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0003-key-census': { ...keyCensus, oldestRelease: '0.1.0' },
   '0004-kids': { ...kids, oldestRelease: '0.1.0' },
   '0005-releases': { ...releases, oldestRelease: '0.1.0' },
+  '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

@@ -12,6 +12,7 @@ interface KeyMembers {
   publicKeyPem?: string
   active?: boolean
   expireTime?: string
+  publishedKid?: string
 }
 
 /** Registers a key, by default a new P-256 key; returns its kid. */
