@@ -100,7 +100,7 @@ function rejectLongText(text: string, maxLength: number): Rejected {
 }
 
 function rejectPrivateKey(exposed: Rejected['exposed']): Rejected {
-  const detail = `This is a private key. It was not stored. Treat it as compromised: generate a new pair and send only the public key (${commands.exportPublic}).`
+  const detail = `This is a private key. It was not stored. Treat it as compromised: generate a new pair (${commands.generateRsa}), and send only its public key: ${commands.exportPublic}`
   return { ...reject([{ code: 'private_key_submitted', detail }]), ...(exposed && { exposed }) }
 }
 

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
+import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshPair } from '../support/keys/key-pairs.ts'
 import { rememberPrivateKey } from '../support/secrets.ts'
@@ -80,6 +82,44 @@ describe('a mixed set', () => {
       'ES256',
       'ML-DSA-44',
     ])
+  })
+
+  test.each([
+    ['n', undefined],
+    ['n', ''],
+    ['n', 5],
+    ['e', undefined],
+    ['e', ''],
+    ['e', 65537],
+    ['e', ['AQAB']],
+    ['e', 'AAAA'],
+    ['e', 'AQ!AB'],
+  ])('an RSA key whose %s is %o is refused', async (member, value) => {
+    const key = { ...jwk('RSA-2048'), kid: 'odd', [member]: value }
+    expect(verdicts(await into(setFile(key)))).toEqual(['odd refused invalid_jwk'])
+    const file = shell.file('odd.json', JSON.stringify(key))
+    const added = await shell.pubring(['key', 'add', file, '--name', 'odd', '--project', project])
+    expect(added).toMatchObject({ code: 3, stdout: '' })
+    expect(added.stderr).toContain('looks like a JWK, but no public key can be read from it')
+  })
+
+  test('the files that the API says to import are imported', async () => {
+    const imported = async (name: string) =>
+      verdicts(await into(join(import.meta.dirname, `../fixtures/formats/${name}`)))
+    expect(await imported('n19-jwks.json')).toEqual(['a created', 'b created'])
+    // Both certificates of this file have one key.
+    expect(await imported('n20-x509-map.json')).toEqual([
+      '91fc60858e1c not_sent',
+      '5c9aebe23 refused duplicate_key',
+    ])
+    const certificate = (name: string) => readFileSync(`test/fixtures/${name}.pem`, 'utf8')
+    const [one, two] = [
+      certificate('material/cert_valid'),
+      certificate('keys/wrongtype/certificate'),
+    ]
+    const certificates = shell.file('certs.json', JSON.stringify({ one, two }))
+    expect(verdicts(await into(certificates))).toEqual(['one created', 'two created'])
+    expect(await imported('n24-e-AAAA.jwk.json')).toEqual(['c refused invalid_jwk'])
   })
 
   test('a private key in the set keeps everything from being sent', async () => {

@@ -109,6 +109,8 @@ export function privateKeyError(rows: readonly ImportRow[]): CommandError | unde
   const message = `${first.place} is a private key${others}. Nothing was sent.`
   return new CommandError('refused', message, {
     code: privateKeyCode,
-    hints: ['Replace it by its public half: openssl pkey -in key.pem -pubout'],
+    hints: [
+      'Replace it with its public half. For the command that prints it: pubring key add FILE',
+    ],
   })
 }

@@ -20,25 +20,42 @@ export async function readPublicKeyFile(file: string, terminal: Terminal): Promi
   const text = bytes.toString('utf8')
   // The detector reads text: it finds private keys in DER by their base64.
   if (findSecret(isDer(bytes) ? bytes.toString('base64') : text) !== undefined) {
-    throw privateKeyFile(file, text)
+    throw privateKeyFile(file, bytes)
   }
   return convertToPem(bytes, sourceName(file)) ?? { publicKeyPem: text }
 }
 
-function privateKeyFile(file: string, text: string): CommandError {
+function privateKeyFile(file: string, bytes: Buffer): CommandError {
   const message = `${sourceName(file)} holds a private key. It was not sent: it has not left this machine.`
   return new CommandError('refused', message, {
     code: 'private_key',
-    hints: [`Use its public half: ${publicHalfCommand(file, text)}`],
+    hints: [`Use its public half: ${publicHalfCommand(file, bytes)}`],
   })
 }
 
-/** The command that writes the public half of the private key. */
-function publicHalfCommand(file: string, text: string): string {
+/** The command that writes the public half of the private key, or how to get it without one. */
+function publicHalfCommand(file: string, bytes: Buffer): string {
+  const text = bytes.toString('utf8')
   const quoted = file === '-' ? 'private.pem' : quoteForShell(file)
-  if (/OPENSSH PRIVATE KEY|PuTTY/.test(text)) return `ssh-keygen -y -f ${quoted} > key.pub`
-  if (/^\s*[{[]/.test(text)) {
-    return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(process.argv[1])), format: 'jwk'}).export({type: 'spki', format: 'pem'})" ${quoted} > public.pem`
+  if (/^-----BEGIN OPENSSH PRIVATE KEY-----/.test(text)) {
+    return `ssh-keygen -y -f ${quoted} > key.pub`
   }
-  return `openssl pkey -in ${quoted} -pubout -out public.pem`
+  const jwk = jwkPath(text)
+  if (jwk !== undefined) {
+    return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(process.argv[1]))${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})" ${quoted} > public.pem`
+  }
+  const isPem = /^-----BEGIN (?:RSA |EC |ENCRYPTED )?PRIVATE KEY-----/m.test(text)
+  if (isPem || isDer(bytes)) return `openssl pkey -in ${quoted} -pubout -out public.pem`
+  return 'export it with the tool that made the key.'
+}
+
+/** Where the JWK is in the JSON of a file: the only one of a set, or the document itself. */
+function jwkPath(text: string): string | undefined {
+  try {
+    const { kty, keys } = Object(JSON.parse(text))
+    if (typeof kty === 'string') return ''
+    return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -17,8 +17,12 @@ export function isSignatureUse(use: unknown): boolean {
 /** The public key of a JWK, from its normalized members. Throws if they make no key. */
 export function publicKeyOf(jwk: Jwk): KeyObject {
   const members = normalizedMembers(jwk)
-  // Node reads an empty number as zero.
-  if (Object.values(members).includes('')) throw new Error('a member is missing')
+  const names = Object.keys(members)
+  // Node ignores characters outside the alphabet, and reads an empty number as zero.
+  const areTexts = names.every((name) => /^[\w-]+$/.test(members[name] ?? ''))
+  if (!areTexts || names.some((name) => typeof jwk[name] !== 'string')) {
+    throw new Error('a member is missing or not a text in base64url')
+  }
   return createPublicKey({ key: members, format: 'jwk' })
 }
 

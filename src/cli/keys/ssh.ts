@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto'
+import { describeUnusable } from '../../intake/formats/ssh.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { coordinateBytes, type Jwk, publicKeyOf } from './jwk.ts'
 
@@ -12,10 +13,9 @@ export function readSshKey(text: string): KeyObject {
   if (type === 'ssh-rsa') return publicKeyOf(rsaJwk(fields))
   if (type === 'ssh-ed25519') return publicKeyOf(ed25519Jwk(fields))
   if (type.startsWith('ecdsa-sha2-nistp')) return publicKeyOf(ecJwk(fields))
-  throw new CommandError('refused', 'SSH keys of this type cannot sign tokens.', {
-    code: 'unsupported_key',
-    hints: ['Use an RSA, ECDSA (nistp256, nistp384, nistp521) or Ed25519 key.'],
-  })
+  const reason = describeUnusable(type)
+  if (reason === undefined) throw new Error('not an SSH key')
+  throw new CommandError('refused', reason, { code: 'unsupported_key' })
 }
 
 function blobOf(text: string): string {
@@ -24,8 +24,11 @@ function blobOf(text: string): string {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
   if (!lines[0]?.startsWith('----')) {
-    if (lines.length !== 1) throw new Error('not one key')
-    return /(?:^|\s)(AAAA[A-Za-z0-9+/]+=*)(?:\s|$)/.exec(lines[0] ?? '')?.[1] ?? ''
+    if (lines.length !== 1) {
+      const message = `The file has ${lines.length} SSH keys; expected one.`
+      throw new CommandError('usage', message, { code: 'ssh_key_submitted' })
+    }
+    return /(?:^|[\s"'])(AAAA[A-Za-z0-9+/]+=*)(?:["'\s]|$)/.exec(lines[0] ?? '')?.[1] ?? ''
   }
   return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
 }

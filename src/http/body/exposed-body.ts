@@ -9,6 +9,6 @@ export function rejectPrivateKey(text: string): void {
   if (!containsPrivateKey(text)) return
   throw new PubringError(
     'private_key_submitted',
-    'The body contains a private key. Nothing of it was stored. Treat that key as compromised: generate a new pair and send only the public key, in publicKeyPem (openssl pkey -in key.pem -pubout).',
+    'The body contains a private key. Nothing of it was stored. Treat that key as compromised: generate a new pair and send only its public key, in publicKeyPem.',
   )
 }

@@ -35,7 +35,7 @@ function failDamaged(finding: string): never {
 function failBer(finding: string): never {
   throw new DerError(
     'spki_not_der',
-    `${finding} The key is encoded in BER, not DER. Encode it again: ${commands.reencode}`,
+    `${finding} The key is encoded in BER, not DER. Export it again: ${commands.exportPublic}`,
   )
 }
 
@@ -92,7 +92,7 @@ export function expectEnd(rest: Uint8Array, part: string): void {
   if (rest.length === 0) return
   throw new DerError(
     'spki_trailing_data',
-    `${rest.length} bytes follow ${part}. Export the key again: ${commands.reencode}`,
+    `${rest.length} bytes follow ${part}. Export the key again: ${commands.exportPublic}`,
   )
 }
 

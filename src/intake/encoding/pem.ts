@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { adviseRelabel, contentOf } from '../formats/content.ts'
 import type { Fault, Repair } from '../types.ts'
 import { describeMissingPem } from './hints.ts'
 import { normalizeText } from './text.ts'
@@ -43,7 +44,7 @@ export function readPem(original: string): PemReading {
     ...checkEndLabel(block),
     ...content.faults,
     ...checkSurroundings(block),
-    ...checkLabel(label),
+    ...checkLabel(label, content.der),
   ]
   if (faults.length > 0 || content.der === undefined || !isSupported(label)) {
     return { faults, repairs }
@@ -96,13 +97,15 @@ function isSupported(label: string): label is PemLabel {
   return label === 'PUBLIC KEY' || label === 'RSA PUBLIC KEY'
 }
 
-function checkLabel(label: string): Fault[] {
+function checkLabel(label: string, der?: Uint8Array): Fault[] {
   if (isSupported(label)) return []
   const name = quotableLabels.find((known) => known === label)
-  const found = name === undefined ? 'The label' : `The label ${name}`
-  const command =
-    label === 'EC PUBLIC KEY' ? 'openssl ec -pubin -in key.pem -pubout' : commands.exportPublic
-  const detail = `${found} is not supported. It must be PUBLIC KEY, or RSA PUBLIC KEY for PKCS#1. Export the public key: ${command}`
+  const found = `${name === undefined ? 'The label' : `The label ${name}`} is not supported`
+  const content = der && contentOf(der)
+  const detail =
+    content === undefined || name === undefined
+      ? `${found}. It must be PUBLIC KEY, or RSA PUBLIC KEY for PKCS#1. Export the public key: ${commands.exportPublic}`
+      : `${found}. The content is ${adviseRelabel(name, content)}`
   return [{ code: 'pem_label_unsupported', detail }]
 }
 
@@ -128,7 +131,7 @@ function readBody(body: string, repairs: Set<Repair>): Body {
   const lines = body.split('\n').map((line) => line.trim())
   const nonBlank = lines.filter((line) => line !== '')
   if (/^[A-Za-z0-9-]+:/.test(nonBlank[0] ?? '')) {
-    const detail = `A public key must not have PEM headers such as Proc-Type, DEK-Info or Comment. Remove them, or export the key again: ${commands.reencode}`
+    const detail = `A public key must not have PEM headers such as Proc-Type, DEK-Info or Comment. Remove them, or export the key again: ${commands.exportPublic}`
     return { faults: [{ code: 'pem_headers_unsupported', detail }] }
   }
   const chunks = nonBlank.flatMap((line) => line.split(/[\t ]+/))

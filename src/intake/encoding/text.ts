@@ -1,3 +1,4 @@
+import { commands } from '../commands.ts'
 import type { Fault, Repair } from '../types.ts'
 
 /** Default maximum length of a key's text in UTF-16 units; the longest valid key has 3,595. */
@@ -37,7 +38,7 @@ function encodingAdvice(body: string, codePoint: number): string {
     return 'This is UTF-16: save the file as UTF-8 or ASCII.'
   }
   if (body.startsWith('0') || codePoint === 0xfffd) {
-    return 'If this is a DER file, convert it: openssl pkey -pubin -inform DER -in key.der -pubout'
+    return `If this is a DER file, convert it: ${commands.convertDer}`
   }
   if (typographicDash.test(String.fromCodePoint(codePoint))) {
     return 'It is a typographic dash: use the ASCII hyphen.'

@@ -15,8 +15,7 @@ export function examineEc(parameters: Uint8Array, point: Uint8Array): Examinatio
   if (parameters.length === 0) return invalidParameters('The EC key names no curve.')
   const element = readElement(parameters, 'the curve of the EC key')
   if (element.tag === tag.null || element.tag === tag.sequence) {
-    const detail =
-      'The EC key has explicit parameters instead of a named curve. Convert it: openssl ec -pubin -in key.pem -pubout -param_enc named_curve'
+    const detail = `The EC key has explicit parameters instead of a named curve. Export it again: ${commands.exportNamedCurve}`
     return { faults: [{ code: 'ec_explicit_parameters', detail }] }
   }
   if (element.tag !== tag.oid) {
@@ -32,7 +31,7 @@ export function examineEc(parameters: Uint8Array, point: Uint8Array): Examinatio
 }
 
 function invalidParameters(finding: string): Examination {
-  const detail = `${finding} Export it again: ${commands.reencode}`
+  const detail = `${finding} Export it again: ${commands.exportPublic}`
   return { faults: [{ code: 'spki_params_invalid', detail }] }
 }
 
@@ -51,7 +50,11 @@ function examinePoint(curve: JoseCurve, point: Uint8Array): Examination {
   if (format === 0x00) return invalidPoint('The point of the EC key is the point at infinity.')
   if (format > 0x04) {
     const shown = format.toString(16).padStart(2, '0')
-    const detail = `The point has the unsupported format ${shown}. Convert it to 04: openssl ec -pubin -in key.pem -pubout -conv_form uncompressed`
+    const isHybrid = format === 0x06 || format === 0x07
+    const remedy = isHybrid
+      ? `Convert it to 04: ${commands.uncompressPoint}`
+      : `Export the key again: ${commands.exportPublic}`
+    const detail = `The point has the unsupported format ${shown}. ${remedy}`
     return { faults: [{ code: 'ec_point_format_unsupported', detail }] }
   }
   const isCompressed = format !== 0x04

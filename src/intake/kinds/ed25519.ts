@@ -16,7 +16,7 @@ const generateNew = `Generate a new key pair: ${commands.generateEd25519}`
 /** Examines an Ed25519 key (RFC 8410): parameters and key of its SPKI. */
 export function examineEd25519(parameters: Uint8Array, bytes: Uint8Array): Examination {
   if (parameters.length > 0) {
-    const detail = `An Ed25519 key must not have parameters (RFC 8410 section 3). Export it again: ${commands.reencode}`
+    const detail = `An Ed25519 key must not have parameters (RFC 8410 section 3). Export it again: ${commands.exportPublic}`
     return { faults: [{ code: 'spki_params_invalid', detail }] }
   }
   if (bytes.length !== keyLength) {

@@ -17,20 +17,20 @@ const maxSmallInRow = 64
 /** Examines an ML-DSA key (RFC 9881): parameters and key of its SPKI. */
 export function examineMlDsa(set: MlDsa, parameters: Uint8Array, bytes: Uint8Array): Examination {
   if (parameters.length > 0) {
-    const detail = `An ${set.name} key must not have parameters (RFC 9881). Export it again: ${commands.reencode}`
+    const detail = `An ${set.name} key must not have parameters (RFC 9881). Export it again: ${commands.exportPublicMlDsa}`
     return { faults: [{ code: 'spki_params_invalid', detail }] }
   }
   if (bytes.length !== set.length) {
     const other = mlDsaSets.find(({ length }) => length === bytes.length)
     const hint = other === undefined ? 'It is damaged' : `That is the length of ${other.name}`
-    const detail = `The ${set.name} key has ${bytes.length} bytes instead of ${set.length}. ${hint}: export it again from the private key (${commands.exportPublic}).`
+    const detail = `The ${set.name} key has ${bytes.length} bytes instead of ${set.length}. ${hint}: export it again from the private key: ${commands.exportPublicMlDsa}`
     return { faults: [{ code: 'akp_length_invalid', detail }] }
   }
   return { key: parsedMlDsaKey(set, bytes), faults: checkRows(set, bytes) }
 }
 
 function checkRows(set: MlDsa, bytes: Uint8Array): Fault[] {
-  const generateNew = `Generate a new key pair: openssl genpkey -algorithm ${set.name} -out private.pem`
+  const generateNew = `Generate a new key pair: ${commands.generateMlDsa(set.name)}`
   const rows = (set.length - rhoLength) / rowLength
   for (let row = 0; row < rows; row += 1) {
     const start = rhoLength + row * rowLength

@@ -53,7 +53,7 @@ export function readPss(parameters: Uint8Array): PssReading {
   }
   const sequence = readElement(parameters, 'the PSS parameters')
   if (sequence.tag !== tag.sequence || sequence.rest.length > 0) {
-    const detail = `The parameters of the RSA-PSS key are not one SEQUENCE (RFC 4055 section 3.1). Export the key again: ${commands.reencode}`
+    const detail = `The parameters of the RSA-PSS key are not one SEQUENCE (RFC 4055 section 3.1). Export the key again: ${commands.exportPublic}`
     return { algorithms: [], parameters, faults: [{ code: 'spki_params_invalid', detail }] }
   }
   const fields = readFields(sequence.content)

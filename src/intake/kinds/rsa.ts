@@ -29,7 +29,7 @@ const plainForm: RsaForm = {
 /** Examines an rsaEncryption key; its parameters must be NULL (RFC 3279 section 2.3.1). */
 export function examineRsa(parameters: Uint8Array, bytes: Uint8Array): Examination {
   if (equalBytes(parameters, derNull)) return examineNumbers(plainForm, bytes)
-  const exportAgain = `Export it again: ${commands.reencode}`
+  const exportAgain = `Export it again: ${commands.exportPublic}`
   if (parameters.length > 0) {
     const element = readElement(parameters, 'the parameters of the RSA key')
     if (element.tag === tag.null && element.content.length > 0) {

@@ -1,7 +1,7 @@
-import { commands } from '../commands.ts'
 import { expectBitString, expectElement, expectEnd, expectOid, tag } from '../encoding/der.ts'
 import { agreementOids, nameOfUnsupported, oid } from '../encoding/oids.ts'
 import type { PemLabel } from '../encoding/pem.ts'
+import { adviseRelabel, contentOf } from '../formats/content.ts'
 import type { Examination } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
 import { examineEc } from './ec.ts'
@@ -53,39 +53,9 @@ function unsupportedKind(dotted: string): Fault {
   return { code: 'key_type_unsupported', detail }
 }
 
-type Content = PemLabel | 'certificate' | 'PKCS#7'
-
-/** Describes content that differs from the label, and how to fix it. */
-const contentAdvice: Readonly<Record<Content, string>> = {
-  'PUBLIC KEY': 'an SPKI public key. Change the label to PUBLIC KEY.',
-  'RSA PUBLIC KEY':
-    'a PKCS#1 RSA key. Change the label to RSA PUBLIC KEY, or convert it: openssl rsa -RSAPublicKey_in -in key.pem -pubout',
-  certificate:
-    'a certificate or a certificate request. Send its public key: openssl x509 -in cert.pem -pubkey -noout',
-  'PKCS#7': `a PKCS#7 bundle. Send only the public key: ${commands.exportPublic}`,
-}
-
 function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
-  const detail = `The label is ${label}, but the content is ${contentAdvice[content]}`
+  const detail = `The label is ${label}, but the content is ${adviseRelabel(label, content)}`
   return { code: 'pem_label_content_mismatch', detail }
-}
-
-/** Recognizes the content by its first inner tags. The parser checks later whether it is valid. */
-function contentOf(der: Uint8Array): Content | undefined {
-  const outer = contentAfterHeader(der)
-  if (outer === undefined) return undefined
-  if (outer[0] === tag.integer) return 'RSA PUBLIC KEY'
-  if (outer[0] === tag.oid) return 'PKCS#7'
-  const inner = contentAfterHeader(outer)
-  if (inner?.[0] === tag.oid) return 'PUBLIC KEY'
-  return inner?.[0] === 0xa0 || inner?.[0] === tag.integer ? 'certificate' : undefined
-}
-
-/** The bytes after the header of a SEQUENCE, in DER or BER. */
-function contentAfterHeader(bytes: Uint8Array): Uint8Array | undefined {
-  const [first, second] = bytes
-  if (first !== tag.sequence || second === undefined) return undefined
-  return bytes.subarray(second < 0x80 ? 2 : 2 + (second & 0x7f))
 }

@@ -121,7 +121,7 @@ test('all independent faults are reported, the deciding one first', () => {
 test.each([
   ['URL-encoded', encodeURIComponent(good)],
   ['base64 of a whole PEM', Buffer.from(good).toString('base64')],
-  ['only the base64 text', derOf(good).toString('base64')],
+  ['the base64 of a public key', derOf(good).toString('base64')],
   ['hexadecimal', derOf(good).toString('hex')],
   ['a token', 'eyJhbGciOiJSUzI1NiJ9.e30.c2ln'],
   ['an address', 'https://issuer.example/jwks'],

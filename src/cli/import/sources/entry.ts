@@ -31,7 +31,7 @@ export const privateKeyCode = 'private_key_submitted'
 const privateKey: Rejection = {
   code: privateKeyCode,
   detail:
-    'This is a private key. Nothing was sent. If others could read it, generate a new pair. Import only the public half: openssl pkey -in key.pem -pubout',
+    'This is a private key. Nothing was sent. If others could read it, generate a new pair. Import only the public half.',
 }
 
 /** Longer texts are searched for plain markers only, not in every encoding. */

@@ -75,12 +75,28 @@ function readJson(text: string, name: string): SourceEntry[] {
   const { keys, kty } = Object(document)
   if (Array.isArray(keys)) return readJwks(keys, name)
   if (kty !== undefined) return readJwks([document], name)
+  const members = Object.entries(document)
+  const hasPem = ([, text]: [string, unknown]) => String(text).includes('-----BEGIN ')
+  if (members.length > 0 && members.every(hasPem)) return readPemMap(members, name)
   throw unknownContent(name)
+}
+
+/** Certificates or keys in PEM by their kid, as Google publishes those of its service accounts. */
+function readPemMap(members: [kid: string, pem: unknown][], name: string): SourceEntry[] {
+  return members.map(([kid, pem], index) => {
+    const place = `${name}, entry ${index + 1}`
+    const text = String(pem)
+    const secret = privateEntry(`${kid}\n${text}`, place, `${stem(name)} ${index + 1}`)
+    if (secret !== undefined) return secret
+    const content = convert(Buffer.from(text), place) ?? { key: { publicKeyPem: text } }
+    if ('rejection' in content) return { place, label: kid, ...content }
+    return { place, label: kid, key: { ...content.key, kid } }
+  })
 }
 
 function unknownContent(name: string): CommandError {
   return usageError(
     `${name} holds no keys that can be imported.`,
-    'Supported: PEM blocks, a JWKS, an export of pubring, or CSV as pubring export --format csv writes it.',
+    'Supported: PEM blocks, a JWKS, certificates by kid, an export of pubring, or CSV as pubring export --format csv writes it.',
   )
 }

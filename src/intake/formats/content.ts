@@ -1,0 +1,71 @@
+import { commands } from '../commands.ts'
+import { tag } from '../encoding/der.ts'
+
+/** What DER is, by the label that its PEM block should have. */
+export type Content =
+  | 'PUBLIC KEY'
+  | 'RSA PUBLIC KEY'
+  | 'CERTIFICATE'
+  | 'CERTIFICATE REQUEST'
+  | 'PKCS7'
+
+/** What the content is, and the end of the command that converts it; its input is PEM or DER. */
+const descriptions: Readonly<Record<Content, { name: string; convert: string }>> = {
+  'PUBLIC KEY': { name: 'a public key (SPKI)', convert: 'openssl pkey -pubin -pubout' },
+  'RSA PUBLIC KEY': {
+    name: 'a PKCS#1 RSA public key',
+    convert: 'openssl rsa -RSAPublicKey_in -pubout',
+  },
+  CERTIFICATE: { name: 'a certificate', convert: 'openssl x509 -pubkey -noout' },
+  'CERTIFICATE REQUEST': {
+    name: 'a certificate request',
+    convert: 'openssl req -pubkey -noout',
+  },
+  PKCS7: { name: 'a PKCS#7 bundle', convert: '' },
+}
+
+/** Says what a block contains that has another label, and how to convert the block `key.pem`. */
+export function adviseRelabel(label: string, content: Content): string {
+  const { name, convert } = descriptions[content]
+  if (content === 'PKCS7') return `${name}. Send only the public key: ${commands.exportPublic}`
+  const relabel = `sed 's/${label}/${content}/' key.pem`
+  if (content === 'PUBLIC KEY') return `${name}. Change the label: ${relabel}`
+  return `${name}. Convert it: ${relabel} | ${convert}`
+}
+
+/** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */
+export function adviseConversion(bytes: Uint8Array, read: string): string | undefined {
+  const content = contentOf(bytes)
+  if (content === undefined || content === 'PKCS7') return undefined
+  const { name, convert } = descriptions[content]
+  return `${name}. Convert it: ${read} | ${convert} -inform DER`
+}
+
+/** Recognizes the content by its first tags. The parser checks later whether it is valid. */
+export function contentOf(der: Uint8Array): Content | undefined {
+  const outer = elementIn(der)
+  if (outer?.tag !== tag.sequence) return undefined
+  const [first] = outer.content
+  if (first === tag.integer) return 'RSA PUBLIC KEY'
+  if (first === tag.oid) return 'PKCS7'
+  const inner = elementIn(outer.content)
+  const start = inner?.content[0]
+  if (inner?.tag !== tag.sequence || start === undefined) return undefined
+  if (start === tag.oid) return 'PUBLIC KEY'
+  if (start === 0xa0) return 'CERTIFICATE'
+  if (start !== tag.integer) return undefined
+  // After the integer, a certificate of version 1 has an algorithm, and a request a name.
+  const second = elementIn(elementIn(inner.content)?.rest ?? new Uint8Array())
+  return second?.content[0] === tag.oid ? 'CERTIFICATE' : 'CERTIFICATE REQUEST'
+}
+
+/** One element in DER or BER, even if it was cut off. */
+function elementIn(bytes: Uint8Array) {
+  const [name, length] = bytes
+  if (name === undefined || length === undefined) return undefined
+  const start = length < 0x80 ? 2 : 2 + (length & 0x7f)
+  const size = bytes.subarray(2, start).reduce((sum, byte) => sum * 256 + byte, 0)
+  // 0x80 is the indefinite length of BER.
+  const end = length === 0x80 ? bytes.length : start + (length < 0x80 ? length : size)
+  return { tag: name, content: bytes.subarray(start, end), rest: bytes.subarray(end) }
+}

@@ -1,0 +1,83 @@
+import { commands } from '../commands.ts'
+
+/** Says what to do with JSON in place of PEM; undefined if the text is none. */
+export function describeJson(body: string): string | undefined {
+  const { value, isNested } = parseJson(body) ?? {}
+  if (value === undefined) return undefined
+  if (isNested) return `${nameOf(value)} in a JSON string. Decode the string first.`
+  return describeValue(value)
+}
+
+/** The JSON object or array in a text, even if it is encoded as a JSON string once or twice more. */
+function parseJson(body: string): { value: object; isNested: boolean } | undefined {
+  let text = body
+  for (let depth = 0; depth < 3 && /^["{[]/.test(text); depth += 1) {
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return undefined
+    }
+    if (typeof value === 'object' && value !== null) return { value, isNested: depth > 0 }
+    text = String(value).trim()
+  }
+  return undefined
+}
+
+type Members = Readonly<Record<string, unknown>>
+
+function nameOf(value: object): string {
+  if ('keys' in value) return 'This is a key set (JWKS)'
+  return 'kty' in value ? 'This is a JWK' : 'This is a JSON document'
+}
+
+function describeValue(value: object): string {
+  const members: Members = { ...value }
+  const name = nameOf(value)
+  if (Array.isArray(members.keys)) return describeKeySet(members.keys)
+  if ('kty' in members) {
+    return describeFault(members, name) ?? `${name}. Convert it: ${commands.convertJwk}`
+  }
+  const texts = Object.values(members).filter((member) => typeof member === 'string')
+  const certificates = texts.filter((text) => /-----BEGIN CERTIFICATE-----/.test(text))
+  if (certificates.length > 0 && certificates.length === texts.length) {
+    return `${name} with ${certificates.length} certificates. Send the public key of one, or all (${commands.importKeys('certs.json')}). To convert the first: ${commands.convertFirstCertificate}`
+  }
+  if (texts.some((text) => /-----BEGIN /.test(text))) {
+    return `${name} that contains PEM. Send only that text, in publicKeyPem.`
+  }
+  return `${name}. Send the public key in PEM. To print it: ${commands.exportPublic}`
+}
+
+function describeKeySet(keys: readonly unknown[]): string {
+  const name = `This is a key set (JWKS) with ${keys.length === 1 ? 'one key' : `${keys.length} keys`}`
+  const [first] = keys
+  if (typeof first !== 'object' || first === null) return `${name}. Send one public key in PEM.`
+  const fault = describeFault({ ...first }, `${name}. The first is a JWK`)
+  if (fault !== undefined) return fault
+  const convert = `convert ${keys.length === 1 ? 'it' : 'the first'}: ${commands.convertFirstJwk}`
+  if (keys.length === 1) return `${name}. To ${convert}`
+  return `${name}. Send one of them, or all (${commands.importKeys('jwks.json')}). To ${convert}`
+}
+
+const requiredMembers: Readonly<Record<string, readonly string[]>> = {
+  RSA: ['n', 'e'],
+  EC: ['crv', 'x', 'y'],
+  OKP: ['crv', 'x'],
+  AKP: ['alg', 'pub'],
+}
+
+/** What keeps a JWK from being read. */
+function describeFault(jwk: Members, name: string): string | undefined {
+  const members = requiredMembers[String(jwk.kty)]
+  if (members === undefined)
+    return `${name} whose kty is not RSA, EC, OKP or AKP. It cannot be used.`
+  const invalid = members.find((member) => !isBase64url(jwk[member]))
+  if (invalid === undefined) return undefined
+  const problem = jwk[invalid] === undefined ? 'is missing' : 'is not a text in base64url'
+  return `${name} whose member ${invalid} ${problem}. Export the key again: ${commands.exportPublic}`
+}
+
+function isBase64url(value: unknown): boolean {
+  return typeof value === 'string' && /^[\w-]+=*$/.test(value)
+}

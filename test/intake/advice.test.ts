@@ -1,0 +1,276 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { commands } from '../../src/intake/commands.ts'
+import { derOf, examine, fixture, pem, rejected } from '../support/keys/intake.ts'
+
+/*
+ * The details of faults recommend commands. Each is run here on the input that it is recommended for,
+ * with the tools that it names.
+ */
+
+const folder = mkdtempSync(join(tmpdir(), 'pubring-advice-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const privatePem = privateKey.export({ type: 'pkcs8', format: 'pem' })
+
+/** The command at the end of a detail. */
+function commandIn(detail: string): string | undefined {
+  return /: ((?:openssl|ssh-keygen|node|sed|grep|perl|base64|\()[ a-z].*)$/.exec(detail)?.[1]
+}
+
+const inputFile = /\b(?:key|cert|certs|jwks|request)\.(?:pem|pub|hex|txt|json|der)\b/
+
+/** Runs a recommended command with the text in the file that it names. Returns what it prints. */
+function run(command: string, text: string | Buffer): string {
+  const file = inputFile.exec(command)?.[0]
+  if (file !== undefined) writeFileSync(join(folder, file), text, { mode: 0o600 })
+  if (/(?:-in |')private\.pem/.test(command)) {
+    writeFileSync(join(folder, 'private.pem'), privatePem)
+  }
+  const { status, stdout, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', command], {
+    cwd: folder,
+    encoding: 'utf8',
+  })
+  expect(status, `${command}\n${stderr}`).toBe(0)
+  return stdout
+}
+
+const spkiOf = (text: string) => createPublicKey(text).export({ type: 'spki', format: 'der' })
+
+/** Checks that the recommended command makes the intended key of the input. */
+function expectKey(text: string, intended: Buffer, code?: string): void {
+  const fault = rejected(text).faults[0]
+  if (code !== undefined) expect(fault.code).toBe(code)
+  const command = commandIn(fault.detail) ?? ''
+  expect(inputFile.test(command), fault.detail).toBe(true)
+  expect(spkiOf(run(command, text))).toEqual(intended)
+}
+
+const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' })
+const jwkOf = (key: KeyObject) => key.export({ format: 'jwk' })
+const shell = (command: string) => execFileSync('bash', ['-c', command], { cwd: folder }).toString()
+const base64Lines = (bytes: Uint8Array) => pem(bytes).split('\n').slice(1, -2).join('\n')
+
+/** An SSH key pair of ssh-keygen: the line of its public key, and its SPKI. */
+function sshPair(name: string, type: string) {
+  shell(`ssh-keygen -q -t ${type} -N '' -C 'alice@host' -f ${name}`)
+  const line = readFileSync(join(folder, `${name}.pub`), 'utf8')
+  const blob = line.split(' ')[1] ?? ''
+  const bytes = Buffer.from(blob, 'base64')
+  const spki = line.startsWith('ssh-ed25519')
+    ? derOf(
+        pem(Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), bytes.subarray(-32)])),
+      )
+    : spkiOf(shell(`ssh-keygen -e -m PKCS8 -f ${name}.pub`))
+  return { line, blob, bytes, spki }
+}
+
+describe('SSH keys', () => {
+  test.each([
+    ['rsa', 'rsa -b 2048'],
+    ['ecdsa256', 'ecdsa -b 256'],
+    ['ecdsa521', 'ecdsa -b 521'],
+    ['ed25519', 'ed25519'],
+  ])('%s is converted from every layout', (name, type) => {
+    const { line, blob, bytes, spki } = sshPair(name, type)
+    const layouts = [
+      line,
+      blob,
+      `${blob}\n`,
+      `# mine\n${line}`,
+      `  ${line}`,
+      `"${line.trim()}"`,
+      `no-pty,command="ls" ${line}`,
+      `host.example ${line}`,
+      line.replace('\n', '\r\n'),
+      shell(`ssh-keygen -e -f ${name}.pub`),
+      pem(bytes),
+      pem(bytes, 'RSA PUBLIC KEY'),
+    ]
+    for (const layout of layouts) expectKey(layout, spki, 'ssh_key_submitted')
+  })
+
+  test.each([
+    ['a security key', fixture('formats/n28-sk-ssh-ed25519.pub'), 'security key'],
+    ['a security key (ECDSA)', sshLine('sk-ecdsa-sha2-nistp256@openssh.com'), 'security key'],
+    ['a DSA key', sshLine('ssh-dss'), 'cannot sign JWTs'],
+    ['an Ed448 key', sshLine('ssh-ed448'), 'cannot sign JWTs'],
+    ['a certificate', sshLine('ssh-ed25519-cert-v01@openssh.com'), 'without -cert'],
+    ['a certificate for RSA', sshLine('ssh-rsa-cert-v01@openssh.com'), 'without -cert'],
+    ['two keys', sshLine('ssh-rsa') + sshLine('ssh-ed25519'), '2 SSH keys'],
+    ['two keys of one type', sshLine('ssh-rsa', 'AAAA') + sshLine('ssh-rsa'), '2 SSH keys'],
+  ])('%s is not converted', (_name, text, advice) => {
+    const [fault] = rejected(text).faults
+    expect(fault.code).toBe('ssh_key_submitted')
+    expect(fault.detail).toContain(advice)
+    expect(inputFile.test(fault.detail)).toBe(false)
+  })
+})
+
+/** A line with a key of any type, whose numbers are not a key. */
+function sshLine(type: string, numbers = 'BBBB'): string {
+  const blob = Buffer.from([0, 0, 0, type.length, ...Buffer.from(type), 0, 0, 0, 3, 1, 0, 1])
+  return `${type} ${blob.toString('base64').replace(/=+$/, '')}${numbers} alice@host\n`
+}
+
+describe('JSON', () => {
+  const pairs = [
+    ['an RSA JWK', generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey],
+    ['an EC JWK', publicKey],
+    ['an OKP JWK', generateKeyPairSync('ed25519').publicKey],
+    ['an AKP JWK', generateKeyPairSync('ml-dsa-44').publicKey],
+  ] as const
+  test.each(pairs)('%s is converted', (_name, key) => {
+    const jwk = { ...jwkOf(key), kid: 'a', use: 'sig' }
+    expectKey(JSON.stringify(jwk), der(key), 'jwk_submitted')
+    expectKey(`\uFEFF${JSON.stringify(jwk, undefined, 2)}\r\n`, der(key))
+    expectKey(JSON.stringify({ keys: [jwk] }), der(key))
+    expectKey(JSON.stringify({ keys: [jwk, jwkOf(publicKey)] }), der(key))
+  })
+
+  test('the first of a set or of a map of certificates is converted', () => {
+    const [first] = JSON.parse(fixture('formats/n19-jwks.json')).keys
+    const intended = der(createPublicKey({ key: first, format: 'jwk' }))
+    expectKey(fixture('formats/n19-jwks.json'), intended, 'jwk_submitted')
+    const map = fixture('formats/n20-x509-map.json')
+    const [certificate] = Object.values(JSON.parse(map))
+    expectKey(map, spkiOf(String(certificate)), 'jwk_submitted')
+    for (const text of [fixture('formats/n19-jwks.json'), map]) {
+      expect(rejected(text).faults[0].detail).toMatch(/\b2 (?:keys|certificates)/)
+    }
+  })
+
+  const rsa = jwkOf(pairs[0][1])
+  test.each([
+    ['no n', { ...rsa, n: undefined }, 'member n is missing'],
+    ['no e', { ...rsa, e: undefined }, 'member e is missing'],
+    ['an empty e', { ...rsa, e: '' }, 'member e is not a text in base64url'],
+    ['a number', { ...rsa, e: 65537 }, 'member e is not a text in base64url'],
+    ['no x', { ...jwkOf(publicKey), x: undefined }, 'member x is missing'],
+    ['no crv', { ...jwkOf(publicKey), crv: undefined }, 'member crv is missing'],
+    ['an unknown kty', { kty: 'oct' }, 'kty is not RSA, EC, OKP or AKP'],
+  ])('a JWK with %s is described', (_name, jwk, fault) => {
+    for (const text of [JSON.stringify(jwk), JSON.stringify({ keys: [jwk] })]) {
+      expect(rejected(text).faults[0].code).toBe('jwk_submitted')
+      expect(rejected(text).faults[0].detail).toContain(fault)
+    }
+  })
+
+  test.each([
+    ['a JWK in a string', JSON.stringify(JSON.stringify(rsa)), 'Decode the string first'],
+    ['PEM in an object', JSON.stringify({ pem: pem(der(publicKey)) }), 'contains PEM'],
+    ['an empty set', '{"keys": []}', '0 keys'],
+    ['another document', '{"a": 1}', 'This is a JSON document'],
+  ])('%s is described', (_name, text, advice) => {
+    expect(rejected(text).faults[0].detail).toContain(advice)
+  })
+})
+
+describe('keys under a wrong label, or without a block', () => {
+  const rsaKey = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const spki = der(publicKey)
+  const pkcs1 = rsaKey.publicKey.export({ type: 'pkcs1', format: 'der' })
+  const certificate = derOf(fixture('material/cert_valid.pem'))
+  const certified = spkiOf(fixture('material/cert_valid.pem'))
+  const request = derOf(fixture('keys/wrongtype/csr.pem'))
+  const requested = shell(`cat > csr.pem <<'EOF'\n${pem(request, 'CERTIFICATE REQUEST')}EOF
+openssl req -in csr.pem -pubkey -noout`)
+  const contents: [string, Buffer, Buffer][] = [
+    ['SPKI', spki, spki],
+    ['PKCS#1', pkcs1, der(rsaKey.publicKey)],
+    ['a certificate', certificate, certified],
+    ['a certificate request', request, spkiOf(requested)],
+  ]
+  test.each(contents)('%s', (name, bytes, intended) => {
+    const labels = ['PUBLIC KEY', 'RSA PUBLIC KEY', 'EC PUBLIC KEY']
+    const wrong = { SPKI: 'PUBLIC KEY', 'PKCS#1': 'RSA PUBLIC KEY' }[name]
+    for (const label of labels.filter((each) => each !== wrong)) {
+      expectKey(pem(bytes, label), intended)
+      expectKey(pem(bytes, label).replaceAll('\n', '\r\n'), intended)
+    }
+    const hex = bytes.toString('hex')
+    const spaced = hex.replace(/../g, '$&:').replace(/.{48}/g, '$&\n    ')
+    for (const text of [hex, hex.toUpperCase(), `0x${hex}`, spaced, base64Lines(bytes)]) {
+      expectKey(text, intended, 'pem_not_found')
+    }
+    expectKey(bytes.toString('base64'), intended, 'pem_not_found')
+  })
+
+  test('a certificate that x5c holds', () => {
+    const text = fixture('formats/n13-x5c-as-public-key.pem')
+    expectKey(
+      text,
+      spkiOf(text.replaceAll('PUBLIC KEY', 'CERTIFICATE')),
+      'pem_label_content_mismatch',
+    )
+  })
+
+  test.each(['P-256', 'P-384', 'P-521'])('a point on %s in hexadecimal', (namedCurve) => {
+    const key = generateKeyPairSync('ec', { namedCurve }).publicKey
+    const { x = '', y = '' } = jwkOf(key)
+    const point = `04${[x, y].map((part) => Buffer.from(part, 'base64url').toString('hex')).join('')}`
+    for (const text of [point, `${point.toUpperCase()}\n`, point.replace(/../g, '$&:')]) {
+      expectKey(text, der(key), 'pem_not_found')
+    }
+  })
+
+  test.each([
+    ['n18-hex-point.txt', 'a bare point on P-256'],
+    ['n18-hex-modulus.txt', 'RSA modulus in hexadecimal, without its exponent'],
+    ['n18-openssl-modulus.txt', 'the output of openssl rsa -modulus'],
+  ])('%s', (file, advice) => {
+    const [fault] = rejected(fixture(`formats/${file}`)).faults
+    expect(fault.code).toBe('pem_not_found')
+    expect(fault.detail).toContain(advice)
+  })
+})
+
+describe('commands that make or read a private key', () => {
+  test.each([
+    ['RSA', commands.generateRsa, commands.exportPublic],
+    ['EC', commands.generateEc, commands.exportPublic],
+    ['Ed25519', commands.generateEd25519, commands.exportPublic],
+    ['ML-DSA', commands.generateMlDsa('ML-DSA-65'), commands.exportPublicMlDsa],
+  ])('%s', (_name, generate, print) => {
+    shell(generate)
+    const printed = shell(print)
+    expect(examine(printed).ok).toBe(true)
+    const pair = createPublicKey(readFileSync(join(folder, 'private.pem'), 'utf8'))
+    expect(spkiOf(printed)).toEqual(der(pair))
+  })
+
+  test('an EC key with explicit parameters gets a named curve', () => {
+    shell(`${commands.generateEc} -pkeyopt ec_param_enc:explicit`)
+    const text = shell(commands.exportPublic)
+    const [fault] = rejected(text).faults
+    expect(fault.code).toBe('ec_explicit_parameters')
+    expect(examine(shell(commandIn(fault.detail) ?? '')).ok).toBe(true)
+  })
+
+  test('the detail for a private key names both commands', () => {
+    const [{ code, detail }] = rejected(String(privatePem)).faults
+    expect(code).toBe('private_key_submitted')
+    expect(detail).toContain(`(${commands.generateRsa})`)
+    expect(commandIn(detail)).toBe(commands.exportPublic)
+  })
+})
+
+describe('every command of a detail works on its input', () => {
+  const files = globSync('test/fixtures/{keys,material,formats}/**/*.{pem,pub,txt,json,der,asc}')
+  test.each(files.filter((file) => basename(file) !== 'manifest.json'))('%s', (file) => {
+    const bytes = readFileSync(file)
+    const verdict = examine(bytes.toString('utf8'))
+    for (const { code, detail } of verdict.ok ? [] : verdict.faults) {
+      const command = commandIn(detail)
+      if (command === undefined || command.includes('genpkey')) continue
+      const printed = run(command, bytes)
+      // What it prints is not refused for the same reason.
+      expect(examine(printed), printed).not.toMatchObject({ faults: [{ code }] })
+    }
+  })
+})
