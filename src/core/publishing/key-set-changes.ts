@@ -42,17 +42,17 @@ export function readFollowed<Project extends FollowedProject>(
 
 /**
  * Waits until the key sets of one of the projects change, for up to `waitMs` milliseconds. Undefined
- * if too many requests are held.
+ * if too many requests are held: this counts as one for each of the projects.
  */
 export function waitForAny(
   { keySets }: LiveServices,
   states: readonly FollowedState<FollowedProject>[],
-  waitMs: number,
+  { address, waitMs }: { address: string; waitMs: number },
 ): { result: Promise<void>; cancel(): void } | undefined {
   const waiters = states.map(({ project: { ref }, published }) => {
     if (published instanceof PubringError) return undefined
     const ifNoneMatch = new Set([published.fullJwks.etag])
-    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch }, published, waitMs)
+    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch, address }, published, waitMs)
   })
   const cancel = () => {
     for (const waiter of waiters) waiter?.cancel()

@@ -14,6 +14,7 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { openToAllOrigins } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
+import { clientAddress } from '../request/client-address.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
 /** With the id or name as the caller wrote it. */
@@ -56,15 +57,17 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
 async function waitForNews(
   live: LiveServices,
   projects: NamedProject[],
-  { headers, raw: { socket }, server }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FollowedState<NamedProject>[]> {
+  const { headers, raw, server } = request
   const states = await readFollowed(live, projects)
   const wait = Math.min(preferredWait(headers.prefer) ?? 0, maxWaitSeconds)
   if (wait === 0) return states
   const isHeld = !states.some(hasNews)
-  const waiting = isHeld ? waitForAny(live, states, wait * 1_000) : undefined
-  const endWait = waiting && server.connections.startWait(socket, waiting.cancel)
+  const held = { address: clientAddress(request), waitMs: wait * 1_000 }
+  const waiting = isHeld ? waitForAny(live, states, held) : undefined
+  const endWait = waiting && server.connections.startWait(raw.socket, waiting.cancel)
   if (isHeld && endWait === undefined) {
     waiting?.cancel()
     return states

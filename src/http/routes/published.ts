@@ -15,6 +15,7 @@ import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { prefers } from '../request/accept.ts'
+import { clientAddress } from '../request/client-address.ts'
 import { ProjectPath } from '../request/paths.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
@@ -152,7 +153,8 @@ async function waitForChange(
       : request.server.connections.startWait(request.raw.socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
-    waiter = keySets.wait({ ...named, ifNoneMatch: known }, current, wait * 1000)
+    const address = clientAddress(request)
+    waiter = keySets.wait({ ...named, ifNoneMatch: known, address }, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
     return await waiter.result
