@@ -1,5 +1,6 @@
 /**
- * Writes the fault table of docs/operating.md from the results of the tests in test/faults.
+ * Writes the fault table of docs/operating.md from the results of the tests in test/faults. Rows of
+ * tests that have not run stay as they are.
  *
  *   npm test -- test/faults && npm run test:long -- test/faults && npm run generate:faults
  */
@@ -11,17 +12,30 @@ const begin =
   '<!-- faults: written by scripts/generate-fault-table.ts from the results of the tests -->\n'
 const end = '<!-- end of faults -->'
 
-const results = globSync('test-results/faults/*.json')
-  .map((file): FaultResult => JSON.parse(readFileSync(file, 'utf8')))
-  .sort((a, b) => a.fault.localeCompare(b.fault))
+const results = globSync('test-results/faults/*.json').map(
+  (file): FaultResult => JSON.parse(readFileSync(file, 'utf8')),
+)
 if (results.length === 0) {
   throw new Error('There are no results: run the tests in test/faults first.')
 }
 
-const rows = results.map(({ fault, action, observed, acknowledged, lost }) => {
+const text = readFileSync(page, 'utf8')
+const [before = '', rest = ''] = text.split(begin)
+const [earlier = '', after = ''] = rest.split(end)
+if (after === '') throw new Error('docs/operating.md has no markers for the table.')
+
+const nameOf = (row: string) => row.split(' | ')[0] ?? ''
+const rows = new Map(
+  earlier
+    .split('\n')
+    .filter((line) => line.startsWith('| ') && !line.startsWith('| fault |'))
+    .map((row) => [nameOf(row), row]),
+)
+for (const { fault, action, observed, acknowledged, lost } of results) {
   const losses = acknowledged === 0 ? '–' : `${lost} of ${acknowledged.toLocaleString('en')}`
-  return `| ${[fault, action, observed, losses].map(cellText).join(' | ')} |`
-})
+  const row = `| ${[fault, action, observed, losses].map(cellText).join(' | ')} |`
+  rows.set(nameOf(row), row)
+}
 
 /** Escapes bars, and formats long numbers. */
 function cellText(text: string): string {
@@ -29,9 +43,6 @@ function cellText(text: string): string {
   return text.replaceAll('|', '\\|').replace(/\d{5,}/g, formatted)
 }
 
-const table = ['| fault | action | observed | lost |', '|---|---|---|---|', ...rows]
-const text = readFileSync(page, 'utf8')
-const [before = '', rest = ''] = text.split(begin)
-const [, after = ''] = rest.split(end)
-if (after === '') throw new Error('docs/operating.md has no markers for the table.')
+const sorted = [...rows.values()].sort((a, b) => a.localeCompare(b))
+const table = ['| fault | action | observed | lost |', '|---|---|---|---|', ...sorted]
 writeFileSync(page, `${before}${begin}\n${table.join('\n')}\n\n${end}${after}`)

@@ -82,7 +82,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   publishedRoutes(routes, live)
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
-  healthRoutes(routes, context)
+  healthRoutes(routes, live)
   addDocs(app)
   await addConsole(app)
   return app

@@ -38,8 +38,11 @@ declare module 'fastify' {
     countedLog: CountedLog
     /** Empty if metrics are disabled. */
     metrics: Registry
-    /** Set `shuttingDown` to fail the readiness check before the process stops listening. */
-    readiness: { shuttingDown: boolean }
+    /**
+     * Fails the readiness check until the registry is prepared, and before the process stops
+     * listening.
+     */
+    readiness: { starting: boolean; shuttingDown: boolean }
     requestRecords: RequestRecords
     responseCache: ResponseCache
   }

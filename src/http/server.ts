@@ -76,7 +76,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
  * it. Node closes idle connections when the server closes.
  */
 function addShutdown(app: FastifyInstance): void {
-  app.decorate('readiness', { shuttingDown: false })
+  app.decorate('readiness', { starting: false, shuttingDown: false })
   app.addHook('preClose', async () => {
     app.readiness.shuttingDown = true
   })

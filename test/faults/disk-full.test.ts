@@ -42,11 +42,21 @@ test('a full disk rejects changes, serves reads, and recovers without a restart 
       expect((await client.jwks())?.status).toBe(200)
     }
     const ready = await client.health('ready')
-    expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'ok', writes: 'failing' })
+    expect(JSON.parse(ready?.text ?? '')).toEqual({
+      status: 'ok',
+      state: 'fresh',
+      writes: 'failing',
+    })
+    expect((await client.health('write'))?.status).toBe(503)
     free()
     await delay(100)
+    // Without a change in between: a trial finds out.
+    expect((await client.health('write'))?.status).toBe(200)
     acknowledged.push(String(await client.create()))
-    expect(JSON.parse((await client.health('ready'))?.text ?? '')).toEqual({ status: 'ok' })
+    expect(JSON.parse((await client.health('ready'))?.text ?? '')).toEqual({
+      status: 'ok',
+      state: 'fresh',
+    })
   }
   expect([...refusals]).toEqual(['503 storage_unavailable 5'])
   expect(server.output()).toMatch(/The disk is full/)
@@ -58,7 +68,7 @@ test('a full disk rejects changes, serves reads, and recovers without a restart 
     fault: 'Disk full, and freed again',
     action: 'an 8 MB file system filled to the last byte three times while keys are created',
     observed:
-      'changes 503 with Retry-After and a line in the log; lists and key sets 200; readiness 200 with "writes": "failing"; changes 201 as soon as there is space, without a restart',
+      'changes 503 with Retry-After and a line in the log; lists and key sets 200; readiness 200 with "writes": "failing", /health/write 503; changes 201 as soon as there is space, without a restart',
     acknowledged: acknowledged.length,
     lost: countLost(acknowledged, kids),
   })

@@ -45,7 +45,7 @@ test('locked by another process for 20 s: writes are 503 with Retry-After and ch
   }
   const refused = await Promise.all(writes.slice(0, writes.length - 60))
   const ready = await client.health('ready')
-  expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'ok', writes: 'failing' })
+  expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'ok', state: 'fresh', writes: 'failing' })
   lock.release()
   for (const response of refused) {
     expect(response?.status).toBe(503)
@@ -61,7 +61,10 @@ test('locked by another process for 20 s: writes are 503 with Retry-After and ch
   const kids = await client.kids()
   expect(kids.toSorted()).toEqual(acknowledged.toSorted())
   expect(Math.max(...health)).toBeLessThan(1_000)
-  expect(JSON.parse((await client.health('ready'))?.text ?? '')).toEqual({ status: 'ok' })
+  expect(JSON.parse((await client.health('ready'))?.text ?? '')).toEqual({
+    status: 'ok',
+    state: 'fresh',
+  })
   server.signal('SIGTERM')
   expect(await server.ended).toBe(0)
   recordFault({

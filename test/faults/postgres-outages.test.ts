@@ -136,7 +136,9 @@ test('a frozen database: every call completes, key sets come from memory, and al
       expect(ready.ms).toBeLessThan(5_000)
       await delay(200)
     }
-    expect((await replica.call('GET', '/health/ready')).status).toBe(503)
+    const stale = { status: 'ok', state: 'stale' }
+    expect(JSON.parse((await replica.call('GET', '/health/ready')).body)).toMatchObject(stale)
+    expect((await replica.call('GET', '/health/write')).status).toBe(503)
     postgres.signal('SIGCONT')
   })
   expect(good.status).toBe(200)

@@ -103,7 +103,7 @@ describe('two replicas', () => {
     await postgres.stop()
     await postgres.start()
     const ready = async (replica: Replica) => {
-      while ((await replica.call('GET', '/health/ready')).status !== 200) await delay(20)
+      while (!(await replica.call('GET', '/health/ready')).body.includes('fresh')) await delay(20)
     }
     await Promise.all([ready(one), ready(other)])
     for (let round = 0; round < 5; round += 1) {
@@ -150,7 +150,7 @@ describe('a replica that is cut off from the database', () => {
 
       proxy.restore()
       const back = performance.now()
-      while ((await replica.call('GET', '/health/ready')).status !== 200) await delay(50)
+      while (!(await replica.call('GET', '/health/ready')).body.includes('fresh')) await delay(50)
       expect(performance.now() - back).toBeLessThan(5_000)
       expect(await kidsOf(replica, 'default')).toEqual([kid])
       expect(await publishedKids(replica, 'default')).toEqual([kid])

@@ -31,14 +31,19 @@ afterAll(async () => {
 
 const wait = { timeout: 10_000, interval: 50 }
 
-/** The status of a list, the key set, a change and both health pages. */
+const readiness = async () => JSON.parse((await client.health('ready'))?.text ?? '{}')
+
+/** The status of a list, the key set, a change and the health pages. */
 async function expectAway(): Promise<void> {
-  await vi.waitUntil(async () => (await client.health('ready'))?.status === 503, wait)
-  const ready = await client.health('ready')
-  expect(JSON.parse(ready?.text ?? '')).toEqual({ status: 'unavailable', reason: 'storage' })
+  await vi.waitUntil(async () => (await readiness()).state === 'stale', wait)
   expect((await client.health('live'))?.status).toBe(200)
-  const jwks = await client.jwks()
-  expect(jwks?.status).toBe(200)
+  expect((await client.health('write'))?.status).toBe(503)
+  const jwks = await vi.waitUntil(async () => {
+    const served = await client.jwks()
+    expect(served?.status).toBe(200)
+    return served?.headers.has('age') && served
+  }, wait)
+  expect(jwks?.headers.get('cache-control')).toBe('public, max-age=0')
   for (const kid of acknowledged) expect(jwks?.text).toContain(kid)
   const body = { name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }
   const keys = '/v1/projects/default/jwt-keys'
@@ -49,7 +54,8 @@ async function expectAway(): Promise<void> {
 }
 
 async function expectBack(): Promise<void> {
-  await vi.waitUntil(async () => (await client.health('ready'))?.status === 200, wait)
+  await vi.waitUntil(async () => (await readiness()).state === 'fresh', wait)
+  await vi.waitUntil(async () => (await client.health('write'))?.status === 200, wait)
   expect(countLost(acknowledged, await client.kids())).toBe(0)
   acknowledged.push(String(await client.create()))
   expect(await client.kids()).toEqual(acknowledged)
@@ -107,7 +113,7 @@ const faults: [string, string, () => () => void][] = [
 ]
 
 test.each(faults)(
-  '%s: not ready, key sets are served, and everything recovers without a restart',
+  '%s: ready but stale, key sets are served, and everything recovers without a restart',
   async (fault, action, begin) => {
     acknowledged.push(String(await client.create()))
     await vi.waitUntil(
@@ -122,7 +128,7 @@ test.each(faults)(
       fault,
       action,
       observed:
-        'readiness 503 and liveness 200; key sets 200 from memory; lists and changes 503; all 200 again without a restart',
+        'readiness 200 and stale, /health/write 503; key sets 200 from memory with Age and max-age=0; lists and changes 503; all 200 again without a restart',
       acknowledged: acknowledged.length,
       lost: countLost(acknowledged, await client.kids()),
     })

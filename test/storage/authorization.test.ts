@@ -42,7 +42,7 @@ function exposed() {
 
 /** One change of each type that a request can cause; a new type does not compile without one. */
 const changes: {
-  [Type in Exclude<ChangeType, 'key.pass_audit' | 'api_key.touch'>]: (
+  [Type in Exclude<ChangeType, 'key.pass_audit' | 'api_key.touch' | 'storage.try'>]: (
     origin: Origin,
   ) => ChangeOf<Type>
 } = {

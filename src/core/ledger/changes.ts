@@ -141,6 +141,8 @@ export type Change =
     }
   | { type: 'api_key.delete'; origin: Origin; id: string; boundTo?: string; ifMatch?: string }
   | { type: 'api_key.touch'; uses: ApiKeyUse[] }
+  /** Writes and undoes it, to find out whether the storage accepts changes. */
+  | { type: 'storage.try' }
 
 export type ChangeType = Change['type']
 export type ChangeOf<T extends ChangeType> = Extract<Change, { type: T }>
@@ -161,4 +163,5 @@ export interface ChangeResults {
   'api_key.update': ApiKeyRecord
   'api_key.delete': undefined
   'api_key.touch': undefined
+  'storage.try': undefined
 }

@@ -43,6 +43,7 @@ export function ledgersOf(change: Change): string[] {
       return [systemLedgerId]
     case 'key.pass_audit':
     case 'api_key.touch':
+    case 'storage.try':
       return []
   }
 }

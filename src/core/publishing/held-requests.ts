@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Places } from '../../async/places.ts'
+import { PubringError } from '../../errors.ts'
 import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
@@ -11,18 +11,23 @@ import type { Observation, RevisionWatch } from './revision-watch.ts'
 /** Requests resolved at once; then other work of the event loop gets its turn. */
 const sliceSize = 200
 
+/**
+ * Milliseconds since the last completed read after which requests that accept no stale answer are
+ * sent elsewhere: early enough that another replica still tells them of a change within a second.
+ */
+const unconfirmedAfterMs = 500
+
 /** A request for the key set of a project, which it names by id or name. */
 export interface KeySetRequest {
   ref: ProjectRef
   keySet: KeySetName
   /** Its `If-None-Match`, parsed on arrival. */
   ifNoneMatch: EntityTags
-  /** Of the client, which has a share of the held requests. */
-  address: string
+  /** Reject it with `storage_unavailable` as soon as this process may have missed a change. */
+  freshOnly?: boolean
 }
 
 interface HeldRequest extends KeySetRequest {
-  release(): void
   /** Monotonic milliseconds. */
   deadline: number
   resolve(published: PublishedProject | Promise<PublishedProject>): void
@@ -50,8 +55,7 @@ export interface Waiter {
 export interface LiveKeySets {
   /**
    * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
-   * milliseconds. Undefined if too many requests are held, in all or of its address, and after
-   * `close`.
+   * milliseconds. Undefined if too many requests are held, and after `close`.
    */
   wait(request: KeySetRequest, latest: PublishedProject, waitMs: number): Waiter | undefined
   count(): number
@@ -68,18 +72,19 @@ interface LiveKeySetServices {
 
 /**
  * Long polling for verifiers: each holds an idle connection, and all share one query of the store.
- * Long because its functions share the groups.
+ * Long because its functions share the groups and their count.
  */
 export function createLiveKeySets(
   { publisher, readPublished, watch, clock }: LiveKeySetServices,
-  places: Places,
+  maxHeld: number,
 ): LiveKeySets {
   const groups = new Map<string, Group>()
+  let count = 0
   let isClosed = false
 
   function remove(group: Group, request: HeldRequest): boolean {
     if (!group.requests.delete(request)) return false
-    request.release()
+    count -= 1
     if (group.requests.size === 0) {
       group.unwatch()
       groups.delete(group.projectId)
@@ -114,10 +119,17 @@ export function createLiveKeySets(
       group.isRefreshing = false
     }
   }
+  function rejectUnconfirmed(group: Group): void {
+    if (watch.ageMs() <= unconfirmedAfterMs) return
+    for (const request of group.requests) {
+      if (request.freshOnly && remove(group, request)) request.resolve(Promise.reject(onlyStale()))
+    }
+  }
   function onObservation(group: Group, observation: Observation): void {
     const { revision, span } = group.latest
     const hasChanged = observation !== 'unknown' && observation !== revision
     if (hasChanged || !includes(span, clock.now())) void refresh(group)
+    rejectUnconfirmed(group)
     const time = clock.monotonic()
     void resolveDue(group, ({ deadline }) => deadline <= time)
   }
@@ -136,12 +148,12 @@ export function createLiveKeySets(
 
   return {
     wait(waiting, latest, waitMs) {
-      const release = isClosed ? 'full' : places.take([waiting.address])
-      if (typeof release === 'string') return undefined
+      if (isClosed || count >= maxHeld) return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
       const { promise, resolve } = Promise.withResolvers<PublishedProject>()
-      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve, release }
+      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve }
       group.requests.add(request)
+      count += 1
       // Either this request or the group has outdated documents.
       if (differ(group.latest, latest)) void refresh(group)
       return {
@@ -151,7 +163,7 @@ export function createLiveKeySets(
         },
       }
     },
-    count: places.count,
+    count: () => count,
     close() {
       isClosed = true
       for (const group of groups.values()) void resolveDue(group, () => true)
@@ -162,4 +174,13 @@ export function createLiveKeySets(
 /** The full key set has all keys, so it changes with the other. */
 function differ(one: PublishedProject, other: PublishedProject): boolean {
   return one.revision !== other.revision || one.fullJwks.etag !== other.fullJwks.etag
+}
+
+/** For a request that accepts no stale answer, so that a load balancer asks another replica. */
+export function onlyStale(): PubringError {
+  return new PubringError(
+    'storage_unavailable',
+    'The database is unavailable, and the request accepts no answer from memory (stale-if-error).',
+    { retryAfter: 1 },
+  )
 }

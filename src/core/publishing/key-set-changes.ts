@@ -1,5 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { ProjectRef } from '../context.ts'
+import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LiveServices } from './live.ts'
 import type { PublishedProject } from './publisher.ts'
 
@@ -42,23 +43,25 @@ export function readFollowed<Project extends FollowedProject>(
 
 /**
  * Waits until the key sets of one of the projects change, for up to `waitMs` milliseconds. Undefined
- * if too many requests are held: this counts as one for each of the projects.
+ * if too many requests are held. `freshOnly`: rejects as soon as this process may miss a change.
  */
 export function waitForAny(
   { keySets }: LiveServices,
   states: readonly FollowedState<FollowedProject>[],
-  { address, waitMs }: { address: string; waitMs: number },
+  { waitMs, freshOnly }: { waitMs: number; freshOnly: boolean },
 ): { result: Promise<void>; cancel(): void } | undefined {
   const waiters = states.map(({ project: { ref }, published }) => {
     if (published instanceof PubringError) return undefined
     const ifNoneMatch = new Set([published.fullJwks.etag])
-    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch, address }, published, waitMs)
+    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch, freshOnly }, published, waitMs)
   })
   const cancel = () => {
     for (const waiter of waiters) waiter?.cancel()
   }
   const changed = waiters.map(async (waiter) => {
-    await waiter?.result.catch(() => undefined)
+    await waiter?.result.catch((error: unknown) => {
+      if (freshOnly && isStorageUnavailable(error)) throw error
+    })
   })
   if (!waiters.includes(undefined)) return { result: Promise.race(changed).finally(cancel), cancel }
   cancel()

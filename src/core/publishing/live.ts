@@ -1,4 +1,3 @@
-import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
@@ -7,7 +6,7 @@ import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { createReadPublished, type ReadPublished } from './read-published.ts'
-import { createRevisionWatch } from './revision-watch.ts'
+import { createRevisionWatch, type RevisionWatch } from './revision-watch.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250
@@ -20,6 +19,7 @@ export interface LiveServices {
   names: PublishedNames
   readPublished: ReadPublished
   keySets: LiveKeySets
+  watch: RevisionWatch
   events: EventFeed
   /** Ends all waits and streams; later requests do not wait. */
   close(): void
@@ -30,13 +30,12 @@ export function createLiveServices(context: Context): LiveServices {
   const publisher = createPublisher(context)
   const names = createPublishedNames(context)
   const readPublished = createReadPublished(names, publisher)
-  const watch = createRevisionWatch(store, watchIntervalMs)
+  const watch = createRevisionWatch(store, clock, watchIntervalMs)
   const keySets = createLiveKeySets(
     { publisher, readPublished, watch, clock },
-    createPlaces({ capacity: config.maxHeldRequests, share: config.heldRequestShare }),
+    config.maxHeldRequests,
   )
-  const streams = { capacity: config.maxEventStreams, share: config.eventStreamShare }
-  const events = createEventFeed(store, watch, clock, createPlaces(streams))
+  const events = createEventFeed(store, watch, clock, config.maxEventStreams)
   const onCommit = (ledgerId: string) => {
     publisher.invalidate(ledgerId)
     if (ledgerId === systemLedgerId) names.invalidate()
@@ -48,6 +47,7 @@ export function createLiveServices(context: Context): LiveServices {
     names,
     readPublished,
     keySets,
+    watch,
     events,
     close() {
       keySets.close()

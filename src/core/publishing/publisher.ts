@@ -10,6 +10,9 @@ import { notPublished } from './names.ts'
 import { hadPublishedKey } from './publication-history.ts'
 import { createRevalidatedCache } from './revalidated-cache.ts'
 
+/** Documents get older than this, in milliseconds, only while the store is unavailable. */
+export const staleAfterMs = 1_000
+
 /** Bound of the cached key sets and documents, in bytes. */
 const maxCachedBytes = 32 * 1024 * 1024
 
@@ -33,10 +36,12 @@ export interface PublishedProject extends Documents {
   projectId: string
   name: string
   revision: number
-  /** Seconds for which caches may reuse the documents: never past the next expiry of a key. */
+  /** Seconds for which caches may reuse them: never past the next expiry of a key; 0 if stale. */
   maxAge: number
   /** The validity of the documents with this `maxAge`. */
   validity: Validity
+  /** Milliseconds since they were read, if they may lack changes of the last second. */
+  staleMs?: number
 }
 
 export interface Publisher {
@@ -47,7 +52,9 @@ export interface Publisher {
    * keys in it.
    */
   published(projectId: string): Promise<PublishedProject>
-  /** Whether these are the heads of what `published` would return without a read. */
+  /** Whether `published` would return any project's documents without the store. */
+  canServe(): boolean
+  /** Whether these are the heads of what `published` would return without a read, not stale. */
   headsMatch(heads: readonly ObservedHead[]): boolean
   /** Milliseconds since the project's documents were last read from the store. */
   ageMs(projectId: string): number | undefined
@@ -102,10 +109,17 @@ export function createPublisher(context: Context): Publisher {
       if (keySet !== undefined && !includes(copy.documents.span, time)) {
         copy.documents = render(issuerOf(config.publicUrl, projectId), { keySet, hadKeys }, time)
       }
-      return withMaxAge(copy, time, config.jwksMaxAge)
+      const ageMs = copies.ageMs(projectId) ?? 0
+      if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
+      return { ...withMaxAge(copy, time, 0), staleMs: ageMs }
     },
+    canServe: copies.hasUsable,
     headsMatch: (heads) =>
-      heads.every(({ ledgerId, hash }) => copies.getFresh(ledgerId)?.head === hash),
+      heads.every(
+        ({ ledgerId, hash }) =>
+          copies.getFresh(ledgerId)?.head === hash &&
+          Number(copies.ageMs(ledgerId)) <= staleAfterMs,
+      ),
     ageMs: copies.ageMs,
     invalidate: copies.invalidate,
   }

@@ -38,6 +38,8 @@ interface RevalidatedCache<Value> {
   get(key: string): Promise<Value | undefined>
   /** The copy that `get` would return without a read. */
   getFresh(key: string): Value | undefined
+  /** Whether any copy would be served while the store is unavailable. */
+  hasUsable(): boolean
   /** Milliseconds since the last successful read of the value began. */
   ageMs(key: string): number | undefined
   /** The value (or any) has changed: later callers do not get reads that began before now. */
@@ -98,6 +100,10 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
       }
     },
     getFresh,
+    hasUsable() {
+      const time = clock.monotonic()
+      return copies.values().some(({ readAt }) => time < readAt + staleLimitMs)
+    },
     ageMs(key) {
       const copy = copies.peek(key)
       return copy && clock.monotonic() - copy.readAt

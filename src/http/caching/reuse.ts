@@ -34,10 +34,12 @@ export function reusePublished(
   request: FastifyRequest,
   { names, publisher }: LiveServices,
   ref: ProjectRef,
-  { projectId, validity }: PublishedProject,
+  { projectId, validity, staleMs }: PublishedProject,
 ): void {
   const dataAgeMs = () => publisher.ageMs(projectId)
   request.dataAgeMs = dataAgeMs()
+  // Its Age differs with every request.
+  if (staleMs !== undefined) return
   request.reuse = {
     validity,
     headsMatch: (heads) => names.isCurrent(ref, projectId) && publisher.headsMatch(heads),

@@ -1,12 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { LiveServices } from '../../core/publishing/live.ts'
+import { staleAfterMs } from '../../core/publishing/publisher.ts'
 import type { RequestRecord } from '../hooks/request-records.ts'
 import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
-
-/** Documents get older than this only while the store is unavailable. */
-const staleAfterMs = 1_000
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */
 const rejectionCodes: readonly string[] = [

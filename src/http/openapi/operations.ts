@@ -6,6 +6,7 @@ import { problemType } from '../errors/problem.ts'
 const headers = {
   'X-Request-Id': 'Id of this request, which the log and every error contain.',
   Location: 'URL of the new resource.',
+  'Pubring-State': '`fresh` or `stale`: whether key sets come from the database or from memory.',
   ETag: 'Strong validator for `If-None-Match` (and for `If-Match`, where a change accepts it).',
   'Cache-Control':
     '`public, max-age=N`: how long caches may reuse it, never past the next `expireTime`.',

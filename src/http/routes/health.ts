@@ -1,15 +1,25 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Context } from '../../core/context.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import { staleAfterMs } from '../../core/publishing/publisher.ts'
 import { withStorageTimeout } from '../../core/storage-faults.ts'
 import type { App } from '../options.ts'
 
-/** How long a ping of the storage may take. */
-const pingTimeoutMs = 2_000
+/** How long a ping of the storage, and a trial change, may take. */
+const pingTimeoutMs = 1_000
+const trialTimeoutMs = 3_000
 
 const Health = Type.Object(
   {
     status: Type.Enum(['ok', 'unavailable']),
-    reason: Type.Optional(Type.Enum(['storage', 'shutting_down', 'overloaded'])),
+    state: Type.Optional(
+      Type.Enum(['fresh', 'stale'], {
+        description:
+          '`stale`: the database is unavailable, and key sets are served from memory. Also in the header `Pubring-State`.',
+      }),
+    ),
+    reason: Type.Optional(Type.Enum(['storage', 'starting', 'shutting_down', 'overloaded'])),
     writes: Type.Optional(
       Type.Enum(['failing'], {
         description: 'Present while the storage accepts no changes; key sets and lists are served.',
@@ -19,7 +29,9 @@ const Health = Type.Object(
   { $id: 'Health', description: 'State of the process.' },
 )
 
-export function healthRoutes(app: App, context: Context): void {
+type Reason = 'storage' | 'starting' | 'shutting_down' | 'overloaded'
+
+export function healthRoutes(app: App, live: LiveServices): void {
   app.addSchema(Health)
   app.route({
     method: 'GET',
@@ -38,33 +50,75 @@ export function healthRoutes(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: '/health/ready',
-    config: { unlimited: true },
+    config: { unlimited: true, headers: ['Pubring-State'] },
     schema: {
       operationId: 'getReadiness',
-      summary: 'Check that requests can be served',
+      summary: 'Check that key sets can be served',
       description:
-        '503 while the storage cannot be read within 2 seconds, while the process is overloaded, and during shutdown. While only writes fail it stays 200 and says so, because a load balancer that removed the process would take its key sets away too.',
+        '200 while key sets can be served: `fresh` ones, or `stale` ones from memory while the database is unavailable. 503 without any to serve, while the process is overloaded, and during shutdown.',
       tags: ['Health'],
       response: { 200: Health, 503: Health },
     },
     handler: async (request, reply) => {
-      reply.header('cache-control', 'no-store')
-      const reason = await notReadyReason(app, context)
-      if (reason === undefined) {
-        const writes = context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
-        return reply.code(200).send({ status: 'ok', ...writes })
-      }
-      request.log.warn({ reason }, 'not ready')
-      return reply.code(503).send({ status: 'unavailable', reason })
+      const reason = busyReason(app)
+      const isFresh = reason === undefined && (await isReadable(live))
+      const canServe = reason === undefined && (isFresh || live.publisher.canServe())
+      if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
+      const state = isFresh ? 'fresh' : 'stale'
+      const writes = live.context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
+      return reply
+        .header('cache-control', 'no-store')
+        .header('pubring-state', state)
+        .send({ status: 'ok', state, ...writes })
+    },
+  })
+  app.route({
+    method: 'GET',
+    url: '/health/write',
+    config: { unlimited: true },
+    schema: {
+      operationId: 'getWritability',
+      summary: 'Check that changes can be made',
+      description:
+        '503 while the database is unavailable or has rejected the last change, while the process is overloaded, and during shutdown. After a rejected change it makes a trial change, which leaves no trace.',
+      tags: ['Health'],
+      response: { 200: Health, 503: Health },
+    },
+    handler: async (request, reply) => {
+      const reason = busyReason(app)
+      const canWrite =
+        reason === undefined && (await isReadable(live)) && (await isWritable(live.context))
+      if (!canWrite) return sendUnavailable(request, reply, reason ?? 'storage')
+      return reply.header('cache-control', 'no-store').send({ status: 'ok' })
     },
   })
 }
 
-async function notReadyReason(app: App, context: Context) {
+function sendUnavailable(request: FastifyRequest, reply: FastifyReply, reason: Reason) {
+  const { countedLog } = request.server
+  countedLog.write({ level: 'warn', code: 'not_ready', message: 'not ready', cause: reason })
+  return reply.code(503).header('cache-control', 'no-store').send({ status: 'unavailable', reason })
+}
+
+function busyReason(app: App): Reason | undefined {
   if (app.readiness.shuttingDown) return 'shutting_down'
-  if (app.isUnderPressure()) return 'overloaded'
-  return withStorageTimeout(context.store.ping(), pingTimeoutMs).then(
-    () => undefined,
-    () => 'storage' as const,
+  if (app.readiness.starting) return 'starting'
+  return app.isUnderPressure() ? 'overloaded' : undefined
+}
+
+/** Does not wait for a store that is known to be unavailable. */
+async function isReadable({ watch, context: { store } }: LiveServices): Promise<boolean> {
+  if (watch.ageMs() > staleAfterMs) return false
+  return withStorageTimeout(store.ping(), pingTimeoutMs).then(
+    () => true,
+    () => false,
+  )
+}
+
+async function isWritable({ store }: Context): Promise<boolean> {
+  if (store.isWritable()) return true
+  return withStorageTimeout(store.commit({ type: 'storage.try' }), trialTimeoutMs).then(
+    () => true,
+    () => false,
   )
 }

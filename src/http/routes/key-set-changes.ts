@@ -14,7 +14,7 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { openToAllOrigins } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
-import { clientAddress } from '../request/client-address.ts'
+import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
 /** With the id or name as the caller wrote it. */
@@ -28,7 +28,7 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
     method: 'POST',
     url: '/v1/key-set-changes',
     onRequest: openToAllOrigins,
-    config: { headers: ['Age', 'Preference-Applied'] },
+    config: { headers: ['Age', 'Preference-Applied'], errors: ['storage_unavailable'] },
     schema: {
       operationId: 'getKeySetChanges',
       summary: 'The changed key sets of several projects',
@@ -46,6 +46,7 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
         return { name: project, ref: parseProjectRef(project), etag }
       })
       const states = await waitForNews(live, projects, request, reply)
+      requireAllAccepted(request, states)
       const age = ageSeconds(live, states)
       if (age > 0) reply.header('age', age)
       return sendText(reply, `[${states.filter(hasNews).map(changeText).join(',')}]`)
@@ -57,25 +58,38 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
 async function waitForNews(
   live: LiveServices,
   projects: NamedProject[],
-  request: FastifyRequest,
+  { headers, raw: { socket }, server }: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FollowedState<NamedProject>[]> {
-  const { headers, raw, server } = request
   const states = await readFollowed(live, projects)
+  requireAllAccepted({ headers }, states)
   const wait = Math.min(preferredWait(headers.prefer) ?? 0, maxWaitSeconds)
   if (wait === 0) return states
   const isHeld = !states.some(hasNews)
-  const held = { address: clientAddress(request), waitMs: wait * 1_000 }
-  const waiting = isHeld ? waitForAny(live, states, held) : undefined
-  const endWait = waiting && server.connections.startWait(raw.socket, waiting.cancel)
+  const options = { waitMs: wait * 1_000, freshOnly: isFreshOnly(headers) }
+  const waiting = isHeld ? waitForAny(live, states, options) : undefined
+  const endWait = waiting && server.connections.startWait(socket, waiting.cancel)
   if (isHeld && endWait === undefined) {
     waiting?.cancel()
     return states
   }
   reply.header('preference-applied', `wait=${wait}`)
-  await waiting?.result
-  endWait?.()
+  try {
+    await waiting?.result
+  } finally {
+    endWait?.()
+  }
   return isHeld ? readFollowed(live, projects) : states
+}
+
+/** As for a single key set, since a load balancer asks for both in the same way. */
+function requireAllAccepted(
+  { headers }: Pick<FastifyRequest, 'headers'>,
+  states: readonly FollowedState<NamedProject>[],
+): void {
+  for (const { published } of states) {
+    if (!(published instanceof PubringError)) requireAccepted(headers, published)
+  }
 }
 
 function sendText(reply: FastifyReply, text: string) {

@@ -15,7 +15,7 @@ import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { prefers } from '../request/accept.ts'
-import { clientAddress } from '../request/client-address.ts'
+import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { ProjectPath } from '../request/paths.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
@@ -30,6 +30,9 @@ const json = 'application/json'
 
 /** The end of the tag in that type: a strong tag names one representation, of one media type. */
 const jwkSetTagEnd = '-jwk-set"'
+
+/** The same for a stale key set, whose changes this process may not see. */
+const maxStaleWaitSeconds = 2
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(
@@ -88,13 +91,19 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     config: {
       etag: true,
       errors: ['project_not_found', 'storage_unavailable'],
-      headers: ['Cache-Control', 'Access-Control-Allow-Origin', 'Preference-Applied', 'Vary'],
+      headers: [
+        'Age',
+        'Cache-Control',
+        'Access-Control-Allow-Origin',
+        'Preference-Applied',
+        'Vary',
+      ],
       mediaTypes: { [jwksMediaType]: Jwks },
     },
     schema: {
       operationId,
       summary,
-      description: `Returns ${content}. Changes appear within a second; an expired key disappears at its \`expireTime\`. While the database is unavailable, the last good key set is served for a limited time. With \`If-None-Match\` and \`Prefer: wait=N\` the request is held until the key set changes; each connection can hold one request at a time.`,
+      description: `Returns ${content}. Changes appear within a second; an expired key disappears at its \`expireTime\`. While the database is unavailable, the last good key set is served for a limited time, with \`Age\` and \`max-age=0\`; with \`Cache-Control: stale-if-error=0\` (RFC 5861) the request gets 503 instead. With \`If-None-Match\` and \`Prefer: wait=N\` the request is held until the key set changes; each connection can hold one request at a time.`,
       tags,
       params: ProjectPath,
       headers: JwksHeaders,
@@ -103,7 +112,9 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     handler: async (request, reply) => {
       const ref = parseProjectRef(request.params.projectIdOrName)
       const current = await live.readPublished(ref)
+      requireAccepted(request.headers, current)
       const published = await waitForChange(live, { ref, keySet, current }, request, reply)
+      requireAccepted(request.headers, published)
       reusePublished(request, live, ref, published)
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
       reply.header('vary', 'Accept')
@@ -140,7 +151,8 @@ async function waitForChange(
   if (known === undefined) return current
   const preferred = preferredWait(prefer)
   if (preferred === undefined) return current
-  const wait = Math.min(preferred, maxWaitSeconds)
+  const isStale = current.staleMs !== undefined
+  const wait = Math.min(preferred, isStale ? maxStaleWaitSeconds : maxWaitSeconds)
   const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
   if (!includesEntityTag(known, current[named.keySet].etag, 'weak')) {
     confirmWait()
@@ -153,8 +165,9 @@ async function waitForChange(
       : request.server.connections.startWait(request.raw.socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
-    const address = clientAddress(request)
-    waiter = keySets.wait({ ...named, ifNoneMatch: known, address }, current, wait * 1000)
+    const freshOnly = isFreshOnly(request.headers)
+    const waiting = { ...named, ifNoneMatch: known, freshOnly }
+    waiter = keySets.wait(waiting, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()
     return await waiter.result
@@ -171,7 +184,7 @@ function discoveryRoute(app: App, live: LiveServices): void {
     config: {
       etag: true,
       errors: ['project_not_found', 'route_not_found', 'storage_unavailable'],
-      headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
+      headers: ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'],
     },
     schema: {
       operationId: 'getDiscovery',
@@ -186,6 +199,7 @@ function discoveryRoute(app: App, live: LiveServices): void {
       const ref = parseProjectRef(request.params.projectIdOrName)
       if ('name' in ref) throw discoveryByIdOnly()
       const published = await live.publisher.published(ref.id)
+      requireAccepted(request.headers, published)
       reusePublished(request, live, ref, published)
       return sendDocument(reply, published, published.discovery, json)
     },
@@ -195,10 +209,12 @@ function discoveryRoute(app: App, live: LiveServices): void {
 /** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
 function sendDocument(
   reply: FastifyReply,
-  { maxAge }: PublishedProject,
+  { maxAge, staleMs }: PublishedProject,
   document: PublishedDocument,
   mediaType: string,
 ) {
+  // RFC 9111 section 5.1: in whole seconds.
+  if (staleMs !== undefined) reply.header('age', Math.floor(staleMs / 1_000))
   return reply
     .header('content-type', mediaType)
     .header('cache-control', `public, max-age=${maxAge}`)

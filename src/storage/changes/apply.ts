@@ -2,6 +2,7 @@ import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/led
 import type { Db } from '../schema.ts'
 import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './api-keys.ts'
 import { passAudit, reportWeakness } from './audits.ts'
+import { writeAndUndo } from './fingerprints.ts'
 import { importKeys } from './key-imports.ts'
 import { createKey, deleteKey, updateKey } from './keys.ts'
 import type { Outcome } from './outcome.ts'
@@ -27,6 +28,7 @@ const appliers: Appliers = {
   'api_key.update': updateApiKey,
   'api_key.delete': deleteApiKey,
   'api_key.touch': touchApiKeys,
+  'storage.try': writeAndUndo,
 }
 
 /**

@@ -1,6 +1,7 @@
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Db } from '../schema.ts'
 import { chunked, statement } from '../statements.ts'
+import type { Outcome } from './outcome.ts'
 
 /** Blocks the key permanently. Returns whether it was not blocked before. */
 export async function blockFingerprints(db: Db, key: ExposedKey, time: string): Promise<boolean> {
@@ -45,6 +46,13 @@ export async function findBlockedUnderLock(
   const { blocked, unlock } = await lock(db, [...names].sort(), time)
   await unlock()
   return blocked
+}
+
+/** A change that writes to the disk and leaves nothing behind. */
+export async function writeAndUndo(db: Db): Promise<Outcome<undefined>> {
+  const { unlock } = await lock(db, ['trial'], new Date(0).toISOString())
+  await unlock()
+  return { result: undefined, changed: true }
 }
 
 async function lock(

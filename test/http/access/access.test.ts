@@ -34,6 +34,7 @@ type Need = 'public' | 'reader' | 'writer' | 'admin' | 'unbound admin'
 const operations: Record<string, [Need, status: number, code?: string]> = {
   'GET /health/live': ['public', 200],
   'GET /health/ready': ['public', 200],
+  'GET /health/write': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/jwks-full.json': ['public', 200],
   'GET /v1/projects/{projectIdOrName}/.well-known/openid-configuration': ['public', 200],

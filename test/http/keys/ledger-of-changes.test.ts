@@ -36,7 +36,7 @@ interface Done {
 }
 
 /** Changes that no request makes: those of `pubring audit` are tried with it. */
-type Unrequested = 'api_key.touch' | 'key.report_weakness' | 'key.pass_audit'
+type Unrequested = 'api_key.touch' | 'storage.try' | 'key.report_weakness' | 'key.pass_audit'
 
 /** Every change there is, done by a request: a new one does not compile until it is here. */
 const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Promise<Done>>> = {

@@ -25,12 +25,7 @@ const connections: RawConnection[] = []
 beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
-    config: {
-      maxHeldRequests: places,
-      heldRequestShare: 100,
-      maxEventStreams: places,
-      eventStreamShare: 100,
-    },
+    config: { maxHeldRequests: places, maxEventStreams: places },
     examine: async (text, algorithm) => {
       await examined.promise
       return examineKey(text, algorithm, emptyBlocklist)

@@ -19,7 +19,7 @@ export interface ServerClient {
   create(project?: string): Promise<string | undefined>
   kids(project?: string): Promise<string[]>
   jwks(project?: string): Promise<ServerResponse | undefined>
-  health(which: 'live' | 'ready'): Promise<ServerResponse | undefined>
+  health(which: 'live' | 'ready' | 'write'): Promise<ServerResponse | undefined>
 }
 
 const keysOf = (project: string) => `/v1/projects/${project}/jwt-keys`

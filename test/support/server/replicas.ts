@@ -24,6 +24,8 @@ export interface Replicas {
   add(env?: Record<string, string>): Promise<Replica>
   /** Starts another replica without waiting for it. */
   spawn(env?: Record<string, string>): Promise<Replica>
+  /** All replicas so far. */
+  all(): readonly Replica[]
   /** Kills all replicas and deletes their folders. */
   close(): Promise<void>
 }
@@ -54,6 +56,7 @@ export function createReplicas(databaseUrl: string): Replicas {
   }
   return {
     spawn,
+    all: () => all,
     async add(env) {
       const replica = await spawn(env)
       await whenReady(replica)

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { type TestClock, testClock } from '../../support/app/clock.ts'
+import { fetchJwks, jwksUrl, registerKey } from '../../support/app/keys.ts'
+
+const discoveryUrl = (id: string) => `/v1/projects/${id}/.well-known/openid-configuration`
+const freshOnly = { 'cache-control': 'no-cache, stale-if-error=0' }
+
+let clock: TestClock
+let server: TestApp
+beforeAll(async () => {
+  clock = testClock()
+  server = await startApp({ clock })
+  await registerKey(server)
+})
+afterAll(() => server.close())
+beforeEach(async () => {
+  // After an outage, the store finds PostgreSQL again within two seconds.
+  await vi.waitUntil(async () => (await health('ready')).state === 'fresh', 10_000)
+  for (const url of [jwksUrl, discoveryUrl(server.project.id)]) await fetchJwks(server, {}, url)
+})
+
+const followed = (headers: Record<string, string> = {}) => {
+  const body = { projects: [{ project: server.project.id }] }
+  return server.send('POST', '/v1/key-set-changes', { body, headers })
+}
+
+const health = async (kind: string) => {
+  const { statusCode, headers, body } = await server.send('GET', `/health/${kind}`)
+  return { status: statusCode, state: headers['pubring-state'], body: JSON.parse(body) }
+}
+
+test('a fresh answer has no Age, and is ready and fresh', async () => {
+  for (const url of [jwksUrl, discoveryUrl(server.project.id)]) {
+    const { statusCode, headers } = await fetchJwks(server, freshOnly, url)
+    expect(statusCode).toBe(200)
+    expect(headers['cache-control']).toBe('public, max-age=60')
+    expect(headers).not.toHaveProperty('age')
+  }
+  const ready = { status: 200, state: 'fresh', body: { status: 'ok', state: 'fresh' } }
+  expect(await health('ready')).toEqual(ready)
+  expect(await health('write')).toEqual({ status: 200, body: { status: 'ok' } })
+})
+
+describe('while the database is away', () => {
+  let fault: { restore(): Promise<void> }
+  beforeEach(async () => {
+    fault = await server.database.destroy()
+    clock.advance(30_000)
+    return async () => {
+      await fault.restore()
+      clock.advance(1_000)
+    }
+  })
+
+  test('stale answers have their Age and max-age=0, in a 304 too', async () => {
+    for (const url of [jwksUrl, discoveryUrl(server.project.id)]) {
+      const stale = await fetchJwks(server, {}, url)
+      expect(stale.statusCode).toBe(200)
+      const known = await fetchJwks(server, { 'if-none-match': String(stale.headers.etag) }, url)
+      expect(known.statusCode).toBe(304)
+      for (const { headers } of [stale, known]) {
+        expect(headers['cache-control']).toBe('public, max-age=0')
+        expect(Number(headers.age)).toBeGreaterThanOrEqual(30)
+        expect(Number(headers.age)).toBeLessThan(60)
+      }
+    }
+  })
+
+  test('a request that accepts none gets 503', async () => {
+    for (const url of [jwksUrl, discoveryUrl(server.project.id)]) {
+      const { statusCode, body } = await fetchJwks(server, freshOnly, url)
+      expect([statusCode, JSON.parse(body).code]).toEqual([503, 'storage_unavailable'])
+      const older = { 'cache-control': 'stale-if-error=10' }
+      expect((await fetchJwks(server, older, url)).statusCode).toBe(503)
+      const young = { 'cache-control': 'stale-if-error=300' }
+      expect((await fetchJwks(server, young, url)).statusCode).toBe(200)
+    }
+    expect((await followed(freshOnly)).statusCode).toBe(503)
+    expect((await followed()).statusCode).toBe(200)
+  })
+
+  test('a request is held briefly, since this process may not see a change', async () => {
+    const { etag } = (await fetchJwks(server)).headers
+    const waiting = fetchJwks(server, { 'if-none-match': String(etag), prefer: 'wait=60' })
+    clock.advance(2_000)
+    const { statusCode, headers } = await waiting
+    expect([statusCode, headers['preference-applied']]).toEqual([304, 'wait=2'])
+  })
+
+  test('it is ready but stale, and takes no changes', async () => {
+    const ready = { status: 200, state: 'stale', body: { status: 'ok', state: 'stale' } }
+    expect(await health('ready')).toEqual(ready)
+    const reason = { status: 'unavailable', reason: 'storage' }
+    expect(await health('write')).toEqual({ status: 503, body: reason })
+    clock.advance(600_000)
+    expect(await health('ready')).toEqual({ status: 503, body: reason })
+  })
+})
+
+test('a held request that accepts no stale answer is sent elsewhere when the database is lost', async () => {
+  const { etag } = (await fetchJwks(server)).headers
+  const headers = { 'if-none-match': String(etag), prefer: 'wait=60', ...freshOnly }
+  const waiting = fetchJwks(server, headers)
+  const [{ etag: both = '' } = {}] = (await followed()).json()
+  const following = server.send('POST', '/v1/key-set-changes', {
+    body: { projects: [{ project: server.project.id, etag: both }] },
+    headers: { prefer: 'wait=60', ...freshOnly },
+  })
+  const fault = await server.database.destroy()
+  clock.advance(1_000)
+  for (const { statusCode, body } of [await waiting, await following]) {
+    expect([statusCode, JSON.parse(body).code]).toEqual([503, 'storage_unavailable'])
+  }
+  await fault.restore()
+})
+
+test('/health/write recovers by a trial after a change that failed', async () => {
+  const lock = await server.database.lockWrites()
+  const failed = server.send('POST', '/v1/projects', { body: { name: 'unwritten' } })
+  expect((await failed).statusCode).toBe(503)
+  expect((await health('ready')).body).toEqual({ status: 'ok', state: 'fresh', writes: 'failing' })
+  await lock.release()
+  expect((await health('write')).status).toBe(200)
+  expect((await health('ready')).body).toEqual({ status: 'ok', state: 'fresh' })
+})
