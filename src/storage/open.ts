@@ -21,6 +21,34 @@ export async function openStore(
   return openSqliteStore({ file: sqliteFileOf(databaseUrl) })
 }
 
+/** The store of a server. */
+export interface ServerStore {
+  /** Rejects every use with `storage_unavailable` until it is prepared. */
+  store: Store
+  /**
+   * Resolves once the schema is known to be that of this release, which may take as long as an
+   * outage of PostgreSQL. Rejects with one line for a person if the database cannot be used.
+   */
+  prepared: Promise<void>
+}
+
+/**
+ * Opens the store for a server, which can listen before PostgreSQL can be reached. `mustExist`: the
+ * database was prepared by another process.
+ */
+export async function openServerStore(
+  databaseUrl: string,
+  { replicaUrl, mustExist }: OpenOptions & { mustExist: boolean },
+): Promise<ServerStore> {
+  if (isPostgres(databaseUrl)) {
+    const { openPostgresServerStore } = await import('./postgres/store.ts')
+    const replica = replicaUrl === undefined ? {} : { replicaUrl }
+    return openPostgresServerStore({ url: databaseUrl, ...replica })
+  }
+  const store = await (mustExist ? openExistingStore : openStore)(databaseUrl)
+  return { store, prepared: Promise.resolve() }
+}
+
 /**
  * Opens an existing store whose schema is that of this release, so that a mistyped path does not
  * create a new registry. Servers may be using it.

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { spawnServer, temporaryFolder } from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
 
-const { folder, remove } = temporaryFolder()
+const { folder: parent, remove } = temporaryFolder()
 afterAll(remove)
 
 test.each([
@@ -14,6 +16,7 @@ test.each([
 ])(
   'a start with $workers workers whose $setting is in use fails with one line',
   async ({ setting, workers }) => {
+    const folder = mkdtempSync(join(parent, 'start-'))
     const taken = createServer().listen(0, '127.0.0.1')
     await once(taken, 'listening')
     const address = taken.address()
@@ -21,7 +24,12 @@ test.each([
     const server = await spawnServer(folder, { PUBRING_WORKERS: workers, [setting]: String(port) })
     expect(await server.ended).toBe(1)
     expect(server.output()).toContain(`${setting}`)
-    expect(server.output()).not.toMatch(/^\s+at /m)
+    expect(server.output().trim().split('\n')).toHaveLength(1)
     taken.close()
+    // The API key is created by the start that shows it.
+    const second = await startServer(folder, { PUBRING_WORKERS: workers })
+    expect(second.apiKey).toMatch(/^pubring_/)
+    second.signal('SIGTERM')
+    expect(await second.ended).toBe(0)
   },
 )

@@ -35,14 +35,15 @@ test('the commands that the first start prints work in a shell', async () => {
     .output()
     .split('\n')
     .filter((line) => /^ {2}\S/.test(line))
-  expect(lines).toHaveLength(5)
+  expect(lines).toHaveLength(6)
+  expect(lines[1]).toBe(`  export PUBRING_URL=${server.url}`)
   const script = lines.join('\necho; echo ---\n')
   const printed = execFileSync('sh', ['-e', '-c', script], {
     cwd: server.folder,
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const [, , , created = '', listed = ''] = printed.split('---\n')
+  const [, , , , created = '', listed = ''] = printed.split('---\n')
   const { kid } = JSON.parse(created)
   expect(JSON.parse(listed)).toMatchObject([{ id: kid, label: 'my first key', active: true }])
 })

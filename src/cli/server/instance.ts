@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { availableParallelism } from 'node:os'
 import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
@@ -6,25 +8,31 @@ import type { HttpApp } from '../../http/app.ts'
 import { listenOn } from '../../http/listen.ts'
 import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
-import { openStore } from '../../storage/open.ts'
+import { openServerStore } from '../../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
 
 /** The registry of one process. */
 export interface Registry {
   context: Context
+  /** Resolves once the store can be used; rejects with one line for a person if it never can. */
+  prepared: Promise<void>
   /** Uses another list of compromised keys from now on. Throws if it is not valid. */
   replaceBlocklist(blocklist: Uint8Array | undefined): void
   close(): Promise<void>
 }
 
-/** Opens the configured store, with `open`, and the intake threads, which start with the first key. */
+/**
+ * Opens the configured store and the intake threads, which start with the first key. `mustExist`: as
+ * for `openServerStore`.
+ */
 export async function openRegistry(
   config: Config,
-  open: typeof openStore = openStore,
+  { mustExist }: { mustExist: boolean },
 ): Promise<Registry> {
   const intake = createIntakePool({ ...intakeBounds(config), ...readBlocklist(config) })
-  const store = await open(config.databaseUrl, { replicaUrl: config.databaseReplicaUrl })
+  const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
+  const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl, mustExist })
   const context: Context = {
     store,
     clock: { now: Date.now, monotonic: () => performance.now() },
@@ -33,6 +41,7 @@ export async function openRegistry(
   }
   return {
     context,
+    prepared,
     replaceBlocklist: intake.replaceBlocklist,
     async close() {
       await intake.close()
@@ -82,6 +91,18 @@ export async function listenForMetrics(
   })
   // It must not keep a process alive that has nothing else to do.
   server.unref()
+}
+
+/** Rejects with a one-line message if the configured address cannot be listened on. */
+export async function requireFreePort({ host, port }: Config): Promise<void> {
+  const server = createServer().listen({ host, port })
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw listenError(error, { host, port, prefix: 'PUBRING' })
+  }
+  server.close()
+  await once(server, 'close')
 }
 
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */

@@ -4,18 +4,10 @@ import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
-import { openExistingStore, openStore } from '../../storage/open.ts'
-import {
-  createApp,
-  listen,
-  listenForMetrics,
-  loadApp,
-  openRegistry,
-  type Registry,
-} from './instance.ts'
+import { createApp, listen, listenForMetrics, loadApp, openRegistry } from './instance.ts'
 import { prepareReloads, type Server } from './reload.ts'
 import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
-import { announceReady, announceSecret } from './welcome.ts'
+import { announceReady } from './welcome.ts'
 import { sendMetricsToParent } from './worker-metrics.ts'
 import { runWorkers } from './workers.ts'
 
@@ -32,41 +24,41 @@ export async function serve(load: () => Config): Promise<void> {
 }
 
 async function serveAlone(config: Config): Promise<Server> {
-  let newSecret: string | undefined
-  try {
-    const server = await start(config, openStore, async ({ context }) => {
-      newSecret = (await prepareRegistry(context, config.adminApiKey)).newSecret
-    })
-    onShutdownSignal(shutDownOf(server.app, config), () => process.exit(1))
-    announceReady(config.publicUrl, newSecret)
-    return server
-  } catch (error) {
-    announceSecret(newSecret)
-    throw error
-  }
+  const server = await listenFirst(config, { mustExist: false })
+  const { app, registry } = server
+  onShutdownSignal(shutDownOf(app, config), () => process.exit(1))
+  await closeIfFailed(app, registry.prepared)
+  // Only now, because the API key is shown only once: a taken port has been reported before.
+  const preparing = prepareRegistry(registry.context, config.adminApiKey)
+  const { newSecret } = await closeIfFailed(app, preparing)
+  app.readiness.starting = false
+  announceReady(config, newSecret)
+  return server
 }
 
 /** One of several: the parent has prepared the registry. */
 async function serveAsWorker(config: Config): Promise<Server> {
-  const server = await start(config, openExistingStore, async () => {})
+  const server = await listenFirst(config, { mustExist: true })
+  const { app, registry } = server
   // The signal can arrive twice (parent and process group); handle it once.
-  onShutdownSignal(shutDownOf(server.app, config), () => {})
+  onShutdownSignal(shutDownOf(app, config), () => {})
+  await closeIfFailed(app, registry.prepared)
+  app.readiness.starting = false
   return server
 }
 
-/** Opens the registry, prepares it and listens. Closes everything if a step fails. */
-async function start(
-  config: Config,
-  open: typeof openStore,
-  prepare: (registry: Registry) => Promise<void>,
-): Promise<Server> {
-  const opening = openRegistry(config, open)
+/**
+ * Opens the registry and listens. Until it is prepared, the process is not ready, and all requests
+ * that need the database get 503. Closes everything if a step fails.
+ */
+async function listenFirst(config: Config, options: { mustExist: boolean }): Promise<Server> {
+  const opening = openRegistry(config, options)
   // The store opens on its own thread in the meantime.
   const [registry] = await Promise.all([opening, loadApp()])
   let app: HttpApp | undefined
   try {
-    await prepare(registry)
     app = await createApp(registry, config)
+    app.readiness.starting = true
     await publishMetrics(app, config)
     // Before the first request, which would wait for it.
     await collectStartupGarbage()
@@ -75,6 +67,15 @@ async function start(
   } catch (error) {
     // A thread or connection left open would keep the process alive.
     await (app ?? registry).close()
+    throw error
+  }
+}
+
+async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promise<Result> {
+  try {
+    return await step
+  } catch (error) {
+    await app.close()
     throw error
   }
 }

@@ -1,8 +1,10 @@
 import process from 'node:process'
+import { clientSettings } from '../../config/client-settings.ts'
+import type { Config } from '../../config/server-settings.ts'
 import { firstProject } from '../../core/first-start.ts'
 
 /** Reports that the server is ready, with the first steps if an admin API key was created. */
-export function announceReady(publicUrl: string, newSecret: string | undefined): void {
+export function announceReady({ publicUrl }: Config, newSecret: string | undefined): void {
   if (newSecret !== undefined) process.stdout.write(welcome(publicUrl, newSecret))
   else if (process.stdout.isTTY) process.stdout.write(`Pubring is ready at ${publicUrl}\n`)
 }
@@ -19,6 +21,12 @@ function adminApiKey(secret: string): string {
 `
 }
 
+/** The commands find a server at the default address without this. */
+function serverAddress(publicUrl: string): string {
+  if (publicUrl === clientSettings.url.default) return ''
+  return `  export PUBRING_URL=${publicUrl}\n`
+}
+
 /**
  * What the first start prints: the only time that the secret is shown, and lines that work as
  * pasted into a POSIX shell with openssl, awk and curl.
@@ -28,7 +36,7 @@ function welcome(publicUrl: string, secret: string): string {
   return `
 Pubring is ready at ${publicUrl}
 
-${adminApiKey(secret)}
+${adminApiKey(secret)}${serverAddress(publicUrl)}
 Generate a key pair; private.pem stays with the signer:
 
   openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:2048 -out private.pem

@@ -5,7 +5,7 @@ import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { writeError } from '../terminal/output.ts'
-import { listenForMetrics, openRegistry } from './instance.ts'
+import { listenForMetrics, openRegistry, requireFreePort } from './instance.ts'
 import { onReloadSignal, reloadMessage } from './reload.ts'
 import { onShutdownSignal, shutdownMessage } from './shutdown.ts'
 import { announceReady, announceSecret } from './welcome.ts'
@@ -28,23 +28,20 @@ const killDelayMs = 1_000
  * prepares the registry once, replaces workers that exit, and ends after all of them.
  */
 export async function runWorkers(config: Config): Promise<void> {
+  await requireFreePort(config)
+  await listenForMetrics(config, collectMetrics(liveWorkers))
   const newSecret = await prepareOnce(config)
-  try {
-    await listenForMetrics(config, collectMetrics(liveWorkers))
-  } catch (error) {
-    announceSecret(newSecret)
-    throw error
-  }
   await collectStartupGarbage()
   superviseWorkers(config, {
-    onReady: () => announceReady(config.publicUrl, newSecret),
+    onReady: () => announceReady(config, newSecret),
     onStartFailure: () => announceSecret(newSecret),
   })
 }
 
 async function prepareOnce(config: Config): Promise<string | undefined> {
-  const registry = await openRegistry(config)
+  const registry = await openRegistry(config, { mustExist: false })
   try {
+    await registry.prepared
     return (await prepareRegistry(registry.context, config.adminApiKey)).newSecret
   } finally {
     await registry.close()

@@ -1,10 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { isStorageUnavailable } from '../../core/storage-faults.ts'
 import type { PostgresDatabase } from './database.ts'
-import { sqlState } from './errors.ts'
+import { sqlState, unavailable } from './errors.ts'
+import { migratePostgres } from './migrate.ts'
 import type { ServerInfo } from './pool.ts'
 
-/** How long a start waits for the database, which may be starting or failing over too. */
+/** How long a command waits for the database, which may be starting or failing over. */
 const startTimeoutMs = 10_000
+
+/** Pause between two attempts to reach it. */
+const retryPauseMs = 250
 
 class UnusableDatabase extends Error {
   constructor(reason: string) {
@@ -25,7 +30,67 @@ export async function waitUntilUsable(database: PostgresDatabase): Promise<void>
         throw new UnusableDatabase('None of its hosts answered as a primary')
       }
     }
-    await delay(250)
+    await delay(retryPauseMs)
+  }
+}
+
+/**
+ * Brings the schema up to date as soon as the database can be reached, however long that takes.
+ * Rejects with the reason if waiting does not help. Never settles after the signal.
+ */
+async function prepareWhenReachable(
+  database: PostgresDatabase,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      requireUsable(await database.serverInfo())
+      return await migratePostgres(database)
+    } catch (error) {
+      const explained = explainStartError(error)
+      if (explained !== error || !isStorageUnavailable(error)) throw explained
+    }
+    await delay(retryPauseMs)
+  }
+  return new Promise(() => {})
+}
+
+/** A database whose schema may not be known yet. */
+export interface UnpreparedDatabase {
+  /** Rejects every use with `storage_unavailable` until the schema is up to date. */
+  database: PostgresDatabase
+  /** Resolves then. Rejects with one line for a person if the database cannot be used. */
+  prepared: Promise<void>
+}
+
+/** Prepares the database in the background, and lets nobody read or write it before. */
+export function prepareInBackground(raw: PostgresDatabase): UnpreparedDatabase {
+  const closing = new AbortController()
+  let isPrepared = false
+  const prepared = prepareWhenReachable(raw, closing.signal).then(() => {
+    isPrepared = true
+  })
+  // The server may still be starting to listen when it fails.
+  prepared.catch(() => undefined)
+  const whenPrepared = <Arguments extends unknown[], Result>(
+    use: (...values: Arguments) => Promise<Result>,
+  ) => {
+    return async (...values: Arguments): Promise<Result> => {
+      if (isPrepared) return use(...values)
+      throw unavailable('The database has not been reached since this server started.')
+    }
+  }
+  return {
+    database: {
+      ...raw,
+      read: whenPrepared(raw.read) as PostgresDatabase['read'],
+      begin: whenPrepared(raw.begin),
+      close() {
+        closing.abort()
+        return raw.close()
+      },
+    },
+    prepared,
   }
 }
 

@@ -1,14 +1,14 @@
 import type { Store } from '../../core/context.ts'
 import { createCachedReads } from '../reads/cached.ts'
 import { createStoreReads } from '../reads/store.ts'
-import { parsePostgresAddress } from './address.ts'
+import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
-import { openDatabase } from './database.ts'
+import { openDatabase, type PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
 import { createBatchedHeads } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
 import { withReplicaReads } from './replica-reads.ts'
-import { explainStartError, waitUntilUsable } from './startup.ts'
+import { explainStartError, prepareInBackground, waitUntilUsable } from './startup.ts'
 
 interface PostgresOptions {
   /** `postgres://…` */
@@ -21,8 +21,8 @@ interface PostgresOptions {
  * The store in a PostgreSQL database, 14 or later, which any number of processes can share. Brings
  * the schema up to date. Rejects with one line for a person if the database cannot be used.
  */
-export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): Promise<Store> {
-  const address = parsePostgresAddress(url)
+export async function openPostgresStore(options: PostgresOptions): Promise<Store> {
+  const address = parsePostgresAddress(options.url)
   const database = openDatabase(address, 'primary')
   try {
     await waitUntilUsable(database)
@@ -31,6 +31,21 @@ export async function openPostgresStore({ url, replicaUrl }: PostgresOptions): P
     await database.close()
     throw explainStartError(error)
   }
+  return createStore(database, address, options)
+}
+
+/** The same at once, even if the database cannot be reached yet. */
+export function openPostgresServerStore(options: PostgresOptions) {
+  const address = parsePostgresAddress(options.url)
+  const { database, prepared } = prepareInBackground(openDatabase(address, 'primary'))
+  return { store: createStore(database, address, options), prepared }
+}
+
+function createStore(
+  database: PostgresDatabase,
+  address: PostgresAddress,
+  { replicaUrl }: PostgresOptions,
+): Store {
   const replica =
     replicaUrl === undefined ? undefined : openDatabase(parsePostgresAddress(replicaUrl), 'any')
   const reads = createStoreReads(createKysely(database.read))
