@@ -44,6 +44,17 @@ describe('pubring apply', () => {
     expect(await revision()).toBe(before)
   })
 
+  test('publishes a key under the declared kid, which cannot change', async () => {
+    const migrated = { ...spring, publishedKid: 'kms/key-1' }
+    expect((await apply(declare(migrated))).code).toBe(0)
+    expect((await apply(declare(migrated))).stderr).toContain('Nothing to do')
+    const ran = await apply(declare({ ...spring, publishedKid: 'kms/key-2' }))
+    expect(ran).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('published as kms/key-1'),
+    })
+  })
+
   test('changes keys that differ, and prints the plan', async () => {
     await apply(declare(spring, { ...summer, active: false }))
     const expireTime = '2099-01-01T00:00:00.000Z'

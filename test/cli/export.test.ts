@@ -30,6 +30,8 @@ beforeAll(async () => {
     ...(index < 4 ? times : {}),
     ...(index === 3 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
     ...(index === 4 ? { expireTime: '2099-01-01T00:00:00.000Z' } : {}),
+    ...(index === 5 ? { publishedKid: 'inactive-one' } : {}),
+    ...(index === 6 ? { publishedKid: 'arn:aws:kms/+1' } : {}),
   }))
   expect((await sendImport(from.test, keys)).statusCode).toBe(200)
   await from.test.send('POST', '/v1/projects', { body: { name: 'orders' } })
@@ -45,6 +47,15 @@ const listed = async ({ test: server }: typeof from, project: string) => {
   return keys.map((key) => ({ ...key, projectId: 'any' }))
 }
 
+const publishedKids = async ({ test: server }: typeof from, project: string) => {
+  const url = `/v1/projects/${project}/jwt-keys`
+  const kids: unknown[] = []
+  for (const { id } of (await server.send('GET', url)).json()) {
+    kids.push((await server.send('GET', `${url}/${id}`)).json().details.publishedKid ?? [])
+  }
+  return kids.flat()
+}
+
 describe.each(['json', 'csv'])('an export as %s', (format) => {
   test('is imported with kids, states, times and labels', async () => {
     const project = `back-${format}`
@@ -55,6 +66,7 @@ describe.each(['json', 'csv'])('an export as %s', (format) => {
     expect(ran.code, ran.stderr).toBe(0)
     expect(documentOf(ran)).toMatchObject({ created: labels.length, refused: 0 })
     expect(await listed(to, project)).toEqual(await listed(from, 'payments'))
+    expect(await publishedKids(to, project)).toEqual(['inactive-one', 'arn:aws:kms/+1'])
     const again = await to.pubring(['import', file, '--project', project, '--json'])
     expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length })
   })

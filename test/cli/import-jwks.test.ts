@@ -158,6 +158,24 @@ describe('a mixed set', () => {
     expect(await published()).toMatchObject(plain)
   })
 
+  test('--kids published keeps the kids of the set in the key set', async () => {
+    const file = setFile(
+      jwk('P-256', { kid: 'arn:aws:kms/1' }),
+      jwk('P-256', { kid: 'no good' }),
+      jwk('P-256'),
+    )
+    const ran = await into(file, '--kids', 'published', '--skip-refused')
+    expect(verdicts(ran)).toEqual([
+      'arn:aws:kms/1 created',
+      'no good refused kid_invalid',
+      'set 3 created',
+    ])
+    const [first, second] = (await published()).map(({ kid }: Jwk) => kid)
+    expect([first, second]).toEqual(['arn:aws:kms/1', expect.stringMatching(/^[0-9a-f-]{36}$/)])
+    const list = (await shell.test.send('GET', `/v1/projects/${project}/jwt-keys`)).json()
+    expect(list[0].id).not.toBe(first)
+  })
+
   test('a key that is revoked, expired or not valid yet is registered inactive', async () => {
     const now = Math.floor(Date.now() / 1000)
     const file = setFile(

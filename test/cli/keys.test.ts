@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ecKey, rsaKey } from '../support/keys/pem.ts'
+import { ecKey, privatePem, rsaKey } from '../support/keys/pem.ts'
+import { rememberSecret } from '../support/secrets.ts'
 import { documentOf, startShell } from './support.ts'
 
 const kidLine = /^[0-9a-f-]{36}\n$/
@@ -25,6 +26,26 @@ describe('pubring key add', () => {
     )
     const list = await shell.pubring(['key', 'list'])
     expect(list.stdout.split('\t').slice(0, 4)).toEqual([stdout.trim(), 'first', 'RSA', 'active'])
+  })
+
+  test('publishes it under the given kid, by which it is found', async () => {
+    const key = ecKey()
+    const file = shell.file('migrated.pem', key.publicKeyPem)
+    const flags = ['--name', 'migrated', '--published-kid', 'kms/key-1']
+    const { stdout, stderr } = await shell.pubring(['key', 'add', file, ...flags])
+    expect(stdout).toMatch(kidLine)
+    expect(stderr).toContain('with the kid kms/key-1 in the header')
+    const shown = await shell.pubring(['key', 'show', 'kms/key-1'])
+    expect(shown.stdout).toContain(`kid\t${stdout}published kid\tkms/key-1\n`)
+    const sample = await shell.pubring(['token', 'sample', shell.file('m.pem', privatePem(key))])
+    const [header = '', , signature = ''] = sample.stdout.trim().split('.')
+    rememberSecret('a token', signature)
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString()).kid).toBe('kms/key-1')
+    const missing = await shell.pubring(['key', 'show', 'kms/key-2'])
+    expect(missing).toMatchObject({
+      code: 6,
+      stderr: expect.stringContaining('has no key “kms/key-2”'),
+    })
   })
 
   test('reads the key from standard input, with CRLF and a byte order mark', async () => {

@@ -25,8 +25,8 @@ function registerImport(program: Command, terminal: Terminal): void {
     .addOption(
       new Option(
         '--kids <which>',
-        'Kids and times: keep (needs an admin API key) or new; default: keep those of an export',
-      ).choices(['keep', 'new']),
+        'Kids: keep, with times (needs an admin API key); published: keep them in the key set only; or new; default: keep those of an export',
+      ).choices(['keep', 'published', 'new']),
     )
     .option('--skip-refused', 'Import the other keys if some are rejected')
     .option('--dry-run', 'Show what would be imported, and import nothing')

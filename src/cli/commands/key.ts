@@ -10,7 +10,7 @@ import {
   yesOption,
 } from './options.ts'
 
-const refHelp = 'Kid of the key, or its name if unique'
+const refHelp = 'Kid of the key (its id or published kid), or its name if unique'
 
 const loadChanges = () => import('../keys/changes.ts')
 
@@ -39,6 +39,10 @@ function registerAdd(key: Command, terminal: Terminal): void {
       'The alg of tokens signed with it; default: the usual one for the key',
     )
     .option('--inactive', 'Register it without activating it')
+    .option(
+      '--published-kid <kid>',
+      'The kid in the key set and in tokens, if they carry one already; default: the id of the key',
+    )
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
 }

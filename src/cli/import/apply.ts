@@ -34,7 +34,7 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   }
   if (declared !== undefined) selectProject(session, declared, file)
   const { project } = session
-  const rows = toRows(entries, { project, kids: 'new' })
+  const rows = toRows(entries, { project })
   const privateKey = privateKeyError(rows)
   if (privateKey !== undefined) throw privateKey
   const existing = await client.keys.list(project)

@@ -1,9 +1,9 @@
-import type { JwtKey, Project } from '../../../client/src/index.ts'
+import type { Client, Project } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/output.ts'
 import { writeCsv } from './sources/csv.ts'
-import { exportDocument } from './sources/export-document.ts'
+import { type ExportedKey, exportDocument } from './sources/export-document.ts'
 
 /** Flags of `export`. */
 interface ExportFlags {
@@ -14,7 +14,7 @@ interface ExportFlags {
 interface ProjectKeys {
   id: string
   name: string
-  keys: JwtKey[]
+  keys: ExportedKey[]
 }
 
 /** Writes the keys of one project or of all to stdout; `json` and `csv` can be imported in full. */
@@ -46,8 +46,26 @@ async function readProjects({ client, project }: Session, all?: true): Promise<P
     ? await Array.fromAsync(client.projects.all())
     : [await client.projects.get(project)]
   const read: ProjectKeys[] = []
-  for (const { id, name } of projects) read.push({ id, name, keys: await client.keys.list(id) })
+  for (const { id, name } of projects) read.push({ id, name, keys: await readKeys(client, id) })
   return read
+}
+
+/** Requests that are sent at once. */
+const batchSize = 10
+
+/** Reads each key by itself, because lists do not show the published kid. */
+async function readKeys(client: Client, project: string): Promise<ExportedKey[]> {
+  const listed = await client.keys.list(project)
+  const keys: ExportedKey[] = []
+  for (let start = 0; start < listed.length; start += batchSize) {
+    const batch = listed.slice(start, start + batchSize)
+    const read = await Promise.all(batch.map(({ id }) => client.keys.get(project, id)))
+    for (const { details, ...key } of read) {
+      const { publishedKid } = details
+      keys.push(publishedKid === undefined ? key : { ...key, publishedKid })
+    }
+  }
+  return keys
 }
 
 /** Blocks whose label is in the line before, as an import reads it. */

@@ -33,8 +33,11 @@ interface RowOptions {
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
   namePrefix?: string | undefined
-  /** Whether to keep kids and times; by default those of keys with a `createTime`. */
-  kids?: 'keep' | 'new' | undefined
+  /**
+   * Whether to keep kids and times; by default those of keys with a `createTime`. `published` makes
+   * the kids of the source the published ones.
+   */
+  kids?: 'keep' | 'new' | 'published' | undefined
 }
 
 /** The rows for the entries of a source, with what can be rejected before sending anything. */
@@ -75,15 +78,17 @@ function rejectionOf({ algorithm }: SourceKey, twin: string | undefined): Reject
 }
 
 function toItem(
-  { kid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
+  { kid, publishedKid, createTime, updateTime, algorithm: named, ...others }: SourceKey,
   name: string,
   material: KeyMaterial | undefined,
   { algorithm, kids }: RowOptions,
 ): KeyImportItem {
   const restores = kids === 'keep' || (kids === undefined && createTime !== undefined)
   const restored = Object.entries({ kid, createTime, updateTime }).filter(([, value]) => value)
+  const published = kids === 'published' ? (publishedKid ?? kid) : publishedKid
   return {
     ...others,
+    ...(published === undefined || kids === 'new' ? {} : { publishedKid: published }),
     name,
     algorithm: isAlgorithm(named) ? named : chooseAlgorithm(material, algorithm),
     ...(restores ? Object.fromEntries(restored) : {}),

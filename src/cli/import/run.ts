@@ -20,7 +20,7 @@ interface ImportFlags {
   all?: true
   algorithm?: string
   namePrefix?: string
-  kids?: 'keep' | 'new'
+  kids?: 'keep' | 'new' | 'published'
   skipRefused?: true
   dryRun?: true
   allowHttp?: true

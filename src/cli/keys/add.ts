@@ -12,6 +12,7 @@ interface KeyAddFlags {
   algorithm?: string
   inactive?: true
   expires?: string
+  publishedKid?: string
 }
 
 /** Registers a public key; prints its kid, and on stderr when it is safe to sign with it. */
@@ -27,6 +28,7 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
     algorithm,
     ...(flags.inactive === true ? { active: false } : {}),
     ...(expireTime === undefined ? {} : { expireTime }),
+    ...(flags.publishedKid === undefined ? {} : { publishedKid: flags.publishedKid }),
   })
   const registered = await client.keys.get(project, kid)
   session.print({ kid, ...registered }, () => `${kid}\n`)
@@ -49,7 +51,9 @@ function announcement(
   }
   const wait = Date.parse(details.convergedTime) - Date.now()
   const when = wait <= 0 ? 'now' : `from ${details.convergedTime} (in ${formatDuration(wait)})`
-  return `${registered}. Verifiers know it ${when}: sign with it then, with its kid in the header.`
+  const { publishedKid } = details
+  const kid = publishedKid === undefined ? 'its kid' : `the kid ${publishedKid}`
+  return `${registered}. Verifiers know it ${when}: sign with it then, with ${kid} in the header.`
 }
 
 /** How to register a key; without an algorithm it gets its usual one. */

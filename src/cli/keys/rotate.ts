@@ -159,7 +159,8 @@ async function isSignerSwitched(rotation: Rotation): Promise<boolean> {
   if (!old.active || expiresBy(old, session.now() + tokenLifetimeMs)) return true
   if (flags.switched === true) return true
   const { details, id } = next
-  session.notify(`3. Now switch the signer to the new key: ${details.jwsAlgorithm}, kid ${id}.`)
+  const kid = details.publishedKid ?? id
+  session.notify(`3. Now switch the signer to the new key: ${details.jwsAlgorithm}, kid ${kid}.`)
   if (!isInteractive(session.terminal)) return false
   return ask(session.terminal, 'Does every signer use it?')
 }

@@ -49,6 +49,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
   const { details, expireTime } = key
   return formatMembers(terminal, [
     ['kid', key.id],
+    ['published kid', details.publishedKid],
     ['name', key.label],
     ['project', key.projectId],
     ['state', stateOf(key)],

@@ -14,6 +14,9 @@ export function KeyDetails({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): voi
         {({ id, details, createTime, updateTime, publicKeyPem }) => (
           <Stack gap="sm">
             <CopyField label="kid" value={id} />
+            {details.publishedKid !== undefined && (
+              <CopyField label="Published kid" value={details.publishedKid} />
+            )}
             <CopyField label="alg of its tokens" value={details.jwsAlgorithm} />
             <CopyField label="Thumbprint (RFC 7638)" value={details.thumbprint} />
             <CopyField label="SHA-256 of the SPKI" value={details.spkiSha256} />

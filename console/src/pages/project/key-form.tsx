@@ -27,6 +27,7 @@ export function KeyForm(props: {
   const [text, setText] = useState('')
   const [name, setName] = useState('')
   const [chosen, setChosen] = useState<Algorithm>()
+  const [publishedKid, setPublishedKid] = useState('')
   const [active, setActive] = useState(true)
   const verdict = useVerdict(text)
   const matching = matchingAlgorithms(verdict.check)
@@ -36,12 +37,14 @@ export function KeyForm(props: {
     algorithm: algorithm ?? 'RSA',
     publicKeyPem: verdict.secret ? '' : text,
     ...(active ? {} : { active }),
+    ...(publishedKid === '' ? {} : { publishedKid }),
   }
   const ready =
     verdict.check?.accepted === true &&
     algorithm !== undefined &&
     body.name !== '' &&
-    !isSecretText(name)
+    !isSecretText(name) &&
+    !isSecretText(publishedKid)
   return (
     <ActionForm
       action="Register key"
@@ -58,6 +61,7 @@ export function KeyForm(props: {
         <LabelField name={name} onName={setName} />
         <AlgorithmSelect matching={matching} algorithm={algorithm} onAlgorithm={setChosen} />
       </Group>
+      <PublishedKidField kid={publishedKid} onKid={setPublishedKid} />
       <Checkbox
         label="Publish now"
         description="Otherwise the key is stored inactive, and not trusted until you activate it."
@@ -82,6 +86,19 @@ function LabelField({ name, onName }: { name: string; onName(name: string): void
       required
       withAsterisk={false}
       miw={220}
+    />
+  )
+}
+
+function PublishedKidField({ kid, onKid }: { kid: string; onKid(kid: string): void }) {
+  return (
+    <TextInput
+      label="Published kid (optional)"
+      description="The kid that the tokens of this key carry already. Otherwise Pubring assigns one."
+      placeholder="Assigned by Pubring"
+      value={kid}
+      onChange={(event) => onKid(event.currentTarget.value.trim())}
+      error={isSecretText(kid) && 'This looks like a secret. It was not sent.'}
     />
   )
 }

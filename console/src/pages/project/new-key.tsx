@@ -17,11 +17,14 @@ export function NewKeyInstructions(props: {
       {({ details, updateTime, active }) => (
         <Stack>
           <CopyField label="kid" value={kid} />
+          {details.publishedKid !== undefined && (
+            <CopyField label="Published kid" value={details.publishedKid} />
+          )}
           <div>
             <Text size="sm" mb={6}>
               Set this header in every JWT that you sign with the private key:
             </Text>
-            <TokenHeader alg={details.jwsAlgorithm} kid={kid} />
+            <TokenHeader alg={details.jwsAlgorithm} kid={details.publishedKid ?? kid} />
           </div>
           {details.kty === 'AKP' && (
             <Text size="sm">

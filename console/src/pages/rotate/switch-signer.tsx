@@ -16,7 +16,10 @@ export function SwitchSigner(props: {
         Verifiers now know “{jwtKey.label}”. Sign with its private key, and set this header in your
         tokens:
       </Text>
-      <TokenHeader alg={jwtKey.details.jwsAlgorithm} kid={jwtKey.id} />
+      <TokenHeader
+        alg={jwtKey.details.jwsAlgorithm}
+        kid={jwtKey.details.publishedKid ?? jwtKey.id}
+      />
       <Text size="sm" c="dimmed">
         Before you continue, check one of the new tokens under “Check a token”.
       </Text>

@@ -1,12 +1,13 @@
 import { CsvError, parse } from 'csv-parse/sync'
-import type { JwtKey } from '../../../../client/src/index.ts'
 import { usageError } from '../../terminal/failures.ts'
 import { recordEntry, requireKnown, type SourceEntry } from './entry.ts'
+import type { ExportedKey } from './export-document.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
 const columns = [
   'project',
   'kid',
+  'publishedKid',
   'label',
   'algorithm',
   'active',
@@ -36,17 +37,21 @@ function unescapeFormula(text: string): string {
 }
 
 /** The keys of projects, by name, as CSV with a line of headings; lines end with CRLF. */
-export function writeCsv(projects: readonly { name: string; keys: readonly JwtKey[] }[]): string {
+export function writeCsv(
+  projects: readonly { name: string; keys: readonly ExportedKey[] }[],
+): string {
   const records = projects.flatMap(({ name, keys }) => keys.map((key) => recordOf(name, key)))
   const lines = [columns, ...records.map((record) => columns.map((column) => record[column]))]
   return lines.map((line) => `${line.map(quoteCell).join(',')}\r\n`).join('')
 }
 
-function recordOf(project: string, key: JwtKey): Record<Column, string> {
+function recordOf(project: string, key: ExportedKey): Record<Column, string> {
   const publicKey = key.publicKeyPem.replace(/-----[^-]+-----|\s/g, '')
-  const { id: kid, label, algorithm, createTime, updateTime, expireTime = '' } = key
+  const { id: kid, publishedKid = '', label, algorithm, createTime, updateTime } = key
+  const { expireTime = '' } = key
   const active = String(key.active)
-  return { project, kid, label, algorithm, active, createTime, updateTime, expireTime, publicKey }
+  const texts = { kid, publishedKid, label, algorithm, active, createTime, updateTime, expireTime }
+  return { project, ...texts, publicKey }
 }
 
 /** Whether the first line has the headings of such a table. */

@@ -32,7 +32,15 @@ export async function readDeclaration(file: string, terminal: Terminal) {
   return { project, entries }
 }
 
-const members = ['name', 'algorithm', 'publicKeyPem', 'file', 'active', 'expireTime']
+const members = [
+  'name',
+  'algorithm',
+  'publicKeyPem',
+  'file',
+  'active',
+  'expireTime',
+  'publishedKid',
+]
 
 /** `readPem` reads a file that is named relative to the declaration. */
 async function readKey(
@@ -42,19 +50,29 @@ async function readKey(
 ): Promise<SourceEntry> {
   if (typeof value !== 'object' || value === null) throw usageError(`${place} must be an object.`)
   requireKnown(Object.keys(value), members, `${place} has an unknown member`)
-  const { name, active = true, expireTime, file, publicKeyPem: inline } = Object(value)
+  const {
+    name,
+    active = true,
+    expireTime,
+    file,
+    publicKeyPem: inline,
+    publishedKid,
+  } = Object(value)
   if (typeof name !== 'string') throw usageError(`${place} must have a name.`)
   if (typeof active !== 'boolean') throw usageError(`active of ${place} must be true or false.`)
   const time = typeof expireTime === 'string' ? parseTimeMs(expireTime) : undefined
   if (expireTime !== undefined && time === undefined) {
     throw usageError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
   }
+  if (publishedKid !== undefined && typeof publishedKid !== 'string') {
+    throw usageError(`publishedKid of ${place} must be text.`)
+  }
   const isInline = typeof inline === 'string' && file === undefined
   if (!isInline && (typeof file !== 'string' || inline !== undefined)) {
     throw usageError(`${place} must have either publicKeyPem or file.`)
   }
   const publicKeyPem: string = isInline ? inline : await readPem(file)
-  const record = { label: name.trim(), publicKeyPem, active }
+  const record = { label: name.trim(), publicKeyPem, active, publishedKid }
   const entry = recordEntry(
     { ...record, expireTime: time === undefined ? time : isoTime(time) },
     place,

@@ -54,7 +54,14 @@ export function convert(content: Buffer, place: string): EntryContent | undefine
   }
 }
 
-const textMembers = ['kid', 'algorithm', 'createTime', 'updateTime', 'expireTime'] as const
+const textMembers = [
+  'kid',
+  'publishedKid',
+  'algorithm',
+  'createTime',
+  'updateTime',
+  'expireTime',
+] as const
 
 /** The entry for a key with the members that an export has. */
 export function recordEntry(

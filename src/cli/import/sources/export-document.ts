@@ -4,9 +4,12 @@ import { recordEntry, type SourceEntry } from './entry.ts'
 
 const format = 'pubring-export'
 
+/** A key as the API lists it, with what restoring it needs besides. */
+export type ExportedKey = JwtKey & { publishedKid?: string }
+
 /** The document that `pubring export` writes and `pubring import` reads. */
 export function exportDocument(
-  projects: { id: string; name: string; keys: JwtKey[] }[],
+  projects: { id: string; name: string; keys: ExportedKey[] }[],
   exportTime: string,
 ) {
   return { format, version: 1, exportTime, projects }
