@@ -138,8 +138,8 @@ standard error: \`code\` (of the server, of the client, such as \`unreachable\`,
 \`requestId\` and \`errors\` from the server. It never contains an API key, a token or key material.
 
 On a terminal, commands that are hard to undo ask for confirmation. Without a terminal they proceed, except
-for these, which require \`--yes\`: deactivating the last active key of a project, and revoking or deleting the API
-key in use.
+for these, which require \`--yes\`: a change that leaves a project without an active key, now or once the last one has
+expired (\`key deactivate\`, \`key expire\`, \`key rotate\`, \`apply\`), and revoking or deleting the API key in use.
 
 ## Exit codes
 

@@ -7,7 +7,13 @@ import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contra
 import { Event } from '../src/contract/events.ts'
 import { KeyCheck } from '../src/contract/key-checks.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
-import { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../src/contract/keys.ts'
+import {
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyUpdate,
+  JwtKeyUpdated,
+  JwtKeyWithDetails,
+} from '../src/contract/keys.ts'
 import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
@@ -49,6 +55,7 @@ const contract: Record<string, object> = {
   JwtKeyWithDetails,
   JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },
   JwtKeyUpdate,
+  JwtKeyUpdated,
   ApiKey,
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },

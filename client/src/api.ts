@@ -10,6 +10,7 @@ import type {
   JwtKey,
   JwtKeyCreate,
   JwtKeyUpdate,
+  JwtKeyUpdated,
   JwtKeyWithDetails,
   KeyCheck,
   KeyImport,
@@ -119,13 +120,16 @@ export type KeyOperations = {
    * with `duplicate_key` and the `kid` in `error.problem.kid`.
    */
   create(project: string, body: JwtKeyCreate, options?: CallOptions): Promise<{ kid: string }>
-  /** Changes the members in the patch and returns the updated key. */
+  /**
+   * Changes the members in the patch and returns the updated key. `warnings` says if the project is
+   * left without an active key.
+   */
   update(
     project: string,
     kid: string,
     patch: JwtKeyUpdate,
     options?: CallOptions & Precondition,
-  ): Promise<JwtKeyWithDetails>
+  ): Promise<JwtKeyUpdated>
   /** Fails with `key_active` while the key is active. */
   delete(project: string, kid: string, options?: CallOptions & Precondition): Promise<void>
   /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */

@@ -139,6 +139,45 @@ export type JwtKeyUpdate = {
   expireTime?: string | null
 }
 
+/** A JWT key after a change. */
+export type JwtKeyUpdated = {
+  id: string
+  projectId: string
+  label: string
+  /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
+  algorithm: Algorithm
+  /** Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF. */
+  publicKeyPem: string
+  /** Whether verifiers trust the key: it is activated and not expired. */
+  active: boolean
+  createTime: string
+  updateTime: string
+  expireTime?: string
+  details: {
+    kty: string
+    /** RSA: length of the modulus in bits. */
+    bits?: number
+    /** EC and OKP: the curve, such as `P-256`. */
+    crv?: string
+    jwsAlgorithm: string
+    /** RFC 7638, SHA-256, base64url. */
+    thumbprint: string
+    /** SHA-256 over the SPKI DER, lower-case hex. */
+    spkiSha256: string
+    /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
+    convergedTime: string
+    /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
+    publishedKid?: string
+  }
+  /** What the change entails; absent if nothing. */
+  warnings?: {
+    /** `last_active_key`: the change leaves the project without an active key. */
+    code: 'last_active_key'
+    /** What happens and what to do. */
+    detail: string
+  }[]
+}
+
 /** An API key. */
 export type ApiKey = {
   id: string

@@ -77,6 +77,27 @@ export const JwtKeyWithDetails = Type.Object(
 )
 export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
 
+export const KeyWarning = Type.Object({
+  code: Type.Enum(['last_active_key'], {
+    description: '`last_active_key`: the change leaves the project without an active key.',
+    examples: ['last_active_key'],
+  }),
+  detail: Type.String({ description: 'What happens and what to do.' }),
+})
+export type KeyWarning = Static<typeof KeyWarning>
+
+export const JwtKeyUpdated = Type.Object(
+  {
+    ...keyMembers,
+    details: KeyDetails,
+    warnings: Type.Optional(
+      Type.Array(KeyWarning, { description: 'What the change entails; absent if nothing.' }),
+    ),
+  },
+  { $id: 'JwtKeyUpdated', description: 'A JWT key after a change.' },
+)
+export type JwtKeyUpdated = Static<typeof JwtKeyUpdated>
+
 const label = (description: string) =>
   Type.String({ description, examples: ['orders service, spring 2026'] })
 

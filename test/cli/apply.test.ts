@@ -89,6 +89,11 @@ describe('pubring apply', () => {
       const ran = await apply(file, '--prune')
       expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('last active key') })
     }
+    const expiring = { ...spring, expireTime: '2099-01-01T00:00:00.000Z' }
+    expect(await apply(declare(expiring))).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('then expires at 2099-01-01'),
+    })
     expect(await keys()).toMatchObject([{ active: true }])
     expect((await apply(declare({ ...spring, active: false }), '--yes')).code).toBe(0)
     expect(await keys()).toMatchObject([{ active: false }])

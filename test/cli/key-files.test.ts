@@ -193,7 +193,7 @@ describe('a private key never leaves the machine', () => {
     const file = shell.file('private key', content)
     for (const args of [
       ['key', 'add', file, '--name', 'x'],
-      ['key', 'rotate', file, '--name', 'x'],
+      ['key', 'rotate', file, '--name', 'x', '--token-lifetime', '1h'],
     ]) {
       const ran = await shell.pubring(args, { env })
       expect(ran).toMatchObject({ code: 3, stdout: '' })

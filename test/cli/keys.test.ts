@@ -86,6 +86,7 @@ describe('pubring key add', () => {
 
 describe('a key by its name', () => {
   test('can be renamed, deactivated, activated, given an expiry and shown', async () => {
+    await added('another')
     const kid = await added('by name')
     await shell.pubring(['key', 'rename', 'by name', 'renamed'])
     expect((await shell.pubring(['key', 'deactivate', 'renamed'])).stderr).toMatch(
@@ -135,6 +136,30 @@ describe('pubring key delete', () => {
   })
 })
 
+test('without a terminal, an expiry of the last active key requires --yes', async () => {
+  await shell.pubring(['project', 'create', 'expiring'])
+  const file = shell.file('expiring.pem', ecKey().publicKeyPem)
+  const there = ['--project', 'expiring']
+  await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
+  for (const when of ['1s', '30d']) {
+    const refused = await shell.pubring(['key', 'expire', 'only', when, ...there])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toMatch(
+      /last active key of project expiring then expires at 20[\s\S]*hint: .*--yes/,
+    )
+  }
+  const shown = await shell.pubring(['key', 'show', 'only', '--json', ...there])
+  expect(documentOf(shown)).not.toHaveProperty('expireTime')
+  const done = await shell.pubring(['key', 'expire', 'only', '30d', '--yes', ...there])
+  expect(done.code).toBe(0)
+  expect(done.stderr).toMatch(/Warning: No key of the project is active from/)
+  // Later is no worse.
+  expect((await shell.pubring(['key', 'expire', 'only', '60d', ...there])).code).toBe(0)
+  const other = shell.file('other.pem', ecKey().publicKeyPem)
+  await shell.pubring(['key', 'add', other, '--name', 'other', ...there])
+  expect((await shell.pubring(['key', 'expire', 'only', '1h', ...there])).code).toBe(0)
+})
+
 test('without a terminal, deactivating the last active key requires --yes', async () => {
   await shell.pubring(['project', 'create', 'alone'])
   const file = shell.file('only.pem', ecKey().publicKeyPem)
@@ -159,7 +184,7 @@ describe('on a terminal', () => {
     await shell.pubring(['key', 'add', file, '--name', 'only', ...there])
     const answer = (text: string) =>
       shell.pubring(['key', 'deactivate', 'only', ...there], {
-        answers: { 'Deactivate it?': text },
+        answers: { 'Continue?': text },
       })
     const no = await answer('n\r')
     expect(no).toMatchObject({ code: 1, stdout: '' })

@@ -24,6 +24,7 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.Project>().toEqualTypeOf<Project>()
   expectTypeOf<client.JwtKey>().toEqualTypeOf<keys.JwtKey>()
   expectTypeOf<client.JwtKeyWithDetails>().toEqualTypeOf<keys.JwtKeyWithDetails>()
+  expectTypeOf<client.JwtKeyUpdated>().toEqualTypeOf<keys.JwtKeyUpdated>()
   expectTypeOf<client.ApiKey>().toEqualTypeOf<apiKeys.ApiKey>()
   expectTypeOf<client.ApiKeyCreated>().toEqualTypeOf<apiKeys.ApiKeyCreated>()
   expectTypeOf<client.Event>().toEqualTypeOf<Event>()

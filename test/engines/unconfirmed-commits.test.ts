@@ -85,7 +85,7 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       const patch = { active: false }
       const change = { origin: origin(), projectId, kid: key.id, patch, limits }
-      expect((await store.commit({ type: 'key.update', ...change })).enabled).toBe(false)
+      expect((await store.commit({ type: 'key.update', ...change })).key.enabled).toBe(false)
       expect(await revisionOf(projectId)).toBe(3)
     })
 

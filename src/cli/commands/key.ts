@@ -12,6 +12,9 @@ import {
 
 const refHelp = 'Kid of the key (its id or published kid), or its name if unique'
 
+const lastActiveNote =
+  'If it leaves the project without an active key, now or when the key expires, confirm it or pass --yes.'
+
 const loadChanges = () => import('../keys/changes.ts')
 
 export function registerKeys(program: Command, terminal: Terminal): void {
@@ -78,17 +81,19 @@ function registerChanges(key: Command, terminal: Terminal): void {
     .argument('<key>', refHelp)
     .action(sessionAction(terminal, async () => (await loadChanges()).activateKey))
   addProjectCommand(key, 'deactivate', 'Deactivate a key; it leaves the key set within a second', {
-    notes: 'To deactivate the last active key of a project, confirm or pass --yes.',
+    notes: lastActiveNote,
     examples: ['pubring key deactivate KID'],
   })
     .argument('<key>', refHelp)
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKey))
   addProjectCommand(key, 'expire', 'Set or remove the time at which a key expires', {
+    notes: lastActiveNote,
     examples: ['pubring key expire KID 30d', 'pubring key expire KID never'],
   })
     .argument('<key>', refHelp)
     .argument('<when>', '90d, 2027-01-31T12:00:00Z, or never')
+    .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).expireKey))
   addProjectCommand(key, 'delete', 'Delete an inactive key permanently', {
     examples: ['pubring key delete KID --yes'],
@@ -101,12 +106,12 @@ function registerChanges(key: Command, terminal: Terminal): void {
 function registerRotate(key: Command, terminal: Terminal): void {
   addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
-      'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed. Once every verifier has dropped it, it is deleted.',
+      'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
       'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --name "orders service, autumn 2026" --token-lifetime 15m',
-      'pubring key rotate new.pem --name autumn --old spring --switched --token-lifetime 15m',
+      'pubring key rotate new.pem --name autumn --old spring --switched --token-lifetime 15m --delete',
     ],
   })
     .argument('<file>', 'The new public key, as for key add')
@@ -114,12 +119,11 @@ function registerRotate(key: Command, terminal: Terminal): void {
     .option('--old <key>', 'Kid or name of the key to replace; default: the only other active key')
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
-    .option(
+    .requiredOption(
       '--token-lifetime <time>',
       'Lifetime of tokens: the old key stays active this long after the switch',
-      '1h',
     )
-    .option('--keep', 'Keep the old key, inactive')
+    .option('--delete', 'Delete the old key in the end; without it, it stays, inactive')
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
 }

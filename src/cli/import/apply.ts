@@ -1,4 +1,5 @@
 import { type Session, selectProject } from '../connection/session.ts'
+import { confirmLastActive } from '../keys/last-active.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -9,7 +10,7 @@ import {
   planDocument,
   planText,
   removesKeys,
-  removesLastActiveKey,
+  statesAfter,
 } from './plan.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
@@ -26,6 +27,7 @@ interface ApplyFlags {
 /** Makes a project's keys match a file: shows the plan, then carries it out. */
 export async function applyFile(session: Session, file: string, flags: ApplyFlags): Promise<void> {
   const { client, terminal } = session
+  const { yes } = flags
   const { project: declared, entries } = await readDeclaration(file, terminal)
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
     throw usageError(
@@ -43,7 +45,12 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   const plan = createPlan(await findRegistered(session, rows), existing, { prune, now })
   showPlan(session, plan, flags)
   if (isEmpty(plan) || flags.dryRun === true) return
-  await confirmPlan(terminal, plan, flags, removesLastActiveKey(plan, existing, now))
+  await confirmLastActive(
+    session,
+    { before: existing, after: statesAfter(plan, existing, now) },
+    yes,
+  )
+  await confirmPlan(terminal, plan, flags)
   await carryOut(session, plan)
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
@@ -97,18 +104,7 @@ function showPlan(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
   if (isEmpty(plan)) notify(`Nothing to do: project ${project} matches the file.`)
 }
 
-async function confirmPlan(
-  terminal: Terminal,
-  plan: Plan,
-  { yes }: ApplyFlags,
-  isLastActive: boolean,
-): Promise<void> {
-  if (isLastActive && yes !== true) {
-    throw usageError(
-      'This removes the last active key: no token of the project would verify.',
-      'Repeat it with --yes to confirm. Nothing was changed.',
-    )
-  }
+async function confirmPlan(terminal: Terminal, plan: Plan, { yes }: ApplyFlags): Promise<void> {
   const isRemoval = removesKeys(plan)
   await confirm(terminal, {
     statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',

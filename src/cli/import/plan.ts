@@ -1,4 +1,5 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
+import { type KeyState, withPatches } from '../keys/last-active.ts'
 import { escapeControls } from '../terminal/output.ts'
 import type { SendableRow } from './send.ts'
 
@@ -56,18 +57,16 @@ export function removesKeys(plan: Plan): boolean {
   return plan.delete.length > 0 || plan.change.some(({ patch }) => patch.active === false)
 }
 
-/** Whether the plan leaves a project that has active keys without one. */
-export function removesLastActiveKey(
-  plan: Plan,
-  existing: readonly JwtKey[],
-  now: number,
-): boolean {
-  const activates = plan.change.some(({ patch }) => patch.active)
-  if (activates || plan.add.some((row) => isActive(row, now))) return false
-  const deactivated = plan.change.filter(({ patch }) => patch.active === false)
-  const removed = new Set([...plan.delete, ...deactivated.map(({ key }) => key)])
-  const active = existing.filter((key) => key.active)
-  return active.length > 0 && active.every((key) => removed.has(key))
+/** The states of the keys of the project once the plan is carried out. */
+export function statesAfter(plan: Plan, existing: readonly JwtKey[], now: number): KeyState[] {
+  const removed = new Set(plan.delete.map(({ id }) => id))
+  const kept = existing.filter(({ id }) => !removed.has(id))
+  const patches = new Map(plan.change.map(({ key, patch }) => [key.id, patch]))
+  const added = plan.add.map((row) => {
+    const { expireTime } = row.item
+    return { active: isActive(row, now), ...(expireTime === undefined ? {} : { expireTime }) }
+  })
+  return [...withPatches(kept, patches), ...added]
 }
 
 /** For a person: one line per key. */

@@ -1,8 +1,9 @@
-import type { JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
 import { findKey, resolveKid } from './find.ts'
+import { confirmLastActive, withPatches } from './last-active.ts'
 
 export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
   const key = await updateKey(session, ref, { label })
@@ -14,31 +15,24 @@ export async function activateKey(session: Session, ref: string): Promise<void> 
   session.notify(`Activated “${key.label}”. ${convergence(key)}`)
 }
 
-/** Deactivates a key; the last active one of its project only after a confirmation. */
+/** The last active key of a project is changed only after a confirmation. */
 export async function deactivateKey(
   session: Session,
   ref: string,
   { yes }: { yes?: true },
 ): Promise<void> {
-  const { client, project, terminal } = session
-  const keys = await client.keys.list(project)
-  const { id, label } = findKey(session, keys, ref)
-  const isLastActive = keys.every((key) => key.active === (key.id === id))
-  if (isLastActive) {
-    await confirm(terminal, {
-      statement: `“${label}” is the last active key of project ${project}: without it no token verifies.`,
-      question: 'Deactivate it?',
-      yes,
-      unattended: 'refuse',
-    })
-  }
-  const key = await updateKey(session, id, { active: false })
+  const key = await updateGuarded(session, ref, { active: false }, yes)
   session.notify(`Deactivated “${key.label}”. ${convergence(key)}`)
 }
 
-export async function expireKey(session: Session, ref: string, when: string): Promise<void> {
+export async function expireKey(
+  session: Session,
+  ref: string,
+  when: string,
+  { yes }: { yes?: true },
+): Promise<void> {
   const expireTime = when === 'never' ? null : parseTimeOption(when, 'The time')
-  const key = await updateKey(session, ref, { expireTime })
+  const key = await updateGuarded(session, ref, { expireTime }, yes)
   session.notify(
     key.expireTime === undefined
       ? `“${key.label}” no longer expires.`
@@ -46,14 +40,31 @@ export async function expireKey(session: Session, ref: string, when: string): Pr
   )
 }
 
+async function updateGuarded(
+  session: Session,
+  ref: string,
+  patch: JwtKeyUpdate,
+  yes: boolean | undefined,
+): Promise<JwtKeyUpdated> {
+  const before = await session.client.keys.list(session.project)
+  const { id } = findKey(session, before, ref)
+  await confirmLastActive(
+    session,
+    { before, after: withPatches(before, new Map([[id, patch]])) },
+    yes,
+  )
+  return updateKey(session, id, patch)
+}
+
 async function updateKey(
   session: Session,
   ref: string,
   patch: JwtKeyUpdate,
-): Promise<JwtKeyWithDetails> {
+): Promise<JwtKeyUpdated> {
   const kid = await resolveKid(session, ref)
   const key = await session.client.keys.update(session.project, kid, patch)
   session.print(key)
+  for (const { detail } of key.warnings ?? []) session.notify(`Warning: ${detail}`)
   return key
 }
 

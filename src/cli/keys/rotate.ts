@@ -1,4 +1,4 @@
-import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
@@ -12,6 +12,7 @@ import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
 import { parseAlgorithm } from './kinds.ts'
+import { confirmLastActive, withPatches } from './last-active.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
@@ -21,7 +22,7 @@ interface KeyRotateFlags extends ConnectionFlags {
   algorithm?: string
   switched?: true
   tokenLifetime: string
-  keep?: true
+  delete?: true
   yes?: true
 }
 
@@ -148,7 +149,7 @@ async function resume(rotation: Rotation): Promise<Outcome> {
   const oldForgotten = Date.parse(details.convergedTime)
   await waitUntil(session, oldForgotten, '5. Until no verifier trusts the old key', signal)
   session.notify('5. No verifier that honors the cache headers trusts the old key.')
-  if (!(await isDeletionWanted(rotation))) return 'kept'
+  if (rotation.flags.delete !== true) return 'kept'
   await client.keys.delete(project, old.id)
   return 'deleted'
 }
@@ -170,26 +171,31 @@ function expiresBy({ expireTime }: JwtKey, time: number): boolean {
 }
 
 /** Step 4: the old key expires once the last token that it signed has expired. */
-async function retireOldKey({ session, old, tokenLifetimeMs, signal }: Rotation): Promise<void> {
-  const { client, project } = session
+async function retireOldKey(rotation: Rotation): Promise<void> {
+  const { session, old, tokenLifetimeMs, signal } = rotation
   if (!old.active) return
   if (tokenLifetimeMs === 0) {
-    await client.keys.update(project, old.id, { active: false })
+    await updateOldKey(rotation, { active: false })
     session.notify(`4. Deactivated “${old.label}”.`)
     return
   }
   const end = session.now() + tokenLifetimeMs
   const { expireTime = new Date(end).toISOString() } = expiresBy(old, end) ? old : {}
-  if (expireTime !== old.expireTime) await client.keys.update(project, old.id, { expireTime })
+  if (expireTime !== old.expireTime) await updateOldKey(rotation, { expireTime })
   session.notify(`4. “${old.label}” stays valid until ${expireTime}, for the tokens it has signed.`)
   await waitUntil(session, Date.parse(expireTime), '4. Until its tokens have expired', signal)
 }
 
-/** Step 6. */
-async function isDeletionWanted({ session: { terminal }, flags }: Rotation): Promise<boolean> {
-  if (flags.keep === true) return false
-  if (flags.yes === true || !isInteractive(terminal)) return true
-  return ask(terminal, '6. Delete the old key?')
+/** Demands a confirmation if the new key is no longer active, or expires as well. */
+async function updateOldKey({ session, old, flags }: Rotation, patch: JwtKeyUpdate): Promise<void> {
+  const { client, project } = session
+  const before = await client.keys.list(project)
+  await confirmLastActive(
+    session,
+    { before, after: withPatches(before, new Map([[old.id, patch]])) },
+    flags.yes,
+  )
+  await client.keys.update(project, old.id, patch)
 }
 
 function report(rotation: Rotation, outcome: Outcome): void {
@@ -206,9 +212,21 @@ function outcomeMessage(rotation: Rotation, outcome: Outcome): string {
       return `6. Deleted “${old.label}”. The rotation is complete.`
     case 'kept':
       return `6. “${old.label}” stays in the list, inactive. The rotation is complete.`
-    case 'switch_signer':
-      return `   Once they do, run: ${resumeCommand({ ...rotation, flags: { ...flags, switched: true } })}`
+    case 'switch_signer': {
+      const resumed = { ...rotation, flags: { ...flags, switched: true as const } }
+      return `   Once they do, run: ${resumeCommand(resumed)}\n   It ${remainingSteps(rotation)}.`
+    }
   }
+}
+
+/** What is left to do once the signer is switched, in the words of a promise. */
+function remainingSteps({ old, flags }: Rotation): string {
+  const retire =
+    flags.tokenLifetime === '0'
+      ? `deactivates “${old.label}” immediately`
+      : `lets “${old.label}” expire ${flags.tokenLifetime} later`
+  const last = flags.delete === true ? 'deletes it' : 'keeps it in the list, inactive'
+  return `${retire}, waits until no verifier trusts it, and ${last}`
 }
 
 /** The same command, with the old key that it determined the first time. */
@@ -219,7 +237,7 @@ function resumeCommand({ session, old, flags, file }: Rotation): string {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
     return value === undefined ? [] : [option, quoteForShell(value)]
   })
-  const switches = [flags.switched && '--switched', flags.keep && '--keep'].filter(Boolean)
+  const switches = [flags.switched && '--switched', flags.delete && '--delete'].filter(Boolean)
   const command = ['pubring key rotate', quoteForShell(file), '--old', old.id]
   return [...command, ...words, ...switches].join(' ')
 }
@@ -230,6 +248,7 @@ function isInterruption(error: unknown, signal: AbortSignal): boolean {
 
 function interruptedError(rotation: Rotation): CommandError {
   const message = 'Stopped. Completed steps stay; a scheduled expiry still applies.'
-  const hints = [`Resume with: ${resumeCommand(rotation)}`]
+  const start = rotation.flags.switched === true ? 'It' : 'Once the signer is switched, it'
+  const hints = [`Resume with: ${resumeCommand(rotation)}`, `${start} ${remainingSteps(rotation)}.`]
   return new CommandError('interrupted', message, { hints })
 }

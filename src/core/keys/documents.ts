@@ -1,6 +1,7 @@
 import type { Context, CoreConfig } from '../context.ts'
 import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
+import type { KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
@@ -67,8 +68,19 @@ export async function keyDocument(
   return document
 }
 
+/** A patched key with the warnings, and the tag of the key alone. */
+export function renderUpdate(
+  { key, warnings }: KeyUpdate,
+  time: string,
+  config: CoreConfig,
+): KeyDocument {
+  const document = toJwtKeyWithDetails(key, time, config)
+  const body = JSON.stringify({ ...document, ...(warnings.length > 0 && { warnings }) })
+  return { body, etag: keyEntityTag(key, time, config.jwksMaxAge) }
+}
+
 /** One key as it is at the time (ISO 8601). */
-export function renderKey(key: KeyRecord, time: string, config: CoreConfig): KeyDocument {
+function renderKey(key: KeyRecord, time: string, config: CoreConfig): KeyDocument {
   const body = JSON.stringify(toJwtKeyWithDetails(key, time, config))
   return { body, etag: keyEntityTag(key, time, config.jwksMaxAge) }
 }

@@ -5,7 +5,7 @@ import type { Context, CoreConfig, RequestContext } from '../context.ts'
 import { isActive, parseExpiryPatch } from '../expiry.ts'
 import { collectFaults, rejection } from '../faults.ts'
 import { parseLabel } from '../labels.ts'
-import type { KeyLimits, Origin } from '../ledger/changes.ts'
+import type { KeyLimits, KeyUpdate, Origin } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
@@ -91,7 +91,7 @@ export async function updateKey(
   key: KeyReference,
   origin: Origin,
   body: JwtKeyUpdate,
-): Promise<KeyRecord> {
+): Promise<KeyUpdate> {
   const { label, expireTime, ...rest } = body
   const { store, config } = context
   await rejectPrivateKeys(context, { projectId: key.projectId, origin }, { '/label': label })

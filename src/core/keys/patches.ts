@@ -1,6 +1,6 @@
-import type { JwtKeyUpdate } from '../../contract/keys.ts'
+import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
-import { patchExpireTime } from '../expiry.ts'
+import { isActive, patchExpireTime } from '../expiry.ts'
 import type { KeyLimits } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { latest } from '../times.ts'
@@ -43,4 +43,46 @@ export function rejectBlockedActivation(): never {
   throw new PubringError('compromised_key', detail, {
     errors: [{ pointer: '/active', code, detail }],
   })
+}
+
+/** The time from which none of these active keys is left; undefined if one never expires. */
+function lastExpiry(active: readonly { expireTime?: string }[], now: string): string | undefined {
+  let last = now
+  for (const { expireTime } of active) {
+    if (expireTime === undefined) return undefined
+    last = latest(last, expireTime)
+  }
+  return last
+}
+
+/**
+ * The time from which a change of the active keys leaves a project without one: `now`, or the last
+ * expiry. Undefined if the change does not bring that time forward.
+ */
+export function activeKeysEnd(
+  before: readonly { expireTime?: string }[],
+  after: readonly { expireTime?: string }[],
+  now: string,
+): string | undefined {
+  const end = lastExpiry(after, now)
+  const previous = lastExpiry(before, now)
+  const isEarlier = end !== undefined && (previous === undefined || end < previous)
+  return isEarlier ? end : undefined
+}
+
+/** The warnings about a patch of a key, given all keys of its project before it. */
+export function patchWarnings(
+  keys: readonly KeyRecord[],
+  patched: KeyRecord,
+  now: string,
+): KeyWarning[] {
+  const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
+  const after = keys.map((key) => (key.id === patched.id ? patched : key))
+  const end = activeKeysEnd(activeOf(keys), activeOf(after), now)
+  if (end === undefined) return []
+  const detail =
+    end === now
+      ? 'This was the last active key: no token of the project verifies until another key is active.'
+      : `No key of the project is active from ${end} on: no token verifies then, unless another key is registered or activated.`
+  return [{ code: 'last_active_key', detail }]
 }

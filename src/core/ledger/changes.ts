@@ -1,5 +1,5 @@
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
-import type { JwtKeyUpdate } from '../../contract/keys.ts'
+import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes/index.ts'
 import type { ExposedKey } from '../../intake/types.ts'
@@ -147,6 +147,12 @@ export type Change =
 export type ChangeType = Change['type']
 export type ChangeOf<T extends ChangeType> = Extract<Change, { type: T }>
 
+/** A patched key, and what the patch entails for its project. */
+export interface KeyUpdate {
+  key: KeyRecord
+  warnings: KeyWarning[]
+}
+
 /** The result of each change, once it is durable. */
 export interface ChangeResults {
   'project.create': ProjectRecord
@@ -154,7 +160,7 @@ export interface ChangeResults {
   'project.delete': undefined
   'key.create': KeyRecord
   'key.import': ImportResult
-  'key.update': KeyRecord
+  'key.update': KeyUpdate
   'key.delete': undefined
   'key.report_weakness': WeaknessReport
   'key.pass_audit': undefined

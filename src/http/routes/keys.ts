@@ -5,6 +5,7 @@ import {
   JwtKeyCreate,
   JwtKeyCreated,
   JwtKeyUpdate,
+  JwtKeyUpdated,
   JwtKeyWithDetails,
 } from '../../contract/keys.ts'
 import type { Context } from '../../core/context.ts'
@@ -13,7 +14,7 @@ import {
   type KeyDocument,
   keyDocument,
   listDocument,
-  renderKey,
+  renderUpdate,
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { now } from '../../core/times.ts'
@@ -156,23 +157,23 @@ function updateRoute(app: App, context: Context): void {
       operationId: 'updateJwtKey',
       summary: 'Change a JWT key',
       description:
-        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key.',
+        'A merge patch (RFC 7396) of `label`, `active` and `expireTime`. A patch that changes nothing also leaves `updateTime` unchanged. Only a new or cleared `expireTime` reactivates an expired key. A change that leaves the project without an active key, now or once the last one expires, succeeds with the warning `last_active_key` in `warnings`.',
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: KeyPath,
       headers: Precondition,
       body: JwtKeyUpdate,
-      response: { 200: JwtKeyWithDetails },
+      response: { 200: JwtKeyUpdated },
     },
     handler: async (request, reply) => {
       const origin = originOf(request, context)
-      const record = await updateKey(
+      const update = await updateKey(
         contextOf(request, context),
         referenceOf(request),
         origin,
         request.body,
       )
-      return sendDocument(reply, renderKey(record, now(context.clock), context.config))
+      return sendDocument(reply, renderUpdate(update, now(context.clock), context.config))
     },
   })
 }

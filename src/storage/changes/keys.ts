@@ -5,9 +5,14 @@ import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
 import { findByKid } from '../../core/keys/kids.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
-import { patchKey, rejectBlockedActivation, requirePatchCapacity } from '../../core/keys/patches.ts'
+import {
+  patchKey,
+  patchWarnings,
+  rejectBlockedActivation,
+  requirePatchCapacity,
+} from '../../core/keys/patches.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
-import type { ChangeOf, KeyPrecondition, Origin } from '../../core/ledger/changes.ts'
+import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { readKeySet } from '../reads/store.ts'
@@ -58,14 +63,14 @@ export async function createKey(
 export async function updateKey(
   db: Db,
   { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
-): Promise<Outcome<KeyRecord>> {
+): Promise<Outcome<KeyUpdate>> {
   const { time } = origin
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, time)
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, patch, time)
-  if (patched === key) return { result: key, changed: false }
+  if (patched === key) return { result: { key, warnings: [] }, changed: false }
   if (isActive(patched, time) && !isActive(key, time)) {
     requirePatchCapacity(keySet.keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
@@ -73,7 +78,8 @@ export async function updateKey(
   await updateKeyRow(db, patched)
   const event = keyEvent('key.updated', key, keyChanges(key, patched))
   await appendEvents(db, ledger, origin, [event])
-  return { result: patched, changed: true }
+  const warnings = patchWarnings(keySet.keys, patched, time)
+  return { result: { key: patched, warnings }, changed: true }
 }
 
 export async function deleteKey(

@@ -5,7 +5,12 @@ import { ActionDialog } from '../../components/action-form.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../components/expiry-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import { KeyDetails } from './key-details.tsx'
-import { isLastActive, LastActiveWarning } from './last-active.tsx'
+import {
+  isLastActive,
+  isLastToExpire,
+  LastActiveWarning,
+  LastExpiryWarning,
+} from './last-active.tsx'
 
 export type KeyAction = 'show' | 'rename' | 'expire' | 'activate' | 'deactivate' | 'delete'
 
@@ -92,9 +97,10 @@ function RenameKey({ jwtKey, onClose }: DialogProps) {
   )
 }
 
-function ExpireKey({ jwtKey, onClose }: DialogProps) {
+function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
   const [expiry, setExpiry] = useState(toExpiryInput(jwtKey.expireTime))
-  const change = useKeyChanges(jwtKey).update({ expireTime: fromExpiryInput(expiry) ?? null })
+  const expireTime = fromExpiryInput(expiry)
+  const change = useKeyChanges(jwtKey).update({ expireTime: expireTime ?? null })
   return (
     <ActionDialog title={`Expiry of “${jwtKey.label}”`} action="Save" onClose={onClose} {...change}>
       <ExpiryField
@@ -103,6 +109,7 @@ function ExpireKey({ jwtKey, onClose }: DialogProps) {
         onValue={setExpiry}
         autoFocus
       />
+      {isLastToExpire(jwtKey, keys, expireTime) && <LastExpiryWarning />}
     </ActionDialog>
   )
 }

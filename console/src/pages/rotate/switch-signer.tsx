@@ -9,7 +9,7 @@ export function SwitchSigner(props: {
   onSwitched(tokenLifetimeMinutes: number): void
 }) {
   const { jwtKey, onSwitched } = props
-  const [lifetime, setLifetime] = useState<number | string>(60)
+  const [lifetime, setLifetime] = useState<number | string>('')
   return (
     <Stack>
       <Text>
