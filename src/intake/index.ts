@@ -121,7 +121,7 @@ function examinePem(
   if (faults.length > 0) return reject(faults, allRepairs, key && describe(key))
   if (key === undefined) throw new Error('a key without faults and without a JWK')
   crossCheck(key)
-  return accept(key, algorithm, allRepairs)
+  return accept(key, algorithm, allRepairs, examination.warnings)
 }
 
 /** Checks the slow rules only if no other rejects the key; otherwise the first fault names them. */
@@ -142,7 +142,12 @@ function examine(pem: Pem): Examination {
   }
 }
 
-function accept(key: ParsedKey, algorithm: Algorithm | undefined, repairs: Repair[]): Verdict {
+function accept(
+  key: ParsedKey,
+  algorithm: Algorithm | undefined,
+  repairs: Repair[],
+  warnings: Fault[] = [],
+): Verdict {
   const pinned = algorithm ?? key.algorithms[0]
   if (pinned === undefined) throw new Error(`no algorithm matches a key of the type ${key.name}`)
   return {
@@ -155,7 +160,7 @@ function accept(key: ParsedKey, algorithm: Algorithm | undefined, repairs: Repai
     },
     jwsAlgorithm: jwsAlgorithmOf(pinned),
     normalised: repairs,
-    warnings: [],
+    warnings,
   }
 }
 

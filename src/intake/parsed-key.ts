@@ -24,6 +24,7 @@ export interface Examination {
   key?: ParsedKey
   faults: Fault[]
   repairs?: Repair[]
+  warnings?: Fault[]
   /** Checked only if nothing else rejects the key. */
   slowRules?: SlowRules
 }

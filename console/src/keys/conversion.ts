@@ -8,11 +8,18 @@ export type Conversion = { from: 'certificate' | 'JWK'; pem: string }
  * not verified, only its key is used. Throws an error for the user if it cannot be read.
  */
 export async function convert(text: string): Promise<Conversion | undefined> {
+  if (/^\s*[{[]/.test(text)) return convertJson(text)
   const [, body] =
     /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----([\s\S]*?)-----END/.exec(text) ?? []
-  if (body !== undefined) return { from: 'certificate', pem: certificateKey(body) }
-  if (!text.trimStart().startsWith('{')) return undefined
-  return { from: 'JWK', pem: await jwkKey(text) }
+  return body === undefined ? undefined : { from: 'certificate', pem: certificateKey(body) }
+}
+
+/** A JWK or JWKS; the service says what to do with other JSON. */
+async function convertJson(text: string): Promise<Conversion | undefined> {
+  const value = parseJson(text)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (!('kty' in value) && !('keys' in value)) return undefined
+  return { from: 'JWK', pem: await jwkKey(value) }
 }
 
 /** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1). */
@@ -38,12 +45,13 @@ const importParameters: Record<string, RsaHashedImportParams | EcKeyImportParams
 }
 
 /** The key of a public JWK (RFC 7517), or of a JWKS with one key. */
-async function jwkKey(text: string): Promise<string> {
-  const jwk = singleKey(parseJson(text))
+async function jwkKey(value: object): Promise<string> {
+  const jwk = singleKey(value)
   const parameters = importParameters[jwk.crv ?? jwk.kty ?? '']
-  if (parameters === undefined) throw new Error('This kind of JWK cannot be converted here.')
+  if (parameters === undefined)
+    throw new Error('This kind of JWK cannot be converted here. Use pubring key add.')
   if (globalThis.crypto.subtle === undefined) {
-    throw new Error('Browsers convert JWKs only on https pages. Convert it with openssl.')
+    throw new Error('Browsers convert JWKs only on https pages. Use pubring key add.')
   }
   const { kty, crv, n, e, x, y } = jwk
   const members = Object.entries({ kty, crv, n, e, x, y }).filter(
@@ -74,9 +82,10 @@ function parseJson(text: string): unknown {
 function singleKey(value: unknown): JsonWebKey {
   if (typeof value !== 'object' || value === null) throw new Error('This is not a JWK.')
   if (!('keys' in value)) return value
-  if (!Array.isArray(value.keys) || value.keys.length !== 1) {
+  if (!Array.isArray(value.keys)) throw new Error('The keys of this JWKS are not an array.')
+  if (value.keys.length !== 1) {
     throw new Error(
-      'This JWKS does not have exactly one key. Paste a single key, or use pubring import.',
+      `This JWKS has ${value.keys.length} keys. Paste one of them, or use pubring import.`,
     )
   }
   return singleKey(value.keys[0])

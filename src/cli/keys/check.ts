@@ -28,7 +28,7 @@ function verdictText(verdict: Verdict, terminal: Terminal): string {
   const { key, normalised } = verdict
   const { green, red } = colorsFor(terminal)
   const lines = verdict.ok
-    ? [green('accepted')]
+    ? [green('accepted'), ...verdict.warnings.map(({ detail }) => `  warning     ${detail}`)]
     : [red('rejected'), ...verdict.faults.map(({ code, detail }) => `  ${code}: ${detail}`)]
   const skipped = verdict.ok ? [] : verdict.faults.flatMap((fault) => fault.skipped ?? [])
   if (key !== undefined) {

@@ -26,15 +26,19 @@ export function isDer(bytes: Buffer): boolean {
 export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undefined {
   if (isDer(bytes)) return convertDer(bytes, name)
   const text = bytes.toString('utf8')
-  switch (detectWrongKind(text)?.code) {
+  const found = detectWrongKind(text)
+  switch (found?.code) {
     case 'certificate_submitted':
       return convertCertificate(bytes, name)
     case 'ssh_key_submitted': {
       const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
       return { publicKeyPem, converted: `${name} is an SSH key; converted to PEM.` }
     }
-    case 'jwk_submitted':
-      return convertJwk(text, name)
+    case 'jwk_submitted': {
+      const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
+      if (!('kty' in value) && !('keys' in value)) throw unreadable(`${name}: ${found.detail}`)
+      return convertJwk(value, name)
+    }
     default:
       return undefined
   }
@@ -61,8 +65,8 @@ function convertDer(der: Buffer, name: string): PublicKeyFile {
   return convertCertificate(der, name)
 }
 
-function convertJwk(text: string, name: string): PublicKeyFile {
-  const jwk = onlyKey(JSON.parse(text.trim()), name)
+function convertJwk(value: object, name: string): PublicKeyFile {
+  const jwk = onlyKey(value, name)
   if (!isSignatureUse(jwk.use)) {
     throw unreadable(`${name} is a JWK that does not verify tokens: its “use” is not “sig”.`)
   }

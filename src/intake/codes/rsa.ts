@@ -121,9 +121,9 @@ export const rsaCodes = {
     problem: 'weak_key',
     title: 'The modulus has a pattern',
     rejects:
-      'Long runs of equal bytes; less than 40 % or more than 60 % one bits, both in the whole modulus and in its lower half; zeros in the upper half of most words; and repeated patterns.',
+      'Long runs of equal bytes; less than 40 % or more than 60 % one bits, both in the whole modulus and in its lower half; zeros in the upper half of most words; and repeated patterns. If only the upper half of the modulus has too few or too many one bits (a vanity key), the key is accepted, and a key check warns.',
     why: 'A product of random primes has no pattern: the generator was faulty, and such keys have been factored.',
-    sources: ['badkeys (pattern, rsabias)', 'paranoid_crypto (ContinuedFractions)'],
+    sources: ['badkeys (pattern, rsabias, vanity)', 'paranoid_crypto (ContinuedFractions)'],
   },
   rsa_primes_smooth: {
     rule: 'R17',

@@ -9,6 +9,7 @@ import { oid } from '../encoding/oids.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
 import { checkQuickly, checkSlowly, slowCodes } from '../rsa/index.ts'
 import { checkModulusForm } from '../rsa/limits.ts'
+import { warnOfVanity } from '../rsa/structure.ts'
 import { readPss } from './pss.ts'
 
 /** The algorithm identifier of an RSA key: rsaEncryption, or id-RSASSA-PSS with its parameters. */
@@ -70,7 +71,13 @@ function examineNumbers(form: RsaForm, bytes: Uint8Array): Examination {
   if (n <= 0n) return { faults: checkModulusForm(n) }
   const faults = checkQuickly(n, e)
   const slowRules = { codes: slowCodes, check: () => checkSlowly(n) }
-  return e > 0n ? { key: parsedRsaKey(n, e, form), faults, slowRules } : { faults, slowRules }
+  const warning = warnOfVanity(n)
+  return {
+    ...(e > 0n && { key: parsedRsaKey(n, e, form) }),
+    faults,
+    slowRules,
+    ...(warning && { warnings: [warning] }),
+  }
 }
 
 /** Reads RSAPublicKey: two INTEGERs and nothing else. Throws a DerError. */

@@ -1,4 +1,5 @@
 import { bitLength, exactSquareRoot, gcd } from '../arithmetic.ts'
+import { commands } from '../commands.ts'
 import { minimalBytes } from '../encoding/bytes.ts'
 import type { Fault } from '../types.ts'
 import { weakness } from './fault.ts'
@@ -44,6 +45,17 @@ function isBiased(bytes: Uint8Array): boolean {
 export function hasBiasedBits(n: bigint): boolean {
   const bytes = minimalBytes(n)
   return isBiased(bytes) && isBiased(bytes.subarray(bytes.length >> 1))
+}
+
+/**
+ * A warning for a modulus whose upper half alone is biased (badkeys `rsa-vanity`): its primes can be
+ * random, but no common key generator makes such a modulus.
+ */
+export function warnOfVanity(n: bigint): Fault | undefined {
+  if (!isBiased(minimalBytes(n)) || hasBiasedBits(n)) return undefined
+  const detail =
+    'The upper half of the RSA modulus was chosen (a vanity key). If you did not choose it, generate a new key'
+  return { code: 'rsa_modulus_structured', detail: `${detail}: ${commands.generateRsa}` }
 }
 
 /** The limb size in bits for which most limbs of `n` have a zero upper half. */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { bitLength } from '../../../src/intake/arithmetic.ts'
+import { writePem } from '../../../src/intake/encoding/pem.ts'
+import { parsedRsaKey } from '../../../src/intake/kinds/rsa.ts'
 import { checkRsa } from '../../../src/intake/rsa/index.ts'
 import {
   checkStructure,
@@ -7,8 +9,10 @@ import {
   hasBiasedBits,
   longestEqualRun,
   simpleDenominator,
+  warnOfVanity,
   zeroFilledLimbSize,
 } from '../../../src/intake/rsa/structure.ts'
+import { examine } from '../../support/keys/intake.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('structure')
@@ -73,6 +77,34 @@ describe('share of one bits', () => {
     expect(hasBiasedBits(fewer)).toBe(true)
     expect(hasBiasedBits((random.number(1024) << 1024n) + fewer)).toBe(false)
     expect(hasBiasedBits(random.number(2048))).toBe(false)
+  })
+})
+
+describe('vanity keys', () => {
+  /** A modulus whose upper half has about an eighth of one bits, or of zero bits. */
+  const chosen = (invert: boolean) => {
+    const few = random.number(960) & random.number(960) & random.number(960)
+    const prefix = (1n << 999n) | (invert ? (1n << 996n) - 1n - few : few)
+    return vanity(prefix.toString(16))
+  }
+
+  it.each([false, true])('are accepted with a warning (mostly ones: %s)', (invert) => {
+    const n = chosen(invert)
+    expect(hasBiasedBits(n)).toBe(false)
+    const verdict = examine(writePem(parsedRsaKey(n, f4).spki))
+    if (!verdict.ok) throw new Error(JSON.stringify(verdict.faults))
+    expect(verdict.warnings).toMatchObject([{ code: 'rsa_modulus_structured' }])
+    expect(verdict.warnings[0]?.detail).toMatch(/a vanity key.*openssl genpkey/)
+  })
+
+  it('are not those with text in the upper third, or random ones', () => {
+    const text = 'This modulus was chosen so that it spells a whole sentence. '
+    expect(warnOfVanity(vanity(`c3${Buffer.from(text).toString('hex')}`))).toBeUndefined()
+    for (let i = 0; i < 50; i++) expect(warnOfVanity(random.odd(2048))).toBeUndefined()
+  })
+
+  it('are not those that are biased as a whole, which are rejected', () => {
+    expect(warnOfVanity(2n ** 2047n + 1n)).toBeUndefined()
   })
 })
 

@@ -49,7 +49,8 @@ export function KeyField({ text, onText }: { text: string; onText(text: string):
           )}
         </FileButton>
         <Text size="xs" c="dimmed">
-          From a private key: <span className="mono">openssl pkey -in private.pem -pubout</span>
+          From a private key in PEM:{' '}
+          <span className="mono">openssl pkey -in private.pem -pubout</span>
         </Text>
       </Group>
     </fieldset>

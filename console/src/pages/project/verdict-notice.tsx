@@ -51,10 +51,10 @@ function SecretNotice({ onClear }: { onClear(): void }) {
       role="alert"
     >
       <Text size="sm">
-        It may be a private key or an API key. Pubring needs only the public key:{' '}
-        <span className="mono">openssl pkey -in private.pem -pubout</span>. If this text has passed
-        through a chat, a ticket or a shared clipboard, treat the key as compromised and generate a
-        new pair.
+        It may be a private key or an API key. Pubring needs only the public key. To print that of a
+        private key in PEM: <span className="mono">openssl pkey -in private.pem -pubout</span>. If
+        this text has passed through a chat, a ticket or a shared clipboard, treat the key as
+        compromised and generate a new pair.
       </Text>
       <Button size="xs" color="red.8" mt="sm" onClick={onClear}>
         Clear the field
