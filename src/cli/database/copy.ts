@@ -1,12 +1,13 @@
 import { type CopyListener, copyRegistry } from '../../storage/copy/copy.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { resolveDatabaseUrl } from './flags.ts'
 
 /**
- * Copies one database to another, of any engine, and compares them: exit code 0 means that they are
- * equal. Progress and result are on stderr.
+ * Copies one database to another, of any engine, and compares them. Exit code 0 means that the copy
+ * lacks no change; 1 if the source has changed since it was read. Progress and result are on stderr.
  */
 export async function copy(
   terminal: Terminal,
@@ -16,13 +17,19 @@ export async function copy(
   const target = resolveUrl(terminal, '--to', to)
   if (source === target) throw usageError('--from and --to are the same database.')
   const summary = await copyRegistry(source, target, progressListener(terminal))
-  const { repeated, rows, ledgers, keySets } = summary
+  const { repeated, rows, ledgers, keySets, systemRevision, newerLedgers } = summary
   printResult(terminal, summary)
   if (repeated) notify(terminal, 'Nothing was written: the target already has the same data.')
   notify(
     terminal,
-    `Both databases are equal: ${rows} rows, ${ledgers} whole ledgers, ${keySets} key sets.`,
+    `The copy has everything up to revision ${systemRevision} of the system ledger, compared with the source: ${rows} rows, ${ledgers} whole ledgers, ${keySets} key sets.`,
   )
+  if (newerLedgers === 0) return
+  notify(
+    terminal,
+    `The source has changed meanwhile: the copy lacks changes of ${newerLedgers} ledgers. To move the registry, stop its servers and copy it again, to an empty database.`,
+  )
+  terminal.exitCode = exitCodes.failed.code
 }
 
 function resolveUrl(terminal: Terminal, flag: string, databaseUrl: string): string {

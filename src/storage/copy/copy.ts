@@ -9,13 +9,13 @@ import { type Db, type TableName, tableNames } from '../schema.ts'
 import { openCopyEndpoint } from './endpoints.ts'
 import { countRows, insertRows, type Row, readPages, rowText } from './tables.ts'
 
-/** Called after each page of a table. */
+/** Called, and waited for, after each page of a table. */
 export type CopyListener = (
   stage: 'copying' | 'checking',
   table: TableName,
   done: number,
   total: number,
-) => void
+) => void | Promise<void>
 
 interface CopySummary {
   /** Whether the target held the same already, so that nothing was written. */
@@ -23,6 +23,10 @@ interface CopySummary {
   rows: number
   ledgers: number
   keySets: number
+  /** Of the system ledger, in the snapshot that was copied. */
+  systemRevision: number
+  /** Ledgers that have changed in the source since the snapshot, or are new. */
+  newerLedgers: number
 }
 
 /** A copy in progress. */
@@ -35,9 +39,9 @@ interface Copy {
 
 /**
  * Copies everything from one database to another: ids, times, ledgers with their hashes, digests of
- * API keys, blocked fingerprints, audit results. The target must be empty or hold the same. Writes
- * everything in one transaction, then compares the rows and the published key sets and verifies the
- * ledgers. Rejects with one line for a person.
+ * API keys, blocked fingerprints, audit results. The target must be empty or hold the same. Reads one
+ * snapshot of the source and writes everything in one transaction, then compares the rows and the
+ * published key sets and verifies the ledgers. Rejects with one line for a person.
  */
 export async function copyRegistry(
   fromUrl: string,
@@ -56,7 +60,8 @@ export async function copyRegistry(
         await copyTables(copy)
         await target.commit()
       }
-      return { repeated, ...(await check(copy)) }
+      const checked = await check(copy)
+      return { repeated, ...checked, newerLedgers: await countNewerLedgers(fromUrl, target.db) }
     } finally {
       await target.close()
     }
@@ -81,15 +86,35 @@ async function copyTables({ source, target, listener }: Copy): Promise<void> {
     for await (const rows of readPages(source, table)) {
       await insertRows(target, table, rows)
       done += rows.length
-      listener('copying', table, done, total)
+      await listener('copying', table, done, total)
     }
   }
 }
 
-async function check(copy: Copy): Promise<Omit<CopySummary, 'repeated'>> {
+async function check(copy: Copy): Promise<Omit<CopySummary, 'repeated' | 'newerLedgers'>> {
   let rows = 0
   for (const table of tableNames) rows += await compareTable(copy, table)
-  return { rows, ledgers: await checkLedgers(copy.target), keySets: await compareKeySets(copy) }
+  const [ledgers, keySets] = [await checkLedgers(copy.target), await compareKeySets(copy)]
+  const head = await createLedgerReads(copy.target).ledgerHead(systemLedgerId)
+  return { rows, ledgers, keySets, systemRevision: head?.revision ?? 0 }
+}
+
+/** Compares the heads with those that the source has now. */
+async function countNewerLedgers(fromUrl: string, target: Db): Promise<number> {
+  const source = await openCopyEndpoint(fromUrl, 'source')
+  try {
+    const copied = new Set<string>()
+    for await (const rows of readPages(target, 'ledger')) {
+      for (const row of rows) copied.add(rowText('ledger', row))
+    }
+    let newer = 0
+    for await (const rows of readPages(source.db, 'ledger')) {
+      newer += rows.filter((row) => !copied.has(rowText('ledger', row))).length
+    }
+    return newer
+  } finally {
+    await source.close()
+  }
 }
 
 async function compareTable(copy: Copy, table: TableName): Promise<number> {
@@ -102,7 +127,7 @@ async function compareTable(copy: Copy, table: TableName): Promise<number> {
     const copied = await targetPages.next()
     if (copied.done || !areEqual(table, page, copied.value)) throw tablesDiffer(table, repeated)
     done += page.length
-    listener('checking', table, done, total)
+    await listener('checking', table, done, total)
   }
   return done
 }

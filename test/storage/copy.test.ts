@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { copyRegistry } from '../../src/storage/copy/copy.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createProject, openTestStore, type TestStore } from '../support/store/store.ts'
+
+let source: TestStore
+let target: TestDatabase
+beforeAll(async () => {
+  source = await openTestStore()
+  await createProject(source.store, 'first')
+  await createProject(source.store, 'second')
+  target = await createBlankDatabase()
+})
+afterAll(async () => {
+  await source.dispose()
+  await target.remove()
+})
+
+test('the copy of a source in use is one snapshot, and the summary says what it lacks', async () => {
+  let isLate = false
+  const summary = await copyRegistry(source.database.url, target.url, async () => {
+    if (isLate) return
+    isLate = true
+    await createProject(source.store, 'late')
+  })
+  expect(summary).toMatchObject({ systemRevision: 2, ledgers: 3, newerLedgers: 2 })
+  const copy = await openStore(target.url)
+  expect(await copy.listProjects({ limit: 5 })).toMatchObject([
+    { name: 'first' },
+    { name: 'second' },
+  ])
+  await copy.close()
+})
+
+test('without changes meanwhile it lacks nothing', async () => {
+  const other = await createBlankDatabase()
+  const summary = await copyRegistry(source.database.url, other.url, async () => {})
+  expect(summary).toMatchObject({ systemRevision: 3, ledgers: 4, newerLedgers: 0 })
+  await other.remove()
+})
