@@ -78,7 +78,11 @@ describe('metrics', () => {
     )
     expect({ uid, title }).toEqual({ uid: 'pubring', title: 'Pubring' })
     expect(schemaVersion).toBeGreaterThanOrEqual(36)
-    expect(templating.list).toMatchObject([{ name: 'datasource', type: 'datasource' }])
+    expect(templating.list).toMatchObject([
+      { name: 'datasource', type: 'datasource' },
+      { name: 'job', type: 'query' },
+      { name: 'instance', type: 'query' },
+    ])
     const ids = panels.map(({ id }: { id: number }) => id)
     expect(new Set(ids).size).toBe(ids.length)
     for (const panel of panels) {
@@ -86,7 +90,8 @@ describe('metrics', () => {
       expect(x + w).toBeLessThanOrEqual(24)
       if (panel.type === 'row') continue
       expect(panel.datasource).toEqual({ type: 'prometheus', uid: `\${datasource}` })
-      for (const target of panel.targets) expect(target.expr).not.toBe('')
+      const selector = 'job=~"$job",instance=~"$instance"}'
+      for (const target of panel.targets) expect(target.expr).toContain(selector)
     }
   })
 })
