@@ -33,6 +33,7 @@ import { keySetChangesRoute } from './routes/key-set-changes.ts'
 import { keyRoutes } from './routes/keys.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
+import { publishedPemRoutes } from './routes/published-pem.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
 import { createServer } from './server.ts'
 
@@ -80,6 +81,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   publishedRoutes(routes, live)
+  publishedPemRoutes(routes, live)
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
   healthRoutes(routes, live)

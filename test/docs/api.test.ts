@@ -68,6 +68,7 @@ test.each([
   ['orders, autumn', /"label":"orders, autumn"/],
   ['key-imports', /"present":1,"items":\[\{"outcome":"present"/],
   ['openid-configuration', /^\{"keys":\[\{[\s\S]*"jwks_uri"/],
+  ['/$kid.pem', /^# kid [0-9a-f-]{36}, alg RS256\n(-----BEGIN[^#]*)\1$/],
   [
     'live.json',
     /"active":false[\s\S]*HTTP\/1\.1 200[\s\S]*"kid":"no-active-key"[\s\S]*"active":true/,

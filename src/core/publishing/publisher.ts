@@ -3,7 +3,8 @@ import type { Context } from '../context.ts'
 import { entityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
-import { type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
+import { kidOf } from '../keys/kids.ts'
+import { type KeyRecord, type KeySet, keySetBytes, type ObservedHead } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { always, includes, spanUntilExpiry, type TimeSpan, type Validity } from '../validity.ts'
 import { notPublished } from './names.ts'
@@ -26,8 +27,20 @@ export interface PublishedDocument {
 /** The key sets that requests can wait for: `jwks.json` and `jwks-full.json`. */
 export type KeySetName = 'jwks' | 'fullJwks'
 
+/** An active key as PEM. */
+export interface PemKey {
+  /** The one in the JWKS. */
+  kid: string
+  alg: string
+  publicKeyPem: string
+  /** Whether it is in `jwks.json`. */
+  isCommon: boolean
+}
+
 interface Documents extends Record<KeySetName, PublishedDocument> {
   discovery: PublishedDocument
+  /** The active keys, from which the PEM documents are made on request. */
+  pemKeys: readonly PemKey[]
   /** The time for which the documents have this content: until the next expiry of a key. */
   span: TimeSpan
 }
@@ -141,8 +154,14 @@ function render(
     jwks,
     fullJwks: texts.fullJwks === texts.jwks ? jwks : document(texts.fullJwks),
     discovery: document(discoveryText(issuer, keys, isoTime(time))),
+    pemKeys: keys.filter((key) => isActive(key, isoTime(time))).map(toPemKey),
     span: spanUntilExpiry(enabled, time),
   }
+}
+
+function toPemKey(key: KeyRecord): PemKey {
+  const { jwsAlgorithm: alg, publicKeyPem } = key
+  return { kid: kidOf(key), alg, publicKeyPem, isCommon: isInCommonJwks(key) }
 }
 
 function withMaxAge(copy: ProjectCopy, time: number, limit: number): PublishedProject {
@@ -168,8 +187,10 @@ function document(text: string): PublishedDocument {
 }
 
 /** Approximate. */
-function bytesOf({ documents: { jwks, fullJwks, discovery }, keySet }: ProjectCopy): number {
+function bytesOf({ documents, keySet }: ProjectCopy): number {
+  const { jwks, fullJwks, discovery, pemKeys } = documents
   const full = fullJwks === jwks ? 0 : fullJwks.body.length
-  const texts = jwks.body.length + full + discovery.body.length
+  const pem = pemKeys.reduce((sum, { publicKeyPem }) => sum + 100 + publicKeyPem.length, 0)
+  const texts = jwks.body.length + full + discovery.body.length + pem
   return 1_500 + texts + (keySet === undefined ? 0 : keySetBytes(keySet))
 }

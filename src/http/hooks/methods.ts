@@ -55,6 +55,12 @@ function methodsOfPatterns(
 function matches(pattern: string[], path: string[]): boolean {
   return (
     pattern.length === path.length &&
-    pattern.every((part, index) => part.startsWith(':') || part === path[index])
+    pattern.every((part, index) => matchesPart(part, path[index] ?? ''))
   )
+}
+
+/** `:name` matches every text, and `:name.pem` one that ends with `.pem`. */
+function matchesPart(pattern: string, text: string): boolean {
+  const [, end] = /^:\w+(.*)$/.exec(pattern) ?? []
+  return end === undefined ? pattern === text : text.endsWith(end)
 }

@@ -21,8 +21,8 @@ import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
 const tags = ['Key sets']
 
-const folder = '/v1/projects/:projectIdOrName/.well-known'
-const discoveryUrl = `${folder}/openid-configuration`
+export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
+const discoveryUrl = `${publishedFolder}/openid-configuration`
 
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
@@ -57,7 +57,7 @@ interface KeySetRoute {
 
 const keySetRoutes: readonly KeySetRoute[] = [
   {
-    url: `${folder}/jwks.json`,
+    url: `${publishedFolder}/jwks.json`,
     keySet: 'jwks',
     operationId: 'getJwks',
     summary: 'The key set of a project',
@@ -65,7 +65,7 @@ const keySetRoutes: readonly KeySetRoute[] = [
       'the active RSA, EC and OKP keys (RFC 7517), which every verifier can read. ML-DSA keys are in jwks-full.json',
   },
   {
-    url: `${folder}/jwks-full.json`,
+    url: `${publishedFolder}/jwks-full.json`,
     keySet: 'fullJwks',
     operationId: 'getFullJwks',
     summary: 'The key set of a project with its ML-DSA keys',
@@ -207,7 +207,7 @@ function discoveryRoute(app: App, live: LiveServices): void {
 }
 
 /** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
-function sendDocument(
+export function sendDocument(
   reply: FastifyReply,
   { maxAge, staleMs }: PublishedProject,
   document: PublishedDocument,
