@@ -36,6 +36,8 @@ export async function startServer(
     PUBRING_LOG_LEVEL: logs ? 'info' : 'warn',
     // A server on a busy machine would otherwise reject requests.
     PUBRING_OVERLOAD_LAG: '0',
+    // All load comes from one address.
+    PUBRING_HELD_REQUEST_SHARE: '100',
     ...(nodeOptions === undefined ? {} : { NODE_OPTIONS: nodeOptions }),
   })
   while (workers > 1 && withChildren(replica.pid).length <= workers) {

@@ -85,11 +85,23 @@ export const settings = {
     integer(0, 1_000_000),
     'Maximum number of held requests for key sets (Prefer: wait), per process. Further ones are answered immediately.',
   ),
+  heldRequestShare: setting(
+    'held-request-share',
+    '50',
+    integer(1, 100),
+    'Percent of the held requests that one client address may have. 100: no shares.',
+  ),
   maxEventStreams: setting(
     'max-event-streams',
     '1000',
     integer(0, 100_000),
     'Maximum number of open event streams, per process.',
+  ),
+  eventStreamShare: setting(
+    'event-stream-share',
+    '25',
+    integer(1, 100),
+    'Percent of the event streams that one API key, or one project, may have. 100: no shares.',
   ),
   maxKeysPerProject: setting(
     'max-keys-per-project',

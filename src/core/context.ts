@@ -78,7 +78,11 @@ export interface CoreConfig {
   /** Seconds for which the last key sets are served while the database is unavailable. */
   jwksStaleLimit: number
   maxHeldRequests: number
+  /** Percent of them that one client address may have. */
+  heldRequestShare: number
   maxEventStreams: number
+  /** Percent of them that one API key, or one project, may have. */
+  eventStreamShare: number
   maxImportKeys: number
   /** Every issuer begins with it; no final slash. */
   publicUrl: string

@@ -1,3 +1,4 @@
+import type { Places, Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
 import type { Observation, RevisionWatch } from '../publishing/revision-watch.ts'
@@ -5,12 +6,19 @@ import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
+export interface StreamRequest {
+  ledgerId: string
+  after: LedgerPosition
+  /** Of the reader. */
+  apiKeyId: string
+}
+
 export interface EventFeed {
   /**
-   * Streams the events of a ledger after a position to the sink, in order and without a gap.
-   * Undefined if too many streams are open, and after `close`.
+   * Streams the events of a ledger after a position to the sink, in order and without a gap. Refused
+   * if too many streams are open, in all or of this API key or ledger, and after `close`.
    */
-  open(ledgerId: string, after: LedgerPosition, sink: EventSink): EventStream | undefined
+  open(request: StreamRequest, sink: EventSink): EventStream | Refusal
   count(): number
   /** Ends all streams and accepts no more. */
   close(): void
@@ -25,7 +33,7 @@ export function createEventFeed(
   store: Store,
   watch: RevisionWatch,
   clock: Clock,
-  maxStreams: number,
+  places: Places,
 ): EventFeed {
   const streams = new Set<EventStream>()
   const reads = createSingleFlight<LedgerEvent[] | 'history_changed'>()
@@ -46,8 +54,9 @@ export function createEventFeed(
   }
 
   return {
-    open(ledgerId, after, sink) {
-      if (isClosed || streams.size >= maxStreams) return undefined
+    open({ ledgerId, after, apiKeyId }, sink) {
+      const release = isClosed ? 'full' : places.take([`api key ${apiKeyId}`, `ledger ${ledgerId}`])
+      if (typeof release === 'string') return release
       const stream = createEventStream({
         clock,
         sink,
@@ -59,14 +68,17 @@ export function createEventFeed(
             readEventsAfter(store, ledgerId, last, eventsPerPage),
           ),
         watch: (watcher) => watch.watch(ledgerId, watcher),
-        onEnd: () => remove(stream),
+        onEnd() {
+          release()
+          remove(stream)
+        },
       })
       streams.add(stream)
       unwatchSystem ??= watch.watch(systemLedgerId, observeSystem)
       stream.start()
       return stream
     },
-    count: () => streams.size,
+    count: places.count,
     close() {
       isClosed = true
       for (const stream of streams) stream.close()

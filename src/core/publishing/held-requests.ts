@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
+import type { Places } from '../../async/places.ts'
 import { PubringError } from '../../errors.ts'
 import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
@@ -25,9 +26,12 @@ export interface KeySetRequest {
   ifNoneMatch: EntityTags
   /** Reject it with `storage_unavailable` as soon as this process may have missed a change. */
   freshOnly?: boolean
+  /** Of the client, which has a share of the held requests. */
+  address: string
 }
 
 interface HeldRequest extends KeySetRequest {
+  release(): void
   /** Monotonic milliseconds. */
   deadline: number
   resolve(published: PublishedProject | Promise<PublishedProject>): void
@@ -55,7 +59,8 @@ export interface Waiter {
 export interface LiveKeySets {
   /**
    * Holds a request whose `If-None-Match` names the key set in `latest`, for up to `waitMs`
-   * milliseconds. Undefined if too many requests are held, and after `close`.
+   * milliseconds. Undefined if too many requests are held, in all or of its address, and after
+   * `close`.
    */
   wait(request: KeySetRequest, latest: PublishedProject, waitMs: number): Waiter | undefined
   count(): number
@@ -72,19 +77,18 @@ interface LiveKeySetServices {
 
 /**
  * Long polling for verifiers: each holds an idle connection, and all share one query of the store.
- * Long because its functions share the groups and their count.
+ * Long because its functions share the groups.
  */
 export function createLiveKeySets(
   { publisher, readPublished, watch, clock }: LiveKeySetServices,
-  maxHeld: number,
+  places: Places,
 ): LiveKeySets {
   const groups = new Map<string, Group>()
-  let count = 0
   let isClosed = false
 
   function remove(group: Group, request: HeldRequest): boolean {
     if (!group.requests.delete(request)) return false
-    count -= 1
+    request.release()
     if (group.requests.size === 0) {
       group.unwatch()
       groups.delete(group.projectId)
@@ -148,12 +152,12 @@ export function createLiveKeySets(
 
   return {
     wait(waiting, latest, waitMs) {
-      if (isClosed || count >= maxHeld) return undefined
+      const release = isClosed ? 'full' : places.take([waiting.address])
+      if (typeof release === 'string') return undefined
       const group = groups.get(latest.projectId) ?? openGroup(latest)
       const { promise, resolve } = Promise.withResolvers<PublishedProject>()
-      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve }
+      const request = { ...waiting, deadline: clock.monotonic() + waitMs, resolve, release }
       group.requests.add(request)
-      count += 1
       // Either this request or the group has outdated documents.
       if (differ(group.latest, latest)) void refresh(group)
       return {
@@ -163,7 +167,7 @@ export function createLiveKeySets(
         },
       }
     },
-    count: () => count,
+    count: places.count,
     close() {
       isClosed = true
       for (const group of groups.values()) void resolveDue(group, () => true)

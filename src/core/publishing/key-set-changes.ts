@@ -1,6 +1,7 @@
 import { PubringError } from '../../errors.ts'
 import type { ProjectRef } from '../context.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
+import type { KeySetRequest } from './held-requests.ts'
 import type { LiveServices } from './live.ts'
 import type { PublishedProject } from './publisher.ts'
 
@@ -43,24 +44,25 @@ export function readFollowed<Project extends FollowedProject>(
 
 /**
  * Waits until the key sets of one of the projects change, for up to `waitMs` milliseconds. Undefined
- * if too many requests are held. `freshOnly`: rejects as soon as this process may miss a change.
+ * if too many requests are held: this counts as one for each of the projects. `freshOnly`: rejects
+ * as soon as this process may miss a change.
  */
 export function waitForAny(
   { keySets }: LiveServices,
   states: readonly FollowedState<FollowedProject>[],
-  { waitMs, freshOnly }: { waitMs: number; freshOnly: boolean },
+  { waitMs, ...held }: Pick<KeySetRequest, 'address' | 'freshOnly'> & { waitMs: number },
 ): { result: Promise<void>; cancel(): void } | undefined {
   const waiters = states.map(({ project: { ref }, published }) => {
     if (published instanceof PubringError) return undefined
     const ifNoneMatch = new Set([published.fullJwks.etag])
-    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch, freshOnly }, published, waitMs)
+    return keySets.wait({ ref, keySet: 'fullJwks', ifNoneMatch, ...held }, published, waitMs)
   })
   const cancel = () => {
     for (const waiter of waiters) waiter?.cancel()
   }
   const changed = waiters.map(async (waiter) => {
     await waiter?.result.catch((error: unknown) => {
-      if (freshOnly && isStorageUnavailable(error)) throw error
+      if (held.freshOnly && isStorageUnavailable(error)) throw error
     })
   })
   if (!waiters.includes(undefined)) return { result: Promise.race(changed).finally(cancel), cancel }

@@ -1,3 +1,4 @@
+import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
@@ -33,9 +34,10 @@ export function createLiveServices(context: Context): LiveServices {
   const watch = createRevisionWatch(store, clock, watchIntervalMs)
   const keySets = createLiveKeySets(
     { publisher, readPublished, watch, clock },
-    config.maxHeldRequests,
+    createPlaces({ capacity: config.maxHeldRequests, share: config.heldRequestShare }),
   )
-  const events = createEventFeed(store, watch, clock, config.maxEventStreams)
+  const streams = { capacity: config.maxEventStreams, share: config.eventStreamShare }
+  const events = createEventFeed(store, watch, clock, createPlaces(streams))
   const onCommit = (ledgerId: string) => {
     publisher.invalidate(ledgerId)
     if (ledgerId === systemLedgerId) names.invalidate()

@@ -17,7 +17,8 @@ const retryMs = 2_000
 
 /**
  * Sends the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the position,
- * `event` the type, `data` the event. Throws `overloaded` if too many streams are open.
+ * `event` the type, `data` the event. Throws `overloaded` if too many streams
+ * are open, and `rate_limited` if the caller has its share of them.
  */
 export function sendEvents(
   live: LiveServices,
@@ -46,11 +47,13 @@ export function sendEvents(
     stream?.close()
   })
   body.push(`retry: ${retryMs}\n\n`)
-  stream = live.events.open(ledger.ledgerId, ledger.after, sink)
-  if (stream === undefined) {
+  const { ledgerId, after } = ledger
+  const opened = live.events.open({ ledgerId, after, apiKeyId: principal.apiKeyId }, sink)
+  if (typeof opened === 'string') {
     endWait()
-    throw tooManyStreams()
+    throw opened === 'full' ? tooManyStreams() : shareUsedUp()
   }
+  stream = opened
   reply
     .header('content-type', 'text/event-stream')
     .header('cache-control', 'no-store')
@@ -79,6 +82,14 @@ function tooManyStreams(): PubringError {
   return new PubringError(
     'overloaded',
     'Too many event streams are open. Try again later, or read the events in pages.',
+    { retryAfter: 10 },
+  )
+}
+
+function shareUsedUp(): PubringError {
+  return new PubringError(
+    'rate_limited',
+    'Your API key or this project has its share of the event streams. Close one, or read the events in pages.',
     { retryAfter: 10 },
   )
 }

@@ -15,6 +15,7 @@ import { PubringError } from '../../errors.ts'
 import { openToAllOrigins } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
+import { clientAddress } from '../request/client-address.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
 /** With the id or name as the caller wrote it. */
@@ -58,17 +59,19 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
 async function waitForNews(
   live: LiveServices,
   projects: NamedProject[],
-  { headers, raw: { socket }, server }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FollowedState<NamedProject>[]> {
+  const { headers, raw, server } = request
   const states = await readFollowed(live, projects)
   requireAllAccepted({ headers }, states)
   const wait = Math.min(preferredWait(headers.prefer) ?? 0, maxWaitSeconds)
   if (wait === 0) return states
   const isHeld = !states.some(hasNews)
-  const options = { waitMs: wait * 1_000, freshOnly: isFreshOnly(headers) }
+  const address = clientAddress(request)
+  const options = { address, waitMs: wait * 1_000, freshOnly: isFreshOnly(headers) }
   const waiting = isHeld ? waitForAny(live, states, options) : undefined
-  const endWait = waiting && server.connections.startWait(socket, waiting.cancel)
+  const endWait = waiting && server.connections.startWait(raw.socket, waiting.cancel)
   if (isHeld && endWait === undefined) {
     waiting?.cancel()
     return states

@@ -16,6 +16,7 @@ import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { prefers } from '../request/accept.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
+import { clientAddress } from '../request/client-address.ts'
 import { ProjectPath } from '../request/paths.ts'
 import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 
@@ -165,8 +166,8 @@ async function waitForChange(
       : request.server.connections.startWait(request.raw.socket, () => waiter?.cancel())
   if (endWait === undefined) return current
   try {
-    const freshOnly = isFreshOnly(request.headers)
-    const waiting = { ...named, ifNoneMatch: known, freshOnly }
+    const [address, freshOnly] = [clientAddress(request), isFreshOnly(request.headers)]
+    const waiting = { ...named, ifNoneMatch: known, address, freshOnly }
     waiter = keySets.wait(waiting, current, wait * 1000)
     if (waiter === undefined) return current
     confirmWait()

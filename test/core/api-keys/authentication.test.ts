@@ -52,7 +52,9 @@ function config(): Context['config'] {
     jwksMaxAge: 60,
     jwksStaleLimit: 600,
     maxHeldRequests: 0,
+    heldRequestShare: 100,
     maxEventStreams: 0,
+    eventStreamShare: 100,
     maxImportKeys: 0,
     publicUrl: 'http://x',
   }

@@ -77,7 +77,9 @@ beforeEach(async () => {
       jwksMaxAge: 60,
       jwksStaleLimit: 600,
       maxHeldRequests: 10,
+      heldRequestShare: 50,
       maxEventStreams: 10,
+      eventStreamShare: 50,
       maxImportKeys: 10,
       publicUrl: 'https://keys.example.com',
     },
@@ -99,10 +101,16 @@ afterEach(() => {
 const published = async () => (await live.publisher.published(projectId)).jwks.body.toString()
 const hold = (latest: PublishedProject, waitMs = 60_000) =>
   live.keySets.wait(
-    { ref: { id: projectId }, keySet: 'jwks', ifNoneMatch: new Set([latest.jwks.etag]) },
+    {
+      ref: { id: projectId },
+      keySet: 'jwks',
+      ifNoneMatch: new Set([latest.jwks.etag]),
+      address: 'x',
+    },
     latest,
     waitMs,
   )
+const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, apiKeyId: 'x' })
 const toggle = (active: boolean, store = live.context.store) =>
   store.commit({
     type: 'key.update',
@@ -147,19 +155,15 @@ describe('an unresponsive database', () => {
   test('event streams still send heartbeats', async () => {
     let beats = 0
     const ends: string[] = []
-    live.events.open(
-      projectId,
-      { revision: 2 },
-      {
-        send: () => true,
-        reset: () => true,
-        heartbeat: () => {
-          beats += 1
-        },
-        permission: async () => ({}),
-        end: (how) => ends.push(how),
+    live.events.open(from(2), {
+      send: () => true,
+      reset: () => true,
+      heartbeat: () => {
+        beats += 1
       },
-    )
+      permission: async () => ({}),
+      end: (how) => ends.push(how),
+    })
     delayed.hold()
     await delay(300)
     clock.advance(15_000)
@@ -237,5 +241,5 @@ test('after close no request is held and no stream opens', async () => {
     permission: async () => ({}),
     end: () => {},
   }
-  expect(live.events.open(projectId, { revision: 0 }, sink)).toBeUndefined()
+  expect(live.events.open(from(0), sink)).toBe('full')
 })

@@ -12,7 +12,7 @@ import {
 let server: TestApp
 let base: string
 beforeAll(async () => {
-  server = await startApp({ config: { maxHeldRequests: 4 } })
+  server = await startApp({ config: { maxHeldRequests: 4, heldRequestShare: 100 } })
   base = await server.listen()
 })
 afterAll(() => server.close())

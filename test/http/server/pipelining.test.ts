@@ -25,7 +25,12 @@ const connections: RawConnection[] = []
 beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
-    config: { maxHeldRequests: places, maxEventStreams: places },
+    config: {
+      maxHeldRequests: places,
+      heldRequestShare: 100,
+      maxEventStreams: places,
+      eventStreamShare: 100,
+    },
     examine: async (text, algorithm) => {
       await examined.promise
       return examineKey(text, algorithm, emptyBlocklist)

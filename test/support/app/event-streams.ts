@@ -17,9 +17,12 @@ export interface EventStreamApp extends TestApp {
   closeStreams(): Promise<void>
 }
 
-export async function startEventStreamApp(maxStreams = maxEventStreams): Promise<EventStreamApp> {
+export async function startEventStreamApp(
+  maxStreams = maxEventStreams,
+  eventStreamShare = 100,
+): Promise<EventStreamApp> {
   const clock = testClock()
-  const config = { maxEventStreams: maxStreams, maxKeysPerProject: 1_000 }
+  const config = { maxEventStreams: maxStreams, eventStreamShare, maxKeysPerProject: 1_000 }
   const app = await startApp({ clock, config })
   const url = await app.listen()
   const streams: EventStream[] = []

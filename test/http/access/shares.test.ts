@@ -1,0 +1,165 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { type EventStreamApp, startEventStreamApp } from '../../support/app/event-streams.ts'
+import { fetchJwks, jwksUrl, newProject, registerKey } from '../../support/app/keys.ts'
+
+describe('event streams', () => {
+  const capacity = 20
+  let server: EventStreamApp
+  beforeAll(async () => {
+    server = await startEventStreamApp(capacity, 25)
+  })
+  afterEach(() => server.closeStreams())
+  afterAll(() => server.close())
+
+  const apiKey = async (...binding: [string] | []) => {
+    return { 'x-api-key': await server.apiKey('reader', ...binding) }
+  }
+  const openMany = async (count: number, headers: Record<string, string>, path?: string) => {
+    const statuses: number[] = []
+    for (let n = 0; n < count; n += 1) statuses.push((await server.open(headers, path)).status)
+    return statuses
+  }
+
+  test('of one API key beyond its share are 429, whatever their projects are; others are 200', async () => {
+    const greedy = await apiKey()
+    const other = await newProject(server, 'streams-of-a-key')
+    const events = `/v1/projects/${other.id}/events`
+    expect(await openMany(3, greedy)).toEqual([200, 200, 200])
+    expect(await openMany(3, greedy, events)).toEqual([200, 200, 429])
+    const refused = await server.open(greedy)
+    expect(refused.status).toBe(429)
+    expect(refused.headers.get('retry-after')).toBe('10')
+    await refused.endedCleanly
+    expect(JSON.parse(refused.text())).toMatchObject({ code: 'rate_limited', status: 429 })
+    expect(await openMany(1, await apiKey())).toEqual([200])
+  })
+
+  test('of one project beyond its share are 429, whatever their API keys are', async () => {
+    const { id } = await newProject(server, 'streams-of-a-project')
+    const events = `/v1/projects/${id}/events`
+    for (let n = 0; n < 5; n += 1)
+      expect(await openMany(1, await apiKey(id), events)).toEqual([200])
+    expect(await openMany(1, await apiKey(id), events)).toEqual([429])
+    expect(await openMany(1, await apiKey())).toEqual([200])
+  })
+
+  test('are open to an API key that has none until all are taken, then 503', async () => {
+    const paths: string[] = []
+    for (let n = 0; n < 6; n += 1) {
+      paths.push(`/v1/projects/${(await newProject(server, `reserve-${n}`)).id}/events`)
+    }
+    // The last two are reserved.
+    for (const path of paths.slice(0, 3)) {
+      expect(await openMany(5, await apiKey(), path)).toEqual([200, 200, 200, 200, 200])
+    }
+    expect(await openMany(5, await apiKey(), paths[3])).toEqual([200, 200, 200, 429, 429])
+    expect(await openMany(2, await apiKey(), paths[4])).toEqual([200, 429])
+    expect(await openMany(1, await apiKey(), paths[5])).toEqual([200])
+    expect(await openMany(1, await apiKey(), paths[5])).toEqual([503])
+  })
+
+  test('that have ended no longer count', async () => {
+    const headers = await apiKey()
+    expect(await openMany(6, headers)).toEqual([200, 200, 200, 200, 200, 429])
+    await server.closeStreams()
+    expect(await openMany(6, headers)).toEqual([200, 200, 200, 200, 200, 429])
+  })
+})
+
+describe('held requests', () => {
+  let server: TestApp
+  let base: string
+  let etag: string
+  beforeAll(async () => {
+    const config = { maxHeldRequests: 20, heldRequestShare: 50 }
+    server = await startApp({ config, http: { trustProxy: true, metrics: true } })
+    base = await server.listen()
+    await registerKey(server)
+    etag = String((await fetchJwks(server)).headers.etag)
+  })
+  afterAll(() => server.close())
+
+  const heldNow = async () => {
+    const gauge = await server.app.metrics.getSingleMetric('pubring_held_requests')?.get()
+    return gauge?.values[0]?.value ?? Number.NaN
+  }
+  const aborts: AbortController[] = []
+  afterEach(async () => {
+    for (const controller of aborts.splice(0)) controller.abort()
+    await expect.poll(heldNow).toBe(0)
+  })
+
+  /** Whether a request from the address is held; otherwise it is answered at once. */
+  async function isHeld(address: string): Promise<boolean> {
+    const before = await heldNow()
+    const controller = new AbortController()
+    aborts.push(controller)
+    const headers = { 'if-none-match': etag, prefer: 'wait=60', 'x-forwarded-for': address }
+    const request = fetch(base + jwksUrl, { headers, signal: controller.signal })
+    let answer: Response | undefined
+    request.then(
+      (response) => {
+        answer = response
+      },
+      () => {},
+    )
+    await vi.waitUntil(async () => answer !== undefined || (await heldNow()) > before, {
+      timeout: 5_000,
+      interval: 2,
+    })
+    if (answer === undefined) return true
+    expect(answer.status).toBe(304)
+    expect(answer.headers.get('preference-applied')).toBeNull()
+    return false
+  }
+  async function holdMany(count: number, address: string): Promise<number> {
+    let held = 0
+    for (let n = 0; n < count; n += 1) if (await isHeld(address)) held += 1
+    return held
+  }
+
+  test('of one address beyond its share are answered at once; others are held', async () => {
+    expect(await holdMany(15, '192.0.2.1')).toBe(10)
+    expect(await holdMany(1, '192.0.2.2')).toBe(1)
+  })
+
+  test('of one /64 of IPv6 share', async () => {
+    expect(await holdMany(6, '2001:db8::1')).toBe(6)
+    expect(await holdMany(6, '2001:db8::2')).toBe(4)
+    expect(await holdMany(1, '2001:db8:0:1::1')).toBe(1)
+  })
+
+  test('of an address that has none are held until all are taken', async () => {
+    expect(await holdMany(15, '192.0.2.1')).toBe(10)
+    expect(await holdMany(15, '192.0.2.2')).toBe(8)
+    expect(await holdMany(2, '192.0.2.3')).toBe(1)
+    expect(await holdMany(1, '192.0.2.4')).toBe(1)
+    expect(await holdMany(1, '192.0.2.5')).toBe(0)
+  })
+
+  test('for several projects count as one for each of them', async () => {
+    const projects: object[] = []
+    for (let n = 0; n < 6; n += 1) {
+      projects.push({ project: (await newProject(server, `followed-${n}`)).name })
+    }
+    const send = (body: object, prefer: string, signal?: AbortSignal) =>
+      fetch(`${base}/v1/key-set-changes`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', prefer, 'x-forwarded-for': '192.0.2.9' },
+        body: JSON.stringify(body),
+        ...(signal === undefined ? {} : { signal }),
+      })
+    const answer = await send({ projects }, 'wait=0')
+    const changes = (await answer.json()) as Record<string, unknown>[]
+    const followed = changes.map(({ project, etag }) => ({ project, etag }))
+    const controller = new AbortController()
+    aborts.push(controller)
+    send({ projects: followed }, 'wait=60', controller.signal).catch(() => {})
+    await expect.poll(heldNow).toBe(6)
+    const refused = await send({ projects: followed }, 'wait=60')
+    expect(await refused.json()).toEqual([])
+    expect(refused.headers.get('preference-applied')).toBeNull()
+    expect(await holdMany(5, '192.0.2.9')).toBe(4)
+  })
+})
