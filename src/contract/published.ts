@@ -93,12 +93,15 @@ export const KeySetChange = Type.Object(
   {
     project: Type.String({ description: 'As in the request.' }),
     projectId: Type.Optional(Uuid),
-    etag: Type.Optional(Type.String({ description: 'Identifies both key sets.' })),
+    etag: Type.Optional(
+      Type.String({ description: 'Identifies the key sets and the discovery document.' }),
+    ),
     maxAge: Type.Optional(
       Type.Integer({ description: 'Seconds for which caches may reuse the key sets.' }),
     ),
     jwks: Type.Optional(Jwks),
     fullJwks: Type.Optional(Jwks),
+    discovery: Type.Optional(Discovery),
     problem: Type.Optional(
       Type.Object(
         { code: Type.String({ examples: ['project_not_found'] }), detail: Type.String() },
@@ -106,5 +109,5 @@ export const KeySetChange = Type.Object(
       ),
     ),
   },
-  { $id: 'KeySetChange', description: 'The published key sets of a project.' },
+  { $id: 'KeySetChange', description: 'The published documents of a project.' },
 )

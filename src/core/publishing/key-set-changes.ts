@@ -17,9 +17,10 @@ export interface FollowedState<Project extends FollowedProject> {
   published: PublishedProject | PubringError
 }
 
-/** Identifies both key sets of a project. */
-export function keySetsTag({ jwks, fullJwks }: PublishedProject): string {
-  return `"${jwks.etag.slice(1, -1)}.${fullJwks.etag.slice(1, -1)}"`
+/** Identifies all published documents of a project. */
+export function keySetsTag({ jwks, fullJwks, discovery }: PublishedProject): string {
+  const tags = [jwks, fullJwks, discovery].map(({ etag }) => etag.slice(1, -1))
+  return `"${tags.join('.')}"`
 }
 
 /** Whether the key sets differ from those that the caller has, or cannot be read. */

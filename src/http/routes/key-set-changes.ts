@@ -109,9 +109,9 @@ function changeText({ project, published }: FollowedState<NamedProject>): string
     const { code, message } = published
     return `{"project":${name},"problem":${JSON.stringify({ code, detail: message })}}`
   }
-  const { projectId, maxAge, jwks, fullJwks } = published
+  const { projectId, maxAge, jwks, fullJwks, discovery } = published
   const etag = JSON.stringify(keySetsTag(published))
-  return `{"project":${name},"projectId":"${projectId}","etag":${etag},"maxAge":${maxAge},"jwks":${jwks.body},"fullJwks":${fullJwks.body}}`
+  return `{"project":${name},"projectId":"${projectId}","etag":${etag},"maxAge":${maxAge},"jwks":${jwks.body},"fullJwks":${fullJwks.body},"discovery":${discovery.body}}`
 }
 
 function ageSeconds({ publisher }: LiveServices, states: FollowedState<NamedProject>[]): number {

@@ -24,6 +24,7 @@ interface Followed {
 interface Change extends Followed {
   projectId: string
   maxAge: number
+  discovery: { issuer: string }
   jwks: { keys: { kid: string }[] }
   fullJwks: { keys: { kid: string }[] }
   problem?: { code: string }
@@ -61,6 +62,7 @@ test('the first request gets the key sets of all projects, by id and by name', a
   expect(found[1]?.jwks).toEqual(published.json())
   expect(found[1]?.fullJwks).toEqual((await fetchJwks(server, {}, one.fullJwks)).json())
   expect(found[1]?.maxAge).toBe(60)
+  expect(found[1]?.discovery.issuer).toMatch(new RegExp(`/v1/projects/${one.id}$`))
 })
 
 test('a held request gets only what changed, within a second', async () => {
