@@ -138,10 +138,3 @@ function registerCheck(key: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))
 }
-
-export function registerJwks(program: Command, terminal: Terminal): void {
-  const jwks = addGroup(program, 'jwks', 'Show the published key set')
-  addProjectCommand(jwks, 'show', 'Print the key set of a project as JSON; needs no API key', {
-    examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
-  }).action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showJwks))
-}

@@ -116,7 +116,7 @@ function missingApiKey({ url }: Connection): CommandError {
 const proxyVariables = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy']
 
 /** Sends requests through the proxy that the environment names. Returns a function that undoes it. */
-function configureProxy(env: Environment): () => void {
+export function configureProxy(env: Environment): () => void {
   if (!proxyVariables.some((name) => (env[name] ?? '') !== '')) return () => {}
   if (typeof http.setGlobalProxyFromEnv !== 'function') {
     throw usageError(

@@ -1,4 +1,5 @@
 import { createAdminApiKey } from '../../core/api-keys/operations.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { openExistingStore } from '../../storage/open.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -15,7 +16,7 @@ export async function createAdmin(
   const { name = 'created at the database' } = flags
   const store = await openExistingStore(resolveDatabaseUrl(terminal, flags))
   try {
-    const context = { store, clock: { now: Date.now, monotonic: () => performance.now() } }
+    const context = { store, clock: systemClock }
     const apiKey = await createAdminApiKey(context, 'pubring api-key create', name)
     notify(
       terminal,

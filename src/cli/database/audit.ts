@@ -4,6 +4,7 @@ import { createAuditPool } from '../../core/audit/pool.ts'
 import type { AuditOptions, AuditStore } from '../../core/audit/records.ts'
 import { runAudit } from '../../core/audit/run.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { lowerProcessPriority } from '../../runtime/priority.ts'
 import { openAuditStore } from '../../storage/open.ts'
 import { readBlocklist } from '../server/blocklist.ts'
@@ -33,8 +34,7 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const pool = createAuditPool(signal)
   const report = createAuditReport(terminal)
   try {
-    const clock = { now: Date.now, monotonic: () => performance.now() }
-    const setup = { store, clock, pool, blocklist, listener: report.listener }
+    const setup = { store, clock: systemClock, pool, blocklist, listener: report.listener }
     const summary = await runAudit(setup, { ...(await auditOptions(store, flags)), signal })
     const hasFindings = report.finish(summary)
     // A signal has already set its own exit code.

@@ -8,6 +8,7 @@ import type { HttpApp } from '../../http/app.ts'
 import { listenOn } from '../../http/listen.ts'
 import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
+import { systemClock } from '../../runtime/clock.ts'
 import { openServerStore } from '../../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
@@ -35,7 +36,7 @@ export async function openRegistry(
   const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl, mustExist })
   const context: Context = {
     store,
-    clock: { now: Date.now, monotonic: () => performance.now() },
+    clock: systemClock,
     config,
     intakeFor: intake.for,
   }

@@ -1,0 +1,36 @@
+import type { Command } from 'commander'
+import type { Terminal } from '../terminal/terminal.ts'
+import { addApiCommand, addGroup, addProjectCommand, lazyAction } from './options.ts'
+
+export function registerJwks(program: Command, terminal: Terminal): void {
+  const jwks = addGroup(program, 'jwks', 'Show and follow published key sets; needs no API key')
+  addProjectCommand(jwks, 'show', 'Print the key set of a project as JSON', {
+    examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
+  }).action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showJwks))
+  registerFollow(jwks, terminal)
+}
+
+function registerFollow(jwks: Command, terminal: Terminal): void {
+  addApiCommand(jwks, 'follow', 'Keep the key sets of projects in files or at a local address', {
+    notes:
+      'Runs beside a verifier until SIGTERM: writes the keys again within a second of each change, and then runs --exec with JWKS_PROJECTS and JWKS_OUT in its environment. While the server is away the last keys stay, for --stale-after; then --on-stale decides. SIGHUP fetches and writes everything again.',
+    examples: [
+      'pubring jwks follow payments --out /run/keys/payments.json',
+      "pubring jwks follow payments --format haproxy --out /etc/haproxy/keys.cfg --exec 'systemctl reload haproxy'",
+      'pubring jwks follow payments orders --listen 127.0.0.1:8081',
+    ],
+  })
+    .argument('<project...>', 'Ids or names of the projects')
+    .option('--out <path>', 'The file or folder to write')
+    .option('--format <name>', `${formatHelp}`, 'jwks')
+    .option('--template <file>', 'For envoy-lds: the text in which {{jwks}} is replaced')
+    .option('--algorithm <name...>', 'Leave out keys of other algorithms')
+    .option('--exec <command>', 'Run this in a shell after each change')
+    .option('--listen <host:port>', 'Serve key sets and discovery there, and /health/ready')
+    .option('--on-stale <keep|empty>', 'What to do with the keys after --stale-after', 'keep')
+    .option('--stale-after <time>', 'How long keys are trusted without the server', '10m')
+    .option('--once', 'Write once, and exit with 0 if that succeeded')
+    .action(lazyAction(terminal, async () => (await import('../follow/run.ts')).followKeySets))
+}
+
+const formatHelp = 'jwks, pem-dir, haproxy, envoy-lds or nginx (a module for njs)'

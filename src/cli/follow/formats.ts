@@ -1,0 +1,199 @@
+import { join } from 'node:path'
+import { placeholderJwks } from '../../core/keys/placeholder.ts'
+import {
+  fileNameOf,
+  type PublishedKey,
+  type PublishedKeys,
+  pemOf,
+  spkiOf,
+  verifyingKeys,
+} from './published-keys.ts'
+
+export interface OutputFile {
+  path: string
+  content: string
+}
+
+/** What a format writes for the key sets. */
+export interface Output {
+  /** One for each key, in a folder whose earlier files are removed when their key is gone. */
+  keyFiles: OutputFile[]
+  /** Written after the files of new keys and before those of old keys are removed. */
+  files: OutputFile[]
+}
+
+export interface FormatOptions {
+  /** `--out`, as an absolute path. */
+  out: string
+  /** How many projects are followed. */
+  projectCount: number
+  /** The text of `--template`. */
+  template: string
+  /** Keys of other algorithms are left out; without any, ML-DSA keys. */
+  algorithms: readonly string[]
+}
+
+export interface Format {
+  help: string
+  /** The folder of the key files. */
+  keyFolder(out: string): string
+  render(sets: readonly PublishedKeys[], options: FormatOptions): Output
+}
+
+/** Every value of `--format`. */
+export const formats: Readonly<Record<string, Format>> = {
+  jwks: {
+    help: 'a JWKS file; for several projects a folder with one for each',
+    keyFolder: (out) => out,
+    render: (sets, options) => ({
+      keyFiles: [],
+      files: sets.map((set) => ({
+        path: pathFor(options, `${fileNameOf(set.project)}.json`),
+        content: `${jwksText(selectKeys(set, options))}\n`,
+      })),
+    }),
+  },
+  'pem-dir': {
+    help: 'a folder with KID.pem for each key; for several projects with a folder for each',
+    keyFolder: (out) => out,
+    render: (sets, options) => ({
+      keyFiles: sets.flatMap((set) => pemFiles(set, options).map(({ file }) => file)),
+      files: [],
+    }),
+  },
+  haproxy: {
+    help: 'an HAProxy configuration with a defaults section for each project, and a folder FILE.d of PEM files',
+    keyFolder: haproxyFolder,
+    render(sets, options) {
+      const folder = { ...options, out: haproxyFolder(options.out) }
+      const all = sets.map((set) => ({ set, keys: pemFiles(set, folder) }))
+      const content = all.map(({ set, keys }) => haproxySection(set.project, keys)).join('\n')
+      return {
+        keyFiles: all.flatMap(({ keys }) => keys.map(({ file }) => file)),
+        files: [{ path: options.out, content: haproxyHead + content }],
+      }
+    },
+  },
+  'envoy-lds': {
+    help: 'the --template with {{jwks}}, or {{jwks PROJECT}}, replaced by the JWKS as the content of a quoted string',
+    keyFolder: (out) => out,
+    render: (sets, options) => ({
+      keyFiles: [],
+      files: [{ path: options.out, content: fillTemplate(sets, options) }],
+    }),
+  },
+  nginx: {
+    help: 'a module for njs: its default export maps an issuer to a map of a kid to {alg, spki}, with the SPKI in base64',
+    keyFolder: (out) => out,
+    render: (sets, options) => ({
+      keyFiles: [],
+      files: [{ path: options.out, content: njsModule(sets, options) }],
+    }),
+  },
+}
+
+export function jwksText(keys: readonly PublishedKey[]): string {
+  return JSON.stringify({ keys: keys.map(({ jwk }) => jwk) })
+}
+
+function haproxyFolder(out: string): string {
+  return `${out}.d`
+}
+
+function pathFor({ out, projectCount }: FormatOptions, name: string): string {
+  return projectCount === 1 ? out : join(out, name)
+}
+
+function selectKeys(set: PublishedKeys, { algorithms }: FormatOptions): PublishedKey[] {
+  const wantsAll = algorithms.some((name) => name.startsWith('ML-DSA'))
+  const keys = verifyingKeys(wantsAll ? set.fullJwks : set.jwks)
+  return algorithms.length === 0 ? keys : keys.filter(({ alg }) => algorithms.includes(alg))
+}
+
+/** The PEM file of each key that this Node can convert. */
+function pemFiles(set: PublishedKeys, options: FormatOptions) {
+  const folder = pathFor(options, fileNameOf(set.project))
+  return selectKeys(set, options).flatMap((key) => {
+    const spki = spkiOf(key)
+    if (spki === undefined) return []
+    const path = join(folder, `${fileNameOf(key.kid)}.pem`)
+    return [{ key, file: { path, content: pemOf(spki) } }]
+  })
+}
+
+const haproxyHead = `# Written by pubring jwks follow, which replaces this file when keys change.
+# A frontend uses it by "frontend NAME from pubring-PROJECT" and rejects a token that is not verified:
+#     http-request deny deny_status 401 unless { var(txn.pubring_verified) -m int 1 }
+
+`
+
+/** The algorithms of HAProxy's jwt_verify for public keys. */
+const haproxyAlgorithms = /^(?:RS|PS|ES)(?:256|384|512)$/
+
+function haproxySection(
+  project: string,
+  keys: readonly { key: PublishedKey; file: OutputFile }[],
+): string {
+  const rules = keys
+    .filter(({ key }) => haproxyAlgorithms.test(key.alg))
+    .map(({ key, file }) => {
+      const verify = `http_auth_bearer,jwt_verify(txn.pubring_alg,${haproxyArgument(file.path)})`
+      const isKey = `{ var(txn.pubring_kid) -m str -- ${haproxyQuote(key.kid)} }`
+      return `    http-request set-var(txn.pubring_verified) ${verify} if ${isKey} { var(txn.pubring_alg) -m str ${key.alg} }`
+    })
+  return [
+    `defaults pubring-${fileNameOf(project)}`,
+    '    mode http',
+    "    http-request set-var(txn.pubring_alg) http_auth_bearer,jwt_header_query('$.alg')",
+    "    http-request set-var(txn.pubring_kid) http_auth_bearer,jwt_header_query('$.kid')",
+    ...rules,
+    '',
+  ].join('\n')
+}
+
+/** A word of HAProxy's configuration in strong quotes, in which nothing else is special. */
+function haproxyQuote(text: string): string {
+  return `'${text.replaceAll("'", `'"'"'`)}'`
+}
+
+/** An argument of a sample fetch method, which is unquoted twice. */
+function haproxyArgument(path: string): string {
+  return haproxyQuote(`"${path.replace(/["\\]/g, '\\$&')}"`)
+}
+
+const placeholderPattern = /\{\{\s*jwks(?:\s+([^\s}]+))?\s*\}\}/g
+
+/** What is wrong with the template, as the end of a sentence. */
+export function templateProblem(template: string, projects: readonly string[]): string | undefined {
+  const found = [...template.matchAll(placeholderPattern)]
+  if (found.length === 0) return 'has no {{jwks}} to replace'
+  const [wrong] =
+    found.find(([, project]) => {
+      return project === undefined ? projects.length > 1 : !projects.includes(project)
+    }) ?? []
+  return wrong && `has ${wrong}, which names none of the projects ${projects.join(', ')}`
+}
+
+/**
+ * Envoy rejects an empty set and keeps the old keys, so a set without keys is Pubring's placeholder,
+ * as in `jwks.json`. The escapes are those of JSON, which YAML shares in double quotes.
+ */
+function fillTemplate(sets: readonly PublishedKeys[], options: FormatOptions): string {
+  return options.template.replace(placeholderPattern, (_, project = sets[0]?.project) => {
+    const set = sets.find((one) => one.project === project)
+    const keys = set === undefined ? [] : selectKeys(set, options)
+    return JSON.stringify(keys.length === 0 ? placeholderJwks : jwksText(keys)).slice(1, -1)
+  })
+}
+
+/** By issuer, since two projects may have published the same kid. */
+function njsModule(sets: readonly PublishedKeys[], options: FormatOptions): string {
+  const projects = sets.map((set) => {
+    const keys = selectKeys(set, options).flatMap((key) => {
+      const spki = spkiOf(key)?.toString('base64')
+      return spki === undefined ? [] : [[key.kid, { alg: key.alg, spki }] as const]
+    })
+    return `  [${JSON.stringify(set.discovery.issuer)}, new Map(${JSON.stringify(keys)})],\n`
+  })
+  return `// Written by pubring jwks follow, which replaces this file when keys change.\nexport default new Map([\n${projects.join('')}])\n`
+}

@@ -1,0 +1,277 @@
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
+import { type FollowFlags, readFollowOptions } from '../../../src/cli/follow/options.ts'
+import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
+import { temporaryFolder } from '../../support/server/process.ts'
+
+let server: TestApp
+let proxy: TcpProxy
+const { folder, remove } = temporaryFolder()
+beforeAll(async () => {
+  server = await startApp()
+  proxy = await startTcpProxy(Number(new URL(await server.listen()).port))
+})
+const running: { stop(): Promise<void> }[] = []
+afterEach(async () => {
+  proxy.restore()
+  for (const follower of running.splice(0)) await follower.stop()
+})
+afterAll(async () => {
+  await proxy.close()
+  await server.close()
+  remove()
+})
+
+let count = 0
+async function projectWithKey(): Promise<{ project: TestProject; kid: string; out: string }> {
+  count += 1
+  const project = await newProject(server, `followed-${count}`)
+  const out = join(folder, project.name, 'keys.json')
+  return { project, kid: await registerKey(server, {}, project.keys), out }
+}
+
+async function optionsOf(projects: readonly string[], flags: Partial<FollowFlags>) {
+  const all = { format: 'jwks', onStale: 'keep', staleAfter: '10m', ...flags }
+  const url = `http://127.0.0.1:${proxy.port}`
+  return readFollowOptions(url, projects, all, processTerminal())
+}
+
+/** Follows the projects in this process, with a clock that can be moved. */
+async function follow(projects: readonly string[], flags: Partial<FollowFlags>) {
+  const options = await optionsOf(projects, flags)
+  const controller = new AbortController()
+  const clock = testClock()
+  const reports: string[] = []
+  let reload = () => {}
+  const ended = followUntilAborted(options, {
+    clock,
+    signal: controller.signal,
+    onReload(run) {
+      reload = run
+    },
+    report: (message) => void reports.push(message),
+  })
+  const follower = {
+    clock,
+    reports,
+    reload: () => reload(),
+    async stop() {
+      controller.abort()
+      await ended
+    },
+  }
+  running.push(follower)
+  return follower
+}
+
+function kidsIn(file: string): string[] | undefined {
+  if (!existsSync(file)) return undefined
+  // Throws if the file is torn.
+  return JSON.parse(readFileSync(file, 'utf8')).keys.map(({ kid }: { kid: string }) => kid)
+}
+
+const soon = { timeout: 5_000, interval: 20 }
+
+test('a deactivated key leaves the file within a second, and a new one joins it', async () => {
+  const { project, kid, out } = await projectWithKey()
+  await follow([project.name], { out })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  await delay(300)
+  const began = performance.now()
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => kidsIn(out), { timeout: 2_000, interval: 5 }).toEqual([])
+  expect(performance.now() - began).toBeLessThan(1_000)
+  const added = await registerKey(server, {}, project.keys)
+  await expect.poll(() => kidsIn(out), soon).toEqual([added])
+})
+
+test('the server is away: the last keys stay, and changes arrive once it is back', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  proxy.cut()
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be reached')
+  follower.clock.advance(3_600_000)
+  await delay(1_500)
+  expect(kidsIn(out)).toEqual([kid])
+  proxy.restore()
+  await expect.poll(() => kidsIn(out), { timeout: 10_000 }).toEqual([])
+})
+
+test('with --on-stale empty the keys go after --stale-after, and come back with the server', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out, onStale: 'empty', staleAfter: '1h' })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  proxy.cut()
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be reached')
+  follower.clock.advance(3_590_000)
+  await delay(1_500)
+  expect(kidsIn(out)).toEqual([kid])
+  follower.clock.advance(20_000)
+  await expect.poll(() => kidsIn(out), soon).toEqual([])
+  proxy.restore()
+  await expect.poll(() => kidsIn(out), { timeout: 10_000 }).toEqual([kid])
+})
+
+test('a clock that is set forward does not empty the keys while the server answers', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out, onStale: 'empty' })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  follower.clock.advance(7_200_000)
+  for (let look = 0; look < 20; look += 1) {
+    await delay(100)
+    expect(kidsIn(out)).toEqual([kid])
+  }
+})
+
+test('--listen serves both key sets and discovery, with its own address', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out, listen: '127.0.0.1:0', staleAfter: '1h' })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  const [, base = ''] = /Serving the key sets at (\S+)\./.exec(follower.reports.join('\n')) ?? []
+  const get = (path: string, headers = {}) => fetch(base + path, { headers })
+  const at = (name: string, ref = project.name) => `/v1/projects/${ref}/.well-known/${name}`
+
+  const jwks = await get(at('jwks.json'))
+  expect(jwks.headers.get('cache-control')).toBe('public, max-age=1')
+  expect(jwks.headers.get('age')).toBeNull()
+  const published = await server.inject({ method: 'GET', url: project.jwks })
+  expect(await jwks.json()).toEqual(published.json())
+  expect(await (await get(at('jwks-full.json', project.id))).json()).toEqual(published.json())
+  const etag = jwks.headers.get('etag') ?? ''
+  expect((await get(at('jwks.json'), { 'if-none-match': etag })).status).toBe(304)
+
+  const discovery = (await (await get(at('openid-configuration', project.id))).json()) as object
+  const own = `/v1/projects/${project.id}/.well-known/openid-configuration`
+  expect(discovery).toEqual({
+    ...(await server.inject({ method: 'GET', url: own })).json(),
+    jwks_uri: `${base}/v1/projects/${project.id}/.well-known/jwks.json`,
+  })
+  expect((await get(at('jwks.json', 'nobody'))).status).toBe(404)
+  expect((await get('/health/ready')).status).toBe(200)
+
+  proxy.cut()
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be reached')
+  follower.clock.advance(600_000)
+  const stale = await get(at('jwks.json'))
+  expect(Number(stale.headers.get('age'))).toBeGreaterThanOrEqual(600)
+  expect((await get('/health/ready')).status).toBe(200)
+  follower.clock.advance(3_600_000)
+  await expect.poll(async () => (await get('/health/ready')).status, soon).toBe(503)
+  expect((await get('/health/live')).status).toBe(200)
+})
+
+test('--exec runs at the start and after each change, one at a time, until it succeeds', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const log = join(folder, `${project.name}.log`)
+  const flag = join(folder, `${project.name}.broken`)
+  const exec = `test ! -e ${flag} && echo "$JWKS_PROJECTS $JWKS_OUT" >> ${log}`
+  const follower = await follow([project.name], { out, exec })
+  const lines = () => (existsSync(log) ? readFileSync(log, 'utf8').split('\n').length - 1 : 0)
+  await expect.poll(lines, soon).toBe(1)
+  expect(readFileSync(log, 'utf8')).toBe(`${project.name} ${out}\n`)
+  writeFileSync(flag, '')
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect
+    .poll(() => follower.reports.join('\n'), soon)
+    .toContain('--exec failed with exit code 1')
+  expect(kidsIn(out)).toEqual([])
+  rmSync(flag)
+  await expect.poll(lines, soon).toBe(2)
+})
+
+test('a folder that disappears, or a file in its place, is reported and survived', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  const parent = join(folder, project.name)
+  rmSync(parent, { recursive: true })
+  writeFileSync(parent, '')
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be written')
+  rmSync(parent)
+  await expect.poll(() => kidsIn(out), soon).toEqual([])
+})
+
+test('SIGHUP fetches and writes everything again', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const follower = await follow([project.name], { out })
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+  rmSync(out)
+  await delay(300)
+  expect(existsSync(out)).toBe(false)
+  follower.reload()
+  await expect.poll(() => kidsIn(out), soon).toEqual([kid])
+})
+
+test('a project that is unknown does not keep the others from being followed', async () => {
+  const { project, kid } = await projectWithKey()
+  const out = join(folder, 'several')
+  const follower = await follow([project.name, 'nobody'], { out })
+  const file = join(out, `${project.name}.json`)
+  await expect.poll(() => kidsIn(file), soon).toEqual([kid])
+  expect(follower.reports.join('\n')).toContain('Project nobody: There is no project')
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => kidsIn(file), soon).toEqual([])
+})
+
+test('500 projects are followed over five connections', async () => {
+  const { project, kid } = await projectWithKey()
+  const others = []
+  for (let index = 0; index < 499; index += 1) others.push(`many-${index}`)
+  await Promise.all(others.map((name) => newProject(server, name)))
+  const out = join(folder, 'many')
+  mkdirSync(out)
+  await follow([...others, project.name], { out })
+  const file = join(out, `${project.name}.json`)
+  await expect.poll(() => kidsIn(file), { timeout: 20_000 }).toEqual([kid])
+  await expect.poll(() => kidsIn(join(out, 'many-0.json')), { timeout: 20_000 }).toEqual([])
+  await delay(500)
+  const began = performance.now()
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => kidsIn(file), { timeout: 5_000, interval: 10 }).toEqual([])
+  expect(performance.now() - began).toBeLessThan(2_000)
+}, 60_000)
+
+test('--once writes, runs --exec and ends; it fails if anything does', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const context = {
+    clock: testClock(),
+    signal: new AbortController().signal,
+    onReload: () => {},
+    report: () => {},
+  }
+  const mark = join(folder, 'mark')
+  await followOnce(await optionsOf([project.name], { out, exec: `touch ${mark}` }), context)
+  expect(kidsIn(out)).toEqual([kid])
+  expect(existsSync(mark)).toBe(true)
+  const failing = await optionsOf([project.name], { out, exec: 'exit 3' })
+  await expect(followOnce(failing, context)).rejects.toThrow('--exec failed with exit code 3')
+  const unknown = await optionsOf(['nobody'], { out })
+  await expect(followOnce(unknown, context)).rejects.toThrow('Project nobody')
+  proxy.cut()
+  const away = await optionsOf([project.name], { out })
+  await expect(followOnce(away, context)).rejects.toThrow('cannot be reached')
+})
+
+test.each([
+  [{}, /--out, or an address with --listen/],
+  [{ out: 'x', format: 'yaml' }, /--format must be one of jwks, pem-dir, haproxy/],
+  [{ out: 'x', format: 'envoy-lds' }, /needs --template/],
+  [{ out: 'x', template: 'y' }, /needs --template/],
+  [{ out: 'x', algorithm: ['HS256'] }, /--algorithm must be a JWS algorithm/],
+  [{ listen: '8081' }, /--listen must be HOST:PORT/],
+  [{ listen: '127.0.0.1:1', once: true as const }, /exclude each other/],
+  [{ out: 'x', onStale: 'drop' }, /--on-stale must be keep or empty/],
+  [{ out: 'x', staleAfter: 'soon' }, /--stale-after must be a duration/],
+])('the options %j are rejected', async (flags, message) => {
+  await expect(optionsOf(['p'], flags)).rejects.toThrow(message)
+})
