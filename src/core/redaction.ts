@@ -6,6 +6,11 @@ const redacted = '[redacted]'
 const token =
   /(?<![\w-])(?=[\w-]{10,}\.[\w-]{8})([\w-]*?)\bey[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}/g
 
+// White space, written-out line breaks and header lines may precede the base64 of a block. A sentence
+// that only mentions the BEGIN line is not a block.
+const pem =
+  /-----BEGIN [^-"\n]{1,60}-----(?=(?:\s|\\+[nrt]|[\w-]{1,40}: [^"\n\\]{0,200}(?:\n|\\+[nr]))*[0-9A-Za-z+/=]{16})[\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g
+
 /**
  * Patterns of secrets: an API key or most of one; a PEM block, up to its end or the end of the JSON
  * string around it; base64 DER without PEM lines (a SEQUENCE begins with M); a JWT (`{"` begins with
@@ -13,7 +18,7 @@ const token =
  */
 const patterns: readonly [pattern: RegExp, replacement: string][] = [
   [/(?<=pubring_)[0-9A-Za-z]{16,}/g, redacted],
-  [/-----BEGIN [\s\S]*?(?:-----END [^-"]*-----|(?=")|$)/g, redacted],
+  [pem, redacted],
   [/\bM[A-P][0-9A-Za-z+/_-]{38,}={0,2}/g, redacted],
   [token, `$1${redacted}`],
 ]

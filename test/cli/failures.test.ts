@@ -37,6 +37,13 @@ describe('endless input', () => {
   })
 })
 
+test('an error that mentions BEGIN and END lines is printed whole', async () => {
+  const file = shell.file('words.txt', 'not a key')
+  const ran = await shell.pubring(['key', 'add', file, '--name', 'x', '--algorithm', 'ES256'])
+  expectFailure(ran, 'refused', /begins with -----BEGIN PUBLIC KEY----- and ends with -----END/)
+  expect(ran.stderr).not.toContain('[redacted]')
+})
+
 describe('authentication and authorization', () => {
   test('a missing API key: the error says how to set one', async () => {
     const env = { PUBRING_API_KEY: undefined }

@@ -1,7 +1,11 @@
 import { generateKeyPairSync } from 'node:crypto'
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { containsApiKey, redact } from '../../src/core/redaction.ts'
+import { examineCheaply } from '../../src/intake/index.ts'
+import { emptyBlocklist } from '../support/keys/intake.ts'
 import { edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
 import { signToken } from '../support/keys/tokens.ts'
 import { findSecret, rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
@@ -23,6 +27,12 @@ describe('redact', () => {
     ['a PEM block with written-out line breaks', pem.replaceAll('\n', '\\n')],
     ['a PEM block that was cut off', pem.slice(0, 900)],
     ['PEM of a public key', ed.publicKeyPem],
+    ['PEM in one line', pem.replaceAll('\n', ' ')],
+    [
+      'PEM with headers',
+      pem.replace('\n', '\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,00\n\n'),
+    ],
+    ['PEM behind a broken line', pem.replace('\n', '\n \t\r\n')],
     ['DER in base64', der],
     ['a token', token],
     ['a token without its signature', token.slice(0, token.lastIndexOf('.') + 1)],
@@ -48,8 +58,33 @@ describe('redact', () => {
     expect(redact(text)).toBe(text)
   })
 
+  test('leaves every sentence about a rejected key unchanged', () => {
+    const folder = join(import.meta.dirname, '../fixtures')
+    const texts = globSync(`${folder}/{keys,material}/**/*.{pem,txt,pub,json}`).map((file) =>
+      readFileSync(file, 'utf8'),
+    )
+    const verdicts = texts.map((text) =>
+      examineCheaply(text.slice(0, 300), 'ES256', emptyBlocklist),
+    )
+    const details = verdicts.flatMap((verdict) =>
+      verdict === undefined || verdict.ok ? [] : verdict.faults.map(({ detail }) => detail),
+    )
+    expect(details.some((detail) => detail.includes('-----BEGIN PUBLIC KEY-----'))).toBe(true)
+    for (const detail of details) expect(redact(detail)).toBe(detail)
+    expect(redact(JSON.stringify(details))).toBe(JSON.stringify(details))
+  })
+
   test('runs in linear time on hostile texts', () => {
-    for (const part of ['-----BEGIN ', 'pubring_', 'ey', 'eyaaaaaaaa.', 'MA', '-----END ']) {
+    for (const part of [
+      '-----BEGIN ',
+      '-----BEGIN A----- ',
+      '-----BEGIN A-----\na: b\n',
+      'pubring_',
+      'ey',
+      'eyaaaaaaaa.',
+      'MA',
+      '-----END ',
+    ]) {
       const start = performance.now()
       redact(part.repeat(20_000))
       expect(performance.now() - start).toBeLessThan(500)
