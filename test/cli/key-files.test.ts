@@ -16,13 +16,18 @@ beforeAll(async () => {
 })
 afterAll(() => shell.close())
 
-/** Adds the file; returns the registered key and the notice on stderr. */
+/** Adds the file, which a check accepts as well; returns the key and the notice on stderr. */
 async function add(content: string | Buffer): Promise<{ pem: string; notice: string }> {
   const file = shell.file('submitted', content)
   const ran = await shell.pubring(['key', 'add', file, '--name', 'converted'])
   expect(ran.code, ran.stderr).toBe(0)
   const kid = ran.stdout.trim()
   const { stdout: pem } = await shell.pubring(['key', 'show', kid, '--pem'])
+  const checked = await shell.pubring(['key', 'check', file])
+  const notices = ran.stderr.split(/(?<=\n)/).filter((line) => line.startsWith(file))
+  expect(checked).toMatchObject({ code: 0, stderr: notices.join('') })
+  const report = documentOf(await shell.pubring(['key', 'check', file, '--json']))
+  expect(report).toMatchObject({ accepted: true, publicKeyPem: pem })
   await shell.pubring(['key', 'deactivate', kid, '--yes'])
   await shell.pubring(['key', 'delete', kid])
   return { pem, notice: ran.stderr }
@@ -111,6 +116,12 @@ describe('other formats are converted to PEM, with a notice', () => {
     const file = shell.file('set.json', JSON.stringify({ keys: [entry] }))
     const ran = await shell.pubring(['key', 'add', file, '--name', 'of a set', '--json'])
     expect(documentOf(ran)).toMatchObject({ algorithm: 'PS256', publicKeyPem: key.publicKeyPem })
+    const wrong = shell.file('wrong.json', JSON.stringify({ ...entry, alg: 'ES256' }))
+    const checked = await shell.pubring(['key', 'check', wrong])
+    expect(checked).toMatchObject({
+      code: 1,
+      stdout: expect.stringContaining('algorithm_mismatch'),
+    })
   })
 
   test.each([
@@ -147,6 +158,9 @@ describe('rejected as unusable', () => {
     const file = shell.file('none', make())
     const ran = await shell.pubring(['key', 'add', file, '--name', 'x', '--algorithm', 'RS256'])
     expect(ran).toMatchObject({ code, stdout: '', stderr: expect.stringMatching(message) })
+    const checked = await shell.pubring(['key', 'check', file])
+    expect(checked.code).toBe(code === 3 ? 1 : code)
+    expect(checked.stdout + checked.stderr).toMatch(message)
   })
 })
 
@@ -201,6 +215,14 @@ describe('a private key never leaves the machine', () => {
       const body = content.toString('latin1').replace(/\s|-----.*?-----/g, '')
       expect(ran.stderr).not.toContain(body.slice(100, 124))
     }
+    const checked = await shell.pubring(['key', 'check', file], { env })
+    expect(checked).toMatchObject({ code: 1, stderr: '' })
+    expect(checked.stdout).toMatch(
+      /^rejected\n {2}private_key: .* holds a private key\. .*has not left this machine\. Use its/,
+    )
+    expect(checked.stdout).not.toMatch(/compromised|stored/)
+    const report = documentOf(await shell.pubring(['key', 'check', file, '--json'], { env }))
+    expect(report).toMatchObject({ accepted: false, problem: 'private_key_submitted' })
     expect(reached).toEqual([])
     server.close()
   })

@@ -130,10 +130,11 @@ function registerRotate(key: Command, terminal: Terminal): void {
 
 function registerCheck(key: Command, terminal: Terminal): void {
   addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
-    notes: 'Exits with 1 if it would be rejected.',
+    notes:
+      'Takes every form that key add takes, and sends nothing. Exits with 1 if the key would be rejected.',
     examples: ['pubring key check key.pem --algorithm RS256'],
   })
-    .argument('<file>', 'The key as PEM; - reads standard input')
+    .argument('<file>', 'The key, as for key add; - reads standard input')
     .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
     .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))

@@ -1,27 +1,61 @@
+import type { KeyCheck } from '../../../client/src/index.ts'
 import { toKeyCheck } from '../../core/keys/checks.ts'
 import { createBlocklist } from '../../intake/blocklists/blocklist.ts'
 import { examineKey } from '../../intake/index.ts'
 import type { Verdict } from '../../intake/types.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { readBytes } from '../terminal/files.ts'
-import { printResult } from '../terminal/output.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { escapeControls, notify, printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { readPublicKeyFile } from './files.ts'
 import { describeKind, parseAlgorithm } from './kinds.ts'
 
 /**
- * Checks a public key by the server's own rules, without a server: prints the verdict, and exits
- * with 1 if the key would be rejected. The key does not leave the machine.
+ * Checks a public key, in any form that `key add` takes, by the server's own rules, without a server:
+ * prints the verdict, and exits with 1 if the key would be rejected. The key does not leave the machine.
  */
 export async function check(
   terminal: Terminal,
   file: string,
   flags: { algorithm?: string },
 ): Promise<void> {
-  const algorithm = parseAlgorithm(flags.algorithm)
-  const text = (await readBytes(file, terminal)).toString('utf8')
-  const verdict = examineKey(text, algorithm, createBlocklist())
+  const chosen = parseAlgorithm(flags.algorithm)
+  const key = await readPublicKeyFile(file, terminal).catch(refusedFile)
+  if (key instanceof CommandError) {
+    reportRefusedFile(terminal, key)
+    return
+  }
+  if (key.converted !== undefined) notify(terminal, key.converted)
+  const algorithm = chosen ?? parseAlgorithm(key.algorithm)
+  const verdict = examineKey(key.publicKeyPem, algorithm, createBlocklist())
   printResult(terminal, toKeyCheck(verdict), () => verdictText(verdict, terminal))
   if (!verdict.ok) terminal.exitCode = exitCodes.failed.code
+}
+
+/** A file without a usable public key is a result of the check; rethrows every other error. */
+function refusedFile(error: unknown): CommandError {
+  if (error instanceof CommandError && error.kind === 'refused') return error
+  throw error
+}
+
+/** The `code` that registration would report, by the code of the error. */
+const problems: Readonly<Record<string, string>> = {
+  private_key: 'private_key_submitted',
+  unsupported_key: 'unsupported_key',
+}
+
+function reportRefusedFile(terminal: Terminal, { code, message, hints }: CommandError): void {
+  const { red } = colorsFor(terminal)
+  const detail = [message, ...hints].join(' ')
+  const report: KeyCheck = {
+    accepted: false,
+    problem: problems[code] ?? 'invalid_key_pem',
+    faults: [{ code, detail }],
+    warnings: [],
+    normalised: [],
+  }
+  printResult(terminal, report, () => `${red('rejected')}\n  ${code}: ${escapeControls(detail)}\n`)
+  terminal.exitCode = exitCodes.failed.code
 }
 
 function verdictText(verdict: Verdict, terminal: Terminal): string {
