@@ -1,5 +1,5 @@
 /** A longer header selects the default type: real clients send a few hundred characters. */
-const maxLength = 2_000
+const maxLength = 500
 
 /**
  * Whether the `Accept` header (RFC 9110 section 12.5.1) names the media type and gives it more

@@ -7,8 +7,8 @@ const preference = new RegExp(`^\\s*(${token})\\s*(?:=\\s*(${token}|${quoted})\\
 /** A request is held no longer. */
 export const maxWaitSeconds = 60
 
-/** A longer header is ignored. */
-const maxLength = 1_000
+/** A longer header is ignored: each of 10,000 held requests can send one. */
+const maxLength = 200
 
 /**
  * The seconds of the preference `wait` (RFC 7240 section 4.3), or undefined if it is absent or
