@@ -46,7 +46,11 @@ export type HttpApp = FastifyInstance
 export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
-  const live = createLiveServices(coreContext)
+  const live = createLiveServices(coreContext, ({ projectId, kid }) => {
+    const message = 'a stored key does not match its own hashes, and is not published'
+    const cause = `key ${kid} of project ${projectId}`
+    app.countedLog.write({ level: 'error', code: 'damaged_key', message, cause })
+  })
   const { context } = live
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)

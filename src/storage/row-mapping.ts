@@ -1,9 +1,10 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
+import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
 import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../core/records.ts'
-import type { PublicJwk, Repair } from '../intake/types.ts'
+import type { Repair } from '../intake/types.ts'
 import { columnsOf, type Tables } from './schema.ts'
 
 /** Qualified, for queries that join tables. */
@@ -19,7 +20,10 @@ export function hasKey<Row extends { id: string | null }>(
   return row.id !== null
 }
 
-/** JSON and union types in text columns are not validated: only this code writes them. */
+/**
+ * Union types in text columns are not validated: only this code writes them. A damaged row must not
+ * make the other keys of its project unreadable.
+ */
 export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
   return {
     id: row.id,
@@ -34,12 +38,12 @@ export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
     updateTime: row.update_time,
     publishTime: row.publish_time,
     jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
-    jwk: JSON.parse(row.jwk) as PublicJwk,
+    jwk: parseStored(row.jwk, damagedJwk),
     ...(row.bits === null ? {} : { bits: row.bits }),
     thumbprint: row.thumbprint,
     spkiSha256: row.spki_sha256,
     materialSha256: row.material_sha256,
-    normalised: JSON.parse(row.normalised) as Repair[],
+    normalised: parseStored<Repair[]>(row.normalised, []),
   }
 }
 

@@ -1,7 +1,8 @@
 import { PubringError } from '../../errors.ts'
 import { base64urlToBigInt } from '../../intake/encoding/bytes.ts'
 import { sharesPrime } from '../../intake/rsa/index.ts'
-import type { Fault, PublicJwk } from '../../intake/types.ts'
+import type { Fault } from '../../intake/types.ts'
+import { damagedJwk, parseStored } from '../damaged-keys.ts'
 import type { KeyLimits } from '../ledger/changes.ts'
 import type { KeyRecord } from '../records.ts'
 import { type JwksMember, jwksBytes, withJwkText } from './jwks.ts'
@@ -108,7 +109,7 @@ interface RsaKey {
 }
 
 function rsaKey({ id, jwkText }: AdmissionKey): RsaKey[] {
-  const jwk: PublicJwk = JSON.parse(jwkText)
+  const jwk = parseStored(jwkText, damagedJwk)
   return jwk.kty === 'RSA' ? [{ kid: id, modulus: base64urlToBigInt(jwk.n) }] : []
 }
 

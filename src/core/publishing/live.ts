@@ -1,5 +1,6 @@
 import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
+import { createDamagedKeys, type DamagedKey, type DamagedKeys } from '../damaged-keys.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
@@ -17,6 +18,7 @@ export interface LiveServices {
   /** Its store invalidates the copies of this process before a commit resolves. */
   context: Context
   publisher: Publisher
+  damagedKeys: DamagedKeys
   names: PublishedNames
   readPublished: ReadPublished
   keySets: LiveKeySets
@@ -26,9 +28,13 @@ export interface LiveServices {
   close(): void
 }
 
-export function createLiveServices(context: Context): LiveServices {
+export function createLiveServices(
+  context: Context,
+  onDamagedKey: (key: DamagedKey) => void = () => {},
+): LiveServices {
   const { store, clock, config } = context
-  const publisher = createPublisher(context)
+  const damagedKeys = createDamagedKeys(onDamagedKey)
+  const publisher = createPublisher(context, damagedKeys)
   const names = createPublishedNames(context)
   const readPublished = createReadPublished(names, publisher)
   const watch = createRevisionWatch(store, clock, watchIntervalMs)
@@ -46,6 +52,7 @@ export function createLiveServices(context: Context): LiveServices {
   return {
     context: { ...context, store: withCommitNotices(store, onCommit) },
     publisher,
+    damagedKeys,
     names,
     readPublished,
     keySets,

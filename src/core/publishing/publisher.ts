@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../context.ts'
+import type { DamagedKeys } from '../damaged-keys.ts'
 import { entityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
@@ -87,7 +88,7 @@ interface ProjectCopy {
   keySet?: KeySet
 }
 
-export function createPublisher(context: Context): Publisher {
+export function createPublisher(context: Context, damagedKeys: DamagedKeys): Publisher {
   const { clock, config } = context
   const store = context.store.published
   const copies = createRevalidatedCache<ProjectCopy>({
@@ -101,8 +102,9 @@ export function createPublisher(context: Context): Publisher {
       // The hash identifies a history: a fail-over that loses changes reuses their revisions.
       const heads = previous && (await store.heads([projectId]))
       if (heads && heads.get(projectId)?.hash === previous.head) return previous
-      const keySet = await store.keySet(projectId)
-      if (keySet === undefined) return undefined
+      const found = await store.keySet(projectId)
+      if (found === undefined) return undefined
+      const keySet = damagedKeys.remove(projectId, found)
       const { name, revision, head } = keySet
       const time = clock.now()
       const hadKeys =

@@ -6,6 +6,7 @@ import {
   tokenCheckReasons,
 } from '../../contract/token-checks.ts'
 import type { Context } from '../context.ts'
+import { isIntact } from '../damaged-keys.ts'
 import { isActive } from '../expiry.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { requireKeySet } from '../keys/operations.ts'
@@ -78,6 +79,9 @@ function checkForm(warnings: readonly string[]): Finding {
 }
 
 function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
+  if (active && !isIntact(key)) {
+    return failed('The stored key is damaged, and not published. Register it again.')
+  }
   if (active) return passed('The key is active.')
   if (!key.enabled) return failed('The key is deactivated.')
   const { expireTime = '' } = key

@@ -7,6 +7,11 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
   addKeys(registry, live)
   addStorage(registry, live)
+  addGauge(registry, live.damagedKeys.count, {
+    name: 'pubring_damaged_keys',
+    help: 'Stored keys that do not match their own hashes and are not published, as far as their key sets were requested.',
+    aggregator: 'max',
+  })
   addGauge(registry, live.keySets.count, {
     name: 'pubring_held_requests',
     help: 'Requests for key sets that are held until the key set changes.',

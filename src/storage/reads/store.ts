@@ -2,6 +2,7 @@ import type { Selectable } from 'kysely'
 import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
+import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
 import type { ApiKeyRecord, KeyCount, KeySet } from '../../core/records.ts'
 import {
   apiKeyColumns,
@@ -106,11 +107,10 @@ function createKeyReads(db: Db) {
         // Only RSA keys have a length in bits.
         .where('bits', 'is not', null)
         .execute()
-      return rows.map(({ id, thumbprint, jwk }) => ({
-        kid: id,
-        thumbprint,
-        n: (JSON.parse(jwk) as { n: string }).n,
-      }))
+      return rows.flatMap(({ id, thumbprint, jwk }) => {
+        const parsed = parseStored(jwk, damagedJwk)
+        return parsed.kty === 'RSA' ? [{ kid: id, thumbprint, n: parsed.n }] : []
+      })
     },
     async findKeysByMaterial(materialSha256) {
       return await db

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { fetchJwks, kidsOf, newProject, registerKey } from '../../support/app/keys.ts'
+import { recordFault } from '../../support/faults/results.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import { signToken } from '../../support/keys/tokens.ts'
+
+let server: TestApp
+let log = ''
+const logStream = {
+  write(line: string) {
+    log += line
+  },
+}
+beforeAll(async () => {
+  server = await startApp({ http: { metrics: true, logStream } })
+})
+afterAll(async () => {
+  await server.close()
+  recordFault({
+    fault: 'A stored key changed behind the server’s back',
+    action:
+      'one of nine changes of its row: a character of its JWK, its PEM, its hashes or its algorithm',
+    observed:
+      'the key is not published, logged and counted; the other keys of its project are, and lists 200',
+    acknowledged: 0,
+    lost: 0,
+  })
+})
+
+/** Changes the stored text behind the server's back, and the text after it back. */
+async function damage(kid: string, column: string, change: (text: string) => string) {
+  const where = `from jwt_key where id = ?`
+  const [row] = await server.database.query(`select ${column} as value ${where}`, kid)
+  const before = String(row?.value)
+  const write = (text: string) =>
+    server.database.execute(`update jwt_key set ${column} = ? where id = ?`, text, kid)
+  expect(change(before)).not.toBe(before)
+  await write(change(before))
+  return () => write(before)
+}
+
+const flipped = (text: string, index: number) => {
+  const code = text.charCodeAt(index) ^ 1
+  return text.slice(0, index) + String.fromCharCode(code) + text.slice(index + 1)
+}
+
+let projects = 0
+test.each<[string, string, (text: string) => string]>([
+  [
+    'a coordinate',
+    'jwk',
+    (text) => text.replace(/("x":")(.)/, (_, name, first) => name + (first === 'A' ? 'B' : 'A')),
+  ],
+  ['the curve', 'jwk', (text) => text.replace('P-256', 'P-384')],
+  ['an additional member', 'jwk', (text) => text.replace('{', '{"d":"x",')],
+  ['JSON that is cut off', 'jwk', (text) => text.slice(0, -1)],
+  ['the PEM', 'public_key_pem', (text) => flipped(text, 60)],
+  ['the header of the PEM', 'public_key_pem', (text) => flipped(text, 14)],
+  ['the thumbprint', 'thumbprint', (text) => flipped(text, 0)],
+  ['the hash of the key', 'spki_sha256', (text) => flipped(text, 0)],
+  ['the algorithm', 'jws_algorithm', () => 'ES384'],
+])(
+  'a key with a change of %s is not published, logged and counted; the others are',
+  async (_name, column, change) => {
+    projects += 1
+    const { keys, jwks } = await newProject(server, `damaged-${projects}`)
+    const key = ecKey()
+    const kid = await registerKey(
+      server,
+      { algorithm: 'ES256', publicKeyPem: key.publicKeyPem },
+      keys,
+    )
+    const repair = await damage(kid, column, change)
+    const other = await registerKey(server, {}, keys)
+    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([other])
+    const metrics = await server.app.metrics.metrics()
+    expect(metrics).toMatch(/^pubring_damaged_keys 1$/m)
+    const lines = log
+      .split('\n')
+      .filter((line) => line.includes(kid) && line.includes('damaged_key'))
+    expect(lines).toHaveLength(1)
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, code: 'damaged_key' })
+
+    const list = await server.send('GET', keys)
+    expect(list.json().map(({ id }: { id: string }) => id)).toEqual([kid, other])
+    const token = signToken(key.privateKey, { alg: 'ES256', kid })
+    const check = await server.send('POST', keys.replace('jwt-keys', 'token-checks'), {
+      body: { token },
+    })
+    expect(check.json()).toMatchObject({ valid: false, reason: 'key_inactive' })
+
+    await repair()
+    await server.send('PATCH', `${keys}/${other}`, { body: { label: 'changed' } })
+    expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([kid, other])
+    expect(await server.app.metrics.metrics()).toMatch(/^pubring_damaged_keys 0$/m)
+  },
+)
