@@ -18,6 +18,7 @@ import { addOverload } from './hooks/overload.ts'
 import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addSecurityHeaders } from './hooks/security-headers.ts'
+import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
 import { addMetrics } from './metrics/metrics.ts'
 import { addDocs } from './openapi/docs.ts'
 import { addOpenApi } from './openapi/openapi.ts'
@@ -57,6 +58,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
     done()
   })
   app.addHook('preClose', async () => live.close())
+  disconnectStalledReaders(app, context.clock)
   addRequestRecords(app)
   addRequestLog(app)
   addCountedLog(app)
