@@ -29,6 +29,9 @@ beforeEach(() => {
 const activeKids = async (url: string) =>
   (await server.send('GET', `${url}?active=true`)).json().map(({ id }: { id: string }) => id)
 
+/** Without the placeholder of a project that has no active key. */
+const registeredKidsOf = (jwks: string) => kidsOf(jwks).filter((kid) => kid !== 'no-active-key')
+
 describe('acknowledged changes are published', () => {
   test('the JWKS has a new key and a changed one once the request is answered, 50 times', async () => {
     const { keys, jwks } = await newProject(server, 'acknowledged')
@@ -161,8 +164,7 @@ test('2,000 reads during 20 changes a second: one ETag per document, each a stat
       if (answer.status === 304) continue
       expect(bytes.get(etag) ?? body).toBe(body)
       bytes.set(etag, body)
-      const kidsOrNone = kidsOf(body).filter((each) => each !== 'no-active-key')
-      expect(states).toContain(JSON.stringify(kidsOrNone))
+      expect(states).toContain(JSON.stringify(registeredKidsOf(body)))
       expect(etag).toBe(`"${hash('sha256', body, 'base64url').slice(0, 27)}"`)
       await delay(Math.random() * 20)
     }
@@ -171,5 +173,5 @@ test('2,000 reads during 20 changes a second: one ETag per document, each a stat
   reading = false
   await writing
   expect(bytes.size).toBeGreaterThan(3)
-  expect(kidsOf((await fetchJwks(server)).body)).toEqual(state)
+  expect(registeredKidsOf((await fetchJwks(server)).body)).toEqual(state)
 })
