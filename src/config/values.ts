@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
-import { readFirstLine } from '../runtime/files.ts'
+import { readFirstLine, unreadableReason } from '../runtime/files.ts'
 
 /** Parsers for `Setting.parse`. Their error messages never repeat the value. */
 
@@ -99,8 +99,8 @@ export function fileWith<Value>(parse: (text: string) => Value) {
 function firstLine(file: string): string {
   try {
     return readFirstLine(file)
-  } catch {
-    throw new Error('names a file that cannot be read')
+  } catch (error) {
+    throw new Error(`names a file that ${unreadableReason(error)}`)
   }
 }
 

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** The first line of a text file, without its end. Throws the system's error. */
 export function readFirstLine(file: string): string {
-  const [line = ''] = readFileSync(file, 'utf8').split(/\r?\n/)
+  const [line = ''] = readBounded(file).toString('utf8').split(/\r?\n/)
   return line
 }
 
@@ -19,5 +20,108 @@ export function followFile(read: () => string): () => string {
       // The last content stays in use.
     }
     return last
+  }
+}
+
+/** For files that a person writes, such as settings and certificates. */
+const defaultMaxBytes = 1024 * 1024
+
+/** How long a pipe may be silent. */
+const defaultMaxIdleMs = 60_000
+
+const pollMs = 20
+
+/**
+ * Reads a file, which may be a pipe such as `<(command)`. Throws the system's error, EFBIG beyond
+ * `maxBytes`, and ETIMEDOUT if a pipe is silent for too long.
+ */
+export function readBounded(
+  file: string,
+  maxBytes = defaultMaxBytes,
+  maxIdleMs = defaultMaxIdleMs,
+): Buffer {
+  const sleeper = new Int32Array(new SharedArrayBuffer(4))
+  const parts: Buffer[] = []
+  for (const part of readParts(file, maxBytes, maxIdleMs)) {
+    if (part === undefined) Atomics.wait(sleeper, 0, 0, pollMs)
+    else parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** The same without blocking the event loop, so that a signal can interrupt it. */
+export async function readBoundedAsync(file: string, maxBytes: number): Promise<Buffer> {
+  const parts: Buffer[] = []
+  for (const part of readParts(file, maxBytes, defaultMaxIdleMs)) {
+    if (part === undefined) await delay(pollMs)
+    else parts.push(part)
+  }
+  return Buffer.concat(parts)
+}
+
+/** Yields undefined while there is nothing to read yet. */
+function* readParts(
+  file: string,
+  maxBytes: number,
+  maxIdleMs: number,
+): Generator<Buffer | undefined, void> {
+  // Without O_NONBLOCK the process would block until something opens the pipe for writing.
+  const descriptor = openSync(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
+  try {
+    const isPipe = fstatSync(descriptor).isFIFO()
+    let length = 0
+    let lastTime = performance.now()
+    for (;;) {
+      const part = readAvailable(descriptor)
+      // A pipe is at its end, too, before something opens it for writing.
+      if (part?.length === 0 && (length > 0 || !isPipe)) return
+      if (part !== undefined && part.length > 0) {
+        length += part.length
+        if (length > maxBytes) throw fileError('EFBIG')
+        lastTime = performance.now()
+        yield part
+      } else if (performance.now() - lastTime > maxIdleMs) throw fileError('ETIMEDOUT')
+      else yield undefined
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+/** The next part, empty at the end; undefined if a pipe has nothing yet. */
+function readAvailable(descriptor: number): Buffer | undefined {
+  const part = Buffer.allocUnsafe(64 * 1024)
+  try {
+    return part.subarray(0, readSync(descriptor, part))
+  } catch (error) {
+    if (codeOf(error) === 'EAGAIN') return undefined
+    throw error
+  }
+}
+
+function fileError(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOENT: 'does not exist',
+  EISDIR: 'is a folder',
+  EFBIG: 'is too large',
+  ETIMEDOUT: 'is a pipe that nothing was written to in time',
+}
+
+/** Why a file could not be read, as the end of a sentence about it. */
+export function unreadableReason(error: unknown): string {
+  return reasons[String(codeOf(error))] ?? 'cannot be read'
+}
+
+/** Throws one line for a person if the path leads to a folder, a device or a pipe. */
+export function requireRegularFile(file: string): void {
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
+    throw new Error(`${file} is not a database, but a folder, a device or a pipe.`)
   }
 }

@@ -1,5 +1,6 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
+import { requireRegularFile } from '../runtime/files.ts'
 import type { LedgerReader } from './reads/ledger.ts'
 
 export interface OpenOptions {
@@ -82,12 +83,14 @@ export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
   return openSqliteAuditStore(sqliteFileOf(databaseUrl))
 }
 
-/** The path of the SQLite file. Throws for a PostgreSQL database. */
+/** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */
 export function sqliteFileOf(databaseUrl: string): string {
   if (isPostgres(databaseUrl)) {
     throw new Error('This command is for SQLite. Use the tools of PostgreSQL, such as pg_dump.')
   }
-  return databaseUrl.slice('sqlite:'.length)
+  const file = databaseUrl.slice('sqlite:'.length)
+  requireRegularFile(file)
+  return file
 }
 
 function isPostgres(databaseUrl: string): boolean {

@@ -1,8 +1,14 @@
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { PassThrough, Readable } from 'node:stream'
+import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
+import { readBlocklist } from '../../src/cli/server/blocklist.ts'
 import { exitCodes } from '../../src/cli/terminal/exit-codes.ts'
+import { type Config, loadConfig, settings } from '../../src/config/server-settings.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { ecKey } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
@@ -26,14 +32,80 @@ function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp):
   for (const hint of hints) expect(hint).toMatch(/^hint: /)
 }
 
-describe('endless input', () => {
-  test.each([
-    ['import', ['import', '/dev/zero']],
-    ['apply', ['apply', '/dev/zero']],
-    ['key add', ['key', 'add', '/dev/zero', '--name', 'x', '--algorithm', 'ES256']],
-    ['key check', ['key', 'check', '/dev/zero']],
-  ])('%s stops reading a file without end', async (_name, command) => {
-    expectFailure(await shell.pubring(command), 'usage', /is too large: the limit is \d+ bytes/)
+describe('a file without end', () => {
+  const tooLarge = /is too large(?:: the limit is \d+ bytes)?\./
+  const notADatabase = /\/dev\/zero is not a database, but a folder, a device or a pipe/
+  const database = ['--database-url', 'sqlite:/dev/zero']
+  /** One call for each argument that names a file, by command. */
+  const readers: Record<string, [args: string[], message: RegExp]> = {
+    'import <source>': [['/dev/zero'], tooLarge],
+    'apply <file>': [['/dev/zero'], tooLarge],
+    'key add <file>': [['/dev/zero', '--name', 'x', '--algorithm', 'ES256'], tooLarge],
+    'key check <file>': [['/dev/zero'], tooLarge],
+    'key rotate <file>': [['/dev/zero'], tooLarge],
+    'token sample <file>': [['/dev/zero'], tooLarge],
+    'check [file]': [['/dev/zero'], notADatabase],
+    'restore <file>': [['/dev/zero', '--database-url', 'sqlite:restored.db'], notADatabase],
+    'backup <file>': [['never-written.db', ...database], notADatabase],
+    'token check [file]': [['/dev/zero'], tooLarge],
+  }
+
+  test('is named by no other argument of a command', () => {
+    const found: string[] = []
+    const visit = (command: Command, name: string): void => {
+      for (const argument of command.registeredArguments) {
+        if (!/^(?:file|source)$/.test(argument.name())) continue
+        const text = argument.required ? `<${argument.name()}>` : `[${argument.name()}]`
+        found.push(`${name} ${text}`)
+      }
+      for (const child of command.commands) visit(child, `${name} ${child.name()}`.trim())
+    }
+    const output = () => Object.assign(new PassThrough(), { end: () => output() })
+    const terminal = { env: {}, stdin: Readable.from([]), stdout: output(), stderr: output() }
+    const interruptSignal = () => new AbortController().signal
+    visit(createProgram({ ...terminal, exitCode: 0, json: false, interruptSignal }), '')
+    expect(found.sort()).toEqual(Object.keys(readers).sort())
+  })
+
+  test.each(Object.entries(readers))('ends %s', async (name, [args, message]) => {
+    const command = name.split(' ').slice(0, -1)
+    const ran = await shell.pubring([...command, ...args])
+    expect({ failed: ran.code !== 0, stdout: ran.stdout }).toEqual({ failed: true, stdout: '' })
+    expect(ran.stderr).toMatch(message)
+  })
+
+  test('ends commands that open a database', async () => {
+    for (const command of [
+      'ledger verify',
+      'audit',
+      'migrate',
+      'api-key create --admin --name x',
+    ]) {
+      const ran = await shell.pubring([...command.split(' '), ...database])
+      expect([command, ran.code, ran.stdout]).toEqual([command, 1, ''])
+      expect(ran.stderr).toMatch(notADatabase)
+    }
+  })
+
+  test('ends commands that read an API key or a profile', async () => {
+    const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: '/dev/zero' }
+    expectFailure(await shell.pubring(list, { env }), 'usage', tooLarge)
+    const file = [...list, '--api-key-file', '/dev/zero']
+    expectFailure(await shell.pubring(file), 'usage', tooLarge)
+    const folder = join(shell.folder, 'config', 'pubring')
+    mkdirSync(folder, { recursive: true })
+    symlinkSync('/dev/zero', join(folder, 'config.json'))
+    const profile = { XDG_CONFIG_HOME: join(shell.folder, 'config') }
+    expectFailure(await shell.pubring(list, { env: profile }), 'usage', tooLarge)
+  })
+
+  test('ends the start of a server', () => {
+    const files = Object.values(settings).flatMap(({ env }) => (env.endsWith('_FILE') ? [env] : []))
+    expect(files.length).toBeGreaterThan(2)
+    for (const name of files) {
+      expect(() => loadConfig({ [name]: '/dev/zero' }, {}), name).toThrow(/is too large/)
+    }
+    expect(() => readBlocklist({ blocklist: '/dev/zero' } as Config)).toThrow(tooLarge)
   })
 })
 

@@ -102,7 +102,7 @@ test('SIGHUP changes nothing if a file cannot be used, and logs why', async () =
   expect(invalid?.reason).toMatch(/^The block list has 10 bytes/)
   rmSync(blocklist)
   const [unreadable] = await reload(/^settings not re-read/)
-  expect(unreadable?.reason).toBe('PUBRING_BLOCKLIST names a file that cannot be read.')
+  expect(unreadable?.reason).toBe('PUBRING_BLOCKLIST names a file that does not exist.')
   writeFileSync(blocklist, '')
   const change = ['PUBRING_LOG_LEVEL_FILE warn', `PUBRING_BLOCKLIST ${blocklist}`]
   expect(changesOf(await reload(/^settings re-read$/))).toEqual([change, change])

@@ -1,17 +1,10 @@
-import {
-  chmodSync,
-  existsSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, realpathSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../../config/setting.ts'
 import { didYouMean } from '../../nearest.ts'
+import { readBounded, unreadableReason } from '../../runtime/files.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
 import { usageError } from '../terminal/failures.ts'
 
@@ -63,12 +56,21 @@ export function readConfiguration(env: Environment): Configuration {
 }
 
 function parse(path: string): Record<string, unknown> {
+  const text = readText(path)
   try {
-    return requireObject(JSON.parse(readFileSync(path, 'utf8')), path, 'the file')
+    return requireObject(JSON.parse(text), path, 'the file')
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     // The parser's message quotes the text, which may contain a secret.
     throw usageError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
+  }
+}
+
+function readText(path: string): string {
+  try {
+    return readBounded(path).toString('utf8')
+  } catch (error) {
+    throw usageError(`${path} ${unreadableReason(error)}.`)
   }
 }
 

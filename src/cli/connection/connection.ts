@@ -1,9 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { clientSettings } from '../../config/client-settings.ts'
 import { rejectUnknownVariables } from '../../config/server-settings.ts'
 import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
+import { readBounded, unreadableReason } from '../../runtime/files.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { type Profile, profileNamed, readConfiguration } from './configuration.ts'
 
@@ -128,12 +128,9 @@ function fromFile(path: string | undefined, source: string): SourcedValue | unde
 
 function readApiKeyFile(path: string, source: string): string {
   try {
-    return readFileSync(path, 'utf8')
+    return readBounded(path).toString('utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
-    const reason =
-      code === 'ENOENT' ? 'does not exist' : code === 'EISDIR' ? 'is a folder' : 'cannot be read'
-    throw usageError(`The file ${path} named by ${source} ${reason}.`)
+    throw usageError(`The file ${path} named by ${source} ${unreadableReason(error)}.`)
   }
 }
 

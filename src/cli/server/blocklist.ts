@@ -1,12 +1,15 @@
-import { readFileSync } from 'node:fs'
 import type { Config } from '../../config/server-settings.ts'
+import { readBounded, unreadableReason } from '../../runtime/files.ts'
+
+/** Public lists have tens of megabytes. */
+export const maxBlocklistBytes = 256 * 1024 * 1024
 
 /** The operator's file of compromised keys, if configured. */
 export function readBlocklist({ blocklist }: Config): { blocklist?: Uint8Array } {
   if (blocklist === undefined) return {}
   try {
-    return { blocklist: readFileSync(blocklist) }
-  } catch {
-    throw new Error('PUBRING_BLOCKLIST names a file that cannot be read.')
+    return { blocklist: readBounded(blocklist, maxBlocklistBytes) }
+  } catch (error) {
+    throw new Error(`PUBRING_BLOCKLIST names a file that ${unreadableReason(error)}.`)
   }
 }

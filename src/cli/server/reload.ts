@@ -1,12 +1,12 @@
 import cluster from 'node:cluster'
 import { hash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
+import { readBounded, unreadableReason } from '../../runtime/files.ts'
 import { filesOfAddress } from '../../storage/postgres/address.ts'
-import { readBlocklist } from './blocklist.ts'
+import { maxBlocklistBytes, readBlocklist } from './blocklist.ts'
 import type { Registry } from './instance.ts'
 
 /** The message with which the parent passes SIGHUP on to its workers. */
@@ -71,9 +71,9 @@ function readFiles(config: Config): Reloadable {
 
 function digest(name: string, file: string): string {
   try {
-    return hash('sha256', readFileSync(file))
-  } catch {
-    throw new Error(`${name} names a file that cannot be read.`)
+    return hash('sha256', readBounded(file, maxBlocklistBytes))
+  } catch (error) {
+    throw new Error(`${name} names a file that ${unreadableReason(error)}.`)
   }
 }
 

@@ -1,7 +1,8 @@
-import { createReadStream, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import type { Readable } from 'node:stream'
 import { didYouMean } from '../../nearest.ts'
+import { readBoundedAsync, unreadableReason } from '../../runtime/files.ts'
 import { type CommandError, usageError } from './failures.ts'
 import { notify } from './output.ts'
 import type { Terminal } from './terminal.ts'
@@ -14,10 +15,9 @@ export async function readBytes(
   terminal: Terminal,
   maxBytes = defaultMaxBytes,
 ): Promise<Buffer> {
-  const bytes = file === '-' ? await readInput(terminal, maxBytes) : await readFile(file, maxBytes)
-  if (bytes.length > maxBytes) {
-    throw usageError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
-  }
+  if (file !== '-') return readFile(file, maxBytes)
+  const bytes = await readInput(terminal, maxBytes)
+  if (bytes.length > maxBytes) throw tooLarge(file, maxBytes)
   return bytes
 }
 
@@ -29,18 +29,23 @@ export function sourceName(file: string): string {
 /** Reads no further than the limit: a device or pipe may have no end. */
 async function readFile(file: string, maxBytes: number): Promise<Buffer> {
   try {
-    return await readStream(createReadStream(file), maxBytes)
+    return await readBoundedAsync(file, maxBytes)
   } catch (error) {
-    throw unreadable(file, error)
+    throw unreadable(file, error, maxBytes)
   }
 }
 
-function unreadable(file: string, error: unknown): CommandError {
+function tooLarge(file: string, maxBytes: number): CommandError {
+  return usageError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
+}
+
+function unreadable(file: string, error: unknown, maxBytes: number): CommandError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (code === 'EFBIG') return tooLarge(file, maxBytes)
   if (code === 'ENOENT') return usageError(`There is no file ${file}${suggestSibling(file)}`)
   if (code === 'EISDIR') return usageError(`${file} is a folder: name the file of one key.`)
   if (code === 'EACCES') return usageError(`${file} cannot be read by this user.`)
-  return usageError(`${file} cannot be read.`)
+  return usageError(`${file} ${unreadableReason(error)}.`)
 }
 
 function suggestSibling(file: string): string {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import type { ConnectionOptions } from 'node:tls'
-import { followFile, readFirstLine } from '../../runtime/files.ts'
+import { followFile, readBounded, readFirstLine } from '../../runtime/files.ts'
 
 /** A host name, an IP address, or the directory of a Unix socket. */
 export interface PostgresHost {
@@ -167,7 +166,7 @@ function tlsFiles(query: Map<string, string>): [string, PropertyDescriptor][] {
   return Object.entries(options).flatMap(([parameter, option]) => {
     const file = query.get(parameter)
     if (file === undefined || (parameter === 'sslrootcert' && file === 'system')) return []
-    const get = followParameter(parameter, () => readFileSync(file, 'utf8'))
+    const get = followParameter(parameter, () => readBounded(file).toString('utf8'))
     return [[option, { get, enumerable: true, configurable: true }]]
   })
 }

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
+import { requireRegularFile } from '../../runtime/files.ts'
 
 /** Pages copied in one step. */
 const stepPages = 4_096
@@ -28,11 +29,14 @@ const notADatabase = 26
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
   if (!existsSync(from)) throw new Error(`There is no file ${from}.`)
+  requireRegularFile(from)
   const source = new DatabaseSync(from, { readOnly: true, timeout: timeoutMs })
   try {
     // Keeps the snapshot: otherwise every write during the copy would restart it.
     source.exec('BEGIN')
-    source.prepare('SELECT count(*) FROM sqlite_schema').get()
+    const row = source.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()
+    // An empty file is a database for SQLite.
+    if (row?.tables === 0) throw new Error(`${from} is empty.`)
     closeSync(openSync(to, 'wx', 0o600))
     await backup(source, to, { rate: stepPages })
   } catch (error) {
