@@ -106,7 +106,7 @@ export type JwtKeyWithDetails = {
     jwsAlgorithm: string
     /** RFC 7638, SHA-256, base64url. */
     thumbprint: string
-    /** SHA-256 over the SPKI DER, lower-case hex. */
+    /** SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`. */
     spkiSha256: string
     /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
     convergedTime: string
@@ -117,7 +117,7 @@ export type JwtKeyWithDetails = {
 
 /** A key to register. */
 export type JwtKeyCreate = {
-  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required. */
+  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm
@@ -132,7 +132,7 @@ export type JwtKeyCreate = {
 
 /** A merge patch (RFC 7396). */
 export type JwtKeyUpdate = {
-  /** Free text of 1 to 255 code points. */
+  /** Free text of 1 to 255 code points. White space at either end is removed. */
   label?: string
   active?: boolean
   /** `null` clears it. */
@@ -162,7 +162,7 @@ export type JwtKeyUpdated = {
     jwsAlgorithm: string
     /** RFC 7638, SHA-256, base64url. */
     thumbprint: string
-    /** SHA-256 over the SPKI DER, lower-case hex. */
+    /** SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`. */
     spkiSha256: string
     /** From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time. */
     convergedTime: string
@@ -418,7 +418,7 @@ export type Problem = {
 
 /** A key to import. */
 export type KeyImportItem = {
-  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required. */
+  /** The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required. */
   name: string
   /** The `alg` of tokens signed with this key; `RSA` means RS256. It must match the key. */
   algorithm: Algorithm

@@ -62,7 +62,10 @@ export const KeyDetails = Type.Object({
   crv: Type.Optional(Type.String({ description: 'EC and OKP: the curve, such as `P-256`.' })),
   jwsAlgorithm: Type.String({ examples: ['RS256'] }),
   thumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url.' }),
-  spkiSha256: Type.String({ description: 'SHA-256 over the SPKI DER, lower-case hex.' }),
+  spkiSha256: Type.String({
+    description:
+      'SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`.',
+  }),
   convergedTime: Type.Unsafe<string>({
     ...Time,
     description:
@@ -109,7 +112,7 @@ export const PublicKeyPemInput = Type.String({
 export const newKeyMembers = {
   name: Type.Optional(
     label(
-      'The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. Either `name` or `label` is required.',
+      'The label: free text of 1 to 255 code points, without control and bidirectional formatting characters. White space at either end is removed. Either `name` or `label` is required.',
     ),
   ),
   label: Type.Optional(label('An alias of `name`.')),
@@ -140,7 +143,9 @@ export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 
 export const JwtKeyUpdate = Type.Object(
   {
-    label: Type.Optional(label('Free text of 1 to 255 code points.')),
+    label: Type.Optional(
+      label('Free text of 1 to 255 code points. White space at either end is removed.'),
+    ),
     active: Type.Optional(Type.Boolean({ examples: [false] })),
     expireTime: Type.Optional(
       Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),

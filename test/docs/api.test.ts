@@ -65,6 +65,7 @@ test('only the documented rejections occur', () => {
 test.each([
   ['tee created.json', /^\{"kid":"[0-9a-f-]{36}"\}\n$/],
   ['?active=true', /"label":"orders, spring"[\s\S]*"details":\{/],
+  ['dgst -sha256', /\b[0-9a-f]{64}\n$/],
   ['orders, autumn', /"label":"orders, autumn"/],
   ['key-imports', /"present":1,"items":\[\{"outcome":"present"/],
   ['openid-configuration', /^\{"keys":\[\{[\s\S]*"jwks_uri"/],
@@ -87,4 +88,9 @@ test.each([
   ['api DELETE "/v1/projects/default/jwt-keys/$kid"', /\n204\n$/],
 ])('the block with %s prints the documented output', (text, expected) => {
   expect(answerOf(text)).toMatch(expected)
+})
+
+test('the openssl command prints the spkiSha256 of the key', () => {
+  const [, digest] = /([0-9a-f]{64})\n$/.exec(answerOf('dgst -sha256')) ?? []
+  expect(answerOf('?active=true')).toContain(`"spkiSha256":"${digest}"`)
 })

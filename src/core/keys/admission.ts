@@ -138,7 +138,7 @@ function requireKeyCapacity(count: number, { maxKeys }: KeyLimits): void {
   if (count < maxKeys) return
   throw new PubringError(
     'key_limit_reached',
-    `The project has ${count} keys, and at most ${maxKeys} are allowed. Delete keys that are no longer used.`,
+    `The project has ${count} keys, and at most ${maxKeys} are allowed. Delete keys that are no longer used; PUBRING_MAX_KEYS_PER_PROJECT raises the limit.`,
     { limit: maxKeys },
   )
 }
@@ -148,7 +148,7 @@ export function requireJwksCapacity(bytes: number, { maxJwksBytes }: KeyLimits):
   if (bytes <= maxJwksBytes) return
   throw new PubringError(
     'jwks_too_large',
-    `With this key the key set would have ${bytes} bytes; verifiers read at most ${maxJwksBytes}. Deactivate keys that are no longer used, or use smaller keys.`,
+    `With this key the key set would have ${bytes} bytes; at most ${maxJwksBytes} are allowed, because many verifiers read no more. Deactivate keys that are no longer used, or use smaller keys. PUBRING_MAX_JWKS_BYTES raises the limit.`,
     { limit: maxJwksBytes },
   )
 }

@@ -46,7 +46,9 @@ export function requireImportSize({ config }: Context, count: number): void {
   if (count >= 1 && count <= limit) return
   const code = count === 0 ? 'too_few' : 'too_many'
   const isProjectLimit = limit < config.maxImportKeys
-  const advice = isProjectLimit ? 'A project can have no more keys.' : 'Use several imports.'
+  const advice = isProjectLimit
+    ? 'A project can have no more keys (PUBRING_MAX_KEYS_PER_PROJECT).'
+    : 'Use several imports, or raise PUBRING_MAX_IMPORT_KEYS.'
   const detail = `keys has ${count} entries; an import takes 1 to ${limit}. ${advice}`
   throw new PubringError('invalid_request', detail, {
     errors: [{ pointer: '/keys', code, detail }],

@@ -108,7 +108,9 @@ describe('every error has the one form', () => {
   })
 
   test('key_limit_reached and body_too_large name the limit', async () => {
-    expect((await create(ecKey().publicKeyPem, 'ES256', 'full')).json().limit).toBe(2)
+    const full = (await create(ecKey().publicKeyPem, 'ES256', 'full')).json()
+    expect(full).toMatchObject({ limit: 2 })
+    expect(full.detail).toContain('PUBRING_MAX_KEYS_PER_PROJECT')
     const large = await server.send('POST', keys, { body: 'x'.repeat(70_000) })
     expect(large.json().limit).toBe(65_536)
   })
@@ -119,11 +121,12 @@ describe('every error has the one form', () => {
     expect(answer.body).not.toContain(pem.split('\n')[1])
   })
 
-  test('jwks_too_large names the limit', async () => {
+  test('jwks_too_large names the limit and the setting', async () => {
     const small = await startApp({ config: { maxJwksBytes: 100 } })
     const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
     const answer = await small.send('POST', keys, { body })
     expect(answer.json()).toMatchObject({ code: 'jwks_too_large', status: 409, limit: 100 })
+    expect(answer.json().detail).toContain('PUBRING_MAX_JWKS_BYTES')
     await small.close()
   })
 })
