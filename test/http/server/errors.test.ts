@@ -77,6 +77,7 @@ const elsewhere: ErrorCode[] = [
   'precondition_failed',
   'rate_limited',
   'unsupported_transfer_encoding',
+  'history_changed',
 ]
 
 test('no code is forgotten', () => {
