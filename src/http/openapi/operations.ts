@@ -53,7 +53,8 @@ function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
     if (url.includes(':projectIdOrName')) errors.push('project_not_found')
   }
   if (schema.body !== undefined) {
-    errors.push('invalid_json', 'unsupported_media_type')
+    // Every body is searched for a private key, also one that is rejected for another reason.
+    errors.push('invalid_json', 'unsupported_media_type', 'private_key_submitted')
   }
   if (![method].flat().includes('GET')) errors.push('body_too_large')
   const codes = new Set(errors)

@@ -37,7 +37,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     url: collection,
     config: {
       access: { role: 'admin' },
-      errors: ['private_key_submitted', 'insufficient_lifetime', 'project_not_found'],
+      errors: ['insufficient_lifetime', 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
     schema: {
@@ -127,7 +127,6 @@ function updateRoute(app: App, context: Context): void {
     config: {
       access: { role: 'admin' },
       errors: [
-        'private_key_submitted',
         'insufficient_lifetime',
         'api_key_not_found',
         'last_admin_api_key',

@@ -28,7 +28,7 @@ export function keyImportRoutes(
       access: { role: 'writer' },
       cost: 50,
       changes: ({ body }) => (body as ImportBody).keys.length,
-      errors: ['import_refused', 'private_key_submitted', 'overloaded'],
+      errors: ['import_refused', 'overloaded'],
     },
     validatorCompiler: bodyAs(Envelope),
     schema: {

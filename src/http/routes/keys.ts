@@ -55,7 +55,6 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
       cost: 5,
       errors: [
         'invalid_key_pem',
-        'private_key_submitted',
         'unsupported_key',
         'weak_key',
         'algorithm_mismatch',
@@ -144,13 +143,7 @@ function updateRoute(app: App, context: Context): void {
     url: member,
     config: {
       access: { role: 'writer' },
-      errors: [
-        'private_key_submitted',
-        'key_not_found',
-        'precondition_failed',
-        'jwks_too_large',
-        'overloaded',
-      ],
+      errors: ['key_not_found', 'precondition_failed', 'jwks_too_large', 'overloaded'],
       headers: ['ETag'],
     },
     schema: {

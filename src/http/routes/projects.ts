@@ -48,7 +48,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     url: collection,
     config: {
       access: { role: 'admin', unbound: true },
-      errors: ['private_key_submitted', 'project_name_taken'],
+      errors: ['project_name_taken'],
       headers: ['Location', 'ETag'],
     },
     schema: {
@@ -127,7 +127,7 @@ function renameRoute(app: App, context: Context): void {
     url: member,
     config: {
       access: { role: 'admin', unbound: true },
-      errors: ['private_key_submitted', 'project_name_taken', 'precondition_failed'],
+      errors: ['project_name_taken', 'precondition_failed'],
       headers: ['ETag'],
     },
     schema: {

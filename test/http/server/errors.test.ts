@@ -75,6 +75,7 @@ const elsewhere: ErrorCode[] = [
   'request_timeout',
   'key_active',
   'precondition_failed',
+  'history_changed',
   'rate_limited',
   'unsupported_transfer_encoding',
   'history_changed',

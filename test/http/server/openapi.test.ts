@@ -44,8 +44,19 @@ test('every operation has a name of its own and the errors that any request can 
   const all = await operations()
   expect(new Set(all.map(({ operationId }) => operationId)).size).toBe(all.length)
   for (const { responses } of all) {
-    expect(Object.keys(responses)).toEqual(expect.arrayContaining(['400', '408', '431', '500']))
+    expect(Object.keys(responses)).toEqual(
+      expect.arrayContaining(['400', '408', '431', '500', '501']),
+    )
   }
+})
+
+test('every operation with a body names the error for a private key in it', async () => {
+  const withBody = (await operations()).filter(({ requestBody }) => requestBody !== undefined)
+  const missing = withBody.filter(
+    ({ responses }) => !JSON.stringify(responses['400']).includes('"private_key_submitted"'),
+  )
+  expect(withBody.length).toBeGreaterThan(8)
+  expect(missing.map(({ operationId }) => operationId)).toEqual([])
 })
 
 test('every code that is named exists, with that status', async () => {
