@@ -66,7 +66,7 @@ function secretsIn(text: string): Secret[] {
 function base64Of(body: string): string {
   const lines = body.replace(/\\+[rn]/g, '\n').split('\n')
   return lines
-    .map((line) => line.replace(/^[\s"'+*#|>]*(?:\/\/)?\s*|["'\s,;\\]+\+?[\s\\]*$/g, ''))
+    .map((line) => line.replace(/^\s*(?:[+*#|>/]+\s)?\s*["']?|["'\s,;\\]+\+?[\s\\]*$/g, ''))
     .filter((line) => !/[:\s]/.test(line))
     .join('')
 }
@@ -81,7 +81,8 @@ function jwksIn(text: string): Secret[] {
 }
 
 function membersOf(part: string): Record<string, string> {
-  const member = /\b(kty|crv|alg|n|e|d|p|q|priv)["']?\s*:\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))/g
+  const member =
+    /\b(kty|crv|alg|n|e|d|p|q|priv)["']?\s*(?::|=>)\s*(?:"([^"]*)"|'([^']*)'|([\w-]+))/g
   return Object.fromEntries(
     [...part.matchAll(member)].map(([, name, ...values]) => {
       return [name, (values.find((value) => value !== undefined) ?? '').replace(/[\s\\]+/g, '')]

@@ -10,6 +10,7 @@ import { type IntakeCode, type IntakeRule, intakeCodes } from '../src/intake/cod
 import { rsaCodes } from '../src/intake/codes/rsa.ts'
 import { textCodes } from '../src/intake/codes/text.ts'
 import { slowCodes } from '../src/intake/rsa/index.ts'
+import { readPublishedKeys } from './generate-blocklist.ts'
 
 const target = new URL('../docs/key-policy.md', import.meta.url)
 
@@ -59,7 +60,30 @@ only if no other rule rejects the key; otherwise \`skipped\` at the first fault 
 ${slowCodes.map((code) => `\`${code}\``).join(', ')}.
 `
 
-const closing = `## Audited keys
+const closing = `## Published keys
+
+The built-in list has ${Object.values(readPublishedKeys()).flat().length.toLocaleString('en')} key pairs whose private keys are printed in standards (the RFCs of JOSE, COSE, TLS,
+SSH, LAMPS, PASSporT, HPKE, EDHOC, GNAP, HTTP signatures and DNSSEC, and the examples of SD-JWT, OpenID4VP and
+mdoc), or shipped with popular software: jwt.io, IdentityServer, UAA, the tests of JWT libraries, Vagrant,
+Istio. \`scripts/published-keys.json\` names the document of each. Only hashes are stored: SHA-256 of the shortest
+bytes of n (RSA) or x (EC), or of the raw key. To add the key pairs of another document, in a
+checkout of Pubring:
+
+\`\`\`sh
+node scripts/generate-blocklist.ts "RFC 9500" rfc9500.txt
+\`\`\`
+
+The script finds private keys in PEM, DER, OpenSSH and JWK, and derives the public key from each.
+
+Longer lists are files of your own. badkeys publishes one of several million keys: the Debian keys of 2008
+(CVE-2008-0166), those of the npm package keypair (CVE-2021-41117), and keys from firmware, packages and
+public repositories. This downloads it and starts a server with it (60 MB; SIGHUP reads a newer file):
+
+\`\`\`sh
+pip install badkeys && badkeys --update-bl && pubring serve --blocklist ~/.cache/badkeys/blocklist.dat
+\`\`\`
+
+## Audited keys
 
 \`pubring audit\` checks registered keys again. It reads the database directly, whether a server is
 running or not:

@@ -6,7 +6,7 @@ const hashLength = 15
 /** The hash and one byte that identifies the list. */
 const recordLength = 16
 
-/** Keys whose private keys are printed in RFCs and on jwt.io (`scripts/generate-blocklist.ts`). */
+/** Keys whose private keys are in standards and popular software (`scripts/generate-blocklist.ts`). */
 const publishedKeys = readFileSync(new URL('./published-keys.bin', import.meta.url))
 
 /** Keys whose private keys are public. */

@@ -49,7 +49,7 @@ export const curveCodes = {
     problem: 'compromised_key',
     title: 'The private key is public',
     rejects:
-      "Keys on the block list: private keys printed in standards and documents, private keys that were submitted to this service, and the operator's list.",
+      "Keys on the block list: private keys [printed in standards or shipped with software](#published-keys), private keys that were submitted to this service, and the operator's list.",
     why: 'Anyone can sign with the published private key.',
     sources: ['RFC 7517 appendix A', 'RFC 9500', 'CVE-2008-0166', 'CVE-2021-41117', 'badkeys'],
   },
