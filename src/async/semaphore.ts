@@ -9,6 +9,8 @@ interface Semaphore {
    * `timeoutMs` milliseconds, and with `fullError` at once if `maxWaiting` callers already wait.
    */
   acquire(timeoutMs?: number): Promise<Release>
+  /** The number of waiting callers. */
+  waiting(): number
   /** Whether all permits are free. */
   isIdle(): boolean
 }
@@ -51,6 +53,7 @@ export function createSemaphore(options: SemaphoreOptions): Semaphore {
     })
   }
   return {
+    waiting: () => queue.size,
     isIdle: () => acquired === 0,
     async acquire(timeoutMs) {
       if (acquired >= permits && queue.size >= maxWaiting) throw fullError()

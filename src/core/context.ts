@@ -56,11 +56,20 @@ export interface Store {
   published: Pick<Store, 'heads' | 'keySet' | 'events'>
   /** Numbers of keys by kind and state at the time (ISO 8601). */
   countKeys(time: string): Promise<KeyCount[]>
+  /** What this process uses of a database server. */
+  diagnostics(): StoreDiagnostics
   /** Resolves if all tables can be read. */
   ping(): Promise<void>
   /** Whether the database accepted the last attempt to write. */
   isWritable(): boolean
   close(): Promise<void>
+}
+
+/** Empty for a database that is a file. */
+export interface StoreDiagnostics {
+  /** The host and port of the primary in use; absent while there is none. */
+  primary?: string
+  connections?: { used: number; idle: number; waiting: number }
 }
 
 export interface Clock {

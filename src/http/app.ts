@@ -12,6 +12,7 @@ import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
 import { addBudgets } from './hooks/budgets.ts'
 import { addCountedLog } from './hooks/counted-log.ts'
+import { addDatabaseLog } from './hooks/database-log.ts'
 import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
@@ -62,6 +63,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addRequestRecords(app)
   addRequestLog(app)
   addCountedLog(app)
+  addDatabaseLog(app, live)
   addMetrics(app, live, options)
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)

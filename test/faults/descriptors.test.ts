@@ -41,6 +41,7 @@ test('more connections than descriptors: the process and its database continue, 
     async () => (await client.create().then((kid) => kid && acknowledged.push(kid))) !== undefined,
     { timeout: 10_000, interval: 100 },
   )
+  expect(server.output().match(/"code":"connection_dropped"/g)).toHaveLength(1)
   const kids = await client.kids()
   expect(countLost(acknowledged, kids)).toBe(0)
   expect((await client.health('ready'))?.status).toBe(200)

@@ -70,4 +70,13 @@ test('the primary dies with 200 creates in flight: the standby takes over, and n
     const { body } = await one.call('GET', `/v1/projects/${project}/events?limit=200`)
     expect(JSON.parse(body)).toHaveLength(kids.length + 1)
   }
+  for (const replica of [one, other]) {
+    const lines = replica
+      .output()
+      .split('\n')
+      .filter((line) => line.includes('another primary'))
+    expect(lines).toHaveLength(1)
+    const hosts = { before: `127.0.0.1:${primary.port}`, host: `127.0.0.1:${standby.port}` }
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject(hosts)
+  }
 }, 90_000)

@@ -89,8 +89,12 @@ function membersOf({ level: _level, message: _message, ...members }: Line & { re
   return members
 }
 
-/** A worker thread passes the cause of its error as text. */
-function describeCause(cause: unknown): string | undefined {
+/**
+ * The message of the innermost cause, which says most. A worker thread passes the cause of its error
+ * as text.
+ */
+export function describeCause(cause: unknown): string | undefined {
   if (cause === undefined) return undefined
-  return cause instanceof Error ? cause.message : String(cause)
+  if (!(cause instanceof Error)) return String(cause)
+  return describeCause(cause.cause) ?? cause.message
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { Counter, Gauge, type GaugeConfiguration, type Registry } from 'prom-client'
+import { Counter, Gauge, type GaugeConfiguration, Histogram, type Registry } from 'prom-client'
 import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 
@@ -7,6 +7,7 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 export function addGauges(registry: Registry, app: FastifyInstance, live: LiveServices): void {
   addKeys(registry, live)
   addStorage(registry, live)
+  addDatabase(registry, live)
   addGauge(registry, live.damagedKeys.count, {
     name: 'pubring_damaged_keys',
     help: 'Stored keys that do not match their own hashes and are not published, as far as their key sets were requested.',
@@ -30,6 +31,43 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: LiveSe
     registers: [registry],
   })
   app.server.on('drop', () => dropped.inc())
+}
+
+/** What this process uses of PostgreSQL; without values for SQLite, apart from the reads. */
+function addDatabase(registry: Registry, { watch, context: { store } }: LiveServices): void {
+  const registers = [registry]
+  const reads = new Histogram({
+    name: 'pubring_database_read_seconds',
+    help: 'Duration of a small read of the database, made four times a second.',
+    buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+    registers,
+  })
+  watch.onRead(({ outcome, ms }) => {
+    if (outcome === 'completed') reads.observe(ms / 1_000)
+  })
+  new Gauge({
+    name: 'pubring_database_connections',
+    help: 'Connections to PostgreSQL by state (used, idle), and the callers that wait for one.',
+    labelNames: ['state'] as const,
+    registers,
+    collect() {
+      const { connections } = store.diagnostics()
+      for (const [state, count] of Object.entries<number>(connections ?? {}))
+        this.set({ state }, count)
+    },
+  })
+  new Gauge({
+    name: 'pubring_database_primary',
+    help: '1 for the host that is used as the primary.',
+    labelNames: ['host'] as const,
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.reset()
+      const { primary } = store.diagnostics()
+      if (primary !== undefined) this.set({ host: primary }, 1)
+    },
+  })
 }
 
 function addGauge(

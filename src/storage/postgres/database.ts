@@ -1,4 +1,5 @@
 import type { QueryResult } from 'kysely'
+import type { StoreDiagnostics } from '../../core/context.ts'
 import type { PostgresAddress } from './address.ts'
 import { classify, readOnly, toStorageError } from './errors.ts'
 import { breaksConnection, createLeases, type Lease, type Statement } from './leases.ts'
@@ -23,6 +24,7 @@ export interface PostgresDatabase {
   read<Row>(statement: Statement): Promise<QueryResult<Row>>
   begin(options?: BeginOptions): Promise<PostgresTransaction>
   serverInfo(): Promise<ServerInfo>
+  diagnostics(): StoreDiagnostics
   close(): Promise<void>
 }
 
@@ -63,6 +65,7 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
       lease.release(false)
       return lease.serverInfo
     },
+    diagnostics: () => leases.diagnostics(),
     close: () => leases.close(),
   }
 }

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
+import type { StoreDiagnostics } from '../../core/context.ts'
 import type { PostgresAddress } from './address.ts'
 import {
   classify,
@@ -34,6 +35,7 @@ export interface Lease {
 interface Leases {
   /** Rejects with `storage_unavailable` if no connection is available in time. */
   acquire(): Promise<Lease>
+  diagnostics(): StoreDiagnostics
   close(): Promise<void>
 }
 
@@ -68,6 +70,16 @@ export function createLeases(address: PostgresAddress, target: Target): Leases {
         releasePermit()
         throw toStorageError(error)
       }
+    },
+    diagnostics() {
+      const pool = finder.inUse()
+      if (pool === undefined) {
+        return { connections: { used: 0, idle: 0, waiting: connections.waiting() } }
+      }
+      const { host, port } = pool.host
+      const { open, idle } = pool.counts()
+      const counts = { used: open - idle, idle, waiting: connections.waiting() }
+      return { primary: `${host}:${port}`, connections: counts }
     },
     close: () => finder.close(),
   }

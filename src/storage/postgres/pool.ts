@@ -30,6 +30,8 @@ export interface HostPool {
   timeline: Timeline | undefined
   connect(): Promise<pg.PoolClient>
   serverInfoOf(client: pg.ClientBase): ServerInfo
+  /** Open connections, and those of them that are idle. */
+  counts(): { open: number; idle: number }
   /** Calls the listener when an idle connection is lost. */
   onLost(listener: () => void): void
   /** Closes idle connections now, and the others on release or after a second. */
@@ -154,6 +156,7 @@ function createPool(
   pool.on('error', () => {})
   return {
     connect: () => pool.connect(),
+    counts: () => ({ open: pool.totalCount, idle: pool.idleCount }),
     serverInfoOf: (client: pg.ClientBase) => reported.get(client) ?? unknownServer,
     onLost: (listener: () => void) => void pool.on('error', listener),
     end: () => endPool(pool, sockets),

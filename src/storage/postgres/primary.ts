@@ -26,6 +26,8 @@ const watchPauseMs = 2_000
 export interface PrimaryFinder {
   /** The pool of the server in use. Rejects with `storage_unavailable` if none is found in time. */
   current(timeoutMs: number): Promise<HostPool>
+  /** The pool of the server in use, if there is one at the moment. */
+  inUse(): HostPool | undefined
   /** Stops using the server and searches for the primary. */
   reportFailure(pool: HostPool): void
   close(): Promise<void>
@@ -118,6 +120,7 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
         throw noServer(lastError ?? error)
       }
     },
+    inUse: () => current,
     reportFailure,
     async close() {
       closing.abort()

@@ -53,6 +53,7 @@ function createStore(
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     ...createCommit(database, address.poolSize),
+    diagnostics: () => database.diagnostics(),
     async close() {
       await Promise.all([database.close(), replica?.close()])
     },

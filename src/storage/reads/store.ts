@@ -19,7 +19,7 @@ import { chunked, statement } from '../statements.ts'
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
   Store,
-  'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'published' | 'close'
+  'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'diagnostics' | 'published' | 'close'
 >
 
 export function createStoreReads(db: Db): StoreReads {

@@ -28,6 +28,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
       }
     },
     isWritable: () => writer.isWritable(),
+    diagnostics: () => ({}),
     async close() {
       // Closing the last connection merges the log into the file. If the file is damaged, leave both
       // as they are: as long as the log exists, the file can be repaired.

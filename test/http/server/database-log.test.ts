@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { keysUrl } from '../../support/app/keys.ts'
+
+interface Line {
+  level: number
+  msg: string
+  host?: string
+  cause?: string
+  awaySeconds?: number
+}
+
+let server: TestApp
+const lines: Line[] = []
+const logStream = { write: (line: string) => void lines.push(JSON.parse(line)) }
+beforeAll(async () => {
+  server = await startApp({ http: { metrics: true, logStream } })
+})
+afterAll(() => server.close())
+
+const about = (text: RegExp) => lines.filter(({ msg }) => text.test(msg))
+const wait = { timeout: 10_000, interval: 20 }
+
+test('one line says that the database is lost, and one that it is back', async () => {
+  await delay(300)
+  expect(about(/database/)).toEqual([])
+  const fault = await server.database.destroy()
+  await vi.waitUntil(() => about(/cannot be read/).length > 0, wait)
+  for (let count = 0; count < 20; count += 1) {
+    expect((await server.send('GET', keysUrl)).statusCode).toBe(503)
+    await delay(50)
+  }
+  await fault.restore()
+  await vi.waitUntil(() => about(/can be read again/).length > 0, wait)
+  const [lost, ...others] = about(/cannot be read/)
+  expect(others).toEqual([])
+  expect(lost).toMatchObject({ level: 50, cause: expect.stringMatching(/./) })
+  const [back, ...later] = about(/can be read again/)
+  expect(later).toEqual([])
+  expect(back).toMatchObject({ level: 30, awaySeconds: expect.any(Number) })
+  if (server.database.engine !== 'postgres') return
+  expect([lost?.host, back?.host]).toEqual(Array(2).fill(new URL(server.database.url).host))
+  expect(lost?.cause).toMatch(/not currently accepting connections/)
+})
+
+test('metrics name the primary, the connections and the duration of reads', async () => {
+  await server.send('GET', keysUrl)
+  const text = await server.app.metrics.metrics()
+  const reads = /^pubring_database_read_seconds_count (\d+)$/m.exec(text)?.[1]
+  expect(Number(reads)).toBeGreaterThan(0)
+  if (server.database.engine !== 'postgres') return
+  expect(text).toContain(
+    `pubring_database_primary{host="${new URL(server.database.url).host}"} 1\n`,
+  )
+  const count = (state: string) =>
+    Number(
+      new RegExp(`^pubring_database_connections{state="${state}"} (\\d+)$`, 'm').exec(text)?.[1],
+    )
+  expect(count('used') + count('idle')).toBeGreaterThan(0)
+  expect(count('waiting')).toBe(0)
+})
