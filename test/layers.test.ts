@@ -12,7 +12,7 @@ const below: Record<string, string[]> = {
   intake: ['async', 'contract', 'errors.ts', 'runtime'],
   async: [],
   core: ['contract', 'errors.ts', 'intake', 'runtime', 'async'],
-  config: ['core', 'nearest.ts', 'runtime'],
+  config: ['contract', 'core', 'nearest.ts', 'runtime'],
   storage: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime'],
   http: ['async', 'core', 'contract', 'errors.ts', 'intake', 'nearest.ts', 'runtime'],
   cli: [

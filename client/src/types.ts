@@ -384,7 +384,7 @@ export type Discovery = {
   jwks_uri: string
   response_types_supported: string[]
   subject_types_supported: string[]
-  /** The algorithms of the active keys in `jwks_uri`, and RS256, which the standard requires. */
+  /** The algorithms that keys in `jwks_uri` may have, with or without such a key, because some verifiers read the list only once; and RS256, which the standard requires. */
   id_token_signing_alg_values_supported: JwsAlgorithm[]
 }
 

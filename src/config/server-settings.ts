@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { didYouMean } from '../nearest.ts'
 import { clientSettings } from './client-settings.ts'
 import { type Environment, readSetting, type Setting, SettingError, setting } from './setting.ts'
@@ -9,6 +10,7 @@ import {
   fileWith,
   httpUrl,
   integer,
+  jwsAlgorithms,
   password,
   passwordFile,
   postgresUrl,
@@ -66,6 +68,12 @@ export const settings = {
     undefined,
     fileWith(apiKeySecret),
     'File with that admin API key in its first line. SIGHUP re-reads it.',
+  ),
+  algorithms: setting(
+    'algorithms',
+    jwsAlgorithmNames.join(','),
+    jwsAlgorithms,
+    'Algorithms of keys that may be registered. The discovery documents list them: some verifiers read these only once and reject every other algorithm until they restart.',
   ),
   jwksMaxAge: setting(
     'jwks-max-age',

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { type JwsAlgorithm, jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
 import { readFirstLine, unreadableReason } from '../runtime/files.ts'
 
@@ -39,6 +40,14 @@ export function choice<Name extends string>(...names: Name[]) {
     if (choice === undefined) throw new Error(`must be one of ${names.join(', ')}`)
     return choice
   }
+}
+
+/** Names of JWS algorithms, separated by commas. */
+export function jwsAlgorithms(value: string): JwsAlgorithm[] {
+  const listed = value.split(',').map((name) => name.trim())
+  const known = jwsAlgorithmNames.filter((name) => listed.includes(name))
+  if (known.length === new Set(listed).size) return known
+  throw new Error(`must be names separated by commas, of ${jwsAlgorithmNames.join(', ')}`)
 }
 
 export function httpUrl(value: string): string {

@@ -24,3 +24,5 @@ export type Algorithm = (typeof algorithmNames)[number]
 
 /** A JWS `alg`, as in the JWKS and in the header of tokens. */
 export type JwsAlgorithm = Exclude<Algorithm, 'RSA'>
+
+export const jwsAlgorithmNames = algorithmNames.filter((name) => name !== 'RSA')

@@ -1,8 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { algorithmNames } from './algorithms.ts'
+import { jwsAlgorithmNames } from './algorithms.ts'
 import { Uuid } from './common.ts'
-
-const publishedAlgorithms = algorithmNames.filter((name) => name !== 'RSA')
 
 /** The kid of the only entry of a key set that stands for none: no key of a project can have it. */
 export const placeholderKid = 'no-active-key'
@@ -26,7 +24,7 @@ export const Jwks = Type.Object(
         x: base64url('EC: the coordinate at full length. OKP: the public key.'),
         y: base64url('EC: the coordinate at full length.'),
         pub: base64url('AKP (ML-DSA): the public key.'),
-        alg: Type.Enum(publishedAlgorithms, {
+        alg: Type.Enum(jwsAlgorithmNames, {
           description: 'The only algorithm of the key.',
         }),
       }),
@@ -52,9 +50,9 @@ export const Discovery = Type.Object(
     }),
     response_types_supported: Type.Array(Type.String()),
     subject_types_supported: Type.Array(Type.String()),
-    id_token_signing_alg_values_supported: Type.Array(Type.Enum(publishedAlgorithms), {
+    id_token_signing_alg_values_supported: Type.Array(Type.Enum(jwsAlgorithmNames), {
       description:
-        'The algorithms of the active keys in `jwks_uri`, and RS256, which the standard requires.',
+        'The algorithms that keys in `jwks_uri` may have, with or without such a key, because some verifiers read the list only once; and RS256, which the standard requires.',
     }),
   },
   {

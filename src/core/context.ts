@@ -1,3 +1,4 @@
+import type { JwsAlgorithm } from '../contract/algorithms.ts'
 import type { IntakeCaller } from '../intake/threads/fair-queue.ts'
 import type { Intake } from '../intake/threads/pool.ts'
 import type { ExposedKey } from '../intake/types.ts'
@@ -80,6 +81,8 @@ export interface Clock {
 }
 
 export interface CoreConfig {
+  /** Those of keys that may be registered. */
+  algorithms: readonly JwsAlgorithm[]
   maxKeysPerProject: number
   maxJwksBytes: number
   /** Seconds. */

@@ -3,6 +3,17 @@ import { loadConfig } from '../../src/config/server-settings.ts'
 
 const config = (name: string, value: string) => loadConfig({ [`PUBRING_${name}`]: value })
 
+describe('PUBRING_ALGORITHMS', () => {
+  test('is a list of JWS algorithms; all by default', () => {
+    expect(config('ALGORITHMS', ' PS256, RS256,PS256').algorithms).toEqual(['RS256', 'PS256'])
+    expect(loadConfig({}).algorithms).toHaveLength(14)
+  })
+
+  test.each(['', 'RSA', 'rs256', 'RS256,', 'HS256', 'none'])('%j is rejected', (text) => {
+    expect(() => config('ALGORITHMS', text)).toThrow(/^PUBRING_ALGORITHMS must be names /)
+  })
+})
+
 describe('PUBRING_RATE_LIMIT and PUBRING_PUBLIC_RATE_LIMIT', () => {
   test.each([
     ['600', { limit: 600, window: 60 }],

@@ -1,3 +1,4 @@
+import type { JwsAlgorithm } from '../../contract/algorithms.ts'
 import { isActive } from '../expiry.ts'
 import type { KeyRecord } from '../records.ts'
 import { isoTime, latest } from '../times.ts'
@@ -103,17 +104,22 @@ export function issuerOf(publicUrl: string, projectId: string): string {
 }
 
 /**
- * The discovery document, with the members that lead verifiers to the keys. It always lists RS256, as
- * OpenID Connect Discovery 1.0 section 3 requires.
+ * The discovery document, with the members that lead verifiers to the keys. It lists the allowed
+ * algorithms and those of older keys, since common verifiers read it once and then reject every
+ * other algorithm; and RS256, as OpenID Connect Discovery 1.0 section 3 requires.
  */
-export function discoveryText(issuer: string, keys: readonly KeyRecord[], now: string): string {
-  const published = keys.filter((key) => isActive(key, now) && isInCommonJwks(key))
-  const algorithms = published.map((key) => key.jwsAlgorithm)
+export function discoveryText(
+  issuer: string,
+  keys: readonly KeyRecord[],
+  allowed: readonly JwsAlgorithm[],
+): string {
+  const published = keys.filter(isInCommonJwks).map((key) => key.jwsAlgorithm)
+  const common = allowed.filter((algorithm) => !algorithm.startsWith('ML-DSA'))
   return JSON.stringify({
     issuer,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
     response_types_supported: ['id_token'],
     subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: [...new Set(['RS256', ...algorithms])].sort(),
+    id_token_signing_alg_values_supported: [...new Set(['RS256', ...common, ...published])].sort(),
   })
 }

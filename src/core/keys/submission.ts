@@ -1,7 +1,9 @@
+import type { Algorithm } from '../../contract/algorithms.ts'
 import type { KeyImportItem } from '../../contract/key-imports.ts'
 import { type FieldError, invalidField } from '../../errors.ts'
+import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
 import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
-import type { RequestContext } from '../context.ts'
+import type { CoreConfig, RequestContext } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
 import { collectFaults } from '../faults.ts'
 import { isKid, newId } from '../ids.ts'
@@ -70,6 +72,7 @@ export async function examineSubmission(
     }
     faults.push(...malformed.faults)
   }
+  attempt(() => requireAllowed(fields.algorithm, context.config))
   const parsed = parseFields(areTextsSafe ? fields : others, incident.origin.time, attempt)
   if (faults.length > 0) return faults
   if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')
@@ -92,6 +95,16 @@ function parseFields(
   const expiry = attempt(() => parseExpiry(fields, now, times?.createTime ?? now))
   if (!id || !published || !times || !label || !expiry || !algorithm) return undefined
   return { id, ...published, label, algorithm, enabled: active, ...expiry, ...times }
+}
+
+/** Throws `invalid_request` for an algorithm that the configuration excludes. */
+function requireAllowed(algorithm: Algorithm | undefined, { algorithms }: CoreConfig): void {
+  if (algorithm === undefined || algorithms.includes(jwsAlgorithmOf(algorithm))) return
+  throw invalidField(
+    '/algorithm',
+    'algorithm_not_allowed',
+    `This server takes keys for ${algorithms.join(', ')} only (PUBRING_ALGORITHMS).`,
+  )
 }
 
 function parseKid(kid: string | undefined): string {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Context } from '../context.ts'
+import type { Context, CoreConfig } from '../context.ts'
 import type { DamagedKeys } from '../damaged-keys.ts'
 import { entityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
@@ -109,7 +109,7 @@ export function createPublisher(context: Context, damagedKeys: DamagedKeys): Pub
       const time = clock.now()
       const hadKeys =
         publishesKey(keySet, time) || (await hadPublishedKey(store, projectId, revision))
-      const documents = render(issuerOf(config.publicUrl, projectId), { keySet, hadKeys }, time)
+      const documents = render(config, projectId, { keySet, hadKeys }, time)
       const copy = { projectId, name, revision, head, documents, hadKeys }
       return documents.span === always ? copy : { ...copy, keySet }
     },
@@ -122,7 +122,7 @@ export function createPublisher(context: Context, damagedKeys: DamagedKeys): Pub
       const time = clock.now()
       const { keySet, hadKeys } = copy
       if (keySet !== undefined && !includes(copy.documents.span, time)) {
-        copy.documents = render(issuerOf(config.publicUrl, projectId), { keySet, hadKeys }, time)
+        copy.documents = render(config, projectId, { keySet, hadKeys }, time)
       }
       const ageMs = copies.ageMs(projectId) ?? 0
       if (ageMs <= staleAfterMs) return withMaxAge(copy, time, config.jwksMaxAge)
@@ -145,17 +145,19 @@ function publishesKey({ keys }: KeySet, time: number): boolean {
 }
 
 function render(
-  issuer: string,
+  config: CoreConfig,
+  projectId: string,
   { keySet: { keys }, hadKeys }: { keySet: KeySet; hadKeys: boolean },
   time: number,
 ): Documents {
+  const issuer = issuerOf(config.publicUrl, projectId)
   const enabled = keys.filter((key) => key.enabled)
   const texts = keySetTexts(keys, isoTime(time), hadKeys)
   const jwks = document(texts.jwks)
   return {
     jwks,
     fullJwks: texts.fullJwks === texts.jwks ? jwks : document(texts.fullJwks),
-    discovery: document(discoveryText(issuer, keys, isoTime(time))),
+    discovery: document(discoveryText(issuer, keys, config.algorithms)),
     pemKeys: keys.filter((key) => isActive(key, isoTime(time))).map(toPemKey),
     span: spanUntilExpiry(enabled, time),
   }

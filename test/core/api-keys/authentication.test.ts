@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Role } from '../../../src/contract/roles.ts'
 import {
   type Authenticator,
@@ -47,6 +48,7 @@ afterEach(async () => {
 
 function config(): Context['config'] {
   return {
+    algorithms: jwsAlgorithmNames,
     maxKeysPerProject: 50,
     maxJwksBytes: 51_200,
     jwksMaxAge: 60,

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Context, Store } from '../../../src/core/context.ts'
 import { createLiveServices, type LiveServices } from '../../../src/core/publishing/live.ts'
 import type { PublishedProject } from '../../../src/core/publishing/publisher.ts'
@@ -72,6 +73,7 @@ beforeEach(async () => {
     store: delayed.store,
     clock,
     config: {
+      algorithms: jwsAlgorithmNames,
       maxKeysPerProject: 50,
       maxJwksBytes: 51_200,
       jwksMaxAge: 60,

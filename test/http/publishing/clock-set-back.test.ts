@@ -84,7 +84,6 @@ const steps: [hours: number, isActive: boolean][] = [
 
 test.each([
   ['the key set', (base: string) => `${base}/.well-known/jwks-full.json`, '"kty"'],
-  ['the discovery document', (base: string) => `${base}/.well-known/openid-configuration`, 'ES256'],
   ['the list', (base: string) => `${base}/jwt-keys`, '"active":true'],
   ['the list of active keys', (base: string) => `${base}/jwt-keys?active=true`, '"active":true'],
   ['a key', (base: string, kid: string) => `${base}/jwt-keys/${kid}`, '"active":true'],

@@ -113,7 +113,7 @@ describe('entries of the key set', () => {
 })
 
 describe('discovery', () => {
-  test('is complete and names only what exists', async () => {
+  test('is complete, and lists every algorithm that a key may get', async () => {
     const { id, keys } = await newProject(server, 'found')
     const { publicKeyPem } = keyFor('ES384')
     await registerKey(server, { algorithm: 'ES384', publicKeyPem }, keys)
@@ -126,8 +126,38 @@ describe('discovery', () => {
       jwks_uri: `${issuer}/.well-known/jwks.json`,
       response_types_supported: ['id_token'],
       subject_types_supported: ['public'],
-      id_token_signing_alg_values_supported: ['ES384', 'RS256'],
+      id_token_signing_alg_values_supported: [
+        ...['ES256', 'ES384', 'ES512', 'Ed25519', 'EdDSA'],
+        ...['PS256', 'PS384', 'PS512', 'RS256', 'RS384', 'RS512'],
+      ],
     })
+  })
+
+  test('lists the algorithms that the server allows, and takes no keys for others', async () => {
+    const { database } = server
+    const narrow = await startApp({ database, config: { algorithms: ['PS256', 'ML-DSA-44'] } })
+    const discovery = async (id: string) =>
+      (await narrow.inject(`/v1/projects/${id}/.well-known/openid-configuration`)).json()
+    const { id, name } = await newProject(narrow, 'narrow')
+    const { id_token_signing_alg_values_supported: listed } = await discovery(id)
+    expect(listed).toEqual(['PS256', 'RS256'])
+    const { publicKeyPem } = keyFor('RS256')
+    const create = (algorithm: string) => {
+      const body = { name: 'n', algorithm, publicKeyPem }
+      return narrow.send('POST', `/v1/projects/${name}/jwt-keys`, { body })
+    }
+    const refused = await create('RSA')
+    expect(refused.json()).toMatchObject({
+      code: 'invalid_request',
+      errors: [{ pointer: '/algorithm', code: 'algorithm_not_allowed' }],
+    })
+    expect(refused.json().detail).toContain('PS256, ML-DSA-44 only')
+    expect((await create('PS256')).statusCode).toBe(201)
+    const older = await newProject(server, 'older')
+    await registerKey(server, { active: false }, older.keys)
+    const { id_token_signing_alg_values_supported: all } = await discovery(older.id)
+    expect(all).toEqual(['ES256', 'PS256', 'RS256'])
+    await narrow.close()
   })
 
   test('its URLs answer 200 with the key set', async () => {

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
+import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Role } from '../../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
@@ -126,6 +127,7 @@ function testContext(store: Store, options: TestOptions): Context {
     store,
     clock: options.clock ?? { now: Date.now, monotonic: () => performance.now() },
     config: {
+      algorithms: jwsAlgorithmNames,
       maxKeysPerProject: 50,
       maxJwksBytes: 51_200,
       jwksMaxAge: 60,
