@@ -91,7 +91,7 @@ export function replaceDatabase(
   try {
     // SQLite would take a remaining log for that of the new database.
     if (sizeOf(`${file}-wal`) > 0) renameSync(`${file}-wal`, `${aside}-wal`)
-    for (const suffix of ['-wal', '-shm']) rmSync(file + suffix, { force: true })
+    for (const suffix of ['-wal', '-shm', '-generation']) rmSync(file + suffix, { force: true })
     if (existsSync(file)) renameSync(file, aside)
     moveIntoPlace(replacement, file, true)
   } finally {

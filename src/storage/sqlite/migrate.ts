@@ -1,9 +1,17 @@
+import { statSync } from 'node:fs'
+import { sql } from 'kysely'
 import { migrate } from '../migrations/index.ts'
+import type { Db } from '../schema.ts'
 import { begin, commit, openSqlite, rollback, type SqliteConnection } from './connection.ts'
+import { requireGeneration } from './generation.ts'
+
+/** The check takes about 4 ms per megabyte; `pubring check` examines files of any size. */
+const maxCheckedBytes = 32 * 2 ** 20
 
 /**
  * A connection that can write, to a file whose schema is up to date. Processes that start together
- * wait for each other. Rejects if a newer release has migrated the file.
+ * wait for each other. Rejects if the file is damaged, has lost its log, or was migrated by a newer
+ * release beside which this one cannot run.
  */
 export async function openMigrated(location: {
   file: string
@@ -11,6 +19,8 @@ export async function openMigrated(location: {
 }): Promise<SqliteConnection> {
   const connection = openSqlite({ ...location, role: 'writer' })
   try {
+    await requireGeneration(connection.db, location.file)
+    await requireIntact(connection.db, location.file)
     await begin.execute(connection.db)
     await migrate(connection.db)
     await commit.execute(connection.db)
@@ -20,4 +30,13 @@ export async function openMigrated(location: {
     throw error
   }
   return connection
+}
+
+/** Checks the structure of the file, unless that would delay the start noticeably. */
+async function requireIntact(db: Db, file: string): Promise<void> {
+  if (statSync(file).size > maxCheckedBytes) return
+  const { rows } = await sql<{ quick_check: string }>`PRAGMA quick_check(1)`.execute(db)
+  const problem = rows[0]?.quick_check
+  if (problem === 'ok') return
+  throw new Error(`The database ${file} is damaged: ${problem}. Restore a backup.`)
 }

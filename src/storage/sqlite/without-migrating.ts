@@ -5,11 +5,12 @@ import { createAuditReads } from '../reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from '../reads/ledger.ts'
 import { createStoreReads } from '../reads/store.ts'
 import { openSqlite, type SqliteConnection, type SqliteOptions } from './connection.ts'
+import { requireGeneration } from './generation.ts'
 import { openSqliteStore } from './store.ts'
 
 /**
- * Opens an existing file, which a server may be using. Rejects unless its schema is what the caller
- * requires.
+ * Opens an existing file, which a server may be using. Rejects if it has lost its log, and unless its
+ * schema is what the caller requires.
  */
 export async function openWithoutMigrating(
   options: Pick<SqliteOptions, 'file' | 'role'>,
@@ -19,6 +20,7 @@ export async function openWithoutMigrating(
   if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
   const connection = openSqlite(options)
   try {
+    await requireGeneration(connection.db, file)
     await requirement(connection.db)
     return connection
   } catch (error) {

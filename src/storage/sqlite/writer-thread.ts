@@ -14,7 +14,7 @@ const maxQueue = 4_096
 const restartPauseMs = 1_000
 
 /** The file, and the descriptor by which this process keeps it open. */
-interface DatabaseFile {
+export interface DatabaseFile {
   file: string
   descriptor: number
 }

@@ -4,6 +4,7 @@
  * savepoint and result, and they share one durable commit.
  */
 import { parentPort, workerData } from 'node:worker_threads'
+import { sql } from 'kysely'
 import type { Change } from '../../core/ledger/changes.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { applyChange } from '../changes/apply.ts'
@@ -16,8 +17,10 @@ import {
   type SqliteConnection,
   savepoint,
 } from './connection.ts'
+import { raiseGeneration } from './generation.ts'
 import { packError, type WriterMessage, type WriterReply, type WriterResult } from './messages.ts'
 import { openMigrated } from './migrate.ts'
+import type { DatabaseFile } from './writer-thread.ts'
 
 async function commitBatch(
   connection: SqliteConnection,
@@ -57,12 +60,45 @@ function post(reply: WriterReply): void {
   parentPort?.postMessage(reply)
 }
 
+/** When the log is merged into the file after a change: soon at first, for a new registry. */
+const firstCheckpointDelayMs = 1_000
+const checkpointDelayMs = 60_000
+
+let checkpointTimer: NodeJS.Timeout | undefined
+let isFirstCheckpoint = true
+
+/** Merges the log a while after a change, so that little depends on it, and raises the generation. */
+function scheduleCheckpoint(connection: SqliteConnection): void {
+  if (checkpointTimer !== undefined) return
+  const delayMs = isFirstCheckpoint ? firstCheckpointDelayMs : checkpointDelayMs
+  checkpointTimer = setTimeout(() => {
+    checkpointTimer = undefined
+    isFirstCheckpoint = false
+    enqueue(() => mergeLog(connection).catch(() => scheduleCheckpoint(connection)))
+  }, delayMs)
+  checkpointTimer.unref()
+}
+
+async function mergeLog(connection: SqliteConnection): Promise<void> {
+  await sql`PRAGMA wal_checkpoint(PASSIVE)`.execute(connection.db)
+  await raiseGeneration(connection, location.file)
+}
+
+let work: Promise<void> = Promise.resolve()
+
+/** Runs one thing after the other: they share the connection. */
+function enqueue(run: () => Promise<void>): void {
+  work = work.then(run)
+}
+
 async function handle(connection: SqliteConnection, message: WriterMessage): Promise<void> {
   if (message.type === 'close') {
+    clearTimeout(checkpointTimer)
     connection.close()
     parentPort?.close()
     return
   }
+  scheduleCheckpoint(connection)
   try {
     post({ type: 'committed', results: await commitBatch(connection, message.changes) })
   } catch (error) {
@@ -70,12 +106,17 @@ async function handle(connection: SqliteConnection, message: WriterMessage): Pro
   }
 }
 
-const connection = await openMigrated(workerData).catch((error) => {
+const location: DatabaseFile = workerData
+const connection = await openMigrated(location).catch((error) => {
   post({ type: 'start_failed', error: packError(error) })
   parentPort?.close()
 })
 if (connection !== undefined) {
-  parentPort?.on('message', (message: WriterMessage) => void handle(connection, message))
+  // A full disk must not prevent reads: the checkpoint tries again.
+  await raiseGeneration(connection, location.file).catch(() => scheduleCheckpoint(connection))
+  parentPort?.on('message', (message: WriterMessage) => {
+    enqueue(() => handle(connection, message))
+  })
   post({ type: 'ready' })
   await collectStartupGarbage()
 }
