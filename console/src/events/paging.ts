@@ -1,4 +1,4 @@
-import type { Event } from '../../../client/src/index.ts'
+import { type Event, PubringError } from '../../../client/src/index.ts'
 
 /** Reads up to `limit` events after the revision `after`. */
 type ListEvents = (after: number, limit: number) => Promise<Event[]>
@@ -8,7 +8,15 @@ type ListEvents = (after: number, limit: number) => Promise<Event[]>
  * then a binary search find it with about 2 log2 n reads of one event.
  */
 export async function newestRevision(list: ListEvents): Promise<number> {
-  const exists = async (revision: number) => (await list(revision - 1, 1)).length > 0
+  const exists = async (revision: number) => {
+    try {
+      return (await list(revision - 1, 1)).length > 0
+    } catch (error) {
+      // The service rejects an `after` beyond the newest revision.
+      if (error instanceof PubringError && error.code === 'history_changed') return false
+      throw error
+    }
+  }
   let low = 0
   let high = 1
   while (await exists(high)) {
