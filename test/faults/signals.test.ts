@@ -8,7 +8,12 @@ import { rawConnection, requestHead } from '../support/network/raw-connection.ts
 import { rememberSecret } from '../support/secrets.ts'
 import { createServerClient, freshPem } from '../support/server/client.ts'
 import { workerPids } from '../support/server/command.ts'
-import { type ServerProcess, startServer, temporaryFolder } from '../support/server/process.ts'
+import {
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+  withoutOverloadCheck,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 const file = (name: string) => join(folder, name)
@@ -25,6 +30,7 @@ beforeAll(async () => {
   writeFileSync(blocklist, '')
   writeFileSync(adminFile, `${adminSecret}\n`)
   server = await startServer(folder, {
+    ...withoutOverloadCheck,
     PUBRING_WORKERS: '2',
     PUBRING_LOG_LEVEL_FILE: levelFile,
     PUBRING_BLOCKLIST: blocklist,
