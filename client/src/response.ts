@@ -1,5 +1,6 @@
 import { PubringError } from './errors.ts'
 import { retryAfterSeconds } from './retry.ts'
+import { readText } from './text-chunks.ts'
 import type { Problem } from './types.ts'
 
 /** The request that a response belongs to. */
@@ -14,13 +15,17 @@ export type RequestContext = {
 /** A successful response, fully read. */
 export type ApiResponse = { status: number; headers: Headers; body: unknown }
 
+/** Characters of a response: more than a page of the service can have. */
+const maxResponseLength = 64 * 1024 * 1024
+
 /** Reads a response to the end. Throws the service's error, or `unexpected_response`. */
 export async function readResponse(
   response: Response,
   context: RequestContext,
 ): Promise<ApiResponse> {
   rejectRedirect(response, context)
-  const text = await response.text()
+  const text = await readText(response, maxResponseLength)
+  if (text === undefined) throw unexpectedResponse(response, context)
   const { status, headers } = response
   if (!response.ok) throw responseError(response, text, context)
   if (status === 204) return { status, headers, body: undefined }
@@ -67,11 +72,7 @@ function redirectTarget(
 }
 
 /** The error for a response that is not 2xx. */
-export function responseError(
-  response: Response,
-  text: string,
-  context: RequestContext,
-): PubringError {
+function responseError(response: Response, text: string, context: RequestContext): PubringError {
   const problem = asProblem(parseJson(text))
   if (problem === undefined) return unexpectedResponse(response, context)
   return new PubringError(problem.code, problem.detail, { ...errorDetails(response), problem })

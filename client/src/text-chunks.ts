@@ -1,3 +1,13 @@
+/** The response body, unless it has more than `maxLength` characters. */
+export async function readText(response: Response, maxLength: number): Promise<string | undefined> {
+  let text = ''
+  for await (const chunk of textChunks(response)) {
+    text += chunk
+    if (text.length > maxLength) return undefined
+  }
+  return text
+}
+
 /** The response body as decoded text, chunk by chunk. Cancels the body when the caller stops. */
 export async function* textChunks(response: Response): AsyncGenerator<string, void, undefined> {
   const reader = response.body?.getReader()

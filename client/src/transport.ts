@@ -2,13 +2,7 @@ import type { ClientOptions } from './api.ts'
 import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { networkErrorReason } from './network-error.ts'
-import {
-  type ApiResponse,
-  type RequestContext,
-  readResponse,
-  rejectRedirect,
-  responseError,
-} from './response.ts'
+import { type ApiResponse, type RequestContext, readResponse, rejectRedirect } from './response.ts'
 import { isOutcomeUnknown, mayRetry, type RetryMode, retryDelayMs } from './retry.ts'
 import { normalizeApiKey, normalizeUrl } from './validation.ts'
 
@@ -69,8 +63,9 @@ export function createTransport(options: ClientOptions): Transport {
     async open(operation, signal) {
       const response = await request(operation, signal)
       rejectRedirect(response, contextOf(operation))
-      if (response.ok) return response
-      throw responseError(response, await response.text(), contextOf(operation))
+      // Throws the error in the body.
+      if (!response.ok) await readResponse(response, contextOf(operation))
+      return response
     },
     async send(operation) {
       const wait = (delayMs: number) =>

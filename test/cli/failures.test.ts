@@ -23,6 +23,10 @@ afterAll(() => shell.close())
 
 const list = ['key', 'list']
 
+function* repeat(chunk: Buffer): Generator<Buffer> {
+  for (;;) yield chunk
+}
+
 /** Expects one line and hints on stderr, nothing on stdout, no stack, and the exit code. */
 function expectFailure(ran: Ran, kind: keyof typeof exitCodes, message: RegExp): void {
   expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code: exitCodes[kind].code, stdout: '' })
@@ -42,7 +46,7 @@ describe('a file without end', () => {
     'apply <file>': [['/dev/zero'], tooLarge],
     'key add <file>': [['/dev/zero', '--name', 'x', '--algorithm', 'ES256'], tooLarge],
     'key check <file>': [['/dev/zero'], tooLarge],
-    'key rotate <file>': [['/dev/zero'], tooLarge],
+    'key rotate <file>': [['/dev/zero', '--token-lifetime', '1h'], tooLarge],
     'token sample <file>': [['/dev/zero'], tooLarge],
     'check [file]': [['/dev/zero'], notADatabase],
     'restore <file>': [['/dev/zero', '--database-url', 'sqlite:restored.db'], notADatabase],
@@ -203,6 +207,23 @@ describe('an unreachable server', () => {
       'untrusted',
       /Is there a Pubring at/,
     )
+    server.close()
+  })
+
+  test.each([200, 400])('a response without end, with status %i', async (status) => {
+    const chunk = Buffer.alloc(1024 * 1024, ' ')
+    const server = createServer((_request, response) => {
+      response.writeHead(status, { 'content-type': 'application/json' })
+      Readable.from(repeat(chunk)).pipe(response)
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const url = `http://127.0.0.1:${Object(server.address()).port}`
+    for (const command of [list, ['events', '--follow']]) {
+      const ran = await shell.pubring([...command, '--url', url])
+      expectFailure(ran, 'untrusted', /Is there a Pubring at/)
+    }
+    server.closeAllConnections()
     server.close()
   })
 

@@ -1,7 +1,7 @@
 import { createDeadline } from '../deadline.ts'
 import { networkErrorReason } from '../network-error.ts'
 import { retryAfterSeconds } from '../retry.ts'
-import { textChunks } from '../text-chunks.ts'
+import { readText } from '../text-chunks.ts'
 import { KeySetError } from './errors.ts'
 import { now, type Timestamp } from './timestamp.ts'
 
@@ -71,7 +71,8 @@ async function readResponse(
   sentAt: Timestamp,
 ): Promise<KeySetResponse> {
   const { status, headers } = response
-  const text = await readText(response, url)
+  const text = await readText(response, maxResponseLength)
+  if (text === undefined) throw notAKeySet(url)
   if (status !== 200 && status !== 304) throw statusError(response, url)
   const result: KeySetResponse = {
     etag: headers.get('etag') ?? undefined,
@@ -85,15 +86,6 @@ async function readResponse(
 
 /** A longer response, in characters, is rejected. Key sets have up to 51,200 bytes by default. */
 const maxResponseLength = 4 * 1024 * 1024
-
-async function readText(response: Response, url: string): Promise<string> {
-  let text = ''
-  for await (const chunk of textChunks(response)) {
-    text += chunk
-    if (text.length > maxResponseLength) throw notAKeySet(url)
-  }
-  return text
-}
 
 function matchNumber(text: string | null, pattern: RegExp): number | undefined {
   const digits = pattern.exec(text ?? '')?.[1]
