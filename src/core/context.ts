@@ -55,7 +55,7 @@ export interface Store {
    * are never older than what this process has read or written.
    */
   published: Pick<Store, 'heads' | 'keySet' | 'events'>
-  /** Numbers of keys by kind and state at the time (ISO 8601). */
+  /** Numbers of keys by kind and state at the time (ISO 8601). Slow, but does not delay others. */
   countKeys(time: string): Promise<KeyCount[]>
   /** What this process uses of a database server. */
   diagnostics(): StoreDiagnostics

@@ -2,36 +2,58 @@ import type { Context } from '../context.ts'
 import type { KeyCount } from '../records.ts'
 import { now } from '../times.ts'
 
-/** Counting reads an index entry for every key, so the result is reused this long. */
-const reuseMs = 10_000
+/** Counting reads an index entry for every key, so it is repeated no sooner than this. */
+const recountMs = 60_000
 
-export type KeyState = 'active' | 'inactive' | 'expired'
+type KeyState = 'active' | 'inactive' | 'expired'
 
 export interface KeyStatistics {
+  /** As last counted; empty before the first count. */
   keys: { algorithm: string; state: KeyState; count: number }[]
   /** Seconds until the next active key expires; absent if none does. */
   nextExpiry?: number
+  /** Seconds since the last successful count; absent before it. */
+  ageSeconds?: number
+  /** Whether the last count failed. */
+  hasFailed: boolean
 }
 
-/** Counts all keys, at most every 10 seconds; rejects while the database is unavailable. */
-export function createKeyStatistics({ store, clock }: Pick<Context, 'store' | 'clock'>) {
-  let counts: Promise<KeyCount[]> | undefined
-  let reuseUntil = 0
-  return async (): Promise<KeyStatistics> => {
-    if (counts === undefined || clock.monotonic() >= reuseUntil) {
-      counts = store.countKeys(now(clock))
-      reuseUntil = clock.monotonic() + reuseMs
-    }
+/** Returns the last counts at once, and counts again in the background. Never throws. */
+export function createKeyStatistics({
+  store,
+  clock,
+}: Pick<Context, 'store' | 'clock'>): () => KeyStatistics {
+  let counts: KeyCount[] = []
+  let countedAt: number | undefined
+  let recountAt = Number.NEGATIVE_INFINITY
+  let isCounting = false
+  let hasFailed = false
+
+  async function count(): Promise<void> {
+    const startTime = clock.monotonic()
+    isCounting = true
+    recountAt = startTime + recountMs
     try {
-      return summarize(await counts, clock.now())
-    } catch (error) {
-      counts = undefined
-      throw error
+      counts = await store.countKeys(now(clock))
+      countedAt = startTime
+      hasFailed = false
+    } catch {
+      hasFailed = true
     }
+    isCounting = false
+  }
+  return () => {
+    if (!isCounting && clock.monotonic() >= recountAt) void count()
+    const age =
+      countedAt === undefined ? {} : { ageSeconds: (clock.monotonic() - countedAt) / 1_000 }
+    return { ...summarize(counts, clock.now()), ...age, hasFailed }
   }
 }
 
-function summarize(counts: KeyCount[], time: number): KeyStatistics {
+function summarize(
+  counts: readonly KeyCount[],
+  time: number,
+): Pick<KeyStatistics, 'keys' | 'nextExpiry'> {
   const expiries = counts
     .filter((count) => stateOf(count) === 'active')
     .flatMap(({ firstExpiry }) => (firstExpiry === undefined ? [] : [Date.parse(firstExpiry)]))

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type GaugeConfiguration, Histogram, type Registry } from 'prom-client'
-import { createKeyStatistics, type KeyStatistics } from '../../core/keys/statistics.ts'
+import { createKeyStatistics } from '../../core/keys/statistics.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 
 /** Gauges collected at each scrape. The values of workers add up unless `aggregator` is set. */
@@ -90,32 +90,52 @@ function openConnections(app: FastifyInstance): Promise<number> {
   })
 }
 
-/** Every worker counts the same keys. Reports nothing while the database is unavailable. */
+/** Every worker counts the same keys. Reports the last counts, and how old they are. */
 function addKeys(registry: Registry, { context }: LiveServices): void {
-  const readStatistics = createKeyStatistics(context)
-  const statistics = () => readStatistics().catch((): KeyStatistics => ({ keys: [] }))
+  const statistics = createKeyStatistics(context)
   const registers = [registry]
   new Gauge({
     name: 'pubring_keys',
-    help: 'Registered keys.',
+    help: 'Registered keys, as last counted.',
     labelNames: ['algorithm', 'state'] as const,
     aggregator: 'max',
     registers,
-    async collect() {
-      const { keys } = await statistics()
+    collect() {
       this.reset()
-      for (const { algorithm, state, count } of keys) this.inc({ algorithm, state }, count)
+      for (const { algorithm, state, count } of statistics().keys) {
+        this.inc({ algorithm, state }, count)
+      }
     },
   })
-  new Gauge({
+  addOptionalGauge(registry, () => statistics().nextExpiry, {
     name: 'pubring_next_key_expiry_seconds',
-    help: 'Time until the next active key expires; absent if none does.',
+    help: 'Time until the next active key expires, as last counted; absent if none does.',
     aggregator: 'min',
-    registers,
-    async collect() {
-      const { nextExpiry } = await statistics()
-      if (nextExpiry === undefined) this.remove()
-      else this.set(nextExpiry)
+  })
+  addOptionalGauge(registry, () => statistics().ageSeconds, {
+    name: 'pubring_keys_age_seconds',
+    help: 'Time since the keys were last counted; absent before the first count.',
+    aggregator: 'max',
+  })
+  addGauge(registry, () => Number(statistics().hasFailed), {
+    name: 'pubring_keys_count_failed',
+    help: '1 if the last count of the keys failed, so that pubring_keys is outdated.',
+    aggregator: 'max',
+  })
+}
+
+function addOptionalGauge(
+  registry: Registry,
+  read: () => number | undefined,
+  options: Pick<GaugeConfiguration<string>, 'name' | 'help' | 'aggregator'>,
+): void {
+  new Gauge({
+    ...options,
+    registers: [registry],
+    collect() {
+      const value = read()
+      if (value === undefined) this.remove()
+      else this.set(value)
     },
   })
 }

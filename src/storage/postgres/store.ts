@@ -1,6 +1,7 @@
 import type { Store } from '../../core/context.ts'
+import type { KeyCount } from '../../core/records.ts'
 import { createCachedReads } from '../reads/cached.ts'
-import { createStoreReads } from '../reads/store.ts'
+import { countKeys, createStoreReads } from '../reads/store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase, type PostgresDatabase } from './database.ts'
@@ -9,6 +10,9 @@ import { createBatchedHeads } from './heads.ts'
 import { migratePostgres } from './migrate.ts'
 import { withReplicaReads } from './replica-reads.ts'
 import { explainStartError, prepareInBackground, waitUntilUsable } from './startup.ts'
+
+/** Limit for counting the keys, which takes about a second per million. */
+const countTimeoutMs = 60_000
 
 interface PostgresOptions {
   /** `postgres://…` */
@@ -53,6 +57,7 @@ function createStore(
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     ...createCommit(database, address.poolSize),
+    countKeys: (time) => countKeysSlowly(database, time),
     diagnostics: () => database.diagnostics(),
     async close() {
       await Promise.all([database.close(), replica?.close()])
@@ -61,4 +66,14 @@ function createStore(
   return replica === undefined
     ? store
     : withReplicaReads(store, createStoreReads(createKysely(replica.read)))
+}
+
+/** Under a limit of its own: other statements end after `statement_timeout`. */
+async function countKeysSlowly(database: PostgresDatabase, time: string): Promise<KeyCount[]> {
+  const transaction = await database.begin({ timeoutMs: countTimeoutMs })
+  try {
+    return await countKeys(createKysely(transaction.query), time)
+  } finally {
+    await transaction.rollback()
+  }
 }

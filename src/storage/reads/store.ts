@@ -19,7 +19,14 @@ import { chunked, statement } from '../statements.ts'
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
   Store,
-  'commit' | 'heads' | 'headsMatch' | 'isWritable' | 'diagnostics' | 'published' | 'close'
+  | 'commit'
+  | 'countKeys'
+  | 'heads'
+  | 'headsMatch'
+  | 'isWritable'
+  | 'diagnostics'
+  | 'published'
+  | 'close'
 >
 
 export function createStoreReads(db: Db): StoreReads {
@@ -121,11 +128,11 @@ function createKeyReads(db: Db) {
         .orderBy('id')
         .execute()
     },
-    countKeys: (time) => countKeys(db, time),
   } satisfies Partial<StoreReads>
 }
 
-async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
+/** Reads an index entry for every key. */
+export async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
   const rows = await db
     .selectFrom('jwt_key')
     .select(['algorithm', 'enabled'])

@@ -1,6 +1,7 @@
 import type { Store } from '../../core/context.ts'
 import { createCachedReads } from '../reads/cached.ts'
 import { createStoreReads } from '../reads/store.ts'
+import { createCensus } from './census.ts'
 import { openSqlite } from './connection.ts'
 import { isIntact, openDatabaseFile } from './file.ts'
 import { createVersionedHeads } from './heads.ts'
@@ -16,6 +17,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
   const writer = await startWriterThread({ file, descriptor })
   const reader = openSqlite({ file, role: 'reader', descriptor })
   const reads = createStoreReads(reader.db)
+  const census = createCensus(file)
   const heads = createVersionedHeads(reader, () => reads.ping())
   return {
     ...reads,
@@ -27,9 +29,11 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
         heads.invalidate()
       }
     },
+    countKeys: census.countKeys,
     isWritable: () => writer.isWritable(),
     diagnostics: () => ({}),
     async close() {
+      await census.close()
       // Closing the last connection merges the log into the file. If the file is damaged, leave both
       // as they are: as long as the log exists, the file can be repaired.
       if (!isIntact(file, descriptor)) return

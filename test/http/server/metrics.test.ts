@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { serveMetrics } from '../../../src/http/metrics/server.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
@@ -81,17 +81,42 @@ describe('the metrics', () => {
     const expireTime = new Date(clock.now() + 600_000).toISOString()
     await registerKey(server, { expireTime })
     await patchKey(server, await registerKey(server), { active: false })
-    clock.advance(11_000)
-    const seen = await metrics()
+    const recounted = async () => {
+      clock.advance(60_000)
+      await metrics()
+      return vi.waitUntil(async () => {
+        const found = await metrics()
+        return Number(found.get('pubring_keys_age_seconds')) < 30 && found
+      }, 10_000)
+    }
+    const seen = await recounted()
+    expect(seen.get('pubring_keys_count_failed')).toBe(0)
     expect(seen.get('pubring_keys{algorithm="ES256",state="active"}')).toBe(2)
     expect(seen.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(1)
     const expiry = seen.get('pubring_next_key_expiry_seconds') ?? 0
     expect(expiry).toBeGreaterThan(500)
     expect(expiry).toBeLessThanOrEqual(600)
     clock.advance(600_000)
-    const later = await metrics()
+    const later = await recounted()
     expect(later.get('pubring_keys{algorithm="ES256",state="expired"}')).toBe(1)
     expect(later.has('pubring_next_key_expiry_seconds')).toBe(false)
+  })
+
+  test('say when the keys cannot be counted, and keep the last counts', async () => {
+    const before = (await metrics()).get('pubring_keys{algorithm="ES256",state="inactive"}')
+    const fault = await server.database.destroy()
+    clock.advance(60_000)
+    const failed = await vi.waitUntil(async () => {
+      const found = await metrics()
+      return found.get('pubring_keys_count_failed') === 1 && found
+    }, 10_000)
+    expect(failed.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(before)
+    expect(failed.get('pubring_keys_age_seconds')).toBeGreaterThanOrEqual(60)
+    await fault.restore()
+    await vi.waitUntil(async () => {
+      clock.advance(60_000)
+      return (await metrics()).get('pubring_keys_count_failed') === 0
+    }, 10_000)
   })
 
   test('say who waits, and do not count waiting as slowness', async () => {

@@ -1,0 +1,30 @@
+import { Worker } from 'node:worker_threads'
+import type { Store } from '../../core/context.ts'
+import type { KeyCount } from '../../core/records.ts'
+import { siblingModule } from '../../runtime/modules.ts'
+
+interface Census extends Pick<Store, 'countKeys'> {
+  /** Ends a count in progress. */
+  close(): Promise<void>
+}
+
+/** Counts keys in a thread of its own, since counting a million takes a second. */
+export function createCensus(file: string): Census {
+  let worker: Worker | undefined
+  return {
+    countKeys(time) {
+      const source = siblingModule(import.meta.url, 'census-thread')
+      const counter = new Worker(source, { workerData: { file, time }, stdin: false })
+      counter.unref()
+      worker = counter
+      return new Promise<KeyCount[]>((resolve, reject) => {
+        counter.once('message', resolve)
+        counter.once('error', reject)
+        counter.once('exit', () => reject(new Error('the count was interrupted')))
+      })
+    },
+    async close() {
+      await worker?.terminate()
+    },
+  }
+}
