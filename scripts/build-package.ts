@@ -14,7 +14,7 @@ const target = join(root, 'dist')
 
 rmSync(target, { recursive: true, force: true })
 run('tsc', '--project', 'tsconfig.build.json')
-for (const file of [...globSync('src/**/*.bin', { cwd: root }), 'console/dist']) {
+for (const file of [...globSync('src/**/*.{bin,LICENSE}', { cwd: root }), 'console/dist']) {
   cpSync(join(root, file), join(target, file), { recursive: true })
 }
 writeManifest()

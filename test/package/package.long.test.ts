@@ -80,6 +80,8 @@ test('it contains the compiled files, the license and the pages, and no developm
   expect(contents).toContain('package/dist/src/main.js')
   expect(contents).toContain('package/dist/src/intake/blocklists/published-keys.bin')
   expect(contents).toContain('package/dist/src/intake/blocklists/trivial-keys.bin')
+  expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.bin')
+  expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.LICENSE')
   expect(contents).toContain('package/dist/console/dist/index.html')
   const others = contents.filter((file) => !/^package\/(bin|dist|docs|[^/]+$)/.test(file))
   expect(others).toEqual([])

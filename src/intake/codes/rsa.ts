@@ -146,9 +146,10 @@ export const rsaCodes = {
     rule: 'R19',
     problem: 'weak_key',
     title: 'The key shares a prime with another key',
-    rejects: 'A common factor with the modulus of another key of the project.',
+    rejects:
+      'A common factor with the modulus of another key of the project, or with one that researchers have factored.',
     why: 'The common factor breaks both keys.',
-    sources: ['Heninger et al. 2012', 'Lenstra et al. 2012'],
+    sources: ['Heninger et al. 2012', 'Lenstra et al. 2012', 'badkeys (sharedprimes)'],
   },
   rsa_pss_params_unusable: {
     rule: 'R21',

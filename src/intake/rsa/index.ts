@@ -1,4 +1,5 @@
 import { bitLength } from '../arithmetic.ts'
+import { checkFactoredPrimes } from '../blocklists/factored-primes.ts'
 import type { IntakeCode } from '../codes/index.ts'
 import type { Fault } from '../types.ts'
 import { checkComposite, checkSmallFactor } from './factors.ts'
@@ -41,7 +42,9 @@ export function checkQuickly(n: bigint, e: bigint): Fault[] {
 function checkModulus(n: bigint): Fault[] {
   if (!isCheckable(n)) return []
   const wrongShape = checkSmallFactor(n) ?? checkPower(n)
-  return wrongShape === undefined ? faultsOf([checkRoca, checkCommonSmoothPart], n) : [wrongShape]
+  return wrongShape === undefined
+    ? faultsOf([checkRoca, checkCommonSmoothPart, checkFactoredPrimes], n)
+    : [wrongShape]
 }
 
 /**
