@@ -78,7 +78,6 @@ const elsewhere: ErrorCode[] = [
   'history_changed',
   'rate_limited',
   'unsupported_transfer_encoding',
-  'history_changed',
 ]
 
 test('no code is forgotten', () => {
