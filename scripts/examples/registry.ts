@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -10,7 +11,7 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 
 const command = join(import.meta.dirname, '../../bin/pubring.js')
 
-/** A running Pubring with one project. */
+/** A running Pubring with one project, which has keys of every kind. */
 export interface Registry {
   issuer: string
   /** An admin API key. */
@@ -54,6 +55,10 @@ export async function startRegistry(): Promise<Registry> {
   }
   const call = caller(`${url}/v1/projects/default`, apiKey)
   const { id } = await call<{ id: string }>('GET', '')
+  for (const [algorithm, key] of otherKeys()) {
+    const publicKeyPem = key.export({ type: 'spki', format: 'pem' })
+    await call('POST', '/jwt-keys', { name: algorithm, algorithm, publicKeyPem })
+  }
   return {
     issuer: `${url}/v1/projects/${id}`,
     apiKey,
@@ -70,6 +75,17 @@ export async function startRegistry(): Promise<Registry> {
       rmSync(folder, { recursive: true })
     },
   }
+}
+
+/** A key of each other kind, none of which may keep a verifier from reading the key set. */
+function otherKeys(): [algorithm: string, publicKey: KeyObject][] {
+  return [
+    ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey],
+    ['ES384', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey],
+    ['ES512', generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey],
+    ['EdDSA', generateKeyPairSync('ed25519').publicKey],
+    ['ML-DSA-65', generateKeyPairSync('ml-dsa-65').publicKey],
+  ]
 }
 
 async function answers(url: string): Promise<boolean> {

@@ -70,7 +70,8 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     schema: {
       operationId: 'createJwtKey',
       summary: 'Register a JWT public key',
-      description: 'The `ETag` is the one of the key at the URL in `Location`.',
+      description:
+        'The `ETag` is the one of the key at the URL in `Location`. An ML-DSA key is published in jwks-full.json, not in jwks.json.',
       tags,
       params: ProjectPath,
       body: JwtKeyCreate,
