@@ -69,7 +69,7 @@ async function json(response: Response): Promise<Record<string, unknown>> {
 }
 
 async function isPublished({ issuer, kid }: RegisteredKey): Promise<boolean> {
-  return (await (await fetch(`${issuer}/.well-known/jwks.json`)).text()).includes(kid)
+  return (await (await fetch(`${issuer}/.well-known/jwks-full.json`)).text()).includes(kid)
 }
 
 /** Resolves when all keys are published. */
