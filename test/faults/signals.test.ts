@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { recordFault } from '../support/faults/results.ts'
 import { accepted } from '../support/keys/intake.ts'
 import { rawConnection, requestHead } from '../support/network/raw-connection.ts'
 import { rememberSecret } from '../support/secrets.ts'
@@ -138,4 +139,12 @@ test('SIGUSR1 and SIGUSR2 leave a request and its process alone; SIGQUIT complet
   socket.write(body.slice(10))
   await waitFor(/HTTP\/1.1 200 /)
   expect(await server.ended).toBe(0)
+  recordFault({
+    fault: 'SIGHUP, SIGUSR1, SIGUSR2 and SIGQUIT (PUBRING_WORKERS=2)',
+    action: 'SIGHUP after changes of settings in files; the others during a request',
+    observed:
+      'every worker uses the changed settings and logs them, or keeps the previous ones if a file is invalid; the request is answered; no debugger opens; exit code 0 after SIGQUIT',
+    acknowledged: 0,
+    lost: 0,
+  })
 })

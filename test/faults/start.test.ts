@@ -1,15 +1,23 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, expect, test } from 'vitest'
-import { recordFault } from '../support/faults/results.ts'
+import { countLost, recordFault } from '../support/faults/results.ts'
 import {
   chownToUnprivileged,
   createServerClient,
   highLimits,
   unprivilegedUid,
 } from '../support/server/client.ts'
-import { spawnServer, startServer, temporaryFolder } from '../support/server/process.ts'
+import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
@@ -93,5 +101,30 @@ test('garbage, a newer schema and a log without its database stop the start and 
     observed: 'exit code 1 and one line that says what to do; no file is changed or created',
     acknowledged: 0,
     lost: 0,
+  })
+})
+
+test('a database whose log is gone stops the start, until the log is back', async () => {
+  const where = createFolder('lost-log')
+  const first = await startServer(where, highLimits, launch)
+  const kid = await createServerClient(first, first.apiKey).create()
+  first.signal('SIGKILL')
+  await first.ended
+  const log = join(where, 'data/pubring.db-wal')
+  renameSync(log, join(where, 'saved'))
+  expect(await startError(where)).toMatch(/latest changes .* are missing.*-wal, which is gone/)
+  renameSync(join(where, 'saved'), log)
+  const server = await spawnServer(where, highLimits, launch)
+  await whenReady(server)
+  const kids = await createServerClient(server, first.apiKey).kids()
+  expect(kids).toEqual([kid])
+  server.signal('SIGKILL')
+  await server.ended
+  recordFault({
+    fault: 'Log gone after a crash',
+    action: 'kill -9; pubring.db-wal moved away; start; then moved back',
+    observed: 'exit code 1 and one line, instead of a new registry; complete once the log is back',
+    acknowledged: kids.length,
+    lost: countLost([String(kid)], kids),
   })
 })
