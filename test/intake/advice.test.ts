@@ -260,6 +260,39 @@ describe('commands that make or read a private key', () => {
   })
 })
 
+/** Commands in hints, help and errors elsewhere; `${quoted}` is the name of a file. */
+const literals = globSync(['src/**/*.ts', 'console/src/**/*.tsx'])
+  .filter((file) => !/src\/intake\/(?:commands|formats\/)/.test(file))
+  .flatMap((file) =>
+    Array.from(
+      readFileSync(file, 'utf8').matchAll(
+        /\bopenssl (?:pkey|genpkey|x509|req|rsa|ec) [^'`"<|)\n]*/g,
+      ),
+      ([command]) => command.replace(/\$\{\w+\}/, 'private.pem').trim(),
+    ),
+  )
+
+test.each([...new Set(literals)])('the hint works: %s', (command) => {
+  writeFileSync(join(folder, 'private.pem'), privatePem)
+  writeFileSync(join(folder, 'public.pem'), pem(der(publicKey)))
+  writeFileSync(join(folder, 'key.der'), privateKey.export({ type: 'pkcs8', format: 'der' }))
+  writeFileSync(join(folder, 'cert.pem'), fixture('material/cert_valid.pem'))
+  const printed = shell(command)
+  if (command.includes('-pubout')) {
+    const written = /-out (\S+)/.exec(command)?.[1]
+    const text = written === undefined ? printed : readFileSync(join(folder, written), 'utf8')
+    expect(spkiOf(text)).toEqual(der(publicKey))
+  }
+})
+
+test('the intake recommends only commands of its table', () => {
+  const files = globSync('src/intake/**/*.ts').filter((file) => !/commands|formats\//.test(file))
+  for (const file of files) {
+    const code = readFileSync(file, 'utf8').replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+    expect(code, file).not.toMatch(/(?:openssl (?!\/)|ssh-keygen|xxd|perl -|node -[pe]) ?[a-z-]/)
+  }
+})
+
 describe('every command of a detail works on its input', () => {
   const files = globSync('test/fixtures/{keys,material,formats}/**/*.{pem,pub,txt,json,der,asc}')
   test.each(files.filter((file) => basename(file) !== 'manifest.json'))('%s', (file) => {

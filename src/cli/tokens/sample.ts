@@ -99,7 +99,7 @@ function unreadable(text: string, name: string): CommandError {
   }
   return usageError(
     `${name} is not a private key in a supported format.`,
-    'Supported are PEM (PKCS#8, PKCS#1, SEC 1) and JWK. To write PEM: openssl pkey -in key',
+    'Supported are PEM (PKCS#8, PKCS#1, SEC 1) and JWK. To convert DER: openssl pkey -in key.der',
   )
 }
 
