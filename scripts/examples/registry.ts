@@ -14,8 +14,6 @@ const command = join(import.meta.dirname, '../../bin/pubring.js')
 /** A running Pubring with one project, which has keys of every kind. */
 export interface Registry {
   issuer: string
-  /** An admin API key. */
-  apiKey: string
   /** Registers the key for RS256 and resolves to its kid. */
   register(publicKeyPem: string): Promise<string>
   deactivate(kid: string): Promise<void>
@@ -61,7 +59,6 @@ export async function startRegistry(): Promise<Registry> {
   }
   return {
     issuer: `${url}/v1/projects/${id}`,
-    apiKey,
     async register(publicKeyPem) {
       const body = { name: 'example', algorithm: 'RS256', publicKeyPem }
       return (await call<{ kid: string }>('POST', '/jwt-keys', body)).kid

@@ -42,12 +42,11 @@ export async function startVerifier(
   return { ask, stop: () => end(child) }
 }
 
-async function settingsFor({ issuer, apiKey }: Registry) {
+async function settingsFor({ issuer }: Registry) {
   const { hostname, port } = new URL(issuer)
   return {
     ISSUER: issuer,
     AUDIENCE: audience,
-    PUBRING_API_KEY: apiKey,
     PORT: String(await freePort()),
     JWKS_HOST: hostname,
     JWKS_PORT: port,
