@@ -11,7 +11,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
 function registerImport(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',
