@@ -56,7 +56,9 @@ describe('while the database is unavailable', () => {
         expect(response.statusCode).toBe(200)
         expect(response.body).toBe(good[index]?.body)
         expect(response.headers.etag).toBe(good[index]?.headers.etag)
-        expect(maxAgeOf(response.headers)).toBe(60)
+        const isStale = response.headers.age !== undefined
+        if (passed > 0) expect(isStale).toBe(true)
+        expect(maxAgeOf(response.headers)).toBe(isStale ? 0 : 60)
         const known = await get(url, { 'if-none-match': String(response.headers.etag) })
         expect(known.statusCode).toBe(304)
       }
@@ -150,7 +152,7 @@ describe('while the database is unavailable', () => {
     await whenBack()
     await patchKey(server, kid, { active: false })
     const events = await reader.waitForEvents(length + 1)
-    expect(events.map(({ id }) => Number(id))).toEqual(events.map((_, i) => i + 1))
+    expect(events.map(({ id }) => Number.parseInt(id, 10))).toEqual(events.map((_, i) => i + 1))
     reader.close()
     await reader.endedCleanly
   })
