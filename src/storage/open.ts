@@ -93,6 +93,6 @@ export function sqliteFileOf(databaseUrl: string): string {
   return file
 }
 
-function isPostgres(databaseUrl: string): boolean {
+export function isPostgres(databaseUrl: string): boolean {
   return /^postgres(ql)?:/.test(databaseUrl)
 }

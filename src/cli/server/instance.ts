@@ -94,13 +94,16 @@ export async function listenForMetrics(
   server.unref()
 }
 
-/** Rejects with a one-line message if the configured address cannot be listened on. */
-export async function requireFreePort({ host, port }: Config): Promise<void> {
+/** Rejects with a one-line message if the address cannot be listened on; `prefix` of its settings. */
+export async function requireFreePort(
+  { host, port }: Pick<Config, 'host' | 'port'>,
+  prefix = 'PUBRING',
+): Promise<void> {
   const server = createServer().listen({ host, port })
   try {
     await once(server, 'listening')
   } catch (error) {
-    throw listenError(error, { host, port, prefix: 'PUBRING' })
+    throw listenError(error, { host, port, prefix })
   }
   server.close()
   await once(server, 'close')

@@ -1,10 +1,10 @@
-import type { TokenCheck, TokenCheckOutcome } from '../../../client/src/index.ts'
+import type { TokenCheck } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { readText } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { sourceName } from '../terminal/files.ts'
-import { escapeControls } from '../terminal/output.ts'
+import { formatSteps } from '../terminal/steps.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `token check`. */
@@ -43,16 +43,7 @@ function extractToken(text: string): string {
 }
 
 function reportText(report: TokenCheck, terminal: Terminal): string {
-  const { green, red, yellow, dim } = colorsFor(terminal)
-  const outcomes: Record<TokenCheckOutcome, string> = {
-    passed: green('ok     '),
-    failed: red('FAILED '),
-    warned: yellow('warning'),
-    skipped: dim('skipped'),
-  }
+  const { green, red } = colorsFor(terminal)
   const verdict = report.valid ? green('valid') : `${red('not valid')}: ${report.reason}`
-  const steps = report.steps.map(({ step, outcome, detail }) => {
-    return `  ${outcomes[outcome]}  ${step.padEnd(11)}  ${escapeControls(detail)}`
-  })
-  return `${[verdict, ...steps].join('\n')}\n`
+  return `${verdict}\n${formatSteps(terminal, report.steps, '  ')}`
 }

@@ -59,11 +59,22 @@ export async function migrate(db: Db, schema?: string): Promise<void> {
     .execute()
 }
 
+/** `newer`: this release can run beside the one that migrated it. */
+export type SchemaState = 'none' | 'older' | 'current' | 'newer'
+
+/** How the schema relates to this release. Throws if this release cannot use it. */
+export async function readSchemaState(db: Db, schema?: string): Promise<SchemaState> {
+  const executed = await readExecuted(db, schema)
+  if (executed.length === 0) return 'none'
+  if (!isComplete(executed)) return 'older'
+  return executed.every((name) => name in migrations) ? 'current' : 'newer'
+}
+
 /** Throws unless this release can use the schema as it is. */
 export async function requireSchema(db: Db, schema?: string): Promise<void> {
-  const executed = await readExecuted(db, schema)
-  if (executed.length === 0) throw new Error('The database is not one of Pubring.')
-  if (!isComplete(executed)) {
+  const state = await readSchemaState(db, schema)
+  if (state === 'none') throw new Error('The database is not one of Pubring.')
+  if (state === 'older') {
     throw new Error('The database was written by an older Pubring. Start this release on it first.')
   }
 }

@@ -18,11 +18,16 @@ class UnusableDatabase extends Error {
 }
 
 /** Waits for the server to respond. Rejects with the reason if the database cannot be used. */
-export async function waitUntilUsable(database: PostgresDatabase): Promise<void> {
-  const deadline = performance.now() + startTimeoutMs
+export async function waitUntilUsable(
+  database: PostgresDatabase,
+  timeoutMs = startTimeoutMs,
+): Promise<ServerInfo> {
+  const deadline = performance.now() + timeoutMs
   for (;;) {
     try {
-      return requireUsable(await database.serverInfo())
+      const info = await database.serverInfo()
+      requireUsable(info)
+      return info
     } catch (error) {
       const explained = explainStartError(error)
       if (explained instanceof UnusableDatabase) throw explained

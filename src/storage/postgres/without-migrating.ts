@@ -1,9 +1,10 @@
+import { sql } from 'kysely'
 import type { AuditStore } from '../../core/audit/records.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { createAuditReads } from '../reads/audit.ts'
 import { createLedgerReads, type LedgerReader } from '../reads/ledger.ts'
 import { createStoreReads } from '../reads/store.ts'
-import { parsePostgresAddress } from './address.ts'
+import { type PostgresAddress, type PostgresHost, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
@@ -20,8 +21,9 @@ export async function openWithoutMigrating(url: string, requirement = requireSch
   try {
     await waitUntilUsable(database)
     const db = createKysely(database.read)
-    await requirement(db, await readCurrentSchema(db))
-    return { address, database, db }
+    const schema = await readCurrentSchema(db)
+    await requirement(db, schema)
+    return { address, database, db, schema }
   } catch (error) {
     await database.close()
     throw error
@@ -42,5 +44,57 @@ export async function openPostgresAuditStore(url: string): Promise<AuditStore> {
     findProject,
     commit: createCommit(database, address.poolSize).commit,
     close: () => database.close(),
+  }
+}
+
+/** One host of the database. */
+export interface HostReport {
+  host: string
+  role: 'primary' | 'read-only' | 'standby' | 'unavailable'
+  /** Why it is unavailable. */
+  reason?: string
+  /** Only where the server reports them: bytes in its log of changes, and its connections. */
+  position?: number
+  connections?: number
+  maxConnections?: number
+  /** How much its clock is ahead of this machine's. */
+  clockSkewMs?: number
+}
+
+const inspectionTimeoutMs = 3_000
+
+const inspectionQuery = sql<
+  Record<'position' | 'connections' | 'max_connections' | 'time', number>
+>`
+  select (case when pg_is_in_recovery() then pg_last_wal_replay_lsn()
+    else pg_current_wal_lsn() end - '0/0')::float8 as position,
+  (select sum(numbackends) from pg_stat_database)::float8 as connections,
+  current_setting('max_connections')::float8 as max_connections,
+  extract(epoch from clock_timestamp())::float8 * 1000 as time`
+
+/** Reports on every host of the address. */
+export function inspectHosts(url: string): Promise<HostReport[]> {
+  const address = parsePostgresAddress(url)
+  return Promise.all(address.hosts.map((host) => inspectHost(address, host)))
+}
+
+async function inspectHost(address: PostgresAddress, host: PostgresHost): Promise<HostReport> {
+  const name = `${host.host}:${host.port}`
+  const database = openDatabase({ ...address, hosts: [host] }, 'any')
+  try {
+    const { isStandby, isReadOnly } = await waitUntilUsable(database, inspectionTimeoutMs)
+    const role = isStandby ? 'standby' : isReadOnly ? 'read-only' : 'primary'
+    const startTime = Date.now()
+    const result = await inspectionQuery.execute(createKysely(database.read)).catch(() => undefined)
+    const [row] = result?.rows ?? []
+    if (row === undefined) return { host: name, role }
+    const { position, connections, max_connections: maxConnections, time } = row
+    const clockSkewMs = Math.round(time - (startTime + Date.now()) / 2)
+    return { host: name, role, position, connections, maxConnections, clockSkewMs }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { host: name, role: 'unavailable', reason }
+  } finally {
+    await database.close()
   }
 }
