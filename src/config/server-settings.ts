@@ -121,7 +121,7 @@ export const settings = {
     'max-jwks-bytes',
     '51200',
     integer(1_024, 16_777_216),
-    'Maximum size of a key set. Some verifiers read no more than 51200 bytes.',
+    'Maximum size of a key set, jwks-full.json included. Some verifiers read no more than 51200 bytes.',
   ),
   maxBodyBytes: setting(
     'max-body-bytes',
