@@ -20,6 +20,9 @@ const maxFailures = 5
 /** Upper bound of the delay before a failed worker is replaced. */
 const maxRestartDelayMs = 5_000
 
+/** How long the parent waits for the database before it says so. */
+const waitingNoticeMs = 2_000
+
 /** How long workers may outlast the grace period of their shutdown before they are killed. */
 const killDelayMs = 1_000
 
@@ -41,11 +44,17 @@ export async function runWorkers(config: Config): Promise<void> {
 async function prepareOnce(config: Config): Promise<string | undefined> {
   const registry = await openRegistry(config, { mustExist: false })
   try {
-    await registry.prepared
+    const notice = setTimeout(reportWaiting, waitingNoticeMs)
+    await registry.prepared.finally(() => clearTimeout(notice))
     return (await prepareRegistry(registry.context, config.adminApiKey)).newSecret
   } finally {
     await registry.close()
   }
+}
+
+/** This process has no log. */
+function reportWaiting(): void {
+  writeError('pubring: The database cannot be reached. Waiting for it before any worker starts.\n')
 }
 
 interface StartHandlers {
