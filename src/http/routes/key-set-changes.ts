@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { KeySetChange, KeySetChangesRequest } from '../../contract/published.ts'
@@ -11,7 +12,7 @@ import {
   waitForAny,
 } from '../../core/publishing/key-set-changes.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import { PubringError } from '../../errors.ts'
+import { invalidField, PubringError } from '../../errors.ts'
 import { openToAllOrigins } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
@@ -46,13 +47,30 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
       const projects = request.body.projects.map(({ project, etag }) => {
         return { name: project, ref: parseProjectRef(project), etag }
       })
+      requireDistinct(projects)
       const states = await waitForNews(live, projects, request, reply)
       requireAllAccepted(request, states)
       const age = ageSeconds(live, states)
       if (age > 0) reply.header('age', age)
-      return sendText(reply, `[${states.filter(hasNews).map(changeText).join(',')}]`)
+      return reply
+        .header('content-type', 'application/json')
+        .header('cache-control', 'no-store')
+        .send(Readable.from(changeTexts(states.filter(hasNews))))
     },
   })
+}
+
+/** Throws `invalid_request` if a project is named twice, also with other capital letters. */
+function requireDistinct(projects: readonly NamedProject[]): void {
+  const seen = new Set<string>()
+  for (const [index, { ref }] of projects.entries()) {
+    const key = 'id' in ref ? ref.id : ref.name
+    if (seen.has(key)) {
+      const detail = 'projects has this project twice. Name each one once.'
+      throw invalidField(`/projects/${index}/project`, 'repeated', detail)
+    }
+    seen.add(key)
+  }
 }
 
 /** The state of the projects; if the request asks to wait, once one has news or the time is over. */
@@ -95,11 +113,13 @@ function requireAllAccepted(
   }
 }
 
-function sendText(reply: FastifyReply, text: string) {
-  return reply
-    .header('content-type', 'application/json')
-    .header('cache-control', 'no-store')
-    .send(text)
+/**
+ * The response, project by project as the client reads it: 100 key sets are 10 MB, which must not
+ * wait in memory for each client that reads slowly.
+ */
+function* changeTexts(states: readonly FollowedState<NamedProject>[]): Generator<string> {
+  for (const [index, state] of states.entries()) yield (index === 0 ? '[' : ',') + changeText(state)
+  yield states.length === 0 ? '[]' : ']'
 }
 
 /** A `KeySetChange`, with the bytes of the published key sets. */

@@ -1,13 +1,17 @@
+import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import {
   fetchJwks,
+  jwksUrl,
   newProject,
   patchKey,
   registerKey,
   type TestProject,
 } from '../../support/app/keys.ts'
+import { freshPem } from '../../support/keys/fresh-keys.ts'
+import { rawConnection, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 let base: string
@@ -125,12 +129,41 @@ test('beyond the limit of held projects the response comes at once, until others
   }
 })
 
-test('the request is validated: 1 to 100 projects, and no other member', async () => {
+test('a response that is not read waits project by project, not as a whole', async () => {
+  const made = await withKeys(6)
+  const all = Array.from({ length: 6 }, () => freshPem('ML-DSA-87'))
+  for (const { project } of made) {
+    for (const publicKeyPem of all) {
+      await registerKey(server, { publicKeyPem, algorithm: 'ML-DSA-87' }, project.keys)
+    }
+  }
+  const projects = made.map(({ project }) => ({ project: project.id }))
+  const length = JSON.stringify(await changes(projects)).length
+  const etag = String((await fetchJwks(server)).headers.etag)
+  const responses: ServerResponse[] = []
+  server.app.server.on('request', (_request, response) => responses.push(response))
+  const connection = rawConnection(base)
+  const body = JSON.stringify({ projects })
+  const held = ['Host: x', `If-None-Match: ${etag}`, 'Prefer: wait=60']
+  const headers = ['Host: x', 'Content-Type: application/json', `Content-Length: ${body.length}`]
+  // Responses are sent in order, so the second waits for the first as for a client that reads nothing.
+  connection.socket.write(requestHead(`GET ${jwksUrl} HTTP/1.1`, ...held))
+  connection.socket.write(requestHead('POST /v1/key-set-changes HTTP/1.1', ...headers) + body)
+  await expect.poll(() => responses[1]?.headersSent).toBe(true)
+  await delay(100)
+  const highWaterMark = 64 * 1024
+  expect(responses[1]?.writableLength).toBeLessThan(highWaterMark + length / made.length)
+  expect(length).toBeGreaterThan(highWaterMark + (2 * length) / made.length)
+  connection.socket.destroy()
+})
+
+test('the request is validated: 1 to 100 projects, each once, and no other member', async () => {
   for (const body of [
     { projects: [] },
     { projects: Array.from({ length: 101 }, () => ({ project: 'p' })) },
     { projects: [{ project: 'p', tag: 'x' }] },
     { projects: [{ etag: 'x' }] },
+    { projects: [{ project: 'payments' }, { project: 'Payments' }] },
     {},
   ]) {
     const response = await server.inject({
