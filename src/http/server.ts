@@ -36,6 +36,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       routes(request, response)
     }
     const serve = (request: IncomingMessage, response: ServerResponse) => {
+      if (connections.isFlooded(request.socket)) return request.socket.destroy()
       const fault = protocolFault(request)
       if (fault !== undefined) {
         connections.track(request, response)

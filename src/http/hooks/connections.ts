@@ -4,6 +4,8 @@ import type { Socket } from 'node:net'
 export interface Connections {
   /** Tracks a request from the arrival of its head until its response is sent. */
   track(request: IncomingMessage, response: ServerResponse): void
+  /** Whether the client sends ahead more requests than are answered on one connection. */
+  isFlooded(socket: Socket): boolean
   /**
    * The responses that the client will still receive, in order: those being sent, and those to
    * completely received requests.
@@ -22,6 +24,12 @@ export interface Connections {
   closeSignal(socket: Socket): AbortSignal
 }
 
+/**
+ * Requests of one connection that may wait for their responses. Node reads up to 64 KB ahead, which
+ * are a thousand requests, and their responses stay in memory until the client reads the first.
+ */
+const maxPipelined = 32
+
 export function createConnections(): Connections {
   const tracked = new WeakMap<Socket, Set<ServerResponse>>()
   const waiting = new WeakSet<Socket>()
@@ -38,6 +46,7 @@ export function createConnections(): Connections {
       else responses.add(response)
       response.once('close', untrack)
     },
+    isFlooded: (socket) => (tracked.get(socket)?.size ?? 0) >= maxPipelined,
     pendingResponses(socket) {
       return [...(tracked.get(socket) ?? [])].filter(
         ({ headersSent, writableFinished, req }) =>

@@ -52,10 +52,7 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
       requireAllAccepted(request, states)
       const age = ageSeconds(live, states)
       if (age > 0) reply.header('age', age)
-      return reply
-        .header('content-type', 'application/json')
-        .header('cache-control', 'no-store')
-        .send(Readable.from(changeTexts(states.filter(hasNews))))
+      return sendChanges(reply, states.filter(hasNews))
     },
   })
 }
@@ -114,9 +111,16 @@ function requireAllAccepted(
 }
 
 /**
- * The response, project by project as the client reads it: 100 key sets are 10 MB, which must not
- * wait in memory for each client that reads slowly.
+ * Sends the response project by project, as the client reads it: 100 key sets are 10 MB, which must
+ * not wait in memory for each client that reads slowly.
  */
+function sendChanges(reply: FastifyReply, states: readonly FollowedState<NamedProject>[]) {
+  return reply
+    .header('content-type', 'application/json')
+    .header('cache-control', 'no-store')
+    .send(Readable.from(changeTexts(states)))
+}
+
 function* changeTexts(states: readonly FollowedState<NamedProject>[]): Generator<string> {
   for (const [index, state] of states.entries()) yield (index === 0 ? '[' : ',') + changeText(state)
   yield states.length === 0 ? '[]' : ']'

@@ -89,7 +89,7 @@ async function streamStatus(): Promise<number> {
 
 describe('requests to be held on one connection', () => {
   test('hold at most one request', async () => {
-    const { received } = await sent(hold().repeat(2_000))
+    const { received } = await sent(hold().repeat(32))
     expect(received()).toBe('')
     expect(await isHeld()).toBe(true)
   })
@@ -126,7 +126,7 @@ describe('requests to be held on one connection', () => {
 
 describe('event streams on one connection', () => {
   test('open at most one stream', async () => {
-    const { waitFor } = await sent(stream().repeat(100))
+    const { waitFor } = await sent(stream().repeat(32))
     await waitFor(/retry: 2000/)
     expect(await streamStatus()).toBe(200)
   })
@@ -202,4 +202,13 @@ describe('invalid bytes after a request', () => {
     await delay(100)
     expect(await isHeld()).toBe(true)
   })
+})
+
+test('a connection whose client sends ahead more than 32 requests is closed', async () => {
+  const { socket, received, closed } = await sent(hold().repeat(32))
+  expect(socket.destroyed).toBe(false)
+  socket.write(hold())
+  await closed
+  expect(received()).toBe('')
+  expect(await isHeld()).toBe(true)
 })
