@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { findProject, type Principal, requireAccess } from '../../core/access.ts'
 import { createAuthenticator } from '../../core/api-keys/authentication.ts'
 import type { Context, RequestContext } from '../../core/context.ts'
@@ -8,6 +8,9 @@ import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
 import type { Spend } from './budgets.ts'
+
+/** Milliseconds after which a request is authenticated again when its body has arrived. */
+const slowBodyMs = 100
 
 /** Authenticates callers before every other check: 401, or 429 after too many failures. */
 export function addAuthentication(
@@ -19,8 +22,7 @@ export function addAuthentication(
   app.decorate('authenticator', authenticator)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.config.access === undefined) return
+  const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     try {
       request.principal = await authenticator.authenticate(secretOf(request))
     } catch (error) {
@@ -28,6 +30,16 @@ export function addAuthentication(
       if (isFailure) await spendFailure?.(request, reply)
       throw error
     }
+  }
+  app.addHook('onRequest', async (request, reply) => {
+    if (request.routeOptions.config.access !== undefined) await authenticate(request, reply)
+  })
+  // After the body, for what is read then: a change checks its API key again when it is made.
+  app.addHook('preValidation', async (request, reply) => {
+    const { access } = request.routeOptions.config
+    if (access === undefined || reply.elapsedTime < slowBodyMs) return
+    await authenticate(request, reply)
+    requireAccess(principalOf(request), access)
   })
 }
 

@@ -64,7 +64,7 @@ const changes: Record<string, { method: string; path: () => string; body: () => 
   },
 }
 
-async function callerWith(role: 'admin' | 'writer') {
+async function callerWith(role: 'admin' | 'writer' | 'reader') {
   const answer = await app.send('POST', '/v1/api-keys', { body: { name: 'a caller', role } })
   return answer.json() as { id: string; apiKey: string }
 }
@@ -80,26 +80,59 @@ async function heads() {
   return { planted: planted.length, revision: project.json().revision }
 }
 
+const reads: Record<string, { path: string; body: object }> = {
+  'checking a token': { path: '/v1/projects/payments/token-checks', body: { token: 'a.b.c' } },
+  'checking a key': { path: '/v1/key-checks', body: { publicKeyPem: 'none' } },
+}
+
+/** Sends a request in two parts, with the loss of its API key between them. */
+async function sendInTwoParts(
+  { method, path, apiKey, body }: Record<'method' | 'path' | 'apiKey' | 'body', string>,
+  between: () => Promise<unknown>,
+  pauseMs: number,
+) {
+  const connection = rawConnection(address)
+  const head = requestHead(
+    `${method} ${path} HTTP/1.1`,
+    'Host: keys.example.com',
+    'Content-Type: application/json',
+    `X-Api-Key: ${apiKey}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  )
+  connection.socket.write(head + body.slice(0, 1))
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await between()
+  await new Promise((resolve) => setTimeout(resolve, pauseMs))
+  connection.socket.write(body.slice(1))
+  return readProblem(await connection.closed).problem
+}
+
+describe.each(['revoked', 'deactivated', 'expired'])(
+  'an API key that is %s 100 ms before the rest of its body arrives',
+  (loss) => {
+    test.each(Object.keys(reads))('stops %s', async (name) => {
+      const { id, apiKey } = await callerWith('reader')
+      const { path, body } = reads[name] ?? { path: '', body: {} }
+      const request = { method: 'POST', path, apiKey, body: JSON.stringify(body) }
+      const problem = await sendInTwoParts(
+        request,
+        () => losses[loss]?.(id) ?? Promise.reject(),
+        100,
+      )
+      expect(problem.code).toBe('invalid_api_key')
+    })
+  },
+)
+
 describe.each(Object.keys(losses))('an API key that is %s while its body arrives', (loss) => {
   test.each(Object.keys(changes))('stops %s', async (name) => {
     const { id, apiKey } = await callerWith('admin')
     const { method, path, body } = changes[name] ?? { method: '', path: String, body: String }
     const text = body()
     const before = await heads()
-    const connection = rawConnection(address)
-    const head = requestHead(
-      `${method} ${path()} HTTP/1.1`,
-      'Host: keys.example.com',
-      'Content-Type: application/json',
-      `X-Api-Key: ${apiKey}`,
-      `Content-Length: ${Buffer.byteLength(text)}`,
-      'Connection: close',
-    )
-    connection.socket.write(head + text.slice(0, 1))
-    await new Promise((resolve) => setTimeout(resolve, 50))
-    await losses[loss]?.(id)
-    connection.socket.write(text.slice(1))
-    const { problem } = readProblem(await connection.closed)
+    const request = { method, path: path(), apiKey, body: text }
+    const problem = await sendInTwoParts(request, () => losses[loss]?.(id) ?? Promise.reject(), 0)
     expect(problem.code).toBe(loss === 'demoted' ? 'insufficient_role' : 'invalid_api_key')
     expect(await heads()).toEqual(before)
   })
