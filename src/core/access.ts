@@ -1,9 +1,11 @@
 import { projectNamePattern } from '../contract/names.ts'
 import { type Role, roles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
+import type { Intake } from '../intake/threads/pool.ts'
 import type { Context, ProjectRef } from './context.ts'
 import { isActive } from './expiry.ts'
 import { parseId } from './ids.ts'
+import type { Origin } from './ledger/changes.ts'
 import type { Access, ApiKeyRecord, ProjectSnapshot } from './records.ts'
 import type { Validity } from './validity.ts'
 
@@ -16,6 +18,15 @@ export interface Principal {
   projectId?: string
   /** Until the API key changes or expires. */
   validity: Validity
+}
+
+/** The context of one request. */
+export interface RequestContext extends Context {
+  principal: Principal
+  /** Of the change that it requests. */
+  origin: Origin
+  /** Of its caller. It stops when the caller leaves. */
+  intake: Intake
 }
 
 /** Parses a UUID as an id and anything else as a name. */

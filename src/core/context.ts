@@ -108,9 +108,3 @@ export interface Context {
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
 }
-
-/** The context of one request. */
-export interface RequestContext extends Context {
-  /** Of its caller. It stops when the caller leaves. */
-  intake: Intake
-}

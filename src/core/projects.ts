@@ -1,10 +1,9 @@
 import { projectNamePattern } from '../contract/names.ts'
 import { invalidField } from '../errors.ts'
-import { foldName, type Principal } from './access.ts'
-import type { Context, RequestContext } from './context.ts'
+import { foldName, type Principal, type RequestContext } from './access.ts'
+import type { Context } from './context.ts'
 import { newId, parseId } from './ids.ts'
 import { rejectPrivateKeys } from './keys/intake.ts'
-import type { Origin } from './ledger/changes.ts'
 import type { ProjectRecord } from './records.ts'
 
 /** Normalizes a name; throws `invalid_request`. */
@@ -20,12 +19,12 @@ function parseProjectName(text: string): string {
 
 export async function createProject(
   context: RequestContext,
-  origin: Origin,
   body: { name: string },
 ): Promise<ProjectRecord> {
-  await rejectPrivateKeys(context, { origin }, { '/name': body.name })
+  await rejectPrivateKeys(context, { '/name': body.name })
   const name = parseProjectName(body.name)
-  return context.store.commit({ type: 'project.create', origin, id: newId(), name })
+  const { store, origin } = context
+  return store.commit({ type: 'project.create', origin, id: newId(), name })
 }
 
 /** A page of the projects that the caller may see, by creation. */
@@ -42,19 +41,18 @@ export async function listProjects(
 export async function renameProject(
   context: RequestContext,
   project: ProjectReference,
-  origin: Origin,
   body: { name?: string },
 ): Promise<ProjectRecord> {
-  await rejectPrivateKeys(context, { origin, projectId: project.id }, { '/name': body.name })
+  await rejectPrivateKeys(context, { '/name': body.name }, project.id)
   const name = body.name === undefined ? project.name : parseProjectName(body.name)
-  return context.store.commit({ type: 'project.rename', origin, ...target(project), name })
+  const { store, origin } = context
+  return store.commit({ type: 'project.rename', origin, ...target(project), name })
 }
 
 /** Throws `project_not_empty` while the project has keys, active or not. */
 export async function deleteProject(
-  { store }: Context,
+  { store, origin }: RequestContext,
   project: ProjectReference,
-  origin: Origin,
 ): Promise<void> {
   await store.commit({ type: 'project.delete', origin, ...target(project) })
 }

@@ -1,11 +1,10 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, type Principal } from '../access.ts'
-import type { Context, RequestContext } from '../context.ts'
+import { findProject, type Principal, type RequestContext } from '../access.ts'
+import type { Context } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
 import { collectFaults } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
-import { incidentOf } from '../keys/incidents.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import { type EventChanges, eventChanges } from '../ledger/chain.ts'
@@ -22,12 +21,11 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
   context: RequestContext,
-  principal: Principal,
-  origin: Origin,
   body: ApiKeyCreate,
 ): Promise<ApiKeyCreated> {
+  const { principal, origin } = context
   const { name, role, project, expireTime } = body
-  await rejectPrivateKeys(context, incidentOf(principal, origin), { '/name': name })
+  await rejectPrivateKeys(context, { '/name': name })
   const { attempt, throwAny } = collectFaults()
   const label = attempt(() => parseLabel(name, '/name')) ?? ''
   const expiry = attempt(() => {
@@ -122,11 +120,10 @@ export async function getApiKey(
 export async function updateApiKey(
   context: RequestContext,
   apiKey: ApiKeyReference,
-  origin: Origin,
   body: ApiKeyUpdate,
 ): Promise<ApiKey> {
   const { expireTime, name, ...rest } = body
-  await rejectPrivateKeys(context, incidentOf(apiKey.principal, origin), { '/name': name })
+  await rejectPrivateKeys(context, { '/name': name })
   const { attempt, throwAny } = collectFaults()
   const patch: ApiKeyUpdate = {
     ...rest,
@@ -134,29 +131,31 @@ export async function updateApiKey(
     ...attempt(() => parseExpiryPatch(expireTime)),
   }
   throwAny()
-  const { store, clock } = context
-  const record = await store.commit({ type: 'api_key.update', origin, ...target(apiKey), patch })
-  return toApiKey(record, now(clock))
+  const change = { ...changeOf(context, apiKey), patch }
+  const record = await context.store.commit({ type: 'api_key.update', ...change })
+  return toApiKey(record, now(context.clock))
 }
 
 /** Deletes an API key, which revokes its secret. */
 export async function deleteApiKey(
-  { store }: Context,
+  context: RequestContext,
   apiKey: ApiKeyReference,
-  origin: Origin,
 ): Promise<void> {
-  await store.commit({ type: 'api_key.delete', origin, ...target(apiKey) })
+  await context.store.commit({ type: 'api_key.delete', ...changeOf(context, apiKey) })
 }
 
-/** The API key in the path of a request, the caller, and the `If-Match` of the request. */
+/** The API key in the path of a request, and the `If-Match` of the request. */
 interface ApiKeyReference {
-  principal: Principal
   id: string
   ifMatch?: string
 }
 
-function target({ principal: { projectId }, id, ifMatch }: ApiKeyReference) {
+function changeOf(
+  { principal: { projectId }, origin }: RequestContext,
+  { id, ifMatch }: ApiKeyReference,
+) {
   return {
+    origin,
     id: requireId(id),
     ...(projectId === undefined ? {} : { boundTo: projectId }),
     ...(ifMatch === undefined ? {} : { ifMatch }),

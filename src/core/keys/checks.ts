@@ -1,12 +1,9 @@
 import type { KeyCheck } from '../../contract/key-checks.ts'
 import { intakeCodes } from '../../intake/codes/index.ts'
 import type { Verdict } from '../../intake/types.ts'
-import type { Principal } from '../access.ts'
-import type { RequestContext } from '../context.ts'
+import type { RequestContext } from '../access.ts'
 import { rejection } from '../faults.ts'
-import type { Origin } from '../ledger/changes.ts'
 import { submittedBefore } from './admission.ts'
-import { incidentOf } from './incidents.ts'
 import { recordExposureOf } from './intake.ts'
 import { examineSubmission, examineText, type Submission } from './submission.ts'
 
@@ -14,19 +11,14 @@ import { examineSubmission, examineText, type Submission } from './submission.ts
  * Reports on a key without storing anything but the incident of a private key. Throws every fault of
  * a malformed request, those of the key included.
  */
-export async function checkKey(
-  context: RequestContext,
-  principal: Principal,
-  origin: Origin,
-  submission: Submission,
-): Promise<KeyCheck> {
-  const incident = incidentOf(principal, origin)
+export async function checkKey(context: RequestContext, submission: Submission): Promise<KeyCheck> {
+  const { projectId } = context.principal
   const examined = await examineText(context, submission)
   if (submission.malformed !== undefined || examined === undefined) {
-    const result = await examineSubmission(context, incident, submission, examined)
+    const result = await examineSubmission(context, projectId, submission, examined)
     throw rejection(Array.isArray(result) ? result : [])
   }
-  const verdict = await recordExposureOf(context, incident, examined)
+  const verdict = await recordExposureOf(context, projectId, examined)
   if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
   const { key, normalised } = verdict
   return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })

@@ -1,19 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyImportReport } from '../../contract/key-imports.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
-import type { Principal } from '../access.ts'
-import type { Context, RequestContext } from '../context.ts'
-import type { KeyToImport, Origin } from '../ledger/changes.ts'
+import type { Principal, RequestContext } from '../access.ts'
+import type { Context } from '../context.ts'
+import type { KeyToImport } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
 import { itemFaults } from './import-admission.ts'
-import type { Incident } from './incidents.ts'
 import { keyLimits } from './operations.ts'
-import {
-  type ExaminedSubmission,
-  examineSubmission,
-  newKeyRecord,
-  type Submission,
-} from './submission.ts'
+import { examineSubmission, newKeyRecord, type Submission } from './submission.ts'
 
 /** An import whose entries are examined: keys to admit, and the faults of the others. */
 interface ExaminedImport {
@@ -64,10 +58,10 @@ export function requireImportSize({ config }: Context, count: number): void {
 export async function importKeys(
   context: RequestContext,
   { projectId, dryRun }: { projectId: string; dryRun: boolean },
-  origin: Origin,
   entries: readonly Submission[],
 ): Promise<KeyImportReport> {
-  const examined = await examineEntries(context, { projectId, origin }, entries)
+  const { origin } = context
+  const examined = await examineEntries(context, projectId, entries)
   const { keys, rejected, compared } = await rejectSharedPrimes(context, projectId, examined)
   const result = await context.store.commit({
     type: 'key.import',
@@ -95,7 +89,7 @@ function importRejected(faults: FieldError[], count: number): PubringError {
 
 async function examineEntries(
   context: RequestContext,
-  request: Required<Incident>,
+  projectId: string,
   entries: readonly Submission[],
 ): Promise<ExaminedImport> {
   const tasks = entries.flatMap(({ fields: { publicKeyPem: text, algorithm } }) =>
@@ -107,20 +101,16 @@ async function examineEntries(
   for (const [index, entry] of entries.entries()) {
     if (index % entriesPerTurn === 0) await setImmediate()
     const verdict = entry.fields.publicKeyPem === undefined ? undefined : verdicts.next().value
-    const examined = await examineSubmission(context, request, entry, verdict)
-    if (Array.isArray(examined)) rejected.push(...itemFaults(index, examined))
-    else keys.push(keyToImport(request, examined, { index, item: entry.fields }))
+    const examined = await examineSubmission(context, projectId, entry, verdict)
+    if (Array.isArray(examined)) {
+      rejected.push(...itemFaults(index, examined))
+      continue
+    }
+    const { accepted, fields } = examined
+    const key = newKeyRecord(accepted, { ...fields, projectId, publishTime: context.origin.time })
+    keys.push({ index, key, kidProvided: entry.fields.kid !== undefined })
   }
   return { keys, rejected }
-}
-
-function keyToImport(
-  { projectId, origin }: Required<Incident>,
-  { accepted, fields }: ExaminedSubmission,
-  { index, item }: { index: number; item: Submission['fields'] },
-): KeyToImport {
-  const key = newKeyRecord(accepted, { ...fields, projectId, publishTime: origin.time })
-  return { index, key, kidProvided: item.kid !== undefined }
 }
 
 /**

@@ -1,32 +1,22 @@
 import { PubringError } from '../../errors.ts'
 import type { ExposedKey } from '../../intake/types.ts'
-import type { Principal } from '../access.ts'
+import type { RequestContext } from '../access.ts'
 import type { Store } from '../context.ts'
 import type { ChangeOf, Origin, WeaknessReport } from '../ledger/changes.ts'
-
-/** The submission of a private key. */
-export interface Incident {
-  /** The project of the request, or that the API key is bound to; absent: the system. */
-  projectId?: string
-  origin: Origin
-}
-
-/** The incident of a request whose path names no project. */
-export function incidentOf({ projectId }: Principal, origin: Origin): Incident {
-  return projectId === undefined ? { origin } : { origin, projectId }
-}
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
 const anonymous: Origin['actor'] = { name: 'pubring' }
 
 /**
- * Blocks the public half of a submitted private key, and reports it to the ledger of the incident and
+ * Blocks the public half of a submitted private key, and reports it to the ledger of the request and
  * to that of every project that has registered the key. Registered keys stay active: their owners
- * replace them. Idempotent. Returns the kids of the key in the incident's project.
+ * replace them. Idempotent. Returns the kids of the key in the project of the request.
+ *
+ * @param projectId The project of the request, or that its API key is bound to; undefined: the system.
  */
 export async function recordExposure(
-  store: Store,
-  { origin, projectId }: Incident,
+  { store, origin }: RequestContext,
+  projectId: string | undefined,
   exposed: ExposedKey,
 ): Promise<string[]> {
   const scope = projectId === undefined ? {} : { projectId }

@@ -1,11 +1,11 @@
 import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
-import { projectNotFound } from '../access.ts'
-import type { Context, CoreConfig, RequestContext } from '../context.ts'
+import { projectNotFound, type RequestContext } from '../access.ts'
+import type { Context, CoreConfig } from '../context.ts'
 import { isActive, parseExpiryPatch } from '../expiry.ts'
 import { collectFaults, rejection } from '../faults.ts'
 import { parseLabel } from '../labels.ts'
-import type { KeyLimits, KeyUpdate, Origin } from '../ledger/changes.ts'
+import type { KeyLimits, KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
@@ -53,11 +53,11 @@ export function toJwtKeyWithDetails(
 export async function createKey(
   context: RequestContext,
   projectId: string,
-  origin: Origin,
   submission: Submission,
 ): Promise<KeyRecord> {
+  const { origin } = context
   const verdict = await examineText(context, submission)
-  const examined = await examineSubmission(context, { projectId, origin }, submission, verdict)
+  const examined = await examineSubmission(context, projectId, submission, verdict)
   if (Array.isArray(examined)) throw rejection(examined)
   const { accepted, fields } = examined
   return context.store.commit({
@@ -89,12 +89,11 @@ export function keyNotFound(): PubringError {
 export async function updateKey(
   context: RequestContext,
   key: KeyReference,
-  origin: Origin,
   body: JwtKeyUpdate,
 ): Promise<KeyUpdate> {
   const { label, expireTime, ...rest } = body
-  const { store, config } = context
-  await rejectPrivateKeys(context, { projectId: key.projectId, origin }, { '/label': label })
+  const { store, config, origin } = context
+  await rejectPrivateKeys(context, { '/label': label }, key.projectId)
   const { attempt, throwAny } = collectFaults()
   const patch: JwtKeyUpdate = {
     ...rest,
@@ -108,9 +107,8 @@ export async function updateKey(
 
 /** Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`. */
 export async function deleteKey(
-  { store, config }: Context,
+  { store, config, origin }: RequestContext,
   key: KeyReference,
-  origin: Origin,
 ): Promise<void> {
   await store.commit({ type: 'key.delete', origin, ...target(key, config) })
 }

@@ -3,14 +3,14 @@ import type { KeyImportItem } from '../../contract/key-imports.ts'
 import { type FieldError, invalidField } from '../../errors.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
 import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
-import type { CoreConfig, RequestContext } from '../context.ts'
+import type { RequestContext } from '../access.ts'
+import type { CoreConfig } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
 import { collectFaults } from '../faults.ts'
 import { isKid, newId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyRecord } from '../records.ts'
 import { parseTime } from '../times.ts'
-import type { Incident } from './incidents.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { parsePublishedKid } from './kids.ts'
 
@@ -54,26 +54,26 @@ export async function examineText(
  */
 export async function examineSubmission(
   context: RequestContext,
-  incident: Incident,
+  projectId: string | undefined,
   { fields, malformed }: Submission,
   verdict: Verdict | undefined,
 ): Promise<ExaminedSubmission | FieldError[]> {
   const { faults, attempt, attemptAsync } = collectFaults()
   const accepted =
-    verdict && (await attemptAsync(() => requireAccepted(context, incident, verdict)))
+    verdict && (await attemptAsync(() => requireAccepted(context, projectId, verdict)))
   const { name, label, publishedKid, ...others } = fields
   const before = faults.length
   const texts = { '/name': name, '/label': label, '/publishedKid': publishedKid }
-  await attemptAsync(() => rejectPrivateKeys(context, incident, texts))
+  await attemptAsync(() => rejectPrivateKeys(context, texts, projectId))
   const areTextsSafe = faults.length === before
   if (malformed !== undefined) {
     if (!faults.some(({ code }) => code === 'private_key_submitted')) {
-      await attemptAsync(() => rejectPrivateKeys(context, incident, { '': malformed.text }))
+      await attemptAsync(() => rejectPrivateKeys(context, { '': malformed.text }, projectId))
     }
     faults.push(...malformed.faults)
   }
   attempt(() => requireAllowed(fields.algorithm, context.config))
-  const parsed = parseFields(areTextsSafe ? fields : others, incident.origin.time, attempt)
+  const parsed = parseFields(areTextsSafe ? fields : others, context.origin.time, attempt)
   if (faults.length > 0) return faults
   if (accepted === undefined || parsed === undefined) throw new Error('a fault was not reported')
   return { accepted, fields: parsed }

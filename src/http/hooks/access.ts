@@ -1,8 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { findProject, type Principal, requireAccess } from '../../core/access.ts'
+import {
+  findProject,
+  type Principal,
+  type RequestContext,
+  requireAccess,
+} from '../../core/access.ts'
 import { createAuthenticator } from '../../core/api-keys/authentication.ts'
-import type { Context, RequestContext } from '../../core/context.ts'
-import type { Origin } from '../../core/ledger/changes.ts'
+import type { Context } from '../../core/context.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
@@ -97,21 +101,21 @@ export function ledgerOf(request: FastifyRequest): string {
   return request.ledgerId
 }
 
-/** The origin of a change: its caller, request and time. */
-export function originOf(request: FastifyRequest, context: Context): Origin {
-  const { apiKeyId, name } = principalOf(request)
-  const { access } = request.routeOptions.config
-  return {
-    actor: { apiKeyId, name },
-    requestId: request.id,
-    time: now(context.clock),
-    ...(access === undefined ? {} : { authorization: { apiKeyId, ...access } }),
-  }
-}
-
 /** The context of a request; for routes with an `access`. */
 export function contextOf(request: FastifyRequest, context: Context): RequestContext {
-  const { apiKeyId, projectId } = principalOf(request)
+  const principal = principalOf(request)
+  const { apiKeyId, name, projectId } = principal
+  const { access } = request.routeOptions.config
   const signal = request.server.connections.closeSignal(request.raw.socket)
-  return { ...context, intake: context.intakeFor({ apiKeyId, projectId, signal }) }
+  return {
+    ...context,
+    principal,
+    origin: {
+      actor: { apiKeyId, name },
+      requestId: request.id,
+      time: now(context.clock),
+      ...(access === undefined ? {} : { authorization: { apiKeyId, ...access } }),
+    },
+    intake: context.intakeFor({ apiKeyId, projectId, signal }),
+  }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../core/api-keys/operations.ts'
 import type { Context } from '../../core/context.ts'
 import { apiKeyEntityTag } from '../../core/entity-tags.ts'
-import { contextOf, originOf, principalOf } from '../hooks/access.ts'
+import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
 
@@ -50,13 +50,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
       response: { 201: ApiKeyCreated },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const apiKey = await createApiKey(
-        contextOf(request, context),
-        principalOf(request),
-        origin,
-        request.body,
-      )
+      const apiKey = await createApiKey(contextOf(request, context), request.body)
       reply.code(201).header('location', `${collectionUrl}/${apiKey.id}`)
       return reply
         .header('etag', apiKeyEntityTag(apiKey))
@@ -146,13 +140,8 @@ function updateRoute(app: App, context: Context): void {
       response: { 200: ApiKey },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const apiKey = await updateApiKey(
-        contextOf(request, context),
-        referenceOf(request),
-        origin,
-        request.body,
-      )
+      const reference = referenceOf(request)
+      const apiKey = await updateApiKey(contextOf(request, context), reference, request.body)
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })
@@ -176,13 +165,12 @@ function deleteRoute(app: App, context: Context): void {
       response: { 204: Type.Null({ description: 'The API key is revoked.' }) },
     },
     handler: async (request, reply) => {
-      await deleteApiKey(context, referenceOf(request), originOf(request, context))
+      await deleteApiKey(contextOf(request, context), referenceOf(request))
       return reply.code(204).send(null)
     },
   })
 }
 
 function referenceOf(request: FastifyRequest<{ Params: { id: string } }>) {
-  const { id } = request.params
-  return { principal: principalOf(request), id, ...preconditionOf(request) }
+  return { id: request.params.id, ...preconditionOf(request) }
 }

@@ -2,7 +2,7 @@ import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
 import type { Context } from '../../core/context.ts'
 import { checkKey } from '../../core/keys/checks.ts'
 import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
-import { contextOf, originOf, principalOf } from '../hooks/access.ts'
+import { contextOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
 
 const readKey = submissionReader(KeyCheckRequest, 'The body')
@@ -23,14 +23,7 @@ export function keyCheckRoutes(app: App, context: Context): void {
       response: { 200: KeyCheck },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const submission = readKey(request.body)
-      const report = await checkKey(
-        contextOf(request, context),
-        principalOf(request),
-        origin,
-        submission,
-      )
+      const report = await checkKey(contextOf(request, context), readKey(request.body))
       return reply.header('cache-control', 'no-store').send(report)
     },
   })

@@ -3,7 +3,7 @@ import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-im
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
 import { bodyAs, submissionReader } from '../body/submissions.ts'
-import { contextOf, originOf, principalOf, projectOf } from '../hooks/access.ts'
+import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
 
@@ -46,10 +46,8 @@ export function keyImportRoutes(
       requireRestoreRights(principalOf(request), keys)
       requireImportSize(context, keys.length)
       const target = { projectId: projectOf(request).id, dryRun }
-      const origin = originOf(request, context)
-      return reply.send(
-        await importKeys(contextOf(request, context), target, origin, keys.map(readEntry)),
-      )
+      const entries = keys.map(readEntry)
+      return reply.send(await importKeys(contextOf(request, context), target, entries))
     },
   })
 }

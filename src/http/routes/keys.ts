@@ -20,7 +20,7 @@ import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/k
 import { now } from '../../core/times.ts'
 import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
-import { contextOf, originOf, projectOf } from '../hooks/access.ts'
+import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
@@ -78,15 +78,10 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
       response: { 201: JwtKeyCreated },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const key = await createKey(
-        contextOf(request, context),
-        projectOf(request).id,
-        origin,
-        readKey(request.body),
-      )
+      const own = contextOf(request, context)
+      const key = await createKey(own, projectOf(request).id, readKey(request.body))
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const tag = keyEntityTag(key, origin.time, context.config.jwksMaxAge)
+      const tag = keyEntityTag(key, own.origin.time, context.config.jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
   })
@@ -160,13 +155,8 @@ function updateRoute(app: App, context: Context): void {
       response: { 200: JwtKeyUpdated },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
-      const update = await updateKey(
-        contextOf(request, context),
-        referenceOf(request),
-        origin,
-        request.body,
-      )
+      const key = referenceOf(request)
+      const update = await updateKey(contextOf(request, context), key, request.body)
       return sendDocument(reply, renderUpdate(update, now(context.clock), context.config))
     },
   })
@@ -190,7 +180,7 @@ function deleteRoute(app: App, context: Context): void {
       response: { 204: Type.Null({ description: 'The key is deleted.' }) },
     },
     handler: async (request, reply) => {
-      await deleteKey(context, referenceOf(request), originOf(request, context))
+      await deleteKey(contextOf(request, context), referenceOf(request))
       return reply.code(204).send(null)
     },
   })

@@ -6,7 +6,7 @@ import { projectEntityTag } from '../../core/entity-tags.ts'
 import { parseId } from '../../core/ids.ts'
 import { createProject, deleteProject, listProjects, renameProject } from '../../core/projects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
-import { contextOf, originOf, principalOf, projectOf } from '../hooks/access.ts'
+import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import {
   defaultMaxPageSize,
@@ -59,11 +59,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
       response: { 201: Project },
     },
     handler: async (request, reply) => {
-      const project = await createProject(
-        contextOf(request, context),
-        originOf(request, context),
-        request.body,
-      )
+      const project = await createProject(contextOf(request, context), request.body)
       reply.code(201).header('location', `${collectionUrl}/${project.id}`)
       return sendProject(reply, project)
     },
@@ -142,12 +138,9 @@ function renameRoute(app: App, context: Context): void {
       response: { 200: Project },
     },
     handler: async (request, reply) => {
-      const origin = originOf(request, context)
       const project = { ...projectOf(request), ...preconditionOf(request) }
-      return sendProject(
-        reply,
-        await renameProject(contextOf(request, context), project, origin, request.body),
-      )
+      const renamed = await renameProject(contextOf(request, context), project, request.body)
+      return sendProject(reply, renamed)
     },
   })
 }
@@ -171,7 +164,7 @@ function deleteRoute(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const project = { ...projectOf(request), ...preconditionOf(request) }
-      await deleteProject(context, project, originOf(request, context))
+      await deleteProject(contextOf(request, context), project)
       return reply.code(204).send(null)
     },
   })
