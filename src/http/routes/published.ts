@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { Discovery, Jwks } from '../../contract/published.ts'
 import { parseProjectRef } from '../../core/access.ts'
@@ -10,7 +10,7 @@ import type {
   PublishedDocument,
   PublishedProject,
 } from '../../core/publishing/publisher.ts'
-import { PubringError } from '../../errors.ts'
+import { type ErrorCode, PubringError } from '../../errors.ts'
 import { reusePublished } from '../caching/reuse.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
@@ -23,7 +23,7 @@ import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
 const tags = ['Key sets']
 
 export const publishedFolder = '/v1/projects/:projectIdOrName/.well-known'
-const discoveryUrl = `${publishedFolder}/openid-configuration`
+const publishedHeaders = ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'] as const
 
 /** RFC 7517 section 8.5.2. Sent only on request, because many gateways do not know it. */
 const jwksMediaType = 'application/jwk-set+json'
@@ -32,7 +32,7 @@ const json = 'application/json'
 /** The end of the tag in that type: a strong tag names one representation, of one media type. */
 const jwkSetTagEnd = '-jwk-set"'
 
-/** The same for a stale key set, whose changes this process may not see. */
+/** A request for a stale key set is held no longer: this process may not see its changes. */
 const maxStaleWaitSeconds = 2
 
 const JwksHeaders = Type.Object({
@@ -78,9 +78,7 @@ const keySetRoutes: readonly KeySetRoute[] = [
 /** Public routes for verifiers: no API key, query, cookie or redirect. */
 export function publishedRoutes(app: App, live: LiveServices): void {
   for (const route of keySetRoutes) keySetRoute(app, live, route)
-  discoveryRoute(app, live)
-  for (const { url } of keySetRoutes) preflightRoute(app, url)
-  preflightRoute(app, discoveryUrl)
+  documentRoute(app, live, discovery)
 }
 
 function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
@@ -92,13 +90,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     config: {
       etag: true,
       errors: ['project_not_found', 'storage_unavailable'],
-      headers: [
-        'Age',
-        'Cache-Control',
-        'Access-Control-Allow-Origin',
-        'Preference-Applied',
-        'Vary',
-      ],
+      headers: [...publishedHeaders, 'Preference-Applied', 'Vary'],
       mediaTypes: { [jwksMediaType]: Jwks },
     },
     schema: {
@@ -125,6 +117,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       return sendDocument(reply, published, document, jwksMediaType)
     },
   })
+  preflightRoute(app, url)
 }
 
 function wantsJwkSet({ headers }: FastifyRequest): boolean {
@@ -177,38 +170,61 @@ async function waitForChange(
   }
 }
 
-function discoveryRoute(app: App, live: LiveServices): void {
-  app.route({
+/** A document that is made of what a project publishes. */
+interface DocumentRoute {
+  url: string
+  schema: FastifySchema
+  errors?: readonly ErrorCode[]
+  mediaType: string
+  /** The error for a name in place of an id; absent if the document is available by both. */
+  byIdOnly?: () => PubringError
+  /** `kid`: the one in the path, if its pattern has one. */
+  documentOf(published: PublishedProject, kid: string): PublishedDocument
+}
+
+export function documentRoute(app: App, live: LiveServices, route: DocumentRoute): void {
+  const { url, schema, errors = [], mediaType, byIdOnly, documentOf } = route
+  app.route<{ Params: { projectIdOrName: string; kid?: string } }>({
     method: ['GET', 'HEAD'],
-    url: discoveryUrl,
+    url,
     onRequest: openToAllOrigins,
     config: {
       etag: true,
-      errors: ['project_not_found', 'route_not_found', 'storage_unavailable'],
-      headers: ['Age', 'Cache-Control', 'Access-Control-Allow-Origin'],
+      errors: ['project_not_found', 'storage_unavailable', ...errors],
+      headers: publishedHeaders,
     },
-    schema: {
-      operationId: 'getDiscovery',
-      summary: 'The discovery document of a project',
-      description:
-        'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
-      tags,
-      params: ProjectPath,
-      response: { 200: Discovery },
-    },
+    schema: { tags, params: ProjectPath, ...schema },
     handler: async (request, reply) => {
-      const ref = parseProjectRef(request.params.projectIdOrName)
-      if ('name' in ref) throw discoveryByIdOnly()
-      const published = await live.publisher.published(ref.id)
+      const { projectIdOrName, kid = '' } = request.params
+      const ref = parseProjectRef(projectIdOrName)
+      if ('name' in ref && byIdOnly !== undefined) throw byIdOnly()
+      const published = await live.readPublished(ref)
       requireAccepted(request.headers, published)
+      const document = documentOf(published, kid)
       reusePublished(request, live, ref, published)
-      return sendDocument(reply, published, published.discovery, json)
+      return sendDocument(reply, published, document, mediaType)
     },
   })
+  preflightRoute(app, url)
+}
+
+const discovery: DocumentRoute = {
+  url: `${publishedFolder}/openid-configuration`,
+  schema: {
+    operationId: 'getDiscovery',
+    summary: 'The discovery document of a project',
+    description:
+      'OpenID Connect Discovery 1.0. Available by project id only: an issuer must equal the URL where it was found, and names change.',
+    response: { 200: Discovery },
+  },
+  errors: ['route_not_found'],
+  mediaType: json,
+  byIdOnly: discoveryByIdOnly,
+  documentOf: (published) => published.discovery,
 }
 
 /** Sends the document unchanged: its ETag depends on exactly these bytes and the media type. */
-export function sendDocument(
+function sendDocument(
   reply: FastifyReply,
   { maxAge, staleMs }: PublishedProject,
   document: PublishedDocument,
