@@ -93,7 +93,7 @@ test.each(globSync('src/intake/secrets/*.ts'))('%s runs in browsers', (file) => 
 const walls: [RegExp, RegExp][] = [
   [/^src\/core\/(keys|tokens|ledger|api-keys)\//, /^src\/core\/audit\//],
   [/^src\/core\/publishing\//, /^src\/core\/(audit|tokens|api-keys)\//],
-  [/^src\/core\/(keys|tokens|audit)\//, /^src\/core\/(publishing|api-keys)\//],
+  [/^src\/core\/(keys|tokens|audit|ledger)\//, /^src\/core\/(publishing|api-keys)\//],
   [/^src\/core\/tokens\//, /^src\/core\/ledger\//],
   [
     /^src\/intake\/(encoding|rsa|secrets|codes|blocklists)\//,

@@ -1,9 +1,9 @@
 import type { Places, Refusal } from '../../async/places.ts'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import type { Clock, Store } from '../context.ts'
-import type { Observation, RevisionWatch } from '../publishing/revision-watch.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import { formatPosition, type LedgerPosition, readEventsAfter } from './position.ts'
+import type { Observation, RevisionWatch } from './revision-watch.ts'
 import { createEventStream, type EventSink, type EventStream, eventsPerPage } from './stream.ts'
 
 export interface StreamRequest {

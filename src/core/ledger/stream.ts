@@ -1,8 +1,8 @@
 import type { Clock } from '../context.ts'
-import type { Observation } from '../publishing/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import type { LedgerEvent } from './chain.ts'
 import { type LedgerPosition, ledgerStart, positionOf } from './position.ts'
+import type { Observation } from './revision-watch.ts'
 
 const heartbeatMs = 15_000
 

@@ -3,11 +3,11 @@ import type { Places } from '../../async/places.ts'
 import { PubringError } from '../../errors.ts'
 import type { Clock, ProjectRef } from '../context.ts'
 import { type EntityTags, includesEntityTag } from '../entity-tags.ts'
+import type { Observation, RevisionWatch } from '../ledger/revision-watch.ts'
 import { isStorageUnavailable } from '../storage-faults.ts'
 import { includes } from '../validity.ts'
 import type { KeySetName, PublishedProject, Publisher } from './publisher.ts'
 import type { ReadPublished } from './read-published.ts'
-import type { Observation, RevisionWatch } from './revision-watch.ts'
 
 /** Requests resolved at once; then other work of the event loop gets its turn. */
 const sliceSize = 200

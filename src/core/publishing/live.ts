@@ -4,11 +4,11 @@ import { createDamagedKeys, type DamagedKey, type DamagedKeys } from '../damaged
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
+import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
 import { createReadPublished, type ReadPublished } from './read-published.ts'
-import { createRevisionWatch, type RevisionWatch } from './revision-watch.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250

@@ -1,6 +1,6 @@
 import type { Clock, Store } from '../context.ts'
-import { systemLedgerId } from '../ledger/chain.ts'
 import type { LedgerHead } from '../records.ts'
+import { systemLedgerId } from './chain.ts'
 
 /** The revision of a ledger, or `unknown` if the store did not answer in time. */
 export type Observation = number | 'unknown'
