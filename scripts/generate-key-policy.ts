@@ -6,7 +6,7 @@
 import { writeFileSync } from 'node:fs'
 import { curveCodes } from '../src/intake/codes/curves.ts'
 import { derCodes } from '../src/intake/codes/der.ts'
-import { type IntakeCode, type IntakeRule, intakeCodes } from '../src/intake/codes/index.ts'
+import type { IntakeRule } from '../src/intake/codes/index.ts'
 import { rsaCodes } from '../src/intake/codes/rsa.ts'
 import { textCodes } from '../src/intake/codes/text.ts'
 import { slowCodes } from '../src/intake/rsa/index.ts'
@@ -134,10 +134,5 @@ ${rule.title}. ${rule.rule.includes(',') ? 'Rules' : 'Rule'} ${rule.rule}, repor
 - **Why:** ${rule.why}${sources}
 `
 }
-
-/** The codes that the page must explain. */
-export const documentedCodes = Object.keys(intakeCodes).filter(
-  (code): code is IntakeCode => code in intakeCodes,
-)
 
 if (import.meta.main) writeFileSync(target, keyPolicyPage())
