@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { type JwsAlgorithm, jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
-import { readFirstLine, unreadableReason } from '../runtime/files.ts'
+import { readFirstLine, readOr } from '../runtime/files.ts'
 
 /** Parsers for `Setting.parse`. Their error messages never repeat the value. */
 
@@ -106,11 +106,8 @@ export function fileWith<Value>(parse: (text: string) => Value) {
 }
 
 function firstLine(file: string): string {
-  try {
-    return readFirstLine(file)
-  } catch (error) {
-    throw new Error(`names a file that ${unreadableReason(error)}`)
-  }
+  const toError = (reason: string) => new Error(`names a file that ${reason}`)
+  return readOr(toError, () => readFirstLine(file))
 }
 
 interface DatabaseValues {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { jwsAlgorithmOf } from '../intake/algorithms.ts'
 import { writePem } from '../intake/encoding/pem.ts'
 import type { PublicJwk } from '../intake/types.ts'
+import { parseJson } from '../runtime/json.ts'
 import type { KeyRecord, KeySet } from './records.ts'
 
 /** Stands for a JWK that is no longer JSON: no thumbprint matches it. */
@@ -9,11 +10,8 @@ export const damagedJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '' }
 
 /** The stored JSON, or the substitute if it is no longer JSON. */
 export function parseStored<Value>(text: string, substitute: Value): Value {
-  try {
-    return JSON.parse(text) as Value
-  } catch {
-    return substitute
-  }
+  const value = parseJson(text) as Value | null | undefined
+  return value ?? substitute
 }
 
 /**

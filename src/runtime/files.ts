@@ -119,6 +119,15 @@ export function unreadableReason(error: unknown): string {
   return reasons[String(codeOf(error))] ?? 'cannot be read'
 }
 
+/** The result of reading a file; throws the error made of `unreadableReason` if that fails. */
+export function readOr<Content>(toError: (reason: string) => Error, read: () => Content): Content {
+  try {
+    return read()
+  } catch (error) {
+    throw toError(unreadableReason(error))
+  }
+}
+
 /** Throws one line for a person if the path leads to a folder, a device or a pipe. */
 export function requireRegularFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {

@@ -9,7 +9,7 @@ import { confirm } from '../terminal/confirm.ts'
 import { usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatTime, parseTimeOption } from '../terminal/times.ts'
+import { formatState, formatTime, parseTimeOption } from '../terminal/times.ts'
 
 export interface ApiKeyCreateFlags extends ConnectionFlags {
   name?: string
@@ -70,9 +70,8 @@ const columns: readonly Column<ApiKey>[] = [
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
 
-function stateOf({ active, expireTime }: ApiKey): string {
-  if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'revoked'
+function stateOf(key: ApiKey): string {
+  return formatState(key, 'revoked')
 }
 
 export async function listApiKeys({ client, terminal, print }: Session): Promise<void> {

@@ -1,4 +1,5 @@
 import { type Event, PubringError } from '../../../client/src/index.ts'
+import { formatPosition, parsePosition, positionOf } from '../../core/ledger/position.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { escapeControls } from '../terminal/output.ts'
@@ -25,7 +26,7 @@ interface Range {
 
 /** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
 export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
-  const after = parsePosition(flags.after)
+  const after = readPosition(flags.after)
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
   const scope = flags.system === true ? {} : { project: session.project }
   const range = { scope, after, limit }
@@ -42,7 +43,7 @@ async function readEvents({ client }: Session, { scope, after, limit }: Range): 
     const size = Math.min(pageSize, limit - events.length)
     const page = await client.events.list({ ...scope, after: last, limit: size })
     events.push(...page)
-    last = page.map(({ revision, hash }) => `${revision}.${hash.slice(0, 8)}`).at(-1) ?? last
+    last = page.map(positionOf).map(formatPosition).at(-1) ?? last
     if (page.length < size) break
   }
   return events
@@ -92,8 +93,8 @@ function formatChanges({ changes = {} }: Event): string {
     .join(', ')
 }
 
-function parsePosition(text = '0'): string {
-  if (/^\d{1,15}(\.[0-9a-f]{8})?$/.test(text)) return text
+function readPosition(text = '0'): string {
+  if (parsePosition(text) !== undefined) return text
   throw usageError(
     '--after must be a revision, or REVISION.HASH8 with the first 8 characters of its hash.',
   )

@@ -4,7 +4,8 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import type { Environment } from '../../config/setting.ts'
 import { didYouMean } from '../../nearest.ts'
-import { readBounded, unreadableReason } from '../../runtime/files.ts'
+import { readBounded, readOr } from '../../runtime/files.ts'
+import { isObject, parseJson } from '../../runtime/json.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
 import { usageError } from '../terminal/failures.ts'
 
@@ -56,26 +57,14 @@ export function readConfiguration(env: Environment): Configuration {
 }
 
 function parse(path: string): Record<string, unknown> {
-  const text = readText(path)
-  try {
-    return requireObject(JSON.parse(text), path, 'the file')
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    // The parser's message quotes the text, which may contain a secret.
-    throw usageError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
-  }
-}
-
-function readText(path: string): string {
-  try {
-    return readBounded(path).toString('utf8')
-  } catch (error) {
-    throw usageError(`${path} ${unreadableReason(error)}.`)
-  }
+  const toError = (reason: string) => usageError(`${path} ${reason}.`)
+  const value = parseJson(readOr(toError, () => readBounded(path)).toString('utf8'))
+  if (value !== undefined) return requireObject(value, path, 'the file')
+  throw usageError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
 }
 
 function requireObject(value: unknown, path: string, what: string): Record<string, unknown> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return { ...value }
+  if (isObject(value)) return { ...value }
   throw usageError(`${path}: ${what} must be an object.`)
 }
 

@@ -3,7 +3,7 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { rejectUnknownVariables } from '../../config/server-settings.ts'
 import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
-import { readBounded, unreadableReason } from '../../runtime/files.ts'
+import { readBounded, readOr } from '../../runtime/files.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { type Profile, profileNamed, readConfiguration } from './configuration.ts'
 
@@ -123,15 +123,9 @@ function resolveApiKey(sources: Sources, url: string): Pick<Connection, 'apiKey'
 
 function fromFile(path: string | undefined, source: string): SourcedValue | undefined {
   if (path === undefined) return undefined
-  return { value: readApiKeyFile(path, source), source: `${path} (${source})` }
-}
-
-function readApiKeyFile(path: string, source: string): string {
-  try {
-    return readBounded(path).toString('utf8')
-  } catch (error) {
-    throw usageError(`The file ${path} named by ${source} ${unreadableReason(error)}.`)
-  }
+  const toError = (reason: string) => usageError(`The file ${path} named by ${source} ${reason}.`)
+  const content = readOr(toError, () => readBounded(path))
+  return { value: content.toString('utf8'), source: `${path} (${source})` }
 }
 
 /**
@@ -151,4 +145,9 @@ export function parseApiKey(text: string, source: string): string {
     code: 'invalid_api_key_text',
     hints: ['An API key is pubring_ followed by 49 letters and digits. Nothing was sent.'],
   })
+}
+
+/** Whether only this machine is reached, so that plain http reveals nothing to others. */
+export function isLoopback({ hostname }: URL): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname)
 }

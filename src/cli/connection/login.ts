@@ -4,7 +4,7 @@ import { readBytes } from '../terminal/files.ts'
 import { notify } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { readConfiguration, writeConfiguration } from './configuration.ts'
-import { parseApiKey } from './connection.ts'
+import { isLoopback, parseApiKey } from './connection.ts'
 import { withConnection } from './session.ts'
 
 /** Flags of `login`. */
@@ -19,7 +19,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
   const { env } = terminal
   const configuration = readConfiguration(env)
   const url = String(readSetting(clientSettings.url, env, flags.url))
-  if (url.startsWith('http:') && !isLocal(url)) {
+  if (url.startsWith('http:') && !isLoopback(new URL(url))) {
     notify(terminal, 'The address is http: the API key is sent unencrypted.')
   }
   const apiKey = parseApiKey(await readSecret(terminal, url), 'The input')
@@ -49,10 +49,6 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
       `“${name}” (${role}) at ${url} is profile ${flags.profile} in ${configuration.path}.`,
     )
   })
-}
-
-function isLocal(url: string): boolean {
-  return /^http:\/\/(?:localhost|127\.[\d.]+|\[::1\])(?:[:/]|$)/.test(url)
 }
 
 async function readSecret(terminal: Terminal, url: string): Promise<string> {

@@ -1,4 +1,5 @@
 import { findSecret } from '../../intake/secrets/detector.ts'
+import { parseJson } from '../../runtime/json.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell } from '../terminal/output.ts'
@@ -51,11 +52,7 @@ function publicHalfCommand(file: string, bytes: Buffer): string {
 
 /** Where the JWK is in the JSON of a file: the only one of a set, or the document itself. */
 function jwkPath(text: string): string | undefined {
-  try {
-    const { kty, keys } = Object(JSON.parse(text))
-    if (typeof kty === 'string') return ''
-    return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
-  } catch {
-    return undefined
-  }
+  const { kty, keys } = Object(parseJson(text))
+  if (typeof kty === 'string') return ''
+  return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
 }

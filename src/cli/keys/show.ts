@@ -3,7 +3,7 @@ import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { formatTime } from '../terminal/times.ts'
+import { formatState, formatTime } from '../terminal/times.ts'
 import { resolveKid } from './find.ts'
 import { describeKind } from './kinds.ts'
 
@@ -27,9 +27,8 @@ const columns: readonly Column<JwtKey>[] = [
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
 
-function stateOf({ active, expireTime }: JwtKey): string {
-  if (active) return 'active'
-  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : 'inactive'
+function stateOf(key: JwtKey): string {
+  return formatState(key, 'inactive')
 }
 
 /** Shows one key with its details, or with `--pem` the key alone. */

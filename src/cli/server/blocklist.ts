@@ -1,15 +1,16 @@
 import type { Config } from '../../config/server-settings.ts'
-import { readBounded, unreadableReason } from '../../runtime/files.ts'
+import { readBounded, readOr } from '../../runtime/files.ts'
 
 /** Public lists have tens of megabytes. */
-export const maxBlocklistBytes = 256 * 1024 * 1024
+const maxBlocklistBytes = 256 * 1024 * 1024
+
+/** The content of a file that a setting names. Throws one line for a person. */
+export function readNamed(setting: string, file: string): Uint8Array {
+  const toError = (reason: string) => new Error(`${setting} names a file that ${reason}.`)
+  return readOr(toError, () => readBounded(file, maxBlocklistBytes))
+}
 
 /** The operator's file of compromised keys, if configured. */
 export function readBlocklist({ blocklist }: Config): { blocklist?: Uint8Array } {
-  if (blocklist === undefined) return {}
-  try {
-    return { blocklist: readBounded(blocklist, maxBlocklistBytes) }
-  } catch (error) {
-    throw new Error(`PUBRING_BLOCKLIST names a file that ${unreadableReason(error)}.`)
-  }
+  return blocklist === undefined ? {} : { blocklist: readNamed('PUBRING_BLOCKLIST', blocklist) }
 }

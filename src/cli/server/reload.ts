@@ -4,9 +4,8 @@ import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
-import { readBounded, unreadableReason } from '../../runtime/files.ts'
 import { filesOfAddress } from '../../storage/postgres/address.ts'
-import { maxBlocklistBytes, readBlocklist } from './blocklist.ts'
+import { readBlocklist, readNamed } from './blocklist.ts'
 import type { Registry } from './instance.ts'
 
 /** The message with which the parent passes SIGHUP on to its workers. */
@@ -51,8 +50,8 @@ export function prepareReloads(config: Config, load: () => Config): (server: Ser
 }
 
 /**
- * Calls `handle` at each SIGHUP. A worker listens for its parent's message instead, since the signal can arrive there too, as a member of
- * the process group.
+ * Calls `handle` at each SIGHUP. A worker listens for its parent's message instead, because the
+ * signal may reach the whole process group.
  */
 export function onReloadSignal(handle: () => void): void {
   if (cluster.isWorker) process.on('message', (message) => message === reloadMessage && handle())
@@ -65,16 +64,10 @@ function readFiles(config: Config): Reloadable {
   const { databaseUrl, databaseReplicaUrl = '', blocklist } = config
   const named = [...filesOfAddress(databaseUrl), ...filesOfAddress(databaseReplicaUrl)]
   if (blocklist !== undefined) named.push(['PUBRING_BLOCKLIST', blocklist])
-  const digests = named.map(([name, file]) => [`${name} ${file}`, digest(name, file)] as const)
+  const digests = named.map(([name, file]) => {
+    return [`${name} ${file}`, hash('sha256', readNamed(name, file))] as const
+  })
   return { config, files: new Map(digests) }
-}
-
-function digest(name: string, file: string): string {
-  try {
-    return hash('sha256', readBounded(file, maxBlocklistBytes))
-  } catch (error) {
-    throw new Error(`${name} names a file that ${unreadableReason(error)}.`)
-  }
 }
 
 /** Names of settings, with the file or, in the case of the log level, the value. */

@@ -78,3 +78,12 @@ export function formatRelative(time: string, now = Date.now()): string {
 export function formatTime(time: string, { stdout }: Terminal): string {
   return stdout.isTTY === true ? `${time} (${formatRelative(time)})` : time
 }
+
+/** `active`, `expired`, or the word for a key that was deactivated. */
+export function formatState(
+  { active, expireTime }: { active: boolean; expireTime?: string },
+  deactivated: string,
+): string {
+  if (active) return 'active'
+  return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : deactivated
+}

@@ -21,7 +21,10 @@ export function parsePosition(text: string): LedgerPosition | undefined {
   return { revision: Number(revision), ...(hashStart === undefined ? {} : { hashStart }) }
 }
 
-export function positionOf({ revision, hash }: LedgerEvent): LedgerPosition {
+export function positionOf({
+  revision,
+  hash,
+}: Pick<LedgerEvent, 'revision' | 'hash'>): LedgerPosition {
   return { revision, hashStart: hash.slice(0, 8) }
 }
 

@@ -1,4 +1,5 @@
 import { duplicateMember } from '../../intake/encoding/json-text.ts'
+import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { quote } from './findings.ts'
 
 /** A decoded JWT that is not verified. */
@@ -109,6 +110,7 @@ function decodeJsonPart(
     return { fault: fault ?? `${subject} is not a JSON object in base64url.` }
   }
   const bytes = Buffer.from(part, 'base64url')
+  // Without a byte order mark, which many verifiers drop too.
   const text = decodeUtf8(bytes)
   const value = text === undefined ? undefined : parseObject(text)
   if (text === undefined || value === undefined) {
@@ -121,15 +123,6 @@ function decodeJsonPart(
   return { value, warnings }
 }
 
-/** Drops a byte order mark, as many verifiers do. */
-function decodeUtf8(bytes: Uint8Array): string | undefined {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return undefined
-  }
-}
-
 /** RFC 4648 section 3.5: the unused bits of the last character are zero. */
 function canonicalWarnings(part: string, subject: string): string[] {
   if (Buffer.from(part, 'base64url').toString('base64url') === part) return []
@@ -137,14 +130,6 @@ function canonicalWarnings(part: string, subject: string): string[] {
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return isObject(value) ? value : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  const value = parseJson(text)
+  return isObject(value) ? value : undefined
 }

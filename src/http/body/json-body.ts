@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import { duplicateMember, holdsMoreValues, nestingDepth } from '../../intake/encoding/json-text.ts'
+import { decodeUtf8, parseJson } from '../../runtime/json.ts'
 import { printableName } from '../errors/names.ts'
 import { expectsContinue } from '../request/protocol.ts'
 import { rejectPrivateKey } from './exposed-body.ts'
@@ -41,7 +42,19 @@ function parseJsonBody(bytes: Uint8Array): unknown {
     throw invalidJson(`The body holds more than ${maxValues} values. Send fewer per request.`)
   }
   const text = decodeUtf8(bytes)
-  const value = parse(text)
+  if (text === undefined) {
+    throw invalidJson(
+      'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data.',
+    )
+  }
+  // The parser's own message quotes the body, which may contain a private key.
+  const value = parseJson(text)
+  if (value === undefined) {
+    rejectPrivateKey(text)
+    throw invalidJson(
+      'The body is not valid JSON. Check quotes and commas, and write line breaks in a PEM as \\n.',
+    )
+  }
   if (nestingDepth(text) > maxDepth) {
     throw invalidJson(
       `The body is nested deeper than ${maxDepth} levels. Send one flat JSON object.`,
@@ -54,31 +67,6 @@ function parseJsonBody(bytes: Uint8Array): unknown {
   return value
 }
 
-const utf8 = new TextDecoder('utf-8', { fatal: true })
-
-function decodeUtf8(bytes: Uint8Array): string {
-  try {
-    return utf8.decode(bytes)
-  } catch (cause) {
-    throw invalidJson(
-      'The body is not valid UTF-8. Send the JSON encoded as UTF-8, without binary data.',
-      cause,
-    )
-  }
-}
-
-/** Hides the parser's message, because it quotes the body, which may contain a private key. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    rejectPrivateKey(text)
-    throw invalidJson(
-      'The body is not valid JSON. Check quotes and commas, and write line breaks in a PEM as \\n.',
-    )
-  }
-}
-
-function invalidJson(detail: string, cause?: unknown): PubringError {
-  return new PubringError('invalid_json', detail, {}, cause)
+function invalidJson(detail: string): PubringError {
+  return new PubringError('invalid_json', detail)
 }

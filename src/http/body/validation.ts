@@ -3,6 +3,7 @@ import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
 import { Compile, type Validator } from 'typebox/compile'
 import { type FieldError, PubringError } from '../../errors.ts'
+import { isObject } from '../../runtime/json.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
 import { type MemberFault, memberFaults, typeName } from '../errors/sentences.ts'
 import { readQuery } from '../request/query.ts'
@@ -151,8 +152,4 @@ function unknownName(name: string, valid: readonly string[], kind: keyof typeof 
 
 function isPrintable(name: string): boolean {
   return printableName(name, '') !== ''
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

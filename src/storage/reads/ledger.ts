@@ -1,6 +1,7 @@
 import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
+import { isObject, parseJson } from '../../runtime/json.ts'
 import { eventFromRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { readEventRows } from './store.ts'
@@ -69,21 +70,9 @@ function entryFromRow(row: Selectable<Tables['event']>): LedgerEntry {
 function hasValidChanges(changes: string | null): boolean {
   if (changes === null) return true
   const value = parseJson(changes)
-  return isRecord(value) && Object.values(value).every(isFlat)
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  return isObject(value) && Object.values(value).every(isFlat)
 }
 
 function isFlat(value: unknown): boolean {
-  return isRecord(value) && Object.values(value).every((member) => !(member instanceof Object))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value) && Object.values(value).every((member) => !(member instanceof Object))
 }

@@ -6,7 +6,7 @@ import { usageError } from '../../terminal/failures.ts'
 import { sourceName } from '../../terminal/files.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { readMaterial } from '../material.ts'
-import { parseJson, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
+import { readDocument, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
 
 const example = '{"project": "payments", "keys": [{"name": "spring", "file": "spring.pem"}]}'
 
@@ -16,7 +16,7 @@ const example = '{"project": "payments", "keys": [{"name": "spring", "file": "sp
  */
 export async function readDeclaration(file: string, terminal: Terminal) {
   const source = sourceName(file)
-  const document = parseJson(await readText(file, terminal), source, example)
+  const document = readDocument(await readText(file, terminal), source, example)
   requireKnown(Object.keys(document), ['project', 'keys'], `${source} has an unknown member`)
   const { project, keys }: { project?: unknown; keys?: unknown } = document
   if (!Array.isArray(keys)) throw usageError(`${source} must have a list named keys.`, example)

@@ -1,6 +1,7 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
 import { didYouMean } from '../../../nearest.ts'
+import { parseJson } from '../../../runtime/json.ts'
 import { convertToPem } from '../../keys/conversion.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 
@@ -91,13 +92,9 @@ export function requireKnown(
 }
 
 /** The JSON object or array in the text. Throws a usage error if there is none. */
-export function parseJson(text: string, name: string, ...hints: string[]): object {
-  try {
-    const value: unknown = JSON.parse(text.trim())
-    if (typeof value === 'object' && value !== null) return value
-  } catch {
-    // Reported below.
-  }
+export function readDocument(text: string, name: string, ...hints: string[]): object {
+  const value = parseJson(text.trim())
+  if (typeof value === 'object' && value !== null) return value
   throw usageError(`${name} is not valid JSON.`, ...hints)
 }
 

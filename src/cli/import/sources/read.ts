@@ -6,7 +6,7 @@ import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
-import { convert, extensions, parseJson, privateEntry, type SourceEntry, stem } from './entry.ts'
+import { convert, extensions, privateEntry, readDocument, type SourceEntry, stem } from './entry.ts'
 import { isExport, readExport, readKeys } from './export-document.ts'
 import { readJwks } from './jwks.ts'
 import { readPemBlocks } from './pem-blocks.ts'
@@ -69,7 +69,7 @@ export function readContent(bytes: Buffer, name: string): SourceEntry[] {
 }
 
 function readJson(text: string, name: string): SourceEntry[] {
-  const document = parseJson(text, name)
+  const document = readDocument(text, name)
   if (Array.isArray(document)) return readKeys(document, name)
   if (isExport(document)) return readExport(document, name)
   const { keys, kty } = Object(document)

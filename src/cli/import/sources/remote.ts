@@ -1,4 +1,5 @@
 import { isTlsCode, systemCode } from '../../connection/client-errors.ts'
+import { isLoopback } from '../../connection/connection.ts'
 import { type ExitKind, kindOfStatus } from '../../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
 import { readStream } from '../../terminal/files.ts'
@@ -56,8 +57,7 @@ function parseAddress(address: string, allowHttp: boolean): URL {
   if (url.username !== '' || url.password !== '') {
     throw usageError('The address of a key set must not have a user or a password.')
   }
-  const isLocal = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-  if (url.protocol === 'https:' || isLocal || allowHttp) return url
+  if (url.protocol === 'https:' || isLoopback(url) || allowHttp) return url
   throw usageError(
     'Over plain http, anyone on the network can add their own keys to the set.',
     'Use https, or --allow-http if the network is trusted.',
