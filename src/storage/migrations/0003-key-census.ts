@@ -7,6 +7,7 @@ export const keyCensus: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema
       .createIndex('jwt_key_census')
+      .ifNotExists()
       .on('jwt_key')
       .columns(['algorithm', 'enabled', 'expire_time'])
       .execute()

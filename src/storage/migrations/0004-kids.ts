@@ -7,6 +7,7 @@ export const kids: Migration = {
   async up(db: Kysely<Tables>) {
     await db.schema
       .createIndex('event_kid')
+      .ifNotExists()
       .on('event')
       .column('subject_id')
       .where(sql.ref('type'), '=', 'key.created')

@@ -11,6 +11,11 @@ import { publishedKids } from './0006-published-kids.ts'
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
   oldestRelease: string
+  /**
+   * Of a migration that does nothing but create this index, if it does not exist, on a table that may
+   * be large. PostgreSQL builds it before the transaction, so that writes continue meanwhile.
+   */
+  index?: string
 }
 
 /**
@@ -20,8 +25,8 @@ interface SchemaMigration extends Migration {
 const migrations: Record<string, SchemaMigration> = {
   '0001-core': { ...core, oldestRelease: '0.1.0' },
   '0002-key-audit': { ...keyAudit, oldestRelease: '0.1.0' },
-  '0003-key-census': { ...keyCensus, oldestRelease: '0.1.0' },
-  '0004-kids': { ...kids, oldestRelease: '0.1.0' },
+  '0003-key-census': { ...keyCensus, oldestRelease: '0.1.0', index: 'jwt_key_census' },
+  '0004-kids': { ...kids, oldestRelease: '0.1.0', index: 'event_kid' },
   '0005-releases': { ...releases, oldestRelease: '0.1.0' },
   '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
 }
@@ -32,25 +37,46 @@ type MigrationTables = {
   migration_release: { name: string; oldest_release: string }
 }
 
+const lastMigration = Object.keys(migrations).at(-1) ?? ''
+
+/** Part of the way to the schema of this release: the migrations up to `last`. */
+interface MigrationStep {
+  last: string
+  /** The index to build first, and its migration. */
+  index?: { name: string; up: Migration['up'] }
+}
+
+/** One step for a new database, which nothing uses yet; otherwise one for each pending migration. */
+export async function readPendingSteps(db: Db, schema?: string): Promise<MigrationStep[]> {
+  const executed = await readExecuted(db, schema)
+  if (executed.length === 0) return [{ last: lastMigration }]
+  return Object.entries(migrations)
+    .filter(([last]) => !executed.includes(last))
+    .map(([last, { index: name, up }]) =>
+      name === undefined ? { last } : { last, index: { name, up } },
+    )
+}
+
 /**
- * Brings the schema up to date, in a transaction of the caller. Throws if a newer release has
- * migrated the database and this one cannot run beside it. `schema`: the PostgreSQL schema that
- * holds the tables.
+ * Brings the schema up to date, or up to the migration `last`, in a transaction of the caller. Throws
+ * if a newer release has migrated the database and this one cannot run beside it. `schema`: the
+ * PostgreSQL schema that holds the tables.
  */
-export async function migrate(db: Db, schema?: string): Promise<void> {
-  if (await isMigrated(db, schema)) return
+export async function migrate(db: Db, schema?: string, last = lastMigration): Promise<void> {
+  if ((await readExecuted(db, schema)).includes(last)) return
   const migrator = new Migrator({
     db,
     provider: { getMigrations: async () => migrations },
     disableTransactions: true,
     ...(schema === undefined ? {} : { migrationTableSchema: schema }),
   })
-  const { error } = await migrator.migrateToLatest()
+  const { error } = await migrator.migrateTo(last)
   if (error !== undefined) throw error
-  const rows = Object.entries(migrations).map(([name, { oldestRelease }]) => ({
-    name,
-    oldest_release: oldestRelease,
-  }))
+  // Before this migration there is no table for them.
+  if (last < '0005-releases') return
+  const rows = Object.entries(migrations)
+    .filter(([name]) => name <= last)
+    .map(([name, { oldestRelease }]) => ({ name, oldest_release: oldestRelease }))
   await db
     .withTables<MigrationTables>()
     .insertInto('migration_release')
@@ -87,11 +113,6 @@ export async function requireOwnSchema(db: Db, schema?: string): Promise<void> {
   throw new Error(
     `The database was migrated by a newer Pubring (${newer.join(', ')}), which stores what this release would leave out. Use that release.`,
   )
-}
-
-/** Whether the schema has everything of this release. Throws if this release cannot use it. */
-export async function isMigrated(db: Db, schema?: string): Promise<boolean> {
-  return isComplete(await readExecuted(db, schema))
 }
 
 function isComplete(executed: readonly string[]): boolean {

@@ -23,6 +23,8 @@ export interface PostgresDatabase {
   /** Runs one read-only statement, and retries it if the connection is lost. */
   read<Row>(statement: Statement): Promise<QueryResult<Row>>
   begin(options?: BeginOptions): Promise<PostgresTransaction>
+  /** Runs a statement that PostgreSQL allows in no transaction, on a connection of its own. */
+  runAlone(sql: string, timeoutMs: number): Promise<void>
   serverInfo(): Promise<ServerInfo>
   diagnostics(): StoreDiagnostics
   close(): Promise<void>
@@ -59,6 +61,15 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
         throw error
       }
       return createTransaction(lease, timeoutMs)
+    },
+    async runAlone(text, timeoutMs) {
+      const own = createLeases({ ...address, poolSize: 1, statementTimeoutMs: timeoutMs }, target)
+      try {
+        const lease = await own.acquire()
+        await lease.run({ sql: text, parameters: [] }).finally(() => lease.release(true))
+      } finally {
+        await own.close()
+      }
     },
     async serverInfo() {
       const lease = await leases.acquire()

@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
-import { isMigrated, migrate } from '../migrations/index.ts'
+import { migrate, readPendingSteps } from '../migrations/index.ts'
 import type { Db } from '../schema.ts'
 import type { PostgresDatabase } from './database.ts'
 import { createKysely } from './dialect.ts'
@@ -8,16 +9,34 @@ import { toStorageError } from './errors.ts'
 /** Limit for one step, and for waiting until another replica has finished. */
 const stepTimeoutMs = 600_000
 
-/** A fixed number for all releases: "Pubring" in ASCII, truncated to a safe integer. */
+/** Limit for building an index, and for waiting until another replica has. */
+const indexTimeoutMs = 6 * 3_600_000
+const indexPollMs = 500
+
+/** Fixed numbers for all releases: "Pubring" in ASCII, truncated to a safe integer, and the next. */
 const schemaLock = sql.lit(0x50_7562_7269_6e)
+const indexLock = sql.lit(0x50_7562_7269_6f)
 
 /**
- * Brings the schema up to date in one transaction, if it is not. A lock that ends with the
- * transaction makes other replicas that start at the same time wait.
+ * Brings the schema up to date, if it is not: a new database in one transaction, another one with a
+ * transaction for each migration. What was interrupted is resumed by the next call. Replicas that
+ * start at the same time wait for each other.
  */
 export async function migratePostgres(database: PostgresDatabase): Promise<void> {
   const reads = createKysely(database.read)
-  if (await isMigrated(reads, await readCurrentSchema(reads))) return
+  const schema = await readCurrentSchema(reads)
+  for (const { last, index } of await readPendingSteps(reads, schema)) {
+    if (index !== undefined) {
+      await underIndexLock(database, () => buildIndex(database, index)).catch((error) => {
+        throw toStorageError(error)
+      })
+    }
+    await migrateInTransaction(database, last)
+  }
+}
+
+/** A lock that ends with the transaction makes other replicas wait. */
+async function migrateInTransaction(database: PostgresDatabase, last: string): Promise<void> {
   const transaction = await database.begin({ timeoutMs: stepTimeoutMs })
   // Later errors in the transaction only say that there was an earlier one.
   let firstError: unknown
@@ -29,12 +48,46 @@ export async function migratePostgres(database: PostgresDatabase): Promise<void>
   )
   try {
     await sql`select pg_advisory_xact_lock(${schemaLock})`.execute(db)
-    await migrate(db, await readCurrentSchema(db))
+    await migrate(db, await readCurrentSchema(db), last)
   } catch (error) {
     await transaction.rollback()
     throw toStorageError(firstError ?? error)
   }
   await transaction.commit()
+}
+
+/** Polls, because a statement that waited for the lock would keep the build from ending. */
+async function underIndexLock(
+  database: PostgresDatabase,
+  work: () => Promise<void>,
+): Promise<void> {
+  const transaction = await database.begin({ timeoutMs: indexTimeoutMs })
+  const db = createKysely(transaction.query)
+  const tryLock = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${indexLock}) as locked`
+  try {
+    while ((await tryLock.execute(db)).rows[0]?.locked !== true) await delay(indexPollMs)
+    await work()
+  } finally {
+    await transaction.rollback()
+  }
+}
+
+/** An interrupted build leaves an index that is not valid. It is dropped, and built again. */
+async function buildIndex(
+  database: PostgresDatabase,
+  { name, up }: { name: string; up(db: Db): Promise<void> },
+): Promise<void> {
+  const query = sql<{ valid: boolean }>`select indisvalid as valid from pg_index
+    where indexrelid = to_regclass(${name})`
+  const { rows } = await query.execute(createKysely(database.read))
+  if (rows[0]?.valid === true) return
+  const run = (text: string) => database.runAlone(text, indexTimeoutMs)
+  if (rows.length > 0) await run(`drop index concurrently ${name}`)
+  const db = createKysely(async (statement) => {
+    await run(statement.sql.replace('create index', 'create index concurrently'))
+    return { rows: [] }
+  })
+  await up(db)
 }
 
 /** The schema for unqualified names. The other schemas may belong to other applications. */

@@ -1,0 +1,98 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createProject } from '../support/store/store.ts'
+
+let database: TestDatabase
+let writer: pg.Client
+beforeEach(async () => {
+  database = await createDatabase('postgres')
+  writer = new pg.Client(database.url)
+  writer.on('error', () => {})
+  await writer.connect()
+})
+afterEach(async () => {
+  await writer.end()
+  await database.remove()
+})
+
+/** Undoes the migrations from `0003-key-census` on. */
+async function undoMigrations(): Promise<void> {
+  await database.query('drop index jwt_key_census')
+  await database.query('drop index event_kid')
+  await database.query('drop table migration_release')
+  await database.query('drop table published_kid')
+  await database.query('alter table jwt_key drop column published_kid')
+  await database.query("delete from kysely_migration where name >= '0003'")
+}
+
+/** The names of the indexes of the migrations, with whether they can be used. */
+const indexes = () =>
+  database.query(
+    "select relname as name, indisvalid as valid from pg_index join pg_class on oid = indexrelid where relname in ('jwt_key_census', 'event_kid') order by 1",
+  )
+const bothValid = [
+  { name: 'event_kid', valid: true },
+  { name: 'jwt_key_census', valid: true },
+]
+
+async function open(): Promise<void> {
+  const store = await openStore(database.url)
+  await createProject(store, `p-${newId().slice(-12)}`)
+  await store.close()
+}
+
+/** The backend that builds an index, once it waits for a transaction that is older. */
+const builder = () =>
+  vi.waitUntil(
+    async () => {
+      const rows = await database.query(
+        "select pid from pg_stat_activity where query like 'create index concurrently%' and wait_event_type = 'Lock' and datname = current_database()",
+      )
+      return rows[0]?.pid
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+
+const insert = (id: string) => `insert into project values ('${id}', '${id}', 'now', 'now')`
+
+/** An unfinished change of the table of keys. */
+async function beginChange(): Promise<void> {
+  await writer.query('begin')
+  await writer.query("update jwt_key set label = label; delete from jwt_key where id = 'none'")
+}
+
+describe('an index of a migration', () => {
+  test('is built while others write to the table, by one of several replicas', async () => {
+    await undoMigrations()
+    await beginChange()
+    const opening = [open(), open(), open()]
+    await builder()
+    // A plain build would wait for the open change, and let no other one pass.
+    await database.query("set statement_timeout = 1000; delete from jwt_key where id = 'none'")
+    await database.query(insert('a'))
+    await writer.query('commit')
+    await Promise.all(opening)
+    expect(await indexes()).toEqual(bothValid)
+    const recorded = await database.query('select name from migration_release')
+    expect(recorded).toHaveLength(6)
+  })
+
+  test('is built again if a build was interrupted', async () => {
+    await undoMigrations()
+    await beginChange()
+    const failing = open().catch((error) => error)
+    const pid = await builder()
+    await database.query(`select pg_terminate_backend(${pid})`)
+    expect(await failing).toMatchObject({ code: 'storage_unavailable' })
+    expect(await indexes()).toEqual([{ name: 'jwt_key_census', valid: false }])
+    const reopening = open()
+    await delay(300)
+    await writer.query('commit')
+    await reopening
+    expect(await indexes()).toEqual(bothValid)
+  })
+})
