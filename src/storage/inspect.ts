@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { readSchemaState, type SchemaState } from './migrations/index.ts'
-import { isPostgres, sqliteFileOf } from './open.ts'
+import { isPostgres, openReads, sqliteFileOf } from './open.ts'
 import type { HostReport } from './postgres/without-migrating.ts'
 import { countKeys } from './reads/store.ts'
 import type { Db } from './schema.ts'
@@ -22,22 +22,18 @@ export async function inspectDatabase(database: {
   databaseReplicaUrl?: string
 }): Promise<DatabaseReport> {
   const { databaseUrl: url, databaseReplicaUrl: replicaUrl } = database
-  if (!isPostgres(url)) {
-    const report: DatabaseReport = { engine: 'SQLite', hosts: [], schema: 'none' }
-    const file = sqliteFileOf(url)
-    if (!existsSync(file)) return report
-    const { openWithoutMigrating } = await import('./sqlite/without-migrating.ts')
-    const { db, close } = await openWithoutMigrating({ file, role: 'reader' }, async () => {})
-    return { ...report, ...(await readContent(db).finally(close)) }
+  const report: DatabaseReport = { engine: 'SQLite', hosts: [] }
+  if (isPostgres(url)) {
+    const { inspectHosts } = await import('./postgres/without-migrating.ts')
+    const urls = replicaUrl === undefined ? [url] : [url, replicaUrl]
+    report.hosts = (await Promise.all(urls.map(inspectHosts))).flat()
+    report.engine = 'PostgreSQL'
+    if (!report.hosts.some(({ role }) => /^(primary|read-only)$/.test(role))) return report
+  } else if (!existsSync(sqliteFileOf(url))) {
+    return { ...report, schema: 'none' }
   }
-  const { inspectHosts, openWithoutMigrating } = await import('./postgres/without-migrating.ts')
-  const urls = replicaUrl === undefined ? [url] : [url, replicaUrl]
-  const hosts = (await Promise.all(urls.map(inspectHosts))).flat()
-  const report: DatabaseReport = { engine: 'PostgreSQL', hosts }
-  if (!hosts.some(({ role }) => role === 'primary' || role === 'read-only')) return report
-  const opened = await openWithoutMigrating(url, async () => {})
-  const reading = readContent(opened.db, opened.schema)
-  return { ...report, ...(await reading.finally(() => opened.database.close())) }
+  const { db, schema, close } = await openReads(url, async () => {})
+  return { ...report, ...(await readContent(db, schema).finally(close)) }
 }
 
 async function readContent(

@@ -1,7 +1,11 @@
 import type { AuditStore } from '../core/audit/records.ts'
 import type { Store } from '../core/context.ts'
 import { requireRegularFile } from '../runtime/files.ts'
-import type { LedgerReader } from './reads/ledger.ts'
+import { requireSchema } from './migrations/index.ts'
+import { createAuditReads } from './reads/audit.ts'
+import { createLedgerReads, type LedgerReader } from './reads/ledger.ts'
+import { createStoreReads } from './reads/store.ts'
+import type { Db } from './schema.ts'
 
 export interface OpenOptions {
   /** PostgreSQL standbys, from which published key sets may be read. */
@@ -63,24 +67,41 @@ export async function openExistingStore(
   return openStore(databaseUrl, options)
 }
 
+/**
+ * Opens an existing database to read it. Servers may be using it. Rejects unless its schema is what
+ * the caller requires. `schema`: the PostgreSQL schema that holds the tables.
+ */
+export async function openReads(
+  databaseUrl: string,
+  requirement = requireSchema,
+): Promise<{ db: Db; schema?: string; close(): Promise<void> }> {
+  if (isPostgres(databaseUrl)) {
+    const { openWithoutMigrating } = await import('./postgres/without-migrating.ts')
+    return openWithoutMigrating(databaseUrl, requirement)
+  }
+  const { openWithoutMigrating } = await import('./sqlite/without-migrating.ts')
+  const location = { file: sqliteFileOf(databaseUrl), role: 'reader' } as const
+  const { db, close } = await openWithoutMigrating(location, requirement)
+  return { db, close: async () => close() }
+}
+
 /** Opens an existing store to read its ledgers. Servers may be using it. */
 export async function openLedgerReader(databaseUrl: string): Promise<LedgerReader> {
-  if (isPostgres(databaseUrl)) {
-    const { openPostgresLedgerReader } = await import('./postgres/without-migrating.ts')
-    return openPostgresLedgerReader(databaseUrl)
-  }
-  const { openSqliteLedgerReader } = await import('./sqlite/without-migrating.ts')
-  return openSqliteLedgerReader(sqliteFileOf(databaseUrl))
+  const { db, close } = await openReads(databaseUrl)
+  return { ...createLedgerReads(db), findProject: createStoreReads(db).findProject, close }
 }
 
 /** Opens an existing store to audit its keys. Servers may be using it. */
 export async function openAuditStore(databaseUrl: string): Promise<AuditStore> {
-  if (isPostgres(databaseUrl)) {
-    const { openPostgresAuditStore } = await import('./postgres/without-migrating.ts')
-    return openPostgresAuditStore(databaseUrl)
+  const { db, close } = await openReads(databaseUrl)
+  try {
+    const { findProject, commit, close: closeStore } = await openStore(databaseUrl)
+    const closeBoth = () => close().then(closeStore)
+    return { ...createAuditReads(db), findProject, commit, close: closeBoth }
+  } catch (error) {
+    await close()
+    throw error
   }
-  const { openSqliteAuditStore } = await import('./sqlite/without-migrating.ts')
-  return openSqliteAuditStore(sqliteFileOf(databaseUrl))
 }
 
 /** The path of the SQLite file. Throws for a PostgreSQL database, and for a device or a pipe. */
