@@ -1,7 +1,11 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
+import { createPlaces, type Places } from '../../async/places.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
+import { PubringError } from '../../errors.ts'
+import { groupOf } from '../../intake/threads/fair-queue.ts'
 import { bodyAs, submissionReader } from '../body/submissions.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
@@ -13,6 +17,12 @@ const Envelope = Type.Object(
   { additionalProperties: false },
 )
 
+/**
+ * Imports whose bodies arrive or whose keys are examined, a quarter of them for one project's API
+ * keys, or for one API key for all projects. This bounds the memory that they hold.
+ */
+const maxImports = { capacity: 16, share: 25 }
+
 type ImportBody = Type.Static<typeof Envelope>
 
 export function keyImportRoutes(
@@ -20,10 +30,12 @@ export function keyImportRoutes(
   context: Context,
   { importBodyLimit }: HttpOptions,
 ): void {
+  const places = createPlaces(maxImports)
   app.route<{ Body: ImportBody }>({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/key-imports',
     ...(importBodyLimit === undefined ? {} : { bodyLimit: importBodyLimit }),
+    onRequest: async (request, reply) => takePlace(places, request, reply),
     config: {
       access: { role: 'writer' },
       cost: 50,
@@ -50,6 +62,33 @@ export function keyImportRoutes(
       return reply.send(await importKeys(contextOf(request, context), target, entries))
     },
   })
+}
+
+/** Takes a place until the response is sent or the client has left. */
+function takePlace(places: Places, request: FastifyRequest, { raw: response }: FastifyReply): void {
+  const { socket } = request.raw
+  if (socket.destroyed) return
+  const release = places.take([groupOf(principalOf(request))])
+  if (release === 'full') throw tooManyImports()
+  if (release === 'share_used_up') throw tooManyOfCaller()
+  const end = () => {
+    response.off('finish', end)
+    socket.off('close', end)
+    release()
+  }
+  response.once('finish', end)
+  socket.once('close', end)
+}
+
+function tooManyImports(): PubringError {
+  const detail = 'Too many imports are running. Nothing was changed. Try again in a few seconds.'
+  return new PubringError('overloaded', detail, { retryAfter: 2 })
+}
+
+function tooManyOfCaller(): PubringError {
+  const detail =
+    'Your imports already have their share of those that may run. Send one after the other.'
+  return new PubringError('rate_limited', detail, { retryAfter: 2 })
 }
 
 const readEntry = submissionReader(KeyImportItem, 'The key')

@@ -1,6 +1,5 @@
-import { PubringError } from '../../errors.ts'
 import type { Verdict } from '../types.ts'
-import { groupOf, type IntakeCaller } from './fair-queue.ts'
+import type { IntakeCaller } from './fair-queue.ts'
 import type { IntakeTask, PrimesTask } from './tasks.ts'
 
 /** Intake for imports. It runs in small batches, so that a single key waits for one batch at most. */
@@ -20,11 +19,6 @@ interface BatchRunner {
   sharedPrimes(task: PrimesTask, caller: IntakeCaller): Promise<(number | undefined)[]>
 }
 
-/** Imports that may run at once; this bounds the memory that they hold. */
-const maxImports = 16
-/** Those of one project's API keys, or of one API key for all projects. */
-const maxImportsPerGroup = 4
-
 /** Texts up to this length hold keys that take less than 2 ms; longer ones can take 300 ms. */
 const shortLength = 400
 const shortKeysPerBatch = 16
@@ -37,16 +31,11 @@ export function createBulkIntake(
   runner: BatchRunner,
   concurrency: number,
 ): (caller: IntakeCaller) => BulkIntake {
-  const imports: string[] = []
-
   async function runBatches<Batch, Result>(
     caller: IntakeCaller,
     batches: Batch[],
     run: (batch: Batch, caller: IntakeCaller) => Promise<Result[]>,
   ): Promise<Result[]> {
-    const group = groupOf(caller)
-    requireRoom(imports, group)
-    imports.push(group)
     const results: Result[][] = []
     const queue = batches.entries()
     let ended = false
@@ -60,7 +49,6 @@ export function createBulkIntake(
       await Promise.all(Array.from({ length: concurrency }, runQueue))
     } finally {
       ended = true
-      imports.splice(imports.indexOf(group), 1)
     }
     return results.flat()
   }
@@ -77,18 +65,6 @@ export function createBulkIntake(
       )
     },
   })
-}
-
-function requireRoom(imports: readonly string[], group: string): void {
-  const ownCount = imports.filter((each) => each === group).length
-  if (ownCount >= maxImportsPerGroup) {
-    const detail = `${ownCount} of your imports are already running. Nothing was changed. Send one after the other.`
-    throw new PubringError('rate_limited', detail, { retryAfter: 2 })
-  }
-  if (imports.length >= maxImports) {
-    const detail = 'Too many imports are running. Nothing was changed. Try again in a few seconds.'
-    throw new PubringError('overloaded', detail, { retryAfter: 2 })
-  }
 }
 
 /** Groups short keys; a long one is a batch of its own. */

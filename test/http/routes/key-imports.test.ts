@@ -3,6 +3,7 @@ import { startApp, type TestApp } from '../../support/app/app.ts'
 import { importItem, importItems, sendImport } from '../../support/app/imports.ts'
 import { fixture } from '../../support/keys/intake.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
+import { rawConnection, readProblem, requestHead } from '../../support/network/raw-connection.ts'
 
 let server: TestApp
 let project: string
@@ -239,4 +240,44 @@ test('what the body itself must be', async () => {
     '/keys required',
   ])
   expect(codes(await send({ keys: [importItem()], dryRun: 'yes' }))).toEqual(['/dryRun wrong_type'])
+})
+
+test('a fifth import of one project is 429 before its body is read, and others are not', async () => {
+  const base = await server.listen()
+  const { id } = (await server.send('GET', `/v1/projects/${project}`)).json()
+  const other = await newProject()
+  const start = async (name: string, apiKey: string) => {
+    const connection = rawConnection(base)
+    const head = [
+      `POST /v1/projects/${name}/key-imports HTTP/1.1`,
+      'Host: x',
+      `X-Api-Key: ${apiKey}`,
+    ]
+    const form = [
+      'Content-Type: application/json',
+      'Content-Length: 4000000',
+      'Expect: 100-continue',
+    ]
+    connection.socket.write(requestHead(...head, ...form))
+    return { connection, text: await connection.waitFor(/ (100 Continue|429 [\s\S]*}$)/) }
+  }
+  const started = []
+  for (let count = 0; count < 4; count += 1) {
+    started.push(await start(project, await server.apiKey('writer', id)))
+  }
+  const [first] = started
+  expect(started.every(({ text }) => text.includes('100 Continue'))).toBe(true)
+  const fifth = await start(project, await server.apiKey('writer', id))
+  expect(readProblem(fifth.text)).toMatchObject({ status: 429, problem: { code: 'rate_limited' } })
+  started.push(fifth, await start(other, await server.apiKey('writer')))
+  expect(started.at(-1)?.text).toContain('100 Continue')
+  first?.connection.socket.destroy()
+  await expect
+    .poll(async () => {
+      const again = await start(project, await server.apiKey('writer', id))
+      started.push(again)
+      return again.text
+    })
+    .toContain('100 Continue')
+  for (const { connection } of started) connection.socket.destroy()
 })

@@ -83,26 +83,6 @@ test('an import of a caller that leaves stops at the next batch', async () => {
   expect(order).toEqual(['a'])
 })
 
-test('more than 4 imports of one project, or more than 16 in total, are rejected', async () => {
-  pool = createIntakePool({ threads: 1 })
-  const examined = pool
-  const start = (importer: IntakeCaller) =>
-    examined.for(importer).bulk.examineAll([{ text: ecKey().publicKeyPem }])
-  const codes = async (imports: Promise<unknown>[]) =>
-    (await Promise.allSettled(imports)).map((settled) =>
-      settled.status === 'fulfilled' ? 'ok' : settled.reason.code,
-    )
-  const ofOneProject = ['a', 'b', 'c', 'd', 'e'].map((apiKeyId) =>
-    start({ apiKeyId, projectId: 'p' }),
-  )
-  const ofOthers = Array.from({ length: 13 }, (_, index) => start({ apiKeyId: `k${index}` }))
-  expect(await codes([...ofOneProject, ...ofOthers])).toEqual([
-    ...['ok', 'ok', 'ok', 'ok', 'rate_limited'],
-    ...[...new Array(12).fill('ok'), 'overloaded'],
-  ])
-  expect(await start(caller)).toHaveLength(1)
-})
-
 test('shared primes are found in batches', async () => {
   pool = createIntakePool({ threads: 1 })
   const files = ['shared-prime-a', 'shared-prime-b'].map((name) => fixture(`keys/rsa/${name}.pem`))
