@@ -117,6 +117,7 @@ describe('published reads on a standby', () => {
     await other.commit({ type: 'key.create', origin: origin(), key, limits })
     expect(await published.heads([project.id])).toEqual(headsOf(project.id, 2))
     expect(await published.keySet(project.id)).toEqual({
+      name: expect.any(String),
       revision: 2,
       head: expect.any(String),
       keys: [key],
@@ -138,6 +139,7 @@ describe('published reads on a standby', () => {
     expect((await store.published.keySet(projectId))?.keys).toEqual([])
     await other.commit({ type: 'project.rename', origin: origin(), projectId, name: name() })
     expect(await store.published.keySet(projectId)).toEqual({
+      name: expect.any(String),
       revision: 3,
       head: expect.any(String),
       keys: [key],
@@ -150,6 +152,7 @@ describe('published reads on a standby', () => {
     const store = await openWithReplica(unreachable)
     const project = await createProject(store, name())
     expect(await store.published.keySet(project.id)).toEqual({
+      name: expect.any(String),
       revision: 1,
       head: expect.any(String),
       keys: [],

@@ -2,6 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
+import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
+import { examineKey } from '../../../src/intake/index.ts'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
 import { accepted, examine, fixture } from '../../support/keys/intake.ts'
 
@@ -30,10 +32,11 @@ describe('the pool returns the verdict of examineKey', () => {
     'keys/ec/p256-private-key-1.pem',
   ])('%s', async (file) => {
     pool = createIntakePool({ threads: 1 })
-    expect(await pool.for(caller).examine(fixture(file))).toEqual(examine(fixture(file)))
-    expect(await pool.for(caller).examine(fixture(file), 'ES384')).toEqual(
-      examine(fixture(file), 'ES384'),
-    )
+    const text = fixture(file)
+    for (const algorithm of [undefined, 'ES384'] as const) {
+      const expected = examineKey(text, algorithm, createBlocklist())
+      expect(await pool.for(caller).examine(text, algorithm)).toEqual(expected)
+    }
   })
 
   test('the block list of the operator applies in the workers and on the event loop', async () => {
