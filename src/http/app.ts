@@ -10,7 +10,6 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
-import { addBudgets } from './hooks/budgets.ts'
 import { addCountedLog } from './hooks/counted-log.ts'
 import { addDatabaseLog } from './hooks/database-log.ts'
 import { addRequestLog } from './hooks/logging.ts'
@@ -70,9 +69,8 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   await addSecurityHeaders(app, options.publicUrl)
   addMethods(app)
   await addOverload(app, options.overloadLag ?? 0)
-  await addBudgets(app, context.clock)
-  addAuthentication(app, context, createFailureLimit(app, options))
-  addRateLimits(app, options)
+  addAuthentication(app, context, createFailureLimit(context.clock, options))
+  addRateLimits(app, context.clock, options)
   addAccess(app, context)
   addMediaTypes(app)
   addJsonBodies(app, options.bodyLimit)

@@ -31,7 +31,7 @@ export function addAuthentication(
       request.principal = await authenticator.authenticate(secretOf(request))
     } catch (error) {
       const isFailure = error instanceof PubringError && error.code === 'invalid_api_key'
-      if (isFailure) await spendFailure?.(request, reply)
+      if (isFailure) spendFailure?.(request, reply)
       throw error
     }
   }
