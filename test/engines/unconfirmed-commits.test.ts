@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
+import { keyEntityTag } from '../../src/core/entity-tags.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
@@ -104,6 +105,24 @@ describe.each(['before', 'after'] as const)(
       proxy.cutAt(commit, when)
       await store.commit({ type: 'project.delete', origin: origin(), projectId })
       expect(await store.findProject({ id: projectId })).toBeUndefined()
+      expect(await revisionOf(projectId)).toBe(4)
+    })
+
+    test.each([
+      ['published kid', 'orders-2026'],
+      ['id in upper case', undefined],
+    ])('a key is changed and deleted once if it is named by its %s', async (_name, published) => {
+      const key = keyRecord(projectId, published === undefined ? {} : { publishedKid: published })
+      const named = { projectId, kid: published ?? key.id.toUpperCase() }
+      await store.commit({ type: 'key.create', origin: origin(), key, limits })
+      const precondition = { ifMatch: keyEntityTag(key, origin().time, 60), jwksMaxAge: 60 }
+      proxy.cutAt(commit, when)
+      const patch = { active: false }
+      const change = { ...named, origin: origin(), patch, limits, precondition }
+      expect((await store.commit({ type: 'key.update', ...change })).key.enabled).toBe(false)
+      proxy.cutAt(commit, when)
+      await store.commit({ type: 'key.delete', ...named, origin: origin() })
+      expect((await store.keySet(projectId))?.keys).toEqual([])
       expect(await revisionOf(projectId)).toBe(4)
     })
 

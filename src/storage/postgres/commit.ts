@@ -113,7 +113,7 @@ async function settle<Result>(
   error: unknown,
 ): Promise<Result> {
   if (classify(error) !== 'other') throw unconfirmedChange(unconfirmed.error)
-  // Rejected perhaps because of the first attempt, such as a name that it has taken itself.
+  // Perhaps rejected because of the first attempt, which may have taken the name itself.
   const isCommitted = await wasCommitted(database, change).catch(() => {
     throw unconfirmedChange(unconfirmed.error)
   })
@@ -166,22 +166,27 @@ async function hasEvent(
   ledgerId: string,
   change: Change & { origin: Origin },
 ): Promise<boolean> {
-  const row = await db
+  const events = db
     .selectFrom('event')
     .select('revision')
     .where('project_id', '=', ledgerId)
     .where('request_id', '=', change.origin.requestId)
-    .where('subject_id', 'in', subjectIdsOf(change, ledgerId))
     .limit(1)
-    .executeTakeFirst()
+  const row = await (change.type === 'key.update' || change.type === 'key.delete'
+    ? events.where('type', 'in', ['key.updated', 'key.deleted'])
+    : events.where('subject_id', 'in', subjectIdsOf(change, ledgerId))
+  ).executeTakeFirst()
   return row !== undefined
 }
 
-/** Subjects of the change's events. Together with the request id they identify the change. */
+/**
+ * Subjects of the change's events. Together with the request id they identify the change, except
+ * one that may name its key by `publishedKid` instead of its id.
+ */
 function subjectIdsOf(change: Change & { origin: Origin }, ledgerId: string): string[] {
   if (change.type === 'key.create') return [change.key.id]
   if (change.type === 'key.import') return change.keys.map(({ key }) => key.id)
+  if (change.type === 'key.report_weakness') return [change.kid]
   if (change.type === 'api_key.create') return [change.apiKey.id]
-  if ('kid' in change) return [change.kid]
   return ['id' in change ? change.id : ledgerId]
 }
