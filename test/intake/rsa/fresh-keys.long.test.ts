@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { base64urlToBigInt } from '../../../src/intake/encoding/bytes.ts'
-import { auditRsa, checkRsa, sharedPrimes } from '../../../src/intake/rsa/index.ts'
+import { auditRsa, sharedPrimes } from '../../../src/intake/rsa/index.ts'
 import { smoothBitsBelow } from '../../../src/intake/rsa/smooth.ts'
 import { seeded } from './seeded.ts'
 
@@ -15,21 +15,6 @@ function freshKey(modulusLength: number): [n: bigint, e: bigint] {
 }
 
 describe('new keys have no faults', () => {
-  it.each([
-    [2048, 300],
-    [3072, 60],
-    [4096, 30],
-  ])(
-    'at intake, with %i bits',
-    (bits, count) => {
-      for (let i = 0; i < count; i++) {
-        const [n, e] = freshKey(bits)
-        expect(checkRsa(n, e), n.toString(16)).toEqual([])
-      }
-    },
-    10 * minutes,
-  )
-
   it(
     'in the audit',
     () => {
