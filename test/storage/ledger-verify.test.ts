@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import {
@@ -55,6 +56,29 @@ describe('intact ledgers', () => {
     expect(await verdicts()).toContainEqual(expect.objectContaining({ ledgerId: id, events: 2 }))
   })
 
+  test('several are read at once, and reported in order', async () => {
+    for (const name of ['q', 'r', 's', 't', 'u']) await createProject(store.store, name)
+    const ledgers = await openLedgerReader(store.database.url)
+    const reading = new Set<string>()
+    let most = 0
+    const watched = {
+      ...ledgers,
+      async ledgerHead(id: string) {
+        reading.add(id)
+        most = Math.max(most, reading.size)
+        // The later a ledger is in the order, the sooner it is read.
+        await delay(40 - 5 * reading.size)
+        reading.delete(id)
+        return ledgers.ledgerHead(id)
+      },
+    }
+    const ids = (await Array.fromAsync(verifyLedgers(watched))).map(({ ledgerId }) => ledgerId)
+    await ledgers.close()
+    expect(most).toBe(6)
+    expect(ids).toEqual([systemLedgerId, ...ids.slice(1).toSorted()])
+    expect(ids).toHaveLength(7)
+  })
+
   test('more ledgers and events than fit in a page are verified', async () => {
     for (let batch = 0; batch < 6; batch += 1) {
       const names = Array.from({ length: 100 }, (_, number) => `project-${batch}-${number}`)
@@ -86,6 +110,7 @@ describe('a database', () => {
     const ledgers = await openLedgerReader(store.database.url)
     expect(Object.keys(ledgers).sort()).toEqual([
       'close',
+      'countEvents',
       'findProject',
       'headlessLedgerIds',
       'ledgerEntries',

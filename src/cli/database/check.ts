@@ -17,7 +17,7 @@ export async function check(
 ): Promise<void> {
   const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
   const path = sqliteFileOf(url)
-  const brokenLedgers = await findBrokenLedgers(url)
+  const brokenLedgers = await findBrokenLedgers(terminal, url)
   const faults = [...integrityErrors(path), ...brokenLedgers]
   const whole = faults.length === 0
   const { green, red } = colorsFor(terminal)

@@ -11,6 +11,7 @@ import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { formatCount, notify, printResult } from '../terminal/output.ts'
+import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
@@ -23,7 +24,7 @@ export async function verify(
   flags: DatabaseFlags & { project?: string },
 ): Promise<void> {
   const { project } = flags
-  const ledgers = await openLedgerReader(resolveDatabaseUrl(terminal, flags))
+  const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {
     const verdicts =
       project === undefined ? verifyLedgers(ledgers) : [await verifyProject(ledgers, project)]
@@ -34,19 +35,45 @@ export async function verify(
       totals.events += verdict.events
       totals.broken += verdict.broken === undefined ? 0 : 1
       if (terminal.json) documents.push(verdictDocument(verdict))
-      else terminal.stdout.write(verdictLine(verdict, terminal))
+      else bar.interrupt(() => terminal.stdout.write(verdictLine(verdict, terminal)))
     }
+    bar.stop()
     printResult(terminal, documents)
     notify(terminal, summary(totals))
     if (totals.broken > 0) terminal.exitCode = exitCodes.failed.code
   } finally {
-    await ledgers.close()
+    await close()
   }
 }
 
+/** The ledgers of the database. A bar on the terminal shows how many of their events are read. */
+async function openLedgers(terminal: Terminal, databaseUrl: string) {
+  const reader = await openLedgerReader(databaseUrl)
+  const bar = createProgressBar(terminal)
+  const total = await reader.countEvents()
+  let done = 0
+  const ledgers: LedgerReader = {
+    ...reader,
+    async ledgerEntries(ledgerId, page) {
+      const entries = await reader.ledgerEntries(ledgerId, page)
+      done += entries.length
+      bar.show('Verifying events', Math.min(done, total), total)
+      return entries
+    },
+  }
+  async function close(): Promise<void> {
+    bar.stop()
+    await reader.close()
+  }
+  return { ledgers, bar, close }
+}
+
 /** One line for each ledger of the database whose hash chain is broken. */
-export async function findBrokenLedgers(databaseUrl: string): Promise<string[]> {
-  const ledgers = await openLedgerReader(databaseUrl)
+export async function findBrokenLedgers(
+  terminal: Terminal,
+  databaseUrl: string,
+): Promise<string[]> {
+  const { ledgers, close } = await openLedgers(terminal, databaseUrl)
   try {
     const lines: string[] = []
     for await (const { ledgerId, broken } of verifyLedgers(ledgers)) {
@@ -56,7 +83,7 @@ export async function findBrokenLedgers(databaseUrl: string): Promise<string[]> 
     }
     return lines
   } finally {
-    await ledgers.close()
+    await close()
   }
 }
 

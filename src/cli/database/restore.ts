@@ -31,7 +31,7 @@ export async function restore(
   makePrivateFolder(dirname(file))
   removeStaged(staged)
   try {
-    await stage(source, staged)
+    await stage(terminal, source, staged)
     replaceDatabase(file, staged, replaced, force)
   } finally {
     removeStaged(staged)
@@ -48,13 +48,13 @@ keys deactivated since then are published again, and API keys revoked since then
 }
 
 /** Copies the backup beside the database, checks it and migrates it to the current schema. */
-async function stage(source: string, staged: string): Promise<void> {
+async function stage(terminal: Terminal, source: string, staged: string): Promise<void> {
   await copyDatabase(source, staged)
   const errors = integrityErrors(staged)
   if (errors.length > 0) throw new Error(`${source} is damaged: ${errors.join('; ')}`)
   const connection = await openMigrated({ file: staged })
   connection.close()
-  const broken = await findBrokenLedgers(`sqlite:${staged}`)
+  const broken = await findBrokenLedgers(terminal, `sqlite:${staged}`)
   if (broken.length > 0) throw new Error(`${source} was altered: ${broken.join('; ')}`)
   makeSingleFile(staged)
 }

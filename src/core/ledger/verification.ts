@@ -2,6 +2,9 @@ import { type EventContent, eventHash, genesisHash, systemLedgerId } from './cha
 
 const pageSize = 500
 
+/** Ledgers verified at once: one is hashed while the database reads others. */
+const maxConcurrent = 8
+
 /** A stored event, which may have been altered. */
 export interface LedgerEntry {
   revision: unknown
@@ -24,6 +27,8 @@ export interface LedgerReads {
   /** Ledgers with events but no head. */
   headlessLedgerIds(): Promise<string[]>
   ledgerHead(ledgerId: string): Promise<StoredHead | undefined>
+  /** According to the heads of all ledgers. */
+  countEvents(): Promise<number>
   /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
 }
@@ -54,22 +59,36 @@ interface Progress {
  * A ledger that has no head and no event is broken if the system ledger records its creation.
  */
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
-  const missing: string[] = []
-  yield await verifyLedger(reads, systemLedgerId, async ({ type, subject }) => {
-    if (type === 'project.created' && !(await hasLedger(reads, subject.id)))
-      missing.push(subject.id)
+  const missing = new Set<string>()
+  yield await verifyLedger(reads, systemLedgerId, ({ type, subject }) => {
+    if (type === 'project.created') missing.add(subject.id)
   })
   let after = ''
   let ids: string[]
   do {
     ids = await reads.ledgerIds({ after, limit: pageSize })
-    for (const id of ids) if (id !== systemLedgerId) yield await verifyLedger(reads, id)
+    for (const id of ids) missing.delete(id)
+    yield* verifyEach(reads, ids)
     after = ids.at(-1) ?? after
   } while (ids.length === pageSize)
   const headless = await reads.headlessLedgerIds()
-  for (const id of [...headless, ...missing]) {
-    if (id !== systemLedgerId) yield await verifyLedger(reads, id)
+  yield* verifyEach(reads, [...new Set([...headless, ...missing])])
+}
+
+/** Several at once, in their order; without the system ledger. */
+async function* verifyEach(
+  reads: LedgerReads,
+  ids: readonly string[],
+): AsyncGenerator<LedgerVerdict> {
+  const running: Promise<LedgerVerdict>[] = []
+  for (const id of ids.filter((id) => id !== systemLedgerId)) {
+    const verdict = verifyLedger(reads, id)
+    // Its turn to be awaited comes later.
+    verdict.catch(() => undefined)
+    running.push(verdict)
+    if (running.length >= maxConcurrent) yield* running.splice(0, 1)
   }
+  yield* running
 }
 
 /** Whether the ledger has a head or an event. */
@@ -85,7 +104,7 @@ export async function hasLedger(reads: LedgerReads, ledgerId: string): Promise<b
 export async function verifyLedger(
   reads: LedgerReads,
   ledgerId: string,
-  visit: (event: EventContent) => Promise<void> = async () => {},
+  visit: (event: EventContent) => void = () => {},
 ): Promise<LedgerVerdict> {
   const verified: Progress = { revision: 0, hash: genesisHash }
   const verdict = (broken?: LedgerBreak): LedgerVerdict => ({
@@ -105,7 +124,7 @@ export async function verifyLedger(
       if (broken !== undefined) return verdict(broken)
       verified.revision += 1
       verified.hash = entry.hash
-      if (entry.content !== undefined) await visit(entry.content)
+      if (entry.content !== undefined) visit(entry.content)
     }
     if (entries.length > 0) {
       head = await reads.ledgerHead(ledgerId)

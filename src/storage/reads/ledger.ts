@@ -36,6 +36,10 @@ export function createLedgerReads(db: Db): LedgerReads {
       return rows.map((row) => row.project_id)
     },
     ledgerHead: (ledgerId) => readStoredHead(db, ledgerId),
+    async countEvents() {
+      const sum = db.selectFrom('ledger').select(({ fn }) => fn.sum('revision').as('events'))
+      return Number((await sum.executeTakeFirst())?.events)
+    },
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
+import { Transform } from 'node:stream'
 
 /** A TCP proxy in front of a server that can simulate network faults. */
 export interface TcpProxy {
@@ -9,6 +10,8 @@ export interface TcpProxy {
   /** Drops all data silently, like a firewall. */
   block(): void
   restore(): void
+  /** Makes the round trips of new connections take at least this long. */
+  delay(roundTripMs: number): void
   /**
    * Breaks the connection of the next client that sends the text: before the server receives it, or
    * after the server has acted on it, so that its response is lost. Calls `then` at that moment.
@@ -23,6 +26,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   let state: 'open' | 'cut' | 'blocked' = 'open'
   let watcher: (chunk: Buffer) => void = () => {}
+  let roundTripMs = 0
   let trap: { text: string; when: 'before' | 'after'; then: () => void } | undefined
   /** Forwards data from the client, unless it springs the trap. */
   function forward(chunk: Buffer, near: Socket, far: Socket): void {
@@ -34,7 +38,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const { when, then } = trap
     trap = undefined
     near.pause()
-    far.unpipe(near)
+    far.unpipe()
     if (when === 'after') far.write(chunk)
     const cut = () => {
       then()
@@ -50,7 +54,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     const far = connect(target, '127.0.0.1')
     sockets.add(far)
     near.on('data', (chunk: Buffer) => forward(chunk, near, far))
-    far.pipe(near)
+    const response = roundTripMs === 0 ? far : far.pipe(delayed(roundTripMs))
+    response.pipe(near)
     for (const [one, other] of [
       [near, far],
       [far, near],
@@ -80,6 +85,9 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
         socket.pause()
       }
     },
+    delay(ms) {
+      roundTripMs = ms
+    },
     restore() {
       state = 'open'
       for (const socket of sockets) socket.destroy()
@@ -96,4 +104,15 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       await once(server, 'close')
     },
   }
+}
+
+/** Passes every chunk on after the delay. */
+function delayed(delayMs: number): Transform {
+  return new Transform({
+    transform(chunk, _encoding, done) {
+      setTimeout(() => this.push(chunk), delayMs)
+      done()
+    },
+    flush: (done) => void setTimeout(done, delayMs),
+  })
 }
