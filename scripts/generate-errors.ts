@@ -42,6 +42,8 @@ const memberCodes: Record<string, string> = {
   required: 'The member is missing.',
   wrong_type: 'The member has the wrong JSON type, or the parameter is malformed.',
   unknown_value: 'The text is not one of the allowed values.',
+  algorithm_not_allowed:
+    'The server does not accept keys for this algorithm (`PUBRING_ALGORITHMS`).',
   unknown_field: 'The body has an unknown member; the detail names the most similar one.',
   unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',
   repeated_parameter: 'The query has the parameter more than once.',
@@ -59,7 +61,8 @@ const memberCodes: Record<string, string> = {
   key_expired: 'Only a new or cleared `expireTime` activates an expired key.',
   too_few: 'The import has no keys.',
   too_many: 'The import has too many keys.',
-  kid_invalid: 'The `kid` is not a lower-case UUID.',
+  kid_invalid:
+    'The `kid` is not a lower-case UUID, or the `publishedKid` contains a character that is not allowed.',
   kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 

@@ -246,6 +246,14 @@ export class PubringError extends Error {
   }
 }
 
+/** The details of several faults as one text, with a line break after each that ends in a command. */
+export function joinDetails(details: readonly string[]): string {
+  return details
+    .map((each) => (/[.?!]$/.test(each) ? `${each} ` : `${each}\n`))
+    .join('')
+    .trim()
+}
+
 /** The error of a request with one invalid field. */
 export function invalidField(pointer: string, code: string, detail: string): PubringError {
   return new PubringError('invalid_request', detail, { errors: [{ pointer, code, detail }] })

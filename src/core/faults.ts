@@ -1,9 +1,23 @@
-import { type ErrorCode, errorTable, type FieldError, PubringError } from '../errors.ts'
+import {
+  type ErrorCode,
+  errorTable,
+  type FieldError,
+  joinDetails,
+  PubringError,
+} from '../errors.ts'
 import { type IntakeCode, intakeCodes } from '../intake/codes/index.ts'
 
-/** Runs steps that throw for invalid fields, and collects the faults of all of them. */
-export function collectFaults() {
-  const faults: FieldError[] = []
+/** The members of a body, as they were sent. */
+export interface Submitted<Fields> {
+  /** Those that match the schema. */
+  fields: Partial<Fields>
+  /** If not all do: the faults of the others, and the JSON of all. */
+  malformed?: { faults: FieldError[]; text: string }
+}
+
+/** Runs steps that throw for invalid fields, and adds the faults of all of them to those of the schema. */
+export function collectFaults(known: readonly FieldError[] = []) {
+  const faults = [...known]
   const collect = (error: unknown) => {
     faults.push(...requestFaults(error))
     return undefined
@@ -49,7 +63,7 @@ export function rejection(faults: readonly FieldError[]): PubringError {
   const [first] = errors
   if (first === undefined) throw new Error('a rejection without a fault')
   const byField = new Map(errors.toReversed().map(({ pointer, detail }) => [pointer, detail]))
-  const detail = isPrivateKey(first) ? first.detail : [...byField.values()].reverse().join(' ')
+  const detail = isPrivateKey(first) ? first.detail : joinDetails([...byField.values()].reverse())
   return new PubringError(problemOf(first), detail, { errors })
 }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { clientTypes } from '../../scripts/generate-client-types.ts'
 import { configurationPage } from '../../scripts/generate-configuration.ts'
@@ -30,6 +30,14 @@ test.each(Object.keys(errorTable))('docs/errors.md has one entry for %s', (code)
 test.each(Object.keys(intakeCodes))('docs/errors.md links %s to its rule', (code) => {
   expect(read('errors.md')).toContain(`(key-policy.md#${code})`)
   expect(read('key-policy.md')).toContain(`\n#### \`${code}\`\n`)
+})
+
+const sources = globSync('src/{core,http}/**/*.ts').map((file) => readFileSync(file, 'utf8'))
+const memberCodes = sources.flatMap((text) =>
+  Array.from(text.matchAll(/\binvalidField\(\s*[^,]+,\s*'(\w+)'/g), ([, code = '']) => code),
+)
+test.each([...new Set(memberCodes)])('docs/errors.md explains %s', (code) => {
+  expect(read('errors.md')).toMatch(new RegExp(`\\n(?:\\| .?|## )\`?${code}\\b`))
 })
 
 test.each([...Object.values(settings), ...Object.values(clientSettings)].map(({ env }) => env))(

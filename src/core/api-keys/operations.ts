@@ -3,7 +3,7 @@ import { PubringError } from '../../errors.ts'
 import { findProject, type Principal, type RequestContext } from '../access.ts'
 import type { Context } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
-import { collectFaults } from '../faults.ts'
+import { collectFaults, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
@@ -21,17 +21,18 @@ export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
 /** Creates an API key with at most the caller's rights. Only the result contains the secret. */
 export async function createApiKey(
   context: RequestContext,
-  body: ApiKeyCreate,
+  { fields, malformed }: Submitted<ApiKeyCreate>,
 ): Promise<ApiKeyCreated> {
   const { principal, origin } = context
-  const { name, role, project, expireTime } = body
-  await rejectPrivateKeys(context, { '/name': name })
-  const { attempt, throwAny } = collectFaults()
-  const label = attempt(() => parseLabel(name, '/name')) ?? ''
+  const { name, role, project, expireTime } = fields
+  await rejectPrivateKeys(context, { '/name': name, '': malformed?.text })
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
+  const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   const expiry = attempt(() => {
     return expireTime === undefined ? {} : { expireTime: parseExpireTime(expireTime, origin.time) }
   })
   throwAny()
+  if (label === undefined || role === undefined) throw new Error('a fault was not reported')
   const bound = project === undefined ? undefined : await findProject(context, principal, project)
   if (principal.projectId !== undefined && bound === undefined) {
     throw new PubringError(
@@ -120,11 +121,11 @@ export async function getApiKey(
 export async function updateApiKey(
   context: RequestContext,
   apiKey: ApiKeyReference,
-  body: ApiKeyUpdate,
+  { fields, malformed }: Submitted<ApiKeyUpdate>,
 ): Promise<ApiKey> {
-  const { expireTime, name, ...rest } = body
-  await rejectPrivateKeys(context, { '/name': name })
-  const { attempt, throwAny } = collectFaults()
+  const { expireTime, name, ...rest } = fields
+  await rejectPrivateKeys(context, { '/name': name, '': malformed?.text })
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
   const patch: ApiKeyUpdate = {
     ...rest,
     ...attempt(() => (name === undefined ? {} : { name: parseLabel(name, '/name') })),

@@ -2,13 +2,14 @@ import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/key
 import { PubringError } from '../../errors.ts'
 import { projectNotFound, type RequestContext } from '../access.ts'
 import type { Context, CoreConfig } from '../context.ts'
-import { isActive, parseExpiryPatch } from '../expiry.ts'
-import { collectFaults, rejection } from '../faults.ts'
+import { isActive, parseExpiryPatch, requireValidExpiry } from '../expiry.ts'
+import { collectFaults, rejection, type Submitted } from '../faults.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
+import { findByKid } from './kids.ts'
 import { examineSubmission, examineText, newKeyRecord, type Submission } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
@@ -89,16 +90,21 @@ export function keyNotFound(): PubringError {
 export async function updateKey(
   context: RequestContext,
   key: KeyReference,
-  body: JwtKeyUpdate,
+  { fields, malformed }: Submitted<JwtKeyUpdate>,
 ): Promise<KeyUpdate> {
-  const { label, expireTime, ...rest } = body
+  const { label, expireTime, ...rest } = fields
   const { store, config, origin } = context
-  await rejectPrivateKeys(context, { '/label': label }, key.projectId)
-  const { attempt, throwAny } = collectFaults()
+  await rejectPrivateKeys(context, { '/label': label, '': malformed?.text }, key.projectId)
+  const { faults, attempt, throwAny } = collectFaults(malformed?.faults)
   const patch: JwtKeyUpdate = {
     ...rest,
     ...attempt(() => (label === undefined ? {} : { label: parseLabel(label, '/label') })),
     ...attempt(() => parseExpiryPatch(expireTime)),
+  }
+  if (faults.length > 0 && !faults.some(({ pointer }) => pointer === '/expireTime')) {
+    // Whether the time is a fault too depends on the stored key.
+    const { keys } = await requireKeySet(context, key.projectId)
+    attempt(() => requireValidExpiry(findByKid(keys, key.kid) ?? {}, patch, origin.time))
   }
   throwAny()
   const limits = keyLimits(config)

@@ -6,7 +6,7 @@ import type { Accepted, PublicKey, Verdict } from '../../intake/types.ts'
 import type { RequestContext } from '../access.ts'
 import type { CoreConfig } from '../context.ts'
 import { parseExpireTime } from '../expiry.ts'
-import { collectFaults } from '../faults.ts'
+import { collectFaults, type Submitted } from '../faults.ts'
 import { isKid, newId } from '../ids.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyRecord } from '../records.ts'
@@ -14,13 +14,8 @@ import { parseTime } from '../times.ts'
 import { rejectPrivateKeys, requireAccepted } from './intake.ts'
 import { parsePublishedKid } from './kids.ts'
 
-/** One submitted key, as its fields were sent. */
-export interface Submission {
-  /** The fields that match the schema; only imports carry `kid`, `createTime`, `updateTime`. */
-  fields: Partial<KeyImportItem>
-  /** If not all fields do: the faults of the others, and the JSON of all. */
-  malformed?: { faults: FieldError[]; text: string }
-}
+/** One submitted key; only imports carry `kid`, `createTime`, `updateTime`. */
+export type Submission = Submitted<KeyImportItem>
 
 /** A submission without a fault. */
 export interface ExaminedSubmission {

@@ -1,12 +1,11 @@
 import type { FastifySchema, FastifySchemaCompiler } from 'fastify'
-import { type TObject, Type } from 'typebox'
-import type { KeyImportItem } from '../../contract/key-imports.ts'
-import type { Submission } from '../../core/keys/submission.ts'
+import { type Static, type TObject, Type } from 'typebox'
+import type { Submitted } from '../../core/faults.ts'
 import { objectValidator, validator } from './validation.ts'
 
 /**
- * The validator compiler of routes that take a key and read it with `submissionReader`: it accepts
- * every object as a body, so that faults of the key are reported beside those of the other fields.
+ * The validator compiler of routes that read their body with `bodyReader`: it accepts every object,
+ * so that faults which no schema describes are reported beside those of other fields.
  */
 export const anyObjectAsBody: FastifySchemaCompiler<FastifySchema> = bodyAs(Type.Object({}))
 
@@ -16,9 +15,12 @@ export function bodyAs(body: TObject): FastifySchemaCompiler<FastifySchema> {
     validator({ schema: httpPart === 'body' ? body : (schema as TObject), httpPart })
 }
 
-/** Reads the fields of a submitted key; `name` is the subject of errors about the whole of it. */
-export function submissionReader(schema: TObject, name: string): (value: unknown) => Submission {
-  const validate = objectValidator<KeyImportItem>(schema, name)
+/** Reads the members of a body, or of a part of it; `name` is the subject of errors about all of it. */
+export function bodyReader<Schema extends TObject>(
+  schema: Schema,
+  name = 'The body',
+): (value: unknown) => Submitted<Static<Schema>> {
+  const validate = objectValidator<Static<Schema>>(schema, name)
   return (value) => {
     const result = validate(value)
     if ('value' in result) return { fields: result.value }

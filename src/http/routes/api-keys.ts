@@ -11,6 +11,7 @@ import {
 } from '../../core/api-keys/operations.ts'
 import type { Context } from '../../core/context.ts'
 import { apiKeyEntityTag } from '../../core/entity-tags.ts'
+import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
@@ -18,6 +19,9 @@ import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
 const tags = ['API keys']
 const collection = '/v1/api-keys'
 const member = '/v1/api-keys/:id'
+
+const readNew = bodyReader(ApiKeyCreate)
+const readPatch = bodyReader(ApiKeyUpdate)
 
 const scope =
   'An API key that is bound to a project sees and changes only API keys of that project.'
@@ -40,6 +44,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
       errors: ['insufficient_lifetime', 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
+    validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'createApiKey',
       summary: 'Create an API key',
@@ -50,7 +55,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
       response: { 201: ApiKeyCreated },
     },
     handler: async (request, reply) => {
-      const apiKey = await createApiKey(contextOf(request, context), request.body)
+      const apiKey = await createApiKey(contextOf(request, context), readNew(request.body))
       reply.code(201).header('location', `${collectionUrl}/${apiKey.id}`)
       return reply
         .header('etag', apiKeyEntityTag(apiKey))
@@ -128,6 +133,7 @@ function updateRoute(app: App, context: Context): void {
       ],
       headers: ['ETag'],
     },
+    validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'updateApiKey',
       summary: 'Change an API key',
@@ -140,8 +146,8 @@ function updateRoute(app: App, context: Context): void {
       response: { 200: ApiKey },
     },
     handler: async (request, reply) => {
-      const reference = referenceOf(request)
-      const apiKey = await updateApiKey(contextOf(request, context), reference, request.body)
+      const patch = readPatch(request.body)
+      const apiKey = await updateApiKey(contextOf(request, context), referenceOf(request), patch)
       return reply.header('etag', apiKeyEntityTag(apiKey)).send(apiKey)
     },
   })

@@ -1,11 +1,11 @@
 import { KeyCheck, KeyCheckRequest } from '../../contract/key-checks.ts'
 import type { Context } from '../../core/context.ts'
 import { checkKey } from '../../core/keys/checks.ts'
-import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
+import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
 
-const readKey = submissionReader(KeyCheckRequest, 'The body')
+const readKey = bodyReader(KeyCheckRequest)
 
 export function keyCheckRoutes(app: App, context: Context): void {
   app.route({

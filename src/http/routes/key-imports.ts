@@ -6,7 +6,7 @@ import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
 import { PubringError } from '../../errors.ts'
 import { groupOf } from '../../intake/threads/fair-queue.ts'
-import { bodyAs, submissionReader } from '../body/submissions.ts'
+import { bodyAs, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
@@ -91,4 +91,4 @@ function tooManyOfCaller(): PubringError {
   return new PubringError('rate_limited', detail, { retryAfter: 2 })
 }
 
-const readEntry = submissionReader(KeyImportItem, 'The key')
+const readEntry = bodyReader(KeyImportItem, 'The key')

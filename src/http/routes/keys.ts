@@ -18,7 +18,7 @@ import {
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { now } from '../../core/times.ts'
-import { anyObjectAsBody, submissionReader } from '../body/submissions.ts'
+import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
@@ -44,7 +44,8 @@ export function keyRoutes(app: App, context: Context, options: HttpOptions): voi
   deleteRoute(app, context)
 }
 
-const readKey = submissionReader(JwtKeyCreate, 'The body')
+const readKey = bodyReader(JwtKeyCreate)
+const readPatch = bodyReader(JwtKeyUpdate)
 
 function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): void {
   app.route({
@@ -142,6 +143,7 @@ function updateRoute(app: App, context: Context): void {
       errors: ['key_not_found', 'precondition_failed', 'jwks_too_large', 'overloaded'],
       headers: ['ETag'],
     },
+    validatorCompiler: anyObjectAsBody,
     schema: {
       operationId: 'updateJwtKey',
       summary: 'Change a JWT key',
@@ -156,7 +158,7 @@ function updateRoute(app: App, context: Context): void {
     },
     handler: async (request, reply) => {
       const key = referenceOf(request)
-      const update = await updateKey(contextOf(request, context), key, request.body)
+      const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
       return sendDocument(reply, renderUpdate(update, now(context.clock), context.config))
     },
   })

@@ -17,8 +17,8 @@ interface Fault {
   code: string
 }
 
-async function rejection(url: string, body: unknown) {
-  const response = await server.send('POST', url, { body })
+async function rejection(url: string, body: unknown, method: 'POST' | 'PATCH' = 'POST') {
+  const response = await server.send(method, url, { body })
   const { status, code, detail, errors } = response.json()
   expect(status, response.body).toBe(400)
   return {
@@ -91,6 +91,12 @@ describe.each(cases)('%s', (_name, body, code, errors) => {
   })
 })
 
+test('a command in the detail ends with its line', async () => {
+  const body = { name: '', algorithm: 'RSA', publicKeyPem: 'x' }
+  const { detail } = await rejection(keysUrl, body)
+  expect(detail).toMatch(/: openssl pkey -in private\.pem -pubout\nname is empty\..*\.$/)
+})
+
 test('a key check reports a bad key beside a bad request', async () => {
   expect(
     await rejection('/v1/key-checks', { publicKeyPem: 'x', algorithm: 12, name: 'a' }),
@@ -152,17 +158,44 @@ test('an API key reports a bad name beside a past expireTime', async () => {
   })
 })
 
-test('a patch reports a bad label beside a bad expireTime', async () => {
-  const body = { name: 'n', algorithm: 'ES256', publicKeyPem: good }
-  const created = await server.send('POST', keysUrl, { body })
-  const url = `${keysUrl}/${created.json().kid}`
-  const patch = { label: ' ', expireTime: '9999-12-31T23:59:59-12:00' }
-  const response = await server.send('PATCH', url, { body: patch })
-  expect(response.json()).toMatchObject({
-    code: 'invalid_request',
-    errors: [
-      { pointer: '/label', code: 'too_short' },
-      { pointer: '/expireTime', code: 'time_invalid' },
+test('an API key reports a bad name beside fields of another type', async () => {
+  const body = { name: '', role: 12, expireTime: '2001-01-01T00:00:00Z' }
+  const errors = ['/role wrong_type', '/name too_short', '/expireTime time_past']
+  expect((await rejection('/v1/api-keys', body)).errors).toEqual(errors)
+  const created = await server.send('POST', '/v1/api-keys', { body: { name: 'n', role: 'reader' } })
+  const patched = await rejection(`/v1/api-keys/${created.json().id}`, { ...body, foo: 1 }, 'PATCH')
+  expect(patched.errors).toEqual(['/foo unknown_field', '/role wrong_type', '/name too_short'])
+})
+
+describe('a patch', () => {
+  const past = '2001-01-01T00:00:00Z'
+  let url = ''
+  beforeAll(async () => {
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: good }
+    const created = await server.send('POST', keysUrl, { body })
+    url = `${keysUrl}/${created.json().kid}`
+  })
+  test.each<[object, string[]]>([
+    [{ label: ' ', expireTime: past }, ['/label too_short', '/expireTime time_past']],
+    [
+      { label: ' ', expireTime: '9999-12-31T23:59:59-12:00' },
+      ['/label too_short', '/expireTime time_invalid'],
     ],
+    [
+      { label: ' ', expireTime: 'soon', active: 'no' },
+      ['/active wrong_type', '/expireTime time_invalid', '/label too_short'],
+    ],
+    [
+      { label: '\u0007', expireTime: past, active: 'no', foo: 1 },
+      ['/foo unknown_field', '/active wrong_type', '/label text_invalid', '/expireTime time_past'],
+    ],
+    [{ expireTime: past, name: 'x' }, ['/name unknown_field', '/expireTime time_past']],
+  ])('%j', async (patch, errors) => {
+    expect(await rejection(url, patch, 'PATCH')).toMatchObject({ code: 'invalid_request', errors })
+  })
+
+  test('finds a private key in a field that does not exist', async () => {
+    const { code } = await rejection(url, { key: privatePem(rsaKey()) }, 'PATCH')
+    expect(code).toBe('private_key_submitted')
   })
 })
