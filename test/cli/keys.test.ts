@@ -84,6 +84,22 @@ describe('pubring key add', () => {
   })
 })
 
+describe('a rejected key', () => {
+  test('is told all its faults', async () => {
+    const quoted = `key: ${ecKey().publicKeyPem.replace('\n', '\n> ')}`
+    const ran = await shell.pubring(['key', 'add', '-', '--name', 'bad'], { input: quoted })
+    expect(ran).toMatchObject({ code: 3, stdout: '' })
+    expect(ran.stderr).toMatch(/base64.*Remove the text before the PEM block\./)
+  })
+
+  test('is told beside a bad name, with a line break after a command', async () => {
+    const flags = ['--name', ' ', '--algorithm', 'RSA']
+    const ran = await shell.pubring(['key', 'add', '-', ...flags], { input: 'x' })
+    expect(ran).toMatchObject({ code: 3, stdout: '' })
+    expect(ran.stderr).toMatch(/: openssl pkey -in private\.pem -pubout\nname is empty\./)
+  })
+})
+
 describe('a key by its name', () => {
   test('can be renamed, deactivated, activated, given an expiry and shown', async () => {
     await added('another')

@@ -1,4 +1,5 @@
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import { joinDetails } from '../../errors.ts'
 import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
@@ -82,13 +83,13 @@ export async function requireAccepted(
   { publicKeyPem }: PublicKeyFile,
 ): Promise<{ publicKeyPem: string; algorithm: Algorithm }> {
   const verdict = await client.keys.check({ publicKeyPem })
-  const [fault] = verdict.faults
+  const details = verdict.faults.map(({ detail }) => detail)
   const algorithm = parseAlgorithm(verdict.key?.algorithms[0])
-  if (fault === undefined && algorithm !== undefined) {
+  if (details.length === 0 && algorithm !== undefined) {
     return { publicKeyPem: verdict.publicKeyPem ?? publicKeyPem, algorithm }
   }
   const message =
-    fault?.detail ?? 'No algorithm is known for this key: choose one with --algorithm.'
+    joinDetails(details) || 'No algorithm is known for this key: choose one with --algorithm.'
   throw new CommandError('refused', message, {
     code: verdict.problem ?? 'unsupported_key',
     problem: { errors: verdict.faults },

@@ -14,7 +14,7 @@ interface FailureDetails {
   problem?: object
 }
 
-/** A failed command. `message` is one line for the user, without secrets. */
+/** A failed command. `message` is for the user, without secrets. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
   readonly kind: ExitKind
@@ -66,7 +66,9 @@ function failureOf(error: unknown): CommandError {
 
 function formatText({ message, hints }: CommandError, terminal: Terminal): string {
   const colors = colorsFor(terminal, terminal.stderr)
-  const lines = [`${colors.red('pubring:')} ${escapeControls(message)}`]
+  // The server breaks the line after a command.
+  const shown = message.split('\n').map(escapeControls).join('\n')
+  const lines = [`${colors.red('pubring:')} ${shown}`]
   for (const hint of hints) lines.push(`${colors.cyan('hint:')} ${escapeControls(hint)}`)
   return `${lines.join('\n')}\n`
 }
