@@ -22,6 +22,9 @@ export const commands = {
   /** JWKs: `require` reads a file of that name with or without a byte order mark. */
   convertJwk: jwkCommand("require('./key.json')"),
   convertFirstJwk: jwkCommand("require('./jwks.json').keys[0]"),
+  convertNestedJwk: jwkCommand("Object.values(require('./key.json')).find(each => each?.kty)"),
+  /** Standard or URL-safe base64, in quotes or not, with line breaks that may be escaped. */
+  decodeBase64: `perl -MMIME::Base64=decode_base64url -0777 -ne 's/\\\\[rn]//g; print decode_base64url($_)' key.txt`,
   /** Of a JWKS, or of a JSON object of certificates. */
   importKeys: (file: string) => `pubring import ${file}`,
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,

@@ -1,4 +1,5 @@
 import { commands } from './commands.ts'
+import { contentOfBlock } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
 import { describeSsh } from './formats/ssh.ts'
 import type { Fault } from './types.ts'
@@ -24,6 +25,10 @@ function detectArmor(body: string): Fault | undefined {
   }
   const labels = [...body.matchAll(pemLabel)].map(([, name]) => name ?? '')
   if (labels.length === 0) return undefined
+  const [label] = labels
+  // The reader of PEM says what a block with a wrong label contains.
+  const content = contentOfBlock(body)
+  if (labels.length === 1 && content !== undefined && !label?.endsWith(content)) return undefined
   if (labels.every((name) => /(?:^| )CERTIFICATE$/.test(name) && !/ATTRIBUTE/.test(name))) {
     const detail =
       labels.length > 1

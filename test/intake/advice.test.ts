@@ -131,6 +131,8 @@ describe('JSON', () => {
     expectKey(`\uFEFF${JSON.stringify(jwk, undefined, 2)}\r\n`, der(key))
     expectKey(JSON.stringify({ keys: [jwk] }), der(key))
     expectKey(JSON.stringify({ keys: [jwk, jwkOf(publicKey)] }), der(key))
+    expectKey(JSON.stringify([jwk, jwkOf(publicKey)]), der(key), 'jwk_submitted')
+    expectKey(JSON.stringify({ attributes: null, key: jwk }), der(key), 'jwk_submitted')
   })
 
   test('the first of a set or of a map of certificates is converted', () => {
@@ -164,6 +166,8 @@ describe('JSON', () => {
   test.each([
     ['a JWK in a string', JSON.stringify(JSON.stringify(rsa)), 'Decode the string first'],
     ['PEM in an object', JSON.stringify({ pem: pem(der(publicKey)) }), 'contains PEM'],
+    ['PEM in an array', JSON.stringify([pem(der(publicKey))]), 'JSON document that contains PEM'],
+    ['PEM deep inside', JSON.stringify({ a: { 1: [pem(der(publicKey))] } }), 'contains PEM'],
     ['an empty set', '{"keys": []}', '0 keys'],
     ['another document', '{"a": 1}', 'This is a JSON document'],
   ])('%s is described', (_name, text, advice) => {
@@ -187,9 +191,15 @@ openssl req -in csr.pem -pubkey -noout`)
     ['a certificate request', request, spkiOf(requested)],
   ]
   test.each(contents)('%s', (name, bytes, intended) => {
-    const labels = ['PUBLIC KEY', 'RSA PUBLIC KEY', 'EC PUBLIC KEY']
-    const wrong = { SPKI: 'PUBLIC KEY', 'PKCS#1': 'RSA PUBLIC KEY' }[name]
-    for (const label of labels.filter((each) => each !== wrong)) {
+    const labels = ['PUBLIC KEY', 'RSA PUBLIC KEY', 'EC PUBLIC KEY', 'SSH2 PUBLIC KEY']
+    labels.push('OPENSSH PUBLIC KEY', 'CERTIFICATE', 'CERTIFICATE REQUEST')
+    const right: Record<string, string> = {
+      SPKI: 'PUBLIC KEY',
+      'PKCS#1': 'RSA PUBLIC KEY',
+      'a certificate': 'CERTIFICATE',
+      'a certificate request': 'CERTIFICATE REQUEST',
+    }
+    for (const label of labels.filter((each) => each !== right[name])) {
       expectKey(pem(bytes, label), intended)
       expectKey(pem(bytes, label).replaceAll('\n', '\r\n'), intended)
     }
@@ -199,6 +209,33 @@ openssl req -in csr.pem -pubkey -noout`)
       expectKey(text, intended, 'pem_not_found')
     }
     expectKey(bytes.toString('base64'), intended, 'pem_not_found')
+    expectKey(bytes.toString('base64url'), intended, 'pem_not_found')
+    expectKey(`${bytes.toString('base64url').replace(/.{60}/g, '$&\n')}==\n`, intended)
+  })
+
+  test('a public key in base64 inside other text', () => {
+    const base64 = spki.toString('base64')
+    for (const text of [
+      JSON.stringify({ KeyId: 'arn:aws:kms:eu-west-1:1:key/1', PublicKey: base64 }),
+      JSON.stringify({ realm: 'master', public_key: base64 }, undefined, 2),
+      JSON.stringify({ data: { keys: [{ spki: base64 }, { spki: base64 }] } }),
+    ]) {
+      expectKey(text, spki, 'jwk_submitted')
+    }
+    const quoted = `"${base64.replace(/.{64}/g, '$&\\n')}"`
+    for (const text of [quoted, `v=DKIM1; k=rsa; p=${base64}`, `key: ${base64}\n`, `"${base64}"`]) {
+      expectKey(text, spki, 'pem_not_found')
+    }
+  })
+
+  test('PEM in base64', () => {
+    for (const text of [btoa(pem(spki)), `"${btoa(pem(spki))}"`]) expectKey(text, spki)
+  })
+
+  test('PEM in hexadecimal', () => {
+    const text = Buffer.from(pem(spki)).toString('hex')
+    expectKey(text, spki, 'pem_not_found')
+    expectKey(text.replace(/../g, '$& '), spki, 'pem_not_found')
   })
 
   test('a certificate that x5c holds', () => {
@@ -227,6 +264,40 @@ openssl req -in csr.pem -pubkey -noout`)
     const [fault] = rejected(fixture(`formats/${file}`)).faults
     expect(fault.code).toBe('pem_not_found')
     expect(fault.detail).toContain(advice)
+  })
+
+  const { n = '' } = jwkOf(rsaKey.publicKey)
+  const modulus = Buffer.from(n, 'base64url')
+  const xml = `<RSAKeyValue><Modulus>${modulus.toString('base64')}</Modulus><Exponent>AQAB</Exponent></RSAKeyValue>`
+  test.each([
+    ['a decimal modulus', String(BigInt(`0x${modulus.toString('hex')}`)), 'a bare RSA modulus, w'],
+    ['XML of .NET', xml, 'XML of .NET'],
+    ['the description of openssl', 'Public-Key: (256 bit)\npub:\n    04:ab', 'without -text'],
+    ['base64 of PEM in YAML', `data:\n  k: ${btoa(pem(spki))}\n`, 'base64 of a whole PEM file'],
+    ['an unset variable', 'undefined', 'unset variable'],
+    ['another unset variable', `\${PUBLIC_KEY}`, 'unset variable'],
+    ['an object as text', '[object Object]', 'unconverted object'],
+    ['a path', './keys/public.pem', 'the name of a file'],
+    ['a web page', '<!DOCTYPE html><html>', 'a web page'],
+  ])('%s is recognized', (_name, text, advice) => {
+    const [fault] = rejected(text).faults
+    expect(fault.code).toBe('pem_not_found')
+    expect(fault.detail).toContain(advice)
+  })
+
+  test('a bare EC point as PUBLIC KEY', () => {
+    const point = spki.subarray(-65)
+    for (const text of [pem(point), pem(point, 'RSA PUBLIC KEY')]) {
+      const [fault] = rejected(text).faults
+      expect(fault.code).toBe('pem_label_content_mismatch')
+      expect(fault.detail).toContain('the content is a bare EC point')
+    }
+  })
+
+  test('a mail that quotes the key', () => {
+    const [fault] = rejected(`> ${pem(spki).trim().replaceAll('\n', '\n> ')}`).faults
+    expect(fault.code).toBe('pem_base64_invalid')
+    expect(fault.detail).toContain('remove the > before each line')
   })
 })
 

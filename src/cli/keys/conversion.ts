@@ -36,7 +36,8 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
     }
     case 'jwk_submitted': {
       const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
-      if (!('kty' in value) && !('keys' in value)) throw unreadable(`${name}: ${found.detail}`)
+      if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys'))
+        throw unreadable(`${name}: ${found.detail}`)
       return convertJwk(value, name)
     }
     default:

@@ -114,6 +114,10 @@ const quotableLabels = [
   'EC PUBLIC KEY',
   'DSA PUBLIC KEY',
   'ED25519 PUBLIC KEY',
+  'OPENSSH PUBLIC KEY',
+  'SSH2 PUBLIC KEY',
+  'CERTIFICATE',
+  'CERTIFICATE REQUEST',
   'PKCS7',
   'CMS',
   'DH PARAMETERS',
@@ -139,7 +143,9 @@ function readBody(body: string, repairs: Set<Repair>): Body {
   if (nonBlank.some((line) => /[\t ]/.test(line)) && !haveEqualWidth(chunks)) {
     return damagedBase64(
       'There are spaces inside the base64 lines.',
-      'If a form sent the key, every + became a space: URL-encode it, or send JSON.',
+      nonBlank[0]?.startsWith('>')
+        ? 'The text is quoted as in mail: remove the > before each line.'
+        : 'If a form sent the key, every + became a space: URL-encode it, or send JSON.',
     )
   }
   return decodeBase64(chunks.join(''))

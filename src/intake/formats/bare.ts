@@ -1,21 +1,34 @@
 import { commands } from '../commands.ts'
-import { adviseConversion } from './content.ts'
+import { adviseConversion, contentOf } from './content.ts'
 
-/** Commands that decode the submitted text. */
+/** The command that decodes the submitted text. */
 const decodeHex = `perl -ne 's/0x|[^0-9a-f]//gi; print pack("H*", $_)'`
-const decodeBase64 = 'base64 -d < key.txt'
+/** The base64 of DER of at least 44 bytes, as the shortest key has them. */
+const embeddedKey = 'M[A-Za-z0-9+/]{57,}={0,2}'
 
 /** Says what a key in hexadecimal or base64 without a PEM block is; undefined if it is neither. */
 export function describeBareKey(text: string): string | undefined {
+  if (/^\d{300,}$/.test(text)) {
+    return `This may be a bare RSA modulus, without its exponent. ${exportAgain}`
+  }
   const printed = /^\s*Modulus=/i.test(text)
   const hex = text.replace(/^\s*Modulus=|0x|[\s:,]/gi, '')
   if (/^[0-9a-f]{64,}$/i.test(hex)) return describeHex(Buffer.from(hex, 'hex'), printed)
   const base64 = text.replace(/\s/g, '')
-  if (!/^[A-Za-z0-9+/]{40,}={0,2}$/.test(base64) || base64.length % 4 !== 0) return undefined
+  if (!/^[A-Za-z0-9+/_-]{40,}={0,2}$/.test(base64)) return describeEmbeddedKey(text, 'key.txt')
   const bytes = Buffer.from(base64, 'base64')
   if (isPoint(bytes)) return `This is a bare EC point. ${exportAgain}`
-  const advice = adviseConversion(bytes, decodeBase64)
+  const advice = adviseConversion(bytes, commands.decodeBase64)
   return advice && `This is the base64 of ${advice}`
+}
+
+/** Says how to extract a public key whose base64 stands first in a text, such as JSON of a cloud. */
+export function describeEmbeddedKey(text: string, file: string): string | undefined {
+  const base64 = new RegExp(embeddedKey).exec(text)?.[0] ?? ''
+  const bytes = Buffer.from(base64, 'base64')
+  if (contentOf(bytes) !== 'PUBLIC KEY') return undefined
+  const read = `grep -oE '${embeddedKey}' ${file} | head -n 1 | base64 -d`
+  return `It contains the base64 of ${adviseConversion(bytes, read)}`
 }
 
 const exportAgain = `Export the public key: ${commands.exportPublic}`
@@ -31,6 +44,9 @@ function describeHex(bytes: Uint8Array, isPrinted: boolean): string {
   if (isPoint(bytes)) return `This is a bare EC point in hexadecimal. ${exportAgain}`
   const advice = adviseConversion(bytes, `${decodeHex} key.hex`)
   if (advice !== undefined) return `This is hexadecimal of ${advice}`
+  if (Buffer.from(bytes).toString('latin1').startsWith('-----BEGIN ')) {
+    return `This is hexadecimal of a whole PEM file. Decode it: ${decodeHex} key.hex`
+  }
   if (bytes.length >= 128) {
     return `This may be a bare RSA modulus in hexadecimal, without its exponent. ${exportAgain}`
   }
@@ -45,7 +61,7 @@ const pointHeaders = new Map([
 ])
 
 /** An EC point, uncompressed or compressed (SEC 1 section 2.3.3). */
-function isPoint(bytes: Uint8Array): boolean {
+export function isPoint(bytes: Uint8Array): boolean {
   const uncompressed = bytes[0] === 4 && pointHeaders.has(bytes.length)
   return uncompressed || ((bytes[0] === 2 || bytes[0] === 3) && [33, 49, 67].includes(bytes.length))
 }

@@ -41,6 +41,12 @@ export function adviseConversion(bytes: Uint8Array, read: string): string | unde
   return `${name}. Convert it: ${read} | ${convert} -inform DER`
 }
 
+/** What the first block of a text contains. */
+export function contentOfBlock(text: string): Content | undefined {
+  const base64 = /-----BEGIN [A-Z0-9 ]+-----([A-Za-z0-9+/=\s]*)/.exec(text)?.[1] ?? ''
+  return contentOf(Buffer.from(base64, 'base64'))
+}
+
 /** Recognizes the content by its first tags. The parser checks later whether it is valid. */
 export function contentOf(der: Uint8Array): Content | undefined {
   const outer = elementIn(der)

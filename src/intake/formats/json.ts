@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { describeEmbeddedKey } from './bare.ts'
 
 /** Says what to do with JSON in place of PEM; undefined if the text is none. */
 export function describeJson(body: string): string | undefined {
@@ -27,7 +28,7 @@ function parseJson(body: string): { value: object; isNested: boolean } | undefin
 type Members = Readonly<Record<string, unknown>>
 
 function nameOf(value: object): string {
-  if ('keys' in value) return 'This is a key set (JWKS)'
+  if (Object.hasOwn(value, 'keys')) return 'This is a key set (JWKS)'
   return 'kty' in value ? 'This is a JWK' : 'This is a JSON document'
 }
 
@@ -43,9 +44,17 @@ function describeValue(value: object): string {
   if (certificates.length > 0 && certificates.length === texts.length) {
     return `${name} with ${certificates.length} certificates. Send the public key of one, or all (${commands.importKeys('certs.json')}). To convert the first: ${commands.convertFirstCertificate}`
   }
-  if (texts.some((text) => /-----BEGIN /.test(text))) {
+  const json = JSON.stringify(value)
+  if (/-----BEGIN /.test(json)) {
     return `${name} that contains PEM. Send only that text, in publicKeyPem.`
   }
+  const nested = Object.values(members).find((each) => Object.hasOwn(Object(each), 'kty'))
+  if (nested !== undefined) {
+    const fault = describeFault(Object(nested), `${name}. The first key is a JWK`)
+    return fault ?? `${name} that contains a JWK. Convert the first: ${commands.convertNestedJwk}`
+  }
+  const embedded = describeEmbeddedKey(json, 'key.json')
+  if (embedded !== undefined) return `${name}. ${embedded}`
   return `${name}. Send the public key in PEM. To print it: ${commands.exportPublic}`
 }
 

@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { contentOfBlock } from './content.ts'
 
 const sshKey =
   /(?:^|[\s"'])(?:ssh-(?:rsa|dss|ed25519|ed448)|ecdsa-sha2-\S{1,40}|sk-\S{1,60}|ssh-\S{1,40}-cert-v\d\d@openssh\.com|ssh-xmss@openssh\.com)[ \t]+AAAA/
@@ -20,7 +21,7 @@ export function describeSsh(body: string): string | undefined {
   const blobs = [...unquoted.matchAll(sshBlob)].flatMap(([blob]) => nameInBlob(blob) ?? [])
   const armored = armor.exec(body)?.[1]
   const isArmored = armored !== undefined && nameInBlob(armored) !== undefined
-  const isBlock = sshBlock.test(body)
+  const isBlock = sshBlock.test(body) && contentOfBlock(body) === undefined
   const isLine = sshStart.test(unquoted) || sshKey.test(body)
   const isBare = nameInBlob(unquoted) !== undefined
   if (!isArmored && !isBlock && !isLine && !isBare) return undefined

@@ -1,6 +1,8 @@
+import { commands } from '../commands.ts'
 import { expectBitString, expectElement, expectEnd, expectOid, tag } from '../encoding/der.ts'
 import { agreementOids, nameOfUnsupported, oid } from '../encoding/oids.ts'
 import type { PemLabel } from '../encoding/pem.ts'
+import { isPoint } from '../formats/bare.ts'
 import { adviseRelabel, contentOf } from '../formats/content.ts'
 import type { Examination } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
@@ -54,6 +56,10 @@ function unsupportedKind(dotted: string): Fault {
 }
 
 function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
+  if (isPoint(der)) {
+    const detail = `The label is ${label}, but the content is a bare EC point. Export the public key: ${commands.exportPublic}`
+    return { code: 'pem_label_content_mismatch', detail }
+  }
   const content = contentOf(der)
   if (content === undefined || content === label) return undefined
   const detail = `The label is ${label}, but the content is ${adviseRelabel(label, content)}`

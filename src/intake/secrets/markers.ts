@@ -11,7 +11,8 @@ const markers: readonly RegExp[] = [
   /Private-Key:\s*\(\d+ bit/i,
   /privateExponent:/i,
   /<(?:D|P|Q|DP|DQ|InverseQ)>\s*[A-Za-z0-9+/]{16}/,
-  /["'](?:d|p|q|dp|dq|qi|k|priv)["']\s*:\s*["'][A-Za-z0-9_-]{22}/,
+  // Of a JWK, or of .NET's RSAParameters in JSON.
+  /["'](?:d|p|q|dp|dq|qi|inverseq|k|priv)["']\s*:\s*["'][A-Za-z0-9+/_-]{22}/i,
 ]
 
 /** Members that only private and symmetric JWKs have (RFC 7518 section 6, RFC 8037, RFC 9964). */

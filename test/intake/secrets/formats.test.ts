@@ -126,6 +126,8 @@ describe('private keys of other tools', () => {
     'AGE-SECRET-KEY-1QQPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQYQSZQGPQ',
     'Private-key-format: v1.3\nAlgorithm: 8 (RSASHA256)\nModulus: AAAA\n',
     'Private-Key: (2048 bit, 2 primes)\nmodulus:\n    00:aa:bb\n',
+    `{"KeyId":"a","Parameters":{"D":"${'A+/'.repeat(12)}","Exponent":"AQAB","Modulus":"AAAA"}}`,
+    `{"InverseQ": "${'A+/'.repeat(12)}"}`,
     '<RSAKeyValue><Modulus>AAAA</Modulus><Exponent>AQAB</Exponent><D>AAAAAAAAAAAAAAAAAAAAAAAA</D></RSAKeyValue>',
     '-----BEGIN RSA PRIVATE KEY',
     'BEGIN PRIVATE KEY',
