@@ -47,6 +47,7 @@ const memberCodes: Record<string, string> = {
   unknown_field: 'The body has an unknown member; the detail names the most similar one.',
   unknown_parameter: 'The query has an unknown parameter; the detail names the most similar one.',
   repeated_parameter: 'The query has the parameter more than once.',
+  repeated: 'The list has the same entry twice.',
   too_short: 'The text is empty or too short.',
   too_long: 'The text is too long.',
   text_invalid:
