@@ -23,9 +23,9 @@ export interface Principal {
 /** The context of one request. */
 export interface RequestContext extends Context {
   principal: Principal
-  /** Of the change that it requests. */
+  /** For the event of the change that the request makes. */
   origin: Origin
-  /** Of its caller. It stops when the caller leaves. */
+  /** Checks keys in the caller's turn, and stops when the caller disconnects. */
   intake: Intake
 }
 

@@ -81,7 +81,7 @@ export interface Clock {
 }
 
 export interface CoreConfig {
-  /** Those of keys that may be registered. */
+  /** A key may be registered for these. */
   algorithms: readonly JwsAlgorithm[]
   maxKeysPerProject: number
   maxJwksBytes: number
@@ -90,10 +90,10 @@ export interface CoreConfig {
   /** Seconds for which the last key sets are served while the database is unavailable. */
   jwksStaleLimit: number
   maxHeldRequests: number
-  /** Percent of them that one client address may have. */
+  /** The percentage of held requests that one client address may have. */
   heldRequestShare: number
   maxEventStreams: number
-  /** Percent of them that one API key, or one project, may have. */
+  /** The percentage of event streams that one API key, or one project, may have. */
   eventStreamShare: number
   maxImportKeys: number
   /** Every issuer begins with it; no final slash. */

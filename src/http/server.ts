@@ -47,7 +47,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       app.responseCache.serve(request, response, route)
     }
     const server = http.createServer(serverOptions, serve)
-    // Node would ask for the body before the request is admitted; `addJsonBodies` asks for it then.
+    // Node would ask for the body at once; `addJsonBodies` asks for it after the request is admitted.
     server.on('checkContinue', serve)
     // Node would respond to an unknown Expect with a bare 417 (optional: RFC 9110 section 10.1.1).
     return server.on('checkExpectation', serve)

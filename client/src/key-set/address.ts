@@ -1,8 +1,8 @@
 import { KeySetError } from './errors.ts'
 
 /**
- * The URL of the full key set for a project's issuer; a JWKS URL is used as it is. Throws `invalid_address` for anything
- * else; the error does not repeat the input, which may contain a password.
+ * The URL of the full key set for a project's issuer; a JWKS URL is used as it is. Throws
+ * `invalid_address` for anything else, without repeating the input, which may contain a password.
  */
 export function keySetUrl(address: string | URL): string {
   const text = String(address).trim()

@@ -1,13 +1,7 @@
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { joseCurves } from '../../intake/kinds/curves.ts'
 
 export type Jwk = Record<string, unknown>
-
-/** Bytes of a coordinate, which has its full length (RFC 7518 section 6.2.1.2). */
-export const coordinateBytes: Readonly<Record<string, number>> = {
-  'P-256': 32,
-  'P-384': 48,
-  'P-521': 66,
-}
 
 /** Whether a key with this `use` verifies tokens; `jwt-svid` is the one of SPIFFE. */
 export function isSignatureUse(use: unknown): boolean {
@@ -34,7 +28,9 @@ export function normalizedMembers(jwk: Jwk): Record<string, string> {
     case 'RSA':
       return { kty: 'RSA', n: normalizedNumber(text('n')), e: normalizedNumber(text('e')) }
     case 'EC': {
-      const coordinate = (name: string) => normalizedNumber(text(name), coordinateBytes[crv])
+      // A coordinate has its full length (RFC 7518 section 6.2.1.2).
+      const size = joseCurves.find(({ name }) => name === crv)?.size
+      const coordinate = (name: string) => normalizedNumber(text(name), size)
       return { kty: 'EC', crv, x: coordinate('x'), y: coordinate('y') }
     }
     case 'OKP':

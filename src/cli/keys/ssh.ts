@@ -1,7 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import { describeUnusable } from '../../intake/formats/ssh.ts'
+import { joseCurves } from '../../intake/kinds/curves.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { coordinateBytes, type Jwk, publicKeyOf } from './jwk.ts'
+import { type Jwk, publicKeyOf } from './jwk.ts'
 
 /**
  * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws if it is
@@ -60,7 +61,7 @@ function ed25519Jwk([key, ...rest]: Buffer[]): Jwk {
 /** RFC 5656 section 3.1, with an uncompressed point. */
 function ecJwk([curve, point, ...rest]: Buffer[]): Jwk {
   const crv = curve?.toString('latin1').replace('nistp', 'P-') ?? ''
-  const size = coordinateBytes[crv]
+  const size = joseCurves.find(({ name }) => name === crv)?.size
   if (size === undefined || point === undefined || rest.length > 0) throw new Error('damaged')
   if (point[0] !== 4 || point.length !== 1 + 2 * size) throw new Error('damaged')
   const [x, y] = [point.subarray(1, 1 + size), point.subarray(1 + size)]

@@ -103,7 +103,7 @@ function superviseWorkers(
     void replace(`worker ${worker.process.pid} ended (${signal ?? `exit code ${code}`})`)
   }
   async function replace(event: string): Promise<void> {
-    // A worker that still listens serves at least from memory: keep trying for its sake.
+    // Giving up would also end the workers that still listen, and they can serve from memory.
     if (failures >= maxFailures && listeningSince.size === 0) {
       writeError(`pubring: ${event} right after its start, like those before it: giving up.\n`)
       return shutDownWorkers(1)

@@ -116,7 +116,7 @@ async function findPublished({ client, project }: Session, key: KeyObject): Prom
   })
 }
 
-/** The issuer of the project. Only the id leads to it, and only an API key from a name to the id. */
+/** The issuer of the project, read by its id; finding the id by its name needs an API key. */
 async function findIssuer({ client, project, apiKey, notify }: Session) {
   const known = parseId(project)
   if (known === undefined && apiKey === undefined) {

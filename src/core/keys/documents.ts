@@ -50,7 +50,10 @@ export async function listDocument(
   return documents[which]
 }
 
-/** The key of the project with this id or `publishedKid`; throws `key_not_found`, also for a key of another project. */
+/**
+ * The key of the project with this id or `publishedKid`. Throws `key_not_found`, also for a key of
+ * another project.
+ */
 export async function keyDocument(
   context: Context,
   projectId: string,

@@ -7,8 +7,8 @@ import type { PublishedProject, Publisher } from './publisher.ts'
 export type ReadPublished = (ref: ProjectRef) => Promise<PublishedProject>
 
 /**
- * Reads documents by id or name. They are read after the name was resolved, and carry the name that
- * their project has then: if it is another one, or the project is gone, the name is resolved again.
+ * Reads documents by id or name. A project can be renamed or deleted after its name was resolved to an
+ * id: if the documents have another name, or there are none, the name is resolved again.
  */
 export function createReadPublished(names: PublishedNames, publisher: Publisher): ReadPublished {
   return async (ref) => {

@@ -5,7 +5,7 @@ import type { DecodedToken } from './decode.ts'
 import { type Finding, failed, passed, quote } from './findings.ts'
 import { verifies } from './signatures.ts'
 
-/** The key that verifiers select for the `kid`: only exactly its kid leads to a key. */
+/** The key that verifiers select for the `kid`, which they compare exactly. */
 export function findKey(keys: readonly KeyRecord[], kid: unknown): KeyRecord | undefined {
   return keys.find((key) => kidOf(key) === kid)
 }

@@ -42,8 +42,8 @@ export function disconnectStalledReaders(app: FastifyInstance, clock: Clock): vo
 }
 
 /**
- * Changes whenever the system accepts bytes for the client. Node counts a chunk as accepted only as a
- * whole; the rest of the current chunk is known to its handle, as Node's own timeouts use it.
+ * Changes whenever the system accepts bytes for the client. Node's public counters change only after
+ * a whole chunk; its internal handle knows how much of the current chunk is left.
  */
 function acceptedBytes(socket: Socket): string {
   const handle: unknown = Reflect.get(socket, '_handle')

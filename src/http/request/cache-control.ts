@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { onlyStale } from '../../core/publishing/held-requests.ts'
 
-/** RFC 5861 section 4; `max-stale` (RFC 9111) is no substitute, since it permits and never forbids. */
+/** RFC 5861 section 4; `max-stale` (RFC 9111) can permit stale answers, but not refuse them. */
 const staleIfError = /(?:^|,)\s*stale-if-error\s*=\s*"?(\d{1,9})"?\s*(?:,|$)/i
 
 /**

@@ -35,8 +35,8 @@ export function protocolFault({ headers, httpVersion }: IncomingMessage): Pubrin
 }
 
 /**
- * Whether Node takes what follows the request for another protocol and discards it, although the
- * server upgrades to none.
+ * Whether the request asks for another protocol. The server does not change to one, but Node discards
+ * what the client sends on this connection after the request.
  */
 export function requestsUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined && /\bupgrade\b/i.test(headers.connection ?? '')

@@ -17,8 +17,8 @@ const retryMs = 2_000
 
 /**
  * Sends the ledger as server-sent events (HTML Living Standard, section 9.2): `id` is the position,
- * `event` the type, `data` the event. Throws `overloaded` if too many streams
- * are open, and `rate_limited` if the caller has its share of them.
+ * `event` the type, `data` the event. Throws `overloaded` if too many streams are open, and
+ * `rate_limited` if the caller has its share of them.
  */
 export function sendEvents(
   live: LiveServices,
