@@ -6,7 +6,7 @@ export async function openApiDocument(context: Context): Promise<string> {
   const app = await buildApp(context, {
     publicUrl: 'http://127.0.0.1:8080',
     trustProxy: false,
-    bodyLimit: 64 * 1024,
+    maxBodyBytes: 64 * 1024,
     logLevel: 'silent',
     logPretty: false,
   })

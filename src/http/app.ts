@@ -73,7 +73,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addRateLimits(app, context.clock, options)
   addAccess(app, context)
   addMediaTypes(app)
-  addJsonBodies(app, options.bodyLimit)
+  addJsonBodies(app, options.maxBodyBytes)
   addQueryDefault(app)
   addValidation(app)
   addCaching(app)

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyBaseLogger, FastifyInstance, RawServerDefault } from 'fastify'
 
-/** The part of the configuration that the HTTP layer needs. */
+/** What the HTTP layer needs of the configuration, under the same names, and more. */
 export interface HttpOptions {
   /** Base of every URL in a response, without a final slash: `https://keys.example.com/base`. */
   publicUrl: string
@@ -12,9 +12,9 @@ export interface HttpOptions {
    */
   trustProxy: boolean | string[]
   /** Maximum size of a body, in bytes. */
-  bodyLimit: number
-  /** The same for imports; `bodyLimit` if absent. */
-  importBodyLimit?: number
+  maxBodyBytes: number
+  /** The same for imports; `maxBodyBytes` if absent. */
+  maxImportBytes?: number
   /** Largest `limit` of a page; 200 if absent. */
   maxPageSize?: number
   /** pino's level; `silent` disables the log. */

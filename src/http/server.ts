@@ -56,7 +56,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     ...loggingOptions(options),
     serverFactory,
     trustProxy: options.trustProxy === true ? isPeer : options.trustProxy,
-    bodyLimit: options.bodyLimit,
+    bodyLimit: options.maxBodyBytes,
     genReqId: newRequestId,
     requestIdHeader: false,
     // Accepted requests are served while the server closes.

@@ -58,18 +58,8 @@ export const loadApp = () => import('../../http/app.ts')
 export async function createApp(registry: Registry, config: Config): Promise<HttpApp> {
   const { buildApp } = await loadApp()
   const app = await buildApp(registry.context, {
-    publicUrl: config.publicUrl,
-    trustProxy: config.trustProxy,
-    bodyLimit: config.maxBodyBytes,
-    importBodyLimit: config.maxImportBytes,
-    maxPageSize: config.maxPageSize,
-    rateLimit: config.rateLimit,
-    publicRateLimit: config.publicRateLimit,
-    writeLimit: config.writeLimit,
-    authFailureLimit: config.authFailureLimit,
-    overloadLag: config.overloadLag,
+    ...config,
     metrics: config.metricsPort !== undefined,
-    logLevel: config.logLevel,
     logPretty: process.stdout.isTTY === true,
   })
   const connections = maxConnections()

@@ -11,7 +11,7 @@ import { renderProblem } from './problem.ts'
 /** Renders the errors of all routes as problem details. */
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.setErrorHandler((error, request, reply) => {
-    const bodyLimit = request.routeOptions.bodyLimit ?? options.bodyLimit
+    const bodyLimit = request.routeOptions.bodyLimit ?? options.maxBodyBytes
     const problem = problemOf(error, request.raw.url, bodyLimit)
     request.problem = problem
     if (!app.countedLog.writeExpected(problem, request.log)) logFault(request, problem)
@@ -85,7 +85,7 @@ export function sendFrameworkError(
   response: ServerResponse,
   options: HttpOptions,
 ): void {
-  const problem = problemOf(error, request.raw.url, options.bodyLimit)
+  const problem = problemOf(error, request.raw.url, options.maxBodyBytes)
   const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
   logFault(request, problem)
   request.log.info({ method: request.method, status, code: problem.code }, 'request')

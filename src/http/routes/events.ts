@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Event } from '../../contract/events.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
@@ -66,6 +66,12 @@ const streamMediaType = {
   }),
 }
 
+const sharedConfig = {
+  errors: ['overloaded', 'history_changed'],
+  headers: ['Link'],
+  mediaTypes: streamMediaType,
+} satisfies FastifyContextConfig
+
 const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
   tags,
   querystring: pageQuery(maxPageSize),
@@ -86,13 +92,7 @@ function projectRoute(app: App, live: LiveServices, options: HttpOptions): void 
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',
-    config: {
-      access,
-      ledger: true,
-      errors: ['overloaded', 'history_changed'],
-      headers: ['Link'],
-      mediaTypes: streamMediaType,
-    },
+    config: { access, ledger: true, ...sharedConfig },
     schema: {
       ...sharedSchema(options),
       operationId: 'listEvents',
@@ -101,8 +101,7 @@ function projectRoute(app: App, live: LiveServices, options: HttpOptions): void 
       params: ProjectPath,
     },
     handler: async (request, reply) => {
-      const ledger = { ledgerId: ledgerOf(request), access, publicUrl: options.publicUrl }
-      await respond(live, request, reply, ledger)
+      await respond(live, request, reply, { ledgerId: ledgerOf(request), access })
       return reply
     },
   })
@@ -113,12 +112,7 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: {
-      access,
-      errors: ['overloaded', 'history_changed'],
-      headers: ['Link'],
-      mediaTypes: streamMediaType,
-    },
+    config: { access, ...sharedConfig },
     schema: {
       ...sharedSchema(options),
       operationId: 'listSystemEvents',
@@ -126,8 +120,7 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
       description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      const ledger = { ledgerId: systemLedgerId, access, publicUrl: options.publicUrl }
-      await respond(live, request, reply, ledger)
+      await respond(live, request, reply, { ledgerId: systemLedgerId, access })
       return reply
     },
   })
@@ -137,7 +130,7 @@ async function respond(
   live: LiveServices,
   request: FastifyRequest<{ Querystring: { after?: string; limit?: number } }>,
   reply: FastifyReply,
-  { publicUrl, ...ledger }: { ledgerId: string; access: Access; publicUrl: string },
+  ledger: { ledgerId: string; access: Access },
 ): Promise<void> {
   const { limit = pageSize } = request.query
   const after = parsePosition(request.query.after ?? '') ?? ledgerStart
@@ -146,14 +139,14 @@ async function respond(
     sendEvents(live, request, reply, { ...ledger, after: lastEventId(request) ?? after })
     return
   }
-  const { store } = live.context
+  const { store, config } = live.context
   const found = await readEventsAfter(store, ledger.ledgerId, after, limit + 1)
   if (found === 'history_changed') throw historyChanged()
   const shown = found.slice(0, limit)
   const last = shown.at(-1)
   if (found.length > limit && last !== undefined) {
     const path = ledger.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledger.ledgerId}`
-    const next = `${publicUrl}${path}/events?limit=${limit}&after=${formatPosition(positionOf(last))}`
+    const next = `${config.publicUrl}${path}/events?limit=${limit}&after=${formatPosition(positionOf(last))}`
     reply.header('link', `<${next}>; rel="next"`)
   }
   reply.header('vary', 'Accept').send(shown.map(toEvent))

@@ -25,16 +25,12 @@ const maxImports = { capacity: 16, share: 25 }
 
 type ImportBody = Type.Static<typeof Envelope>
 
-export function keyImportRoutes(
-  app: App,
-  context: Context,
-  { importBodyLimit }: HttpOptions,
-): void {
+export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: HttpOptions): void {
   const places = createPlaces(maxImports)
   app.route<{ Body: ImportBody }>({
     method: 'POST',
     url: '/v1/projects/:projectIdOrName/key-imports',
-    ...(importBodyLimit === undefined ? {} : { bodyLimit: importBodyLimit }),
+    ...(maxImportBytes === undefined ? {} : { bodyLimit: maxImportBytes }),
     onRequest: async (request, reply) => takePlace(places, request, reply),
     config: {
       access: { role: 'writer' },

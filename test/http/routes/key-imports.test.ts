@@ -197,7 +197,7 @@ describe('limits', () => {
   })
 
   test('a body of its own size, and the limit of that in the refusal', async () => {
-    const large = await startApp({ http: { importBodyLimit: 200_000 } })
+    const large = await startApp({ http: { maxImportBytes: 200_000 } })
     const padded = (length: number) => [importItem({ name: 'x'.repeat(length) })]
     expect((await sendImport(large, padded(150_000))).statusCode).toBe(400)
     const answer = await sendImport(large, padded(200_000))

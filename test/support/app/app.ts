@@ -77,8 +77,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const app = await buildApp(context, {
     publicUrl,
     trustProxy: false,
-    bodyLimit: 64 * 1024,
-    importBodyLimit: 4 * 1024 * 1024,
+    maxBodyBytes: 64 * 1024,
+    maxImportBytes: 4 * 1024 * 1024,
     logLevel: 'trace',
     logPretty: false,
     ...options.http,
