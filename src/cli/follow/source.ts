@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { retryAfterSeconds, retryDelayMs } from '../../../client/src/retry.ts'
 import type { Clock } from '../../core/context.ts'
+import { holdsMoreValues } from '../../intake/encoding/json-text.ts'
 import { isRecord, type PublishedKeys, parsePublishedKeys } from './published-keys.ts'
 
 /** Projects that one held request follows; the server's limit. */
@@ -18,8 +19,12 @@ const minIntervalMs = 100
 /** How long a project that cannot be read is left out of the requests. */
 const problemPauseMs = 5_000
 
-/** A larger response is rejected. */
+/** A larger response is rejected, and one with more values: 60 MB of brackets would take 3 GB. */
 const maxResponseBytes = 64 * 1024 * 1024
+const maxResponseValues = 1_000_000
+
+/** Characters of a problem that are shown. */
+const maxProblemLength = 500
 
 export interface SourceOptions {
   /** Base URL of the server. */
@@ -188,25 +193,33 @@ async function readText(response: Response, url: string): Promise<string> {
     if (length > maxResponseBytes) throw noKeySets(url)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  const bytes = Buffer.concat(chunks)
+  if (holdsMoreValues(bytes, maxResponseValues)) throw noKeySets(url)
+  return bytes.toString('utf8')
 }
 
-/** Entries of projects that were not asked for are ignored. */
-function parseAnswer(text: string, url: string, projects: { project: string }[]) {
+/**
+ * Entries of projects that were not asked for are ignored. Throws `RequestError`, also if a project
+ * is missing of which nothing is known yet.
+ */
+function parseAnswer(text: string, url: string, projects: { project: string; etag?: string }[]) {
   const names = new Set(projects.map(({ project }) => project))
+  const unknown = new Set(projects.flatMap(({ project, etag }) => (etag ? [] : [project])))
   const answer: Pick<Answer, 'keys' | 'problems'> = { keys: [], problems: [] }
   for (const entry of parseArray(text, url)) {
     if (!isRecord(entry) || !names.has(String(entry.project))) continue
     const project = String(entry.project)
+    unknown.delete(project)
     if (isRecord(entry.problem)) {
-      const message = `Project ${project}: ${String(entry.problem.detail)}`
-      answer.problems.push({ project, message })
+      const detail = String(entry.problem.detail).slice(0, maxProblemLength)
+      answer.problems.push({ project, message: `Project ${project}: ${detail}` })
     } else {
       const keys = parsePublishedKeys(entry)
       if (keys === undefined) throw noKeySets(url)
       answer.keys.push(keys)
     }
   }
+  if (unknown.size > 0) throw noKeySets(url)
   return answer
 }
 

@@ -8,6 +8,7 @@ import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
 import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { startHttpServer } from '../../support/network/http-server.ts'
 import { startTcpProxy, type TcpProxy } from '../../support/network/tcp-proxy.ts'
 import { temporaryFolder } from '../../support/server/process.ts'
 
@@ -260,6 +261,29 @@ test('--once writes, runs --exec and ends; it fails if anything does', async () 
   proxy.cut()
   const away = await optionsOf([project.name], { out })
   await expect(followOnce(away, context)).rejects.toThrow('cannot be reached')
+})
+
+test.each([
+  ['without the project', '[]', /not a list of key sets/],
+  ['with another project', '[{"project":"q"}]', /not a list of key sets/],
+  ['with too many values', `[${'[],'.repeat(600_000)}[]]`, /not a list of key sets/],
+  [
+    'with a long problem',
+    JSON.stringify([{ project: 'p', problem: { detail: 'x'.repeat(10_000) } }]),
+    /^Project p: x{500}$/,
+  ],
+])('a response %s is a problem, and nothing is written', async (_, body, message) => {
+  const other = await startHttpServer((_request, response) => response.end(body))
+  try {
+    const out = join(folder, 'unwritten')
+    const options = { ...(await optionsOf(['p'], { out, format: 'haproxy' })), url: other.url }
+    const context = { clock: testClock(), signal: new AbortController().signal }
+    const once = followOnce(options, { ...context, onReload: () => {}, report: () => {} })
+    await expect(once).rejects.toThrow(message)
+    expect(existsSync(out)).toBe(false)
+  } finally {
+    await other.close()
+  }
 })
 
 test.each([
