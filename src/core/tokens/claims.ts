@@ -8,6 +8,10 @@ const maxDateMs = 8.64e15
 
 /** Code points of a quoted issuer or audience, which is often a URL. */
 const maxQuotedUrl = 120
+const maxQuotedAudiences = 3
+
+/** Lower numbers are not the times of tokens: ten years in seconds. */
+const maxDuration = 315_360_000
 
 /** NumericDate (RFC 7519 section 2): seconds since the epoch, fractions allowed. */
 function isNumericDate(value: unknown): value is number {
@@ -16,7 +20,12 @@ function isNumericDate(value: unknown): value is number {
 
 function timeText(seconds: number): string {
   const ms = Math.max(-maxDateMs, Math.min(maxDateMs, seconds * 1000))
-  const hint = isMilliseconds(seconds) ? ' (it must be in seconds; is it in milliseconds?)' : ''
+  const isDuration = seconds > 0 && seconds < maxDuration
+  const hint = isMilliseconds(seconds)
+    ? ' (it must be in seconds; is it in milliseconds?)'
+    : isDuration
+      ? ' (it must be a time; is it a duration?)'
+      : ''
   return `${isoTime(ms)}${hint}`
 }
 
@@ -105,13 +114,24 @@ export function checkAudience(claims: Claims, expected: string | undefined): Fin
   if (aud === undefined) return failed(`The token has no aud.${alias}`)
   const audiences: unknown[] = Array.isArray(aud) ? aud : [aud]
   if (audiences.includes(expected)) return passed('The token is for the expected audience.')
-  const similar = audiences
-    .filter((each) => typeof each === 'string')
-    .map((each) => ({ each, difference: differenceOf(each, expected) }))
-    .find(({ difference }) => difference !== undefined)
-  if (similar === undefined) return failed('The token (aud) is not for the expected audience.')
-  const { each, difference } = similar
-  return failed(`aud is ${quote(each, maxQuotedUrl)}, not the expected audience. ${difference}`)
+  const texts = audiences.filter((each) => typeof each === 'string')
+  if (texts.length > 0) return failed(describeAudiences(texts, expected))
+  return failed('aud names no audience: it must be a text or an array of texts.')
+}
+
+function describeAudiences(texts: readonly string[], expected: string): string {
+  const similar = texts.find((each) => differenceOf(each, expected) !== undefined)
+  const mismatch = (shown: readonly string[]) =>
+    `aud is ${shown.map((each) => quote(each, maxQuotedUrl)).join(', ')}, not the expected audience.`
+  if (similar !== undefined) return `${mismatch([similar])} ${differenceOf(similar, expected)}`
+  const isJoined = texts
+    .join(' ')
+    .split(/[\s,]+/)
+    .includes(expected)
+  const advice = isJoined
+    ? ' Verifiers compare the whole text: several audiences must be an array.'
+    : ''
+  return `${mismatch(texts.slice(0, maxQuotedAudiences))}${advice}`
 }
 
 const registeredNames = { issuer: 'iss', audience: 'aud' } as const

@@ -41,23 +41,35 @@ export function decodeToken(token: string): DecodedToken | { fault: string } {
   }
 }
 
+/** What is not a token, or not only one, by the first pattern that matches. */
+const confusions: readonly [pattern: RegExp, fault: string][] = [
+  [/^$/, 'The token is empty.'],
+  [/^authorization\s*:/i, 'Remove “Authorization: Bearer”: send only the token after it.'],
+  [/^bearer\s/i, 'Remove the word Bearer: it belongs to the Authorization header.'],
+  [/^["'`“‘]|["'`”’]$/, 'Remove the quotes around the token.'],
+  [/-----BEGIN /, 'This is a key or a certificate. Send a token that the key signed.'],
+  [
+    /^https?:|^[\w-]+=(?![=.])/,
+    'Send only the token, without the URL, parameter or cookie that holds it.',
+  ],
+  [/%[0-9a-f]{2}/i, 'The token is URL-encoded: decode it.'],
+  [/^ZXlK/, 'The token is in base64 once more: decode it.'],
+  [/~$|~ey/, 'This is an SD-JWT. Send only the token before the first ~.'],
+]
+
 function shapeFault(text: string): string | undefined {
-  if (text === '') return 'The token is empty.'
-  if (/^authorization\s*:/i.test(text)) {
-    return 'Remove “Authorization: Bearer”: send only the token after it.'
-  }
-  if (/^bearer\s/i.test(text)) {
-    return 'Remove the word Bearer: it belongs to the Authorization header.'
-  }
-  if (/^["'`“‘]|["'`”’]$/.test(text)) return 'Remove the quotes around the token.'
+  const confusion = confusions.find(([pattern]) => pattern.test(text))
+  if (confusion !== undefined) return confusion[1]
   if (text.startsWith('{')) return jsonFault(text)
   if (/\s/.test(text)) return 'The token contains white space. Was it wrapped into lines?'
-  const count = text.split('.').length
-  if (count === 5) {
-    return 'This is an encrypted token (JWE, five parts). Only signed tokens can be checked.'
-  }
+  const [header = '', ...others] = text.split('.')
+  const count = others.length + 1
   if (count === 3) return undefined
-  return `A signed JWT has three parts separated by dots; this has ${count}.`
+  const shape = `A signed JWT has three parts separated by dots; this has ${count}.`
+  if (count !== 5) return shape
+  const { enc } = parseObject(Buffer.from(header, 'base64url').toString()) ?? { enc: '' }
+  if (enc === undefined) return `${shape} Was it pasted twice?`
+  return 'This is an encrypted token (JWE, five parts). Only signed tokens can be checked.'
 }
 
 /** Members in which token endpoints return tokens. */
@@ -105,6 +117,9 @@ function decodeJsonPart(
   part: string,
   subject: string,
 ): { value: Record<string, unknown>; warnings: string[] } | { fault: string } {
+  if (part === '' && subject === 'The payload') {
+    return { fault: 'The payload is missing. A JWT with a detached payload cannot be verified.' }
+  }
   if (!isBase64url(part)) {
     const fault = standardBase64Fault(part, subject)
     return { fault: fault ?? `${subject} is not a JSON object in base64url.` }
@@ -114,6 +129,8 @@ function decodeJsonPart(
   const text = decodeUtf8(bytes)
   const value = text === undefined ? undefined : parseObject(text)
   if (text === undefined || value === undefined) {
+    if (/^ey[\w-]+\./.test(text ?? ''))
+      return { fault: `${subject} is a token itself: check that.` }
     return { fault: `${subject} is not a JSON object in base64url.` }
   }
   const warnings = canonicalWarnings(part, subject)

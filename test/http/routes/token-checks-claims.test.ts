@@ -50,6 +50,11 @@ describe('exp and nbf', () => {
     expect(early.detail).toContain('milliseconds')
   })
 
+  test('a duration in place of a time is remarked upon', async () => {
+    const { detail } = await server.failure({ token: server.token('ES256', { exp: 3_600 }) })
+    expect(detail).toContain('1970-01-01T01:00:00.000Z (it must be a time; is it a duration?)')
+  })
+
   test.each([1e300, -1e300, 9e15, -9e15, 0])('%d seconds are a time', async (exp) => {
     expect((await server.check({ token: server.token('ES256', { exp }) })).valid).toBe(
       exp > seconds,
@@ -104,6 +109,12 @@ describe('iss and aud', () => {
     [['https://Orders', 'a'], 'https://orders', /upper and lower case/],
     ['https://orders/', 'https://orders', /final slash/],
     [' orders', 'orders', /white space/],
+    ['billing', 'orders', /^aud is “billing”, not the expected audience\.$/],
+    [['a', 'b', 7, 'c', 'd'], 'orders', /^aud is “a”, “b”, “c”, not the expected audience\.$/],
+    ['billing orders', 'orders', /several audiences must be an array/],
+    ['billing,orders', 'orders', /several audiences must be an array/],
+    [[], 'orders', /names no audience/],
+    [7, 'orders', /must be a text or an array of texts/],
   ])('aud %j in place of %s: how they differ', async (aud, audience, difference) => {
     const report = await server.failure({ token: server.token('ES256', { aud }), audience })
     expect(report.detail).toMatch(difference)
