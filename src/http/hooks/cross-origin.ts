@@ -12,14 +12,14 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   reply.header('access-control-allow-origin', '*')
   reply.header(
     'access-control-expose-headers',
-    'ETag, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+    'Age, ETag, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
   )
   reply.header('cross-origin-resource-policy', 'cross-origin')
   done()
 }
 
-/** Serves the preflight request, which browsers send without credentials. */
-export function preflightRoute(app: App, url: string): void {
+/** Serves the preflight request for these methods, which browsers send without credentials. */
+export function preflightRoute(app: App, url: string, methods = 'GET, HEAD'): void {
   app.route({
     method: 'OPTIONS',
     url,
@@ -28,8 +28,8 @@ export function preflightRoute(app: App, url: string): void {
     handler: async (_request, reply) =>
       reply
         .code(204)
-        .header('allow', 'GET, HEAD, OPTIONS')
-        .header('access-control-allow-methods', 'GET, HEAD')
+        .header('allow', `${methods}, OPTIONS`)
+        .header('access-control-allow-methods', methods)
         .header('access-control-allow-headers', '*')
         .header('access-control-max-age', preflightMaxAgeSeconds)
         .send(),

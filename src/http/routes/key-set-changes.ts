@@ -13,7 +13,7 @@ import {
 } from '../../core/publishing/key-set-changes.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { invalidField, PubringError } from '../../errors.ts'
-import { openToAllOrigins } from '../hooks/cross-origin.ts'
+import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { clientAddress } from '../request/client-address.ts'
@@ -26,9 +26,11 @@ interface NamedProject extends FollowedProject {
 
 /** Follows many projects over one connection, which a request for `jwks.json` does for one. */
 export function keySetChangesRoute(app: App, live: LiveServices): void {
+  const url = '/v1/key-set-changes'
+  preflightRoute(app, url, 'POST')
   app.route({
     method: 'POST',
-    url: '/v1/key-set-changes',
+    url,
     onRequest: openToAllOrigins,
     config: { headers: ['Age', 'Preference-Applied'], errors: ['storage_unavailable'] },
     schema: {

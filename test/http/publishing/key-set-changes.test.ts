@@ -175,3 +175,20 @@ test('the request is validated: 1 to 100 projects, each once, and no other membe
     expect(response.json()).toMatchObject({ status: 400, code: 'invalid_request' })
   }
 })
+
+test('a browser may ask from any origin, and read how old the key sets are', async () => {
+  const url = `${base}/v1/key-set-changes`
+  const preflight = await fetch(url, {
+    method: 'OPTIONS',
+    headers: {
+      origin: 'https://app.example',
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type, prefer',
+    },
+  })
+  expect(preflight.status).toBe(204)
+  expect(preflight.headers.get('access-control-allow-origin')).toBe('*')
+  expect(preflight.headers.get('access-control-allow-methods')).toBe('POST')
+  expect(preflight.headers.get('access-control-allow-headers')).toBe('*')
+  expect(preflight.headers.get('access-control-expose-headers')).toContain('Age')
+})
