@@ -1,5 +1,7 @@
 import type { LRUCache } from 'lru-cache'
+import { createSemaphore } from '../../async/semaphore.ts'
 import { createSingleFlight, type Flight } from '../../async/single-flight.ts'
+import { PubringError } from '../../errors.ts'
 import type { Clock } from '../context.ts'
 import { isStorageUnavailable, withStorageTimeout } from '../storage-faults.ts'
 
@@ -8,6 +10,15 @@ const recheckIntervalMs = 500
 
 /** Milliseconds that a caller waits for the store if there is a copy to serve instead. */
 const readTimeoutMs = 400
+
+/**
+ * Reads at once of values that have no copy, and those that may wait. Anyone can ask for a hundred
+ * unknown projects with one request, which must leave connections of the store to other reads and to
+ * changes.
+ */
+const maxFirstReads = 2
+const maxWaitingFirstReads = 1_000
+const firstReadTimeoutMs = 3_000
 
 /** A cached value of the store. Times are monotonic milliseconds. */
 export interface Copy<Value> {
@@ -53,7 +64,20 @@ interface RevalidatedCache<Value> {
 export function createRevalidatedCache<Value>(options: Options<Value>): RevalidatedCache<Value> {
   const { clock, copies, staleLimitMs } = options
   const reads = createSingleFlight<Value | undefined>()
+  const firstReads = createSemaphore({
+    permits: maxFirstReads,
+    maxWaiting: maxWaitingFirstReads,
+    fullError: tooManyFirstReads,
+  })
 
+  async function readFirst(key: string, flight: Pick<Flight<unknown>, 'isSuperseded'>) {
+    const release = await firstReads.acquire(firstReadTimeoutMs)
+    try {
+      return await read(key, flight)
+    } finally {
+      release()
+    }
+  }
   async function read(
     key: string,
     flight: Pick<Flight<unknown>, 'isSuperseded'>,
@@ -89,8 +113,8 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
       const fresh = getFresh(key)
       if (fresh !== undefined) return fresh
       const known = copies.peek(key)
+      if (known === undefined) return reads.run(key, (started) => readFirst(key, started))
       const flight = reads.join(key, (started) => read(key, started))
-      if (known === undefined) return flight.result
       const untilTimeout = known.attemptedAt + readTimeoutMs - clock.monotonic()
       try {
         return await withStorageTimeout(flight.result, Math.max(0, untilTimeout))
@@ -115,4 +139,9 @@ export function createRevalidatedCache<Value>(options: Options<Value>): Revalida
       }
     },
   }
+}
+
+function tooManyFirstReads(): PubringError {
+  const detail = 'Too many projects are being read for the first time. Try again in a few seconds.'
+  return new PubringError('storage_unavailable', detail, { retryAfter: 2 })
 }
