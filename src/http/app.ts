@@ -81,9 +81,9 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
 
   const routes = app.withTypeProvider<TypeBoxTypeProvider>()
   projectRoutes(routes, context, options)
-  keyRoutes(routes, context, options)
+  keyRoutes(routes, context)
   keyImportRoutes(routes, context, options)
-  apiKeyRoutes(routes, context, options)
+  apiKeyRoutes(routes, context)
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   publishedRoutes(routes, live)

@@ -13,7 +13,7 @@ import type { Context } from '../../core/context.ts'
 import { apiKeyEntityTag } from '../../core/entity-tags.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
-import type { App, HttpOptions } from '../options.ts'
+import type { App } from '../options.ts'
 import { ApiKeyPath, Precondition, preconditionOf } from '../request/paths.ts'
 
 const tags = ['API keys']
@@ -26,8 +26,8 @@ const readPatch = bodyReader(ApiKeyUpdate)
 const scope =
   'An API key that is bound to a project sees and changes only API keys of that project.'
 
-export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOptions): void {
-  createRoute(app, context, `${publicUrl}${collection}`)
+export function apiKeyRoutes(app: App, context: Context): void {
+  createRoute(app, context)
   listRoute(app, context)
   ownRoute(app, context)
   readRoute(app, context)
@@ -35,7 +35,7 @@ export function apiKeyRoutes(app: App, context: Context, { publicUrl }: HttpOpti
   deleteRoute(app, context)
 }
 
-function createRoute(app: App, context: Context, collectionUrl: string): void {
+function createRoute(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -56,8 +56,9 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     },
     handler: async (request, reply) => {
       const apiKey = await createApiKey(contextOf(request, context), readNew(request.body))
-      reply.code(201).header('location', `${collectionUrl}/${apiKey.id}`)
       return reply
+        .code(201)
+        .header('location', `${context.config.publicUrl}${collection}/${apiKey.id}`)
         .header('etag', apiKeyEntityTag(apiKey))
         .header('cache-control', 'no-store')
         .send(apiKey)

@@ -21,7 +21,7 @@ import { now } from '../../core/times.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
-import type { App, HttpOptions } from '../options.ts'
+import type { App } from '../options.ts'
 import { KeyPath, Precondition, ProjectPath, Query } from '../request/paths.ts'
 
 const tags = ['JWT keys']
@@ -37,8 +37,8 @@ const KeyFilter = Query({
   ),
 })
 
-export function keyRoutes(app: App, context: Context, options: HttpOptions): void {
-  createRoute(app, context, options)
+export function keyRoutes(app: App, context: Context): void {
+  createRoute(app, context)
   readRoutes(app, context)
   updateRoute(app, context)
   deleteRoute(app, context)
@@ -47,7 +47,7 @@ export function keyRoutes(app: App, context: Context, options: HttpOptions): voi
 const readKey = bodyReader(JwtKeyCreate)
 const readPatch = bodyReader(JwtKeyUpdate)
 
-function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): void {
+function createRoute(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -81,8 +81,9 @@ function createRoute(app: App, context: Context, { publicUrl }: HttpOptions): vo
     handler: async (request, reply) => {
       const own = contextOf(request, context)
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
+      const { publicUrl, jwksMaxAge } = context.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const tag = keyEntityTag(key, own.origin.time, context.config.jwksMaxAge)
+      const tag = keyEntityTag(key, own.origin.time, jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
   })

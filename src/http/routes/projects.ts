@@ -34,15 +34,14 @@ const pageQuery = (maximum: number) =>
   })
 
 export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
-  const collectionUrl = `${options.publicUrl}${collection}`
-  createRoute(app, context, collectionUrl)
-  listRoute(app, context, { ...options, collectionUrl })
+  createRoute(app, context)
+  listRoute(app, context, options)
   readRoute(app)
   renameRoute(app, context)
   deleteRoute(app, context)
 }
 
-function createRoute(app: App, context: Context, collectionUrl: string): void {
+function createRoute(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -60,7 +59,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
     },
     handler: async (request, reply) => {
       const project = await createProject(contextOf(request, context), request.body)
-      reply.code(201).header('location', `${collectionUrl}/${project.id}`)
+      reply.code(201).header('location', `${context.config.publicUrl}${collection}/${project.id}`)
       return sendProject(reply, project)
     },
   })
@@ -69,7 +68,7 @@ function createRoute(app: App, context: Context, collectionUrl: string): void {
 function listRoute(
   app: App,
   context: Context,
-  { collectionUrl, maxPageSize = defaultMaxPageSize }: HttpOptions & { collectionUrl: string },
+  { maxPageSize = defaultMaxPageSize }: HttpOptions,
 ): void {
   app.route({
     method: 'GET',
@@ -94,7 +93,8 @@ function listRoute(
       const shown = found.slice(0, limit)
       const next = found.length > limit ? shown.at(-1)?.id : undefined
       if (next !== undefined) {
-        reply.header('link', `<${collectionUrl}?limit=${limit}&after=${next}>; rel="next"`)
+        const url = `${context.config.publicUrl}${collection}?limit=${limit}&after=${next}`
+        reply.header('link', `<${url}>; rel="next"`)
       }
       return reply.send(shown)
     },
