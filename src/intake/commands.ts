@@ -25,6 +25,9 @@ export const commands = {
   convertNestedJwk: jwkCommand("Object.values(require('./key.json')).find(each => each?.kty)"),
   /** Standard or URL-safe base64, in quotes or not, with line breaks that may be escaped. */
   decodeBase64: `perl -MMIME::Base64=decode_base64url -0777 -ne 's/\\\\[rn]//g; print decode_base64url($_)' key.txt`,
+  /** The DER in a block of any label and layout. */
+  decodePem: (file: string) =>
+    `perl -MMIME::Base64 -0777 -ne 's/\\\\[rn]//g; print decode_base64($1) if /BEGIN .*?-----(.*?)-----/s' ${file}`,
   /** Of a JWKS, or of a JSON object of certificates. */
   importKeys: (file: string) => `pubring import ${file}`,
   convertFirstCertificate: `node -p "Object.values(require('./certs.json'))[0]" | openssl x509 -pubkey -noout`,

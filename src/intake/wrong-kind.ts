@@ -1,5 +1,5 @@
 import { commands } from './commands.ts'
-import { contentOfBlock } from './formats/content.ts'
+import { contentOfBlock, convertBlock } from './formats/content.ts'
 import { describeJson } from './formats/json.ts'
 import { describeSsh } from './formats/ssh.ts'
 import type { Fault } from './types.ts'
@@ -15,10 +15,15 @@ export function detectWrongKind(text: string): Fault | undefined {
   const json = describeJson(body)
   if (json !== undefined) return { code: 'jwk_submitted', detail: json }
   const ssh = describeSsh(body)
-  return ssh === undefined ? detectArmor(body) : { code: 'ssh_key_submitted', detail: ssh }
+  return ssh === undefined
+    ? detectArmor(body, isLaidOut.test(text))
+    : { code: 'ssh_key_submitted', detail: ssh }
 }
 
-function detectArmor(body: string): Fault | undefined {
+/** A block that openssl can read. */
+const isLaidOut = /^-----BEGIN [A-Z0-9 ]+-----\r?\n(?:[A-Za-z0-9+/=]+\r?\n)+-----END /m
+
+function detectArmor(body: string, isReadable: boolean): Fault | undefined {
   if (/-----BEGIN PGP /.test(body)) {
     const detail = `This is a PGP key, which cannot sign JWTs. Generate a key pair for JWTs: ${commands.generateRsa}`
     return { code: 'pgp_key_submitted', detail }
@@ -30,14 +35,20 @@ function detectArmor(body: string): Fault | undefined {
   const content = contentOfBlock(body)
   if (labels.length === 1 && content !== undefined && !label?.endsWith(content)) return undefined
   if (labels.every((name) => /(?:^| )CERTIFICATE$/.test(name) && !/ATTRIBUTE/.test(name))) {
+    const convert = isReadable
+      ? commands.convertCertificate
+      : convertBlock('CERTIFICATE', 'cert.pem')
     const detail =
       labels.length > 1
-        ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${commands.convertCertificate}`
-        : `This is a certificate. Send its public key: ${commands.convertCertificate}`
+        ? `This is a chain of ${labels.length} certificates. To send the public key of the first: ${convert}`
+        : `This is a certificate. Send its public key: ${convert}`
     return { code: 'certificate_submitted', detail }
   }
   if (labels.every((name) => /(?:^| )CERTIFICATE REQUEST$/.test(name))) {
-    const detail = `This is a certificate request. Send its public key: ${commands.convertRequest}`
+    const convert = isReadable
+      ? commands.convertRequest
+      : convertBlock('CERTIFICATE REQUEST', 'request.pem')
+    const detail = `This is a certificate request. Send its public key: ${convert}`
     return { code: 'csr_submitted', detail }
   }
   return undefined

@@ -42,13 +42,15 @@ function run(command: string, text: string | Buffer): string {
 
 const spkiOf = (text: string) => createPublicKey(text).export({ type: 'spki', format: 'der' })
 
-/** Checks that the recommended command makes the intended key of the input. */
+/** Checks that the recommended command makes the intended key of the input, and intake takes it. */
 function expectKey(text: string, intended: Buffer, code?: string): void {
   const fault = rejected(text).faults[0]
   if (code !== undefined) expect(fault.code).toBe(code)
   const command = commandIn(fault.detail) ?? ''
   expect(inputFile.test(command), fault.detail).toBe(true)
-  expect(spkiOf(run(command, text))).toEqual(intended)
+  const verdict = examine(run(command, text))
+  if (!verdict.ok) expect.fail(`${command}: ${verdict.faults[0].detail}`)
+  expect(spkiOf(verdict.key.publicKeyPem)).toEqual(intended)
 }
 
 const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' })
@@ -91,6 +93,7 @@ describe('SSH keys', () => {
       shell(`ssh-keygen -e -f ${name}.pub`),
       pem(bytes),
       pem(bytes, 'RSA PUBLIC KEY'),
+      ...layoutsOf(pem(bytes)),
     ]
     for (const layout of layouts) expectKey(layout, spki, 'ssh_key_submitted')
   })
@@ -111,6 +114,21 @@ describe('SSH keys', () => {
     expect(inputFile.test(fault.detail)).toBe(false)
   })
 })
+
+/** One block in layouts that intake repairs and openssl cannot read. */
+function layoutsOf(block: string): string[] {
+  const text = block.trim()
+  const escaped = text.replaceAll('\n', '\\n')
+  return [
+    escaped,
+    `"${escaped}"`,
+    `"${text}"`,
+    text.replaceAll('\n', ' '),
+    text.replaceAll('\n', ''),
+    text.replaceAll('\n', '\r'),
+    text.replace(/^/gm, '    '),
+  ]
+}
 
 /** A line with a key of any type, whose numbers are not a key. */
 function sshLine(type: string, numbers = 'BBBB'): string {
@@ -202,6 +220,10 @@ openssl req -in csr.pem -pubkey -noout`)
     for (const label of labels.filter((each) => each !== right[name])) {
       expectKey(pem(bytes, label), intended)
       expectKey(pem(bytes, label).replaceAll('\n', '\r\n'), intended)
+    }
+    for (const layout of layoutsOf(pem(bytes, 'EC PUBLIC KEY'))) expectKey(layout, intended)
+    if (name.startsWith('a ')) {
+      for (const layout of layoutsOf(pem(bytes, right[name]))) expectKey(layout, intended)
     }
     const hex = bytes.toString('hex')
     const spaced = hex.replace(/../g, '$&:').replace(/.{48}/g, '$&\n    ')

@@ -26,11 +26,17 @@ const descriptions: Readonly<Record<Content, { name: string; convert: string }>>
 
 /** Says what a block contains that has another label, and how to convert the block `key.pem`. */
 export function adviseRelabel(label: string, content: Content): string {
-  const { name, convert } = descriptions[content]
+  const { name } = descriptions[content]
   if (content === 'PKCS7') return `${name}. Send only the public key: ${commands.exportPublic}`
-  const relabel = `sed 's/${label}/${content}/' key.pem`
-  if (content === 'PUBLIC KEY') return `${name}. Change the label: ${relabel}`
-  return `${name}. Convert it: ${relabel} | ${convert}`
+  if (content === 'PUBLIC KEY') {
+    return `${name}. Change the label: sed 's/${label}/${content}/g' key.pem`
+  }
+  return `${name}. Convert it: ${convertBlock(content, 'key.pem')}`
+}
+
+/** The command that converts the first block of a file, whatever its label and layout. */
+export function convertBlock(content: Content, file: string): string {
+  return `${commands.decodePem(file)} | ${descriptions[content].convert} -inform DER`
 }
 
 /** Says what bytes without a PEM block contain; `read` is the command that writes them to its output. */

@@ -10,7 +10,7 @@ const sshBlock = /-{4,5} ?BEGIN (?:OPEN)?SSH2? (?:ENCRYPTED )?(?:PUBLIC )?(?:KEY
 const sshBlob = /AAAA[A-Z][A-Za-z0-9+/]{10,}/g
 const sshName = /^(?:ssh|ecdsa-sha2|sk)-[\w@.-]+/
 /** A PEM block of any label. */
-const armor = /^-----BEGIN [A-Z0-9 ]+-----\s*(AAAA[\s\S]*?)-----END/
+const armor = /^-----BEGIN [A-Z0-9 ]+-----(?:\s|\\[rn])*(AAAA[\s\S]*?)-----END/
 
 /** Where the key is in a text. */
 type Layout = 'line' | 'block' | 'armor' | 'other'
@@ -19,7 +19,7 @@ type Layout = 'line' | 'block' | 'armor' | 'other'
 export function describeSsh(body: string): string | undefined {
   const unquoted = body.replace(/^["']/, '')
   const blobs = [...unquoted.matchAll(sshBlob)].flatMap(([blob]) => nameInBlob(blob) ?? [])
-  const armored = armor.exec(body)?.[1]
+  const armored = armor.exec(unquoted)?.[1]
   const isArmored = armored !== undefined && nameInBlob(armored) !== undefined
   const isBlock = sshBlock.test(body) && contentOfBlock(body) === undefined
   const isLine = sshStart.test(unquoted) || sshKey.test(body)
@@ -62,7 +62,9 @@ function conversion(name: string, layout: Layout): string {
 
 /** The command that writes the base64 of the key in one line. */
 function readBase64(name: string, layout: Layout): string {
-  if (layout === 'armor') return "grep -v -- ----- key.pub | tr -d '\\n'"
+  if (layout === 'armor') {
+    return `perl -0777 -ne 's/\\s|\\\\[rn]//g; print $1 if /BEGIN.*?-----(.*?)-----/' key.pub`
+  }
   const start = Buffer.from([0, 0, 0, name.length, ...Buffer.from(name)]).toString('base64')
   // The last characters of this base64 depend on what follows the name.
   const search = `grep -o '${start.slice(0, 12)}[A-Za-z0-9+/=]*'`
