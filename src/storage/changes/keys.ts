@@ -31,9 +31,9 @@ export async function createKey(
   db: Db,
   { key, limits, origin }: ChangeOf<'key.create'>,
 ): Promise<Outcome<KeyRecord>> {
-  const ledger = await lockProjectLedger(db, key.projectId, origin)
-  const [existing, lock] = await pipeline(
+  const [ledger, existing, lock] = await pipeline(
     db,
+    () => lockProjectLedger(db, key.projectId, origin),
     () => readKeysForAdmission(db, key.projectId),
     () => lockFingerprints(db, key, origin.time),
   )

@@ -54,13 +54,8 @@ export function openDatabase(address: PostgresAddress, target: Target): Postgres
       }
       const mode = isSnapshot ? 'repeatable read' : 'read committed'
       const hasTimeout = lease.serverInfo.hasTimeouts && timeoutMs === statementTimeoutMs
-      try {
-        await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout }))
-      } catch (error) {
-        lease.release(true)
-        throw error
-      }
-      return createTransaction(lease, timeoutMs)
+      const statement = beginStatement(lease, { mode, timeoutMs, hasTimeout })
+      return createTransaction(lease, statement, timeoutMs)
     },
     async runAlone(text, timeoutMs) {
       const own = createLeases({ ...address, poolSize: 1, statementTimeoutMs: timeoutMs }, target)
@@ -92,9 +87,11 @@ async function readOnce<Row>(
   try {
     if (hasTimeouts) return await lease.run<Row>(statement)
     const mode = 'read committed read only'
-    await lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout: false }))
-    const result = await lease.run<Row>(statement)
-    await lease.run({ sql: 'commit', parameters: [] })
+    const [, result] = await Promise.all([
+      lease.run(beginStatement(lease, { mode, timeoutMs, hasTimeout: false })),
+      lease.run<Row>(statement),
+      lease.run({ sql: 'commit', parameters: [] }),
+    ])
     return result
   } catch (error) {
     isBroken = !hasTimeouts || breaksConnection(error)

@@ -55,6 +55,13 @@ function isConnectionError(error: unknown): boolean {
   )
 }
 
+/** All connections that the server, or pgbouncer, allows are in use. */
+export function hasNoFreeConnection(error: unknown): boolean {
+  const cause = error instanceof PubringError ? error.cause : error
+  const isFull = cause instanceof Error && cause.message.includes('no more connections allowed')
+  return isFull || sqlState(cause) === '53300'
+}
+
 /** Rejects with an error of the class `lost` unless the promise settles in time. */
 export function withConnectionTimeout<Result>(
   promise: Promise<Result>,

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { CompiledQuery, QueryResult } from 'kysely'
 import type pg from 'pg'
 import { createSemaphore } from '../../async/semaphore.ts'
@@ -7,12 +8,18 @@ import type { PostgresAddress } from './address.ts'
 import {
   classify,
   databaseBusy,
+  hasNoFreeConnection,
   queueFull,
   toStorageError,
   withConnectionTimeout,
 } from './errors.ts'
 import type { HostPool, ServerInfo } from './pool.ts'
-import { createPrimaryFinder, type PrimaryFinder, type Target } from './primary.ts'
+import {
+  createPrimaryFinder,
+  fullServerPauseMs,
+  type PrimaryFinder,
+  type Target,
+} from './primary.ts'
 
 /** A query that Kysely has compiled, or SQL text without parameters. */
 export type Statement = Pick<CompiledQuery, 'sql' | 'parameters'>
@@ -90,13 +97,18 @@ async function connect(
   deadline: number,
 ): Promise<{ pool: HostPool; client: pg.PoolClient }> {
   for (;;) {
-    const pool = await finder.current(Math.max(1, deadline - performance.now()))
+    let pool: HostPool | undefined
     try {
+      pool = await finder.current(Math.max(1, deadline - performance.now()))
       return { pool, client: await pool.connect() }
     } catch (error) {
-      if (classify(error) === 'unavailable') throw error
-      finder.reportFailure(pool)
       if (performance.now() >= deadline) throw error
+      if (hasNoFreeConnection(error)) {
+        await delay(fullServerPauseMs)
+        continue
+      }
+      if (pool === undefined || classify(error) === 'unavailable') throw error
+      finder.reportFailure(pool)
     }
   }
 }

@@ -1,7 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PubringError } from '../../errors.ts'
 import type { PostgresAddress } from './address.ts'
-import { readOnly, toStorageError, unavailable, withConnectionTimeout } from './errors.ts'
+import {
+  hasNoFreeConnection,
+  readOnly,
+  toStorageError,
+  unavailable,
+  withConnectionTimeout,
+} from './errors.ts'
 import { type HostPool, openHostPool, type ServerInfo, type Timeline } from './pool.ts'
 
 /** Which server to use: the one that takes writes, or any that responds. */
@@ -13,6 +19,9 @@ const searchWaitMs = 600
 /** Pause between two probes of the hosts, doubled each time. */
 const firstPauseMs = 50
 const maxPauseMs = 2_000
+
+/** Pause before the next attempt at a server that has no free connection. */
+export const fullServerPauseMs = 100
 
 /** How long to use a read-only server before searching again for one that takes writes. */
 const readOnlyPauseMs = 1_000
@@ -136,7 +145,9 @@ export function createPrimaryFinder(address: PostgresAddress, target: Target): P
 async function retry(probe: () => Promise<HostPool>, signal: AbortSignal): Promise<HostPool> {
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
     signal.throwIfAborted()
-    const pool = await probe().catch(() => undefined)
+    const pool = await probe().catch((error) => {
+      if (hasNoFreeConnection(error)) pauseMs = fullServerPauseMs
+    })
     if (pool !== undefined) return pool
     await delay(pauseMs * (0.5 + Math.random() / 2), undefined, { signal })
   }

@@ -44,13 +44,21 @@ export function beginStatement(lease: Lease, options: TransactionOptions): State
   return { sql: statements.join('; '), parameters: [] }
 }
 
-/** The transaction that has begun on the lease. */
-export function createTransaction(lease: Lease, timeoutMs: number): PostgresTransaction {
-  return {
-    query: (statement) => lease.run(statement, timeoutMs),
+/**
+ * A transaction on the lease. Its first statements are sent without waiting for the response to
+ * `begin`, which fails only with the connection or leaves a transaction that rejects them.
+ */
+export function createTransaction(lease: Lease, begin: Statement, timeoutMs: number) {
+  const begun = lease.run(begin)
+  const transaction: PostgresTransaction = {
+    async query<Row>(statement: Statement) {
+      const [, result] = await Promise.all([begun, lease.run<Row>(statement, timeoutMs)])
+      return result
+    },
     async commit() {
       let isBroken = true
       try {
+        await begun
         await commit(lease, timeoutMs)
         isBroken = false
       } finally {
@@ -65,6 +73,9 @@ export function createTransaction(lease: Lease, timeoutMs: number): PostgresTran
       lease.release(isBroken)
     },
   }
+  // Reported by each use.
+  begun.catch(() => undefined)
+  return transaction
 }
 
 async function commit(lease: Lease, timeoutMs: number): Promise<void> {

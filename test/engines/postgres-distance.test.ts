@@ -1,0 +1,60 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Store } from '../../src/core/context.ts'
+import type { ProjectRecord } from '../../src/core/records.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
+
+describe.each([80, 200])('with a database %i ms away', (roundTripMs) => {
+  let database: TestDatabase
+  let proxy: TcpProxy
+  let store: Store
+  let project: ProjectRecord
+  let lastTime = 0
+  let roundTrips = 0
+
+  beforeAll(async () => {
+    database = await createDatabase('postgres')
+    const { port } = new URL(database.url)
+    proxy = await startTcpProxy(Number(port))
+    proxy.delay(roundTripMs)
+    store = await openStore(database.url.replace(port, String(proxy.port)))
+    project = await createProject(store, 'p')
+    proxy.watch(() => {
+      const time = performance.now()
+      // What is sent within half a round trip was not waited for.
+      if (time - lastTime > roundTripMs / 2) roundTrips += 1
+      lastTime = time
+    })
+  })
+  afterAll(async () => {
+    await store.close()
+    await proxy.close()
+    await database.remove()
+  })
+
+  /** Once there is a connection. */
+  async function countRoundTrips(work: () => Promise<unknown>): Promise<number> {
+    await work()
+    await delay(roundTripMs)
+    roundTrips = 0
+    await work()
+    return roundTrips
+  }
+
+  test('a read takes one round trip', async () => {
+    const { id, name } = project
+    expect(await countRoundTrips(() => store.heads([id]))).toBe(1)
+    expect(await countRoundTrips(() => store.findProject({ name }))).toBe(1)
+    expect(await countRoundTrips(() => store.published.keySet(id))).toBe(1)
+  })
+
+  test('a new key takes three', async () => {
+    const create = () =>
+      store.commit({ type: 'key.create', origin: origin(), key: keyRecord(project.id), limits })
+    expect(await countRoundTrips(create)).toBe(3)
+  })
+})
