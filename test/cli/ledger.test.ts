@@ -9,6 +9,17 @@ beforeAll(async () => {
 })
 afterAll(() => shell.close())
 
+test('an altered head that is too large for a sum is named like any other', async () => {
+  const { database } = shell.test
+  const heads =
+    "update ledger set revision = revision + 9007199254740000 where project_id like '0%'"
+  await database.execute(heads)
+  const verified = await shell.pubring(['ledger', 'verify', ...flag])
+  expect(verified.code).toBe(1)
+  expect(verified.stdout).toMatch(/the head says/)
+  await database.execute(heads.replace('+', '-'))
+})
+
 test.each([[['ledger', 'verify']], [['check']]])(
   '%j shows its progress and the remaining time on a terminal only',
   async (command) => {

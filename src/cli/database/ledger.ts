@@ -50,7 +50,10 @@ export async function verify(
 async function openLedgers(terminal: Terminal, databaseUrl: string) {
   const reader = await openLedgerReader(databaseUrl)
   const bar = createProgressBar(terminal)
-  const total = await reader.countEvents()
+  const total = await reader.countEvents().catch(async (error: unknown) => {
+    await reader.close()
+    throw error
+  })
   let done = 0
   const ledgers: LedgerReader = {
     ...reader,

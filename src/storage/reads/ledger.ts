@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
@@ -37,8 +37,9 @@ export function createLedgerReads(db: Db): LedgerReads {
     },
     ledgerHead: (ledgerId) => readStoredHead(db, ledgerId),
     async countEvents() {
-      const sum = db.selectFrom('ledger').select(({ fn }) => fn.sum('revision').as('events'))
-      return Number((await sum.executeTakeFirst())?.events)
+      // As a floating-point number: the sum of altered heads can exceed an integer.
+      const sum = sql<number>`sum(cast(revision as double precision))`.as('events')
+      return Number((await db.selectFrom('ledger').select(sum).executeTakeFirst())?.events)
     },
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
