@@ -83,7 +83,7 @@ export const formats: Readonly<Record<string, Format>> = {
     }),
   },
   nginx: {
-    help: 'a module for njs: its default export maps an issuer to a map of a kid to {alg, spki}, with the SPKI in base64',
+    help: 'a module for njs: its default export is a list of {issuer, kid, alg, spki}, with the SPKI in base64',
     keyFolder: (out) => out,
     render: (sets, options) => ({
       keyFiles: [],
@@ -186,14 +186,25 @@ function fillTemplate(sets: readonly PublishedKeys[], options: FormatOptions): s
   })
 }
 
-/** By issuer, since two projects may have published the same kid. */
+/**
+ * A list, since njs has no Map, and an object would have members that are no keys. Each entry names its
+ * issuer, since two projects may have published the same kid.
+ */
 function njsModule(sets: readonly PublishedKeys[], options: FormatOptions): string {
-  const projects = sets.map((set) => {
-    const keys = selectKeys(set, options).flatMap((key) => {
+  const lines = sets.flatMap((set) =>
+    selectKeys(set, options).flatMap((key) => {
       const spki = spkiOf(key)?.toString('base64')
-      return spki === undefined ? [] : [[key.kid, { alg: key.alg, spki }] as const]
-    })
-    return `  [${JSON.stringify(set.discovery.issuer)}, new Map(${JSON.stringify(keys)})],\n`
-  })
-  return `// Written by pubring jwks follow, which replaces this file when keys change.\nexport default new Map([\n${projects.join('')}])\n`
+      const entry = { issuer: set.discovery.issuer, kid: key.kid, alg: key.alg, spki }
+      return spki === undefined ? [] : [`  ${asciiJson(entry)},\n`]
+    }),
+  )
+  return `// Written by pubring jwks follow, which replaces this file when keys change.\nexport default [\n${lines.join('')}]\n`
+}
+
+/** JSON that is a JavaScript expression for engines in which U+2028 ends a line, too. */
+function asciiJson(value: object): string {
+  return JSON.stringify(value).replace(
+    /[\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

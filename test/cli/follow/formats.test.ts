@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { formats, templateProblem } from '../../../src/cli/follow/formats.ts'
 import { fileNameOf } from '../../../src/cli/follow/published-keys.ts'
@@ -74,13 +75,21 @@ test('a template without a key gets the placeholder, the other formats nothing',
   expect(render('haproxy', only).files[0]?.content).not.toContain('jwt_verify')
 })
 
-test('njs gets a module that maps issuers and kids', async () => {
+test('njs gets a module that lists the keys, without the built-ins that njs lacks', () => {
   const [file] = render('nginx', hostile).files
-  const url = `data:text/javascript,${encodeURIComponent(file?.content ?? '')}`
-  const { default: keys } = await import(url)
-  const found = keys.get('https://keys.example/v1/projects/p')
-  expect([...found.keys()]).toEqual(hostile)
-  expect(found.get('..').alg).toBe('ES256')
+  const expression = file?.content.replace('export default', '') ?? ''
+  const keys = runInNewContext(expression, { Map: undefined, Set: undefined })
+  expect(keys.map(({ kid }: { kid: string }) => kid)).toEqual(hostile)
+  const entry = { issuer: 'https://keys.example/v1/projects/p', kid: '..', alg: 'ES256' }
+  expect(keys[1]).toMatchObject(entry)
+})
+
+test('no text of the server can end a line of the module for njs', () => {
+  const discovery = { issuer: 'https://keys.example/\u2028\u2029é"' }
+  const set = { ...published(['k']), discovery }
+  const [file] = formats.nginx?.render([set], options).files ?? []
+  expect(file?.content).toMatch(/^[\n\x20-\x7e]+$/)
+  expect(file?.content).toContain(String.raw`\u2028\u2029\u00e9\"`)
 })
 
 test('what is no public key of Pubring is left out', () => {
