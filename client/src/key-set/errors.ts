@@ -34,14 +34,18 @@ export class KeySetError extends Error {
   readonly code: KeySetErrorCode
   /** Seconds to wait before the next attempt (`Retry-After`). */
   readonly retryAfter?: number
+  /** The HTTP status, if a response was the reason. */
+  readonly status?: number
 
   constructor(
     code: KeySetErrorCode,
     message: string,
-    { cause, retryAfter }: { cause?: unknown; retryAfter?: number | undefined } = {},
+    options: { cause?: unknown; retryAfter?: number | undefined; status?: number } = {},
   ) {
+    const { cause, retryAfter, status } = options
     super(message, cause === undefined ? undefined : { cause })
     this.code = code
     if (retryAfter !== undefined) this.retryAfter = retryAfter
+    if (status !== undefined) this.status = status
   }
 }

@@ -113,5 +113,5 @@ function statusError({ status, type, headers }: Response, url: string): KeySetEr
     ? `with a redirect, which is not followed. Use the URL that it redirects to${target === null ? '' : `, if you trust it: ${target.origin}${target.pathname}`}.`
     : `with status ${status}${status === 404 ? ': the project does not exist' : ''}.`
   const retryAfter = retryAfterSeconds(headers)
-  return new KeySetError('key_set_unavailable', `${url} responds ${reason}`, { retryAfter })
+  return new KeySetError('key_set_unavailable', `${url} responds ${reason}`, { retryAfter, status })
 }

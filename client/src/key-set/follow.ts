@@ -17,6 +17,12 @@ const maxPollMs = 15_000
 /** Maximum retry delay, beyond what the service asks for. */
 const maxRetryDelayMs = 2_000
 
+/** Maximum wait of a long poll: below the usual limit of proxies, 30 s. */
+const maxWaitSeconds = 25
+
+/** A proxy whose limit is shorter than this is not supported. */
+const minWaitSeconds = 2
+
 /** Consecutive early responses after which long polling is considered unsupported. */
 const maxEarlyResponses = 3
 
@@ -38,13 +44,18 @@ type FollowOptions = {
 
 /** Short enough to detect a dead connection and try another before the key set becomes stale. */
 function pollWaitSeconds(maxStaleMs: number): number {
-  return Math.max(1, Math.min(60, Math.floor(maxStaleMs / 3_000)))
+  return Math.max(1, Math.min(maxWaitSeconds, Math.floor(maxStaleMs / 3_000)))
+}
+
+/** A proxy gave up before the service responded, so the next poll has to end sooner. */
+function shorterWait(waitSeconds: number): number {
+  return Math.max(Math.min(waitSeconds, minWaitSeconds), Math.floor(waitSeconds / 2))
 }
 
 /** Follows the key set while it is wanted and until `signal` is aborted. Never rejects. */
 export async function follow(options: FollowOptions, signal: AbortSignal): Promise<void> {
   const { maxStaleMs } = options
-  const waitSeconds = pollWaitSeconds(maxStaleMs)
+  let waitSeconds = pollWaitSeconds(maxStaleMs)
   let failures = 0
   let earlyResponses = 0
   while (!signal.aborted && options.isWanted()) {
@@ -65,6 +76,7 @@ export async function follow(options: FollowOptions, signal: AbortSignal): Promi
     } catch (error) {
       if (signal.aborted || !(error instanceof KeySetError)) return
       options.onError(error)
+      if (error.status === 504) waitSeconds = shorterWait(waitSeconds)
       delayMs = failureDelayMs(failures, error)
       failures += 1
     }

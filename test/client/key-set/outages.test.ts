@@ -111,6 +111,33 @@ test.each([
   await between.close()
 })
 
+test('behind a proxy that gives up on held requests, they become shorter, and no token is rejected', async () => {
+  const { token, kid } = await registerAndSign(server)
+  const limitMs = 2_500
+  const waits: string[] = []
+  const between = await startHttpServer(async ({ url, headers }, outgoing) => {
+    const { 'if-none-match': tag = '', prefer = '' } = headers as Record<string, string>
+    waits.push(prefer)
+    const answer = await fetch(new URL(url ?? '', issuer), {
+      headers: { 'if-none-match': tag, prefer },
+      signal: AbortSignal.timeout(limitMs),
+    }).catch(() => new Response('', { status: 504 }))
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  })
+  const address = new URL(new URL(issuer).pathname, between.url).href
+  // A third of it is the longest wait: 4 s.
+  const { keys, states, waitForState } = openKeySet(address, { maxStale: 12_000, timeout })
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  await waitForState(({ error }) => error?.status === 504)
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  await waitForState(({ status }) => status === 'live')
+  expect(waits.slice(0, 3)).toEqual(['wait=0', 'wait=4', 'wait=2'])
+  await setActive(server, kid, false)
+  await waitForState(({ kids }) => !kids.includes(kid))
+  expect(states.map(({ status }) => status)).not.toContain('stale')
+  await between.close()
+})
+
 test('an unused key set is not followed, and is loaded again with its next use', async () => {
   const { kid, token } = await registerAndSign(server)
   const { keys, waitForState } = openKeySet(issuer, { maxStale, timeout, idleAfter: 500 })
