@@ -3,7 +3,11 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
-import { type FollowFlags, readFollowOptions } from '../../../src/cli/follow/options.ts'
+import {
+  type FollowFlags,
+  type FollowOptions,
+  readFollowOptions,
+} from '../../../src/cli/follow/options.ts'
 import { processTerminal } from '../../../src/cli/terminal/terminal.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { testClock } from '../../support/app/clock.ts'
@@ -45,8 +49,12 @@ async function optionsOf(projects: readonly string[], flags: Partial<FollowFlags
 }
 
 /** Follows the projects in this process, with a clock that can be moved. */
-async function follow(projects: readonly string[], flags: Partial<FollowFlags>) {
-  const options = await optionsOf(projects, flags)
+async function follow(
+  projects: readonly string[],
+  flags: Partial<FollowFlags>,
+  limits: Partial<Pick<FollowOptions, 'timeoutMs'>> = {},
+) {
+  const options = { ...(await optionsOf(projects, flags)), ...limits }
   const controller = new AbortController()
   const clock = testClock()
   const reports: string[] = []
@@ -187,6 +195,24 @@ test('--exec runs at the start and after each change, one at a time, until it su
   expect(kidsIn(out)).toEqual([])
   rmSync(flag)
   await expect.poll(lines, soon).toBe(2)
+})
+
+test('an --exec that hangs is killed with its children, and keys are written meanwhile', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const pids = join(folder, `${project.name}.pids`)
+  const exec = `sleep 600 & echo $! >> ${pids}; wait`
+  const follower = await follow([project.name], { out, exec }, { timeoutMs: 1_500 })
+  await expect.poll(() => existsSync(pids), soon).toBe(true)
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => kidsIn(out), { timeout: 1_000, interval: 5 }).toEqual([])
+  expect(follower.reports.join('\n')).not.toContain('--exec')
+  await expect
+    .poll(() => follower.reports.join('\n'), soon)
+    .toContain('--exec was ended by SIGKILL; trying again in 1 s.')
+  const [pid = ''] = readFileSync(pids, 'utf8').split('\n')
+  await expect.poll(() => existsSync(`/proc/${pid}/exe`), soon).toBe(false)
+  const added = await registerKey(server, {}, project.keys)
+  await expect.poll(() => kidsIn(out), soon).toEqual([added])
 })
 
 test('a folder that disappears, or a file in its place, is reported and survived', async () => {
