@@ -2,9 +2,6 @@ import { type Static, Type } from 'typebox'
 import { jwsAlgorithmNames } from './algorithms.ts'
 import { Uuid } from './common.ts'
 
-/** The kid of the only entry of a key set that stands for none: no key of a project can have it. */
-export const placeholderKid = 'no-active-key'
-
 const base64url = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description }))
 

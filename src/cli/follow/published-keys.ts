@@ -1,6 +1,6 @@
 import { createHash, createPublicKey } from 'node:crypto'
 import { algorithmNames } from '../../contract/algorithms.ts'
-import { placeholderKid } from '../../contract/published.ts'
+import { placeholderKid } from '../../contract/names.ts'
 import { placeholderJwks } from '../../core/keys/placeholder.ts'
 
 /** A public key of a key set. Its values come from the server and may contain any text. */

@@ -1,4 +1,4 @@
-import { placeholderKid } from '../../contract/published.ts'
+import { placeholderKid } from '../../contract/names.ts'
 import { invalidField } from '../../errors.ts'
 import { parseId } from '../ids.ts'
 import { requireNoSecrets } from '../labels.ts'

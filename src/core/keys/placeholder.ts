@@ -1,4 +1,4 @@
-import { placeholderKid } from '../../contract/published.ts'
+import { placeholderKid } from '../../contract/names.ts'
 
 /**
  * The only entry of `jwks.json` when a project that had keys in it has none left. Some verifiers take

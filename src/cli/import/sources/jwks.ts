@@ -1,5 +1,5 @@
 import { algorithmNames } from '../../../contract/algorithms.ts'
-import { placeholderKid } from '../../../contract/published.ts'
+import { placeholderKid } from '../../../contract/names.ts'
 import { toPem } from '../../keys/conversion.ts'
 import { isSignatureUse, type Jwk, normalizedMembers, publicKeyOf } from '../../keys/jwk.ts'
 import { isAlgorithm } from '../../keys/kinds.ts'
