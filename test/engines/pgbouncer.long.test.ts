@@ -1,0 +1,84 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
+import { openStore } from '../../src/storage/open.ts'
+import { freePort } from '../support/server/process.ts'
+import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, limits, origin } from '../support/store/store.ts'
+
+let database: TestDatabase
+let folder: string
+let bouncer: ChildProcess
+let url: string
+
+/** pgbouncer must be installed (`apt-get install pgbouncer`). It refuses to run as root. */
+beforeAll(async () => {
+  database = await createBlankDatabase('postgres')
+  folder = mkdtempSync(join(tmpdir(), 'pubring-pgbouncer-'))
+  chmodSync(folder, 0o755)
+  const { port, pathname } = new URL(database.url)
+  const own = await freePort()
+  writeFileSync(join(folder, 'users.txt'), '"postgres" ""\n')
+  writeFileSync(
+    join(folder, 'pgbouncer.ini'),
+    `[databases]
+* = host=127.0.0.1 port=${port}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${own}
+unix_socket_dir =
+auth_type = trust
+auth_file = ${folder}/users.txt
+pool_mode = transaction
+default_pool_size = 2
+max_client_conn = 12
+ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
+`,
+  )
+  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  bouncer = spawn('pgbouncer', [...user, join(folder, 'pgbouncer.ini')], {
+    env: { PATH: `${process.env.PATH}:/usr/sbin` },
+    stdio: 'ignore',
+  })
+  await Promise.race([once(bouncer, 'spawn'), once(bouncer, 'error')])
+  url = `postgres://postgres@127.0.0.1:${own}${pathname}`
+  await vi.waitUntil(() => connect().catch(() => undefined), { timeout: 10_000, interval: 50 })
+})
+afterAll(async () => {
+  bouncer.kill('SIGTERM')
+  if (bouncer.exitCode === null) await once(bouncer, 'exit')
+  rmSync(folder, { recursive: true })
+  await database.remove()
+})
+
+async function connect(): Promise<true> {
+  const client = new pg.Client(url)
+  await client.connect()
+  await client.end()
+  return true
+}
+
+test('with two connections behind pgbouncer, the schema is created, and concurrent changes and reads of two replicas wait', async () => {
+  // More clients than pgbouncer accepts.
+  const stores = await Promise.all([openStore(url), openStore(`${url}?pool_size=8`)])
+  const projects = await Promise.all(
+    Array.from({ length: 30 }, (_, n) =>
+      createProject(stores[n % 2] ?? stores[0], `p-${newId().slice(-12)}`),
+    ),
+  )
+  const keys = projects.map(({ id }) => keyRecord(id))
+  await Promise.all(
+    keys.map((key, n) =>
+      stores[n % 2]?.commit({ type: 'key.create', origin: origin(), key, limits }),
+    ),
+  )
+  const sets = await Promise.all(projects.map(({ id }, n) => stores[(n + 1) % 2]?.keySet(id)))
+  expect(sets.map((set) => set?.keys)).toEqual(keys.map((key) => [key]))
+  for (const store of stores) await store.close()
+})
