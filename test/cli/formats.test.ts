@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { isSecretText } from '../../console/src/keys/secret-text.ts'
@@ -47,7 +47,37 @@ const cases: Case[] = [
   {
     name: 'a certificate under PUBLIC KEY',
     text: file('n13-x5c-as-public-key.pem'),
-    api: ['pem_label_content_mismatch', /a certificate\. Convert it: sed .* \| openssl x509/],
+    api: ['pem_label_content_mismatch', /a certificate\. Convert it: perl .* \| openssl x509/],
+  },
+  {
+    name: 'a public key under CERTIFICATE',
+    text: ec.publicKeyPem.replaceAll('PUBLIC KEY', 'CERTIFICATE'),
+    api: ['pem_label_unsupported', /a public key \(SPKI\)\. Change the label: sed/],
+  },
+  {
+    name: 'a public key under SSH2 PUBLIC KEY',
+    text: ec.publicKeyPem.replaceAll('PUBLIC KEY', 'SSH2 PUBLIC KEY'),
+    api: ['pem_label_unsupported', /a public key \(SPKI\)\. Change the label: sed/],
+  },
+  {
+    name: 'JSON of a key service',
+    text: JSON.stringify({
+      KeyId: 'a',
+      PublicKey: ec.publicKeyPem.split('\n').slice(1, -2).join(''),
+    }),
+    api: ['jwk_submitted', /the base64 of a public key \(SPKI\)\. Convert it: grep/],
+    cli: /the base64 of a public key \(SPKI\)\. Convert it: grep/,
+  },
+  {
+    name: 'JWKs in an array',
+    text: JSON.stringify([rsaJwk, rsaJwk]),
+    api: ['jwk_submitted', /contains a JWK\. Convert the first: node -p/],
+    cli: /contains a JWK\. Convert the first: node -p/,
+  },
+  {
+    name: 'a bare Ed25519 key under PUBLIC KEY',
+    text: pem(new Uint8Array(32).fill(0x84)),
+    api: ['pem_label_content_mismatch', /32 bytes without a structure, such as a bare Ed25519 key/],
   },
   {
     name: 'a point in hexadecimal',
@@ -182,6 +212,12 @@ test('key add converts an SSH key inside a PEM block', async () => {
     code: 0,
     stderr: expect.stringContaining('is an SSH key; converted'),
   })
+})
+
+test('the console converts a certificate with escaped line breaks', async () => {
+  const certificate = readFileSync('test/fixtures/material/cert_valid.pem', 'utf8')
+  const { pem } = Object(await convert(JSON.stringify(certificate)))
+  expect(pem).toBe(createPublicKey(certificate).export({ type: 'spki', format: 'pem' }))
 })
 
 test('the console converts a JWK and the only one of a set', async () => {

@@ -94,6 +94,11 @@ describe('other formats are converted to PEM, with a notice', () => {
     expect(notice).toMatch(/is a certificate; took its public key/)
   })
 
+  test('a certificate with escaped line breaks, in quotes', async () => {
+    const key = ecKey()
+    expect((await add(JSON.stringify(certificateOf(key)))).pem).toBe(key.publicKeyPem)
+  })
+
   test('the first of a chain of certificates', async () => {
     const [first, second] = [ecKey(), ecKey()]
     const { pem, notice } = await add(certificateOf(first) + certificateOf(second))

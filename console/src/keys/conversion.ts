@@ -11,23 +11,26 @@ export async function convert(text: string): Promise<Conversion | undefined> {
   if (/^\s*[{[]/.test(text)) return convertJson(text)
   const [, body] =
     /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----([\s\S]*?)-----END/.exec(text) ?? []
-  return body === undefined ? undefined : { from: 'certificate', pem: certificateKey(body) }
+  const pem = body === undefined ? undefined : certificateKey(body.replace(/\\[rn]/g, ''))
+  return pem === undefined ? undefined : { from: 'certificate', pem }
 }
 
 /** A JWK or JWKS; the service says what to do with other JSON. */
 async function convertJson(text: string): Promise<Conversion | undefined> {
   const value = parseJson(text)
   if (typeof value !== 'object' || value === null) return undefined
-  if (!('kty' in value) && !('keys' in value)) return undefined
+  if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys')) return undefined
   return { from: 'JWK', pem: await jwkKey(value) }
 }
 
-/** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1). */
-function certificateKey(body: string): string {
+/** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1); undefined if that is all. */
+function certificateKey(body: string): string | undefined {
   const bytes = decodeBase64(body)
   const certificate = bytes && readElement(bytes, 0)
   const tbs = bytes && certificate && readChildren(bytes, certificate)?.[0]
   const fields = bytes && tbs && readChildren(bytes, tbs)
+  // The service says what a block with a wrong label contains.
+  if (fields?.[0]?.tag === 0x06) return undefined
   // version [0], serial number, signature, issuer, validity, subject, then the key.
   const key = fields?.[fields[0]?.tag === 0xa0 ? 6 : 5]
   if (bytes === undefined || key?.tag !== 0x30) {

@@ -1,4 +1,5 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
+import { normalizeText } from '../../intake/encoding/text.ts'
 import { detectWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { isSignatureUse, type Jwk, publicKeyOf } from './jwk.ts'
@@ -29,7 +30,7 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
   const found = detectWrongKind(text)
   switch (found?.code) {
     case 'certificate_submitted':
-      return convertCertificate(bytes, name)
+      return convertCertificate(normalizeText(text).text, name)
     case 'ssh_key_submitted': {
       const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
       return { publicKeyPem, converted: `${name} is an SSH key; converted to PEM.` }
@@ -45,9 +46,9 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
   }
 }
 
-function convertCertificate(bytes: Buffer, name: string): PublicKeyFile {
-  const publicKeyPem = readPem(name, 'a certificate', () => new X509Certificate(bytes).publicKey)
-  const count = String(bytes).match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g)?.length ?? 1
+function convertCertificate(content: Buffer | string, name: string): PublicKeyFile {
+  const publicKeyPem = readPem(name, 'a certificate', () => new X509Certificate(content).publicKey)
+  const count = String(content).match(/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/g)?.length ?? 1
   const taken =
     count > 1 ? ` chain of ${count}; took the first public key` : '; took its public key'
   return { publicKeyPem, converted: `${name} is a certificate${taken}.` }

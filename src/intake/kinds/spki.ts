@@ -56,8 +56,11 @@ function unsupportedKind(dotted: string): Fault {
 }
 
 function checkContent(label: PemLabel, der: Uint8Array): Fault | undefined {
-  if (isPoint(der)) {
-    const detail = `The label is ${label}, but the content is a bare EC point. Export the public key: ${commands.exportPublic}`
+  const bare = isPoint(der)
+    ? 'a bare EC point'
+    : der.length === 32 && '32 bytes without a structure, such as a bare Ed25519 key'
+  if (bare !== false) {
+    const detail = `The label is ${label}, but the content is ${bare}. Export the public key: ${commands.exportPublic}`
     return { code: 'pem_label_content_mismatch', detail }
   }
   const content = contentOf(der)
