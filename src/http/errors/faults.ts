@@ -45,6 +45,10 @@ export function toPubringError(error: unknown, bodyLimit: number): PubringError 
   if (known !== undefined) return known(bodyLimit)
   // Fastify sets 400 on a body stream that failed because the client disconnected.
   if (code === 'ECONNRESET' && memberOf(error, 'statusCode') === 400) return incompleteBody()
+  // The client left before the first byte of a streamed response; nobody receives this.
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE') {
+    return new PubringError('invalid_request', 'The connection was closed before the response.')
+  }
   return new PubringError(
     'internal',
     'Something went wrong on the server. Try again; if the error persists, report the requestId.',

@@ -15,8 +15,12 @@ import { rawConnection, requestHead } from '../../support/network/raw-connection
 
 let server: TestApp
 let base: string
+const log: string[] = []
 beforeAll(async () => {
-  server = await startApp({ config: { maxHeldRequests: 4, heldRequestShare: 100 } })
+  server = await startApp({
+    config: { maxHeldRequests: 4, heldRequestShare: 100 },
+    http: { logStream: { write: (line) => void log.push(line) } },
+  })
   base = await server.listen()
 })
 afterAll(() => server.close())
@@ -127,6 +131,7 @@ test('beyond the limit of held projects the response comes at once, until others
     await expect(held).rejects.toThrow()
     await delay(200)
   }
+  expect(log.filter((line) => line.includes('"code":"internal"'))).toEqual([])
 })
 
 test('a response that is not read waits project by project, not as a whole', async () => {
