@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
 import { duplicateMember, holdsMoreValues, nestingDepth } from '../../intake/encoding/json-text.ts'
@@ -28,7 +29,23 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
     const limit = request.routeOptions.bodyLimit ?? bodyLimit
     const length = Number(request.headers['content-length'] ?? 0)
     if (expectsContinue(request.raw) && length <= limit) raw.writeContinue()
+    if (request.routeOptions.schema?.body !== undefined) rejectFragments(request.raw)
     done()
+  })
+}
+
+/** Chunks of a body after which they must have more than `minChunkBytes` on average. */
+const maxSmallChunks = 1_000
+const minChunkBytes = 64
+
+/** Disconnects clients that send bodies byte by byte: each byte would take 250 bytes of memory. */
+function rejectFragments(body: IncomingMessage): void {
+  let chunks = 0
+  let bytes = 0
+  body.on('data', (chunk: Buffer) => {
+    chunks += 1
+    bytes += chunk.length
+    if (chunks > maxSmallChunks && bytes < chunks * minChunkBytes) body.destroy()
   })
 }
 

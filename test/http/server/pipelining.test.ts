@@ -212,3 +212,17 @@ test('a connection whose client sends ahead more than 32 requests is closed', as
   expect(received()).toBe('')
   expect(await isHeld()).toBe(true)
 })
+
+test('a body of a thousand chunks of one byte closes its connection', async () => {
+  const head = [`POST /v1/key-checks HTTP/1.1`, 'Host: x', `X-Api-Key: ${server.admin}`]
+  const form = ['Content-Type: application/json', 'Transfer-Encoding: chunked']
+  const chunk = '1\r\n \r\n'
+  const { socket, received, closed } = await sent(
+    requestHead(...head, ...form),
+    chunk.repeat(1_000),
+  )
+  expect(socket.destroyed).toBe(false)
+  socket.write(chunk)
+  await closed
+  expect(received()).toBe('')
+})
