@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, expect, test } from 'vitest'
 import { rejectUnknownVariables } from '../../src/config/server-settings.ts'
+import { temporaryFolder } from '../support/server/process.ts'
+
+const run = promisify(execFile)
+const { folder, remove } = temporaryFolder()
+afterAll(remove)
 
 const read = (file: string) => readFileSync(join(import.meta.dirname, '../../deploy', file), 'utf8')
 
@@ -14,6 +21,8 @@ const files = [
   'compose.yaml',
   'compose.postgres.yaml',
   'pubring.service',
+  'pubring-follow.service',
+  'kubernetes/follower.yaml',
   'kubernetes/sqlite.yaml',
   'kubernetes/postgres.yaml',
   'helm/pubring/templates/_helpers.tpl',
@@ -25,6 +34,22 @@ test.each(files)('deploy/%s sets only known variables', (file) => {
   expect(Object.keys(variables).length).toBeGreaterThan(0)
   rejectUnknownVariables(variables)
 })
+
+test.for(['pubring.service', 'pubring-follow.service'])(
+  'systemd accepts %s without a warning',
+  async (name, { skip }) => {
+    const unit = join(folder, name)
+    // The check also looks for the programs.
+    writeFileSync(unit, read(name).replaceAll('/usr/local/bin/pubring', process.execPath))
+    const { error, stderr = '' } = await run('systemd-analyze', ['verify', unit]).then(
+      ({ stderr }) => ({ error: undefined, stderr }),
+      (error) => ({ error, stderr: error.stderr }),
+    )
+    skip(error?.code === 'ENOENT', 'needs systemd-analyze')
+    const own = stderr.split('\n').filter((line: string) => line.includes(name))
+    expect({ code: error?.code, own }).toEqual({ code: undefined, own: [] })
+  },
+)
 
 test.each(['sqlite', 'postgres'])(
   'Kubernetes adds no variables of services to a pod (%s): they would be unknown settings',
