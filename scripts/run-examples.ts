@@ -1,92 +1,50 @@
 /**
- * Builds the verifiers of `examples/verifiers` whose toolchains are installed, runs each against a real
- * server with a good token, bad tokens and a deactivated key, and writes the results to
- * `docs/verifiers.md`. Exits with 1 if a verifier fails.
+ * Builds the verifiers of `examples/verifiers` whose toolchains are installed, runs each as a service against
+ * a real server, without and with a follower, measures how soon it learns of changed keys, and writes the
+ * results to `docs/verifiers.md`. Exits with 1 if a verifier takes a bad token or refuses a good one.
  *
- *   node scripts/run-examples.ts [FOLDER…]    without folders: runs all and writes the page
+ *   node scripts/run-examples.ts [--watch SECONDS] [--only plain|followed] [FOLDER…]
+ *
+ * Services without a follower are watched for 660 s, or as long as `--watch` says. The results of examples
+ * that are not run stay as they are.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, existsSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import process from 'node:process'
-import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { type Example, examples } from './examples/catalog.ts'
-import { type Registry, startRegistry } from './examples/registry.ts'
-import { isGood, type Outcome, tableOf, writePage } from './examples/report.ts'
-import { newSigner, tokensOf } from './examples/tokens.ts'
-import { startVerifier, type Verifier } from './examples/verifier.ts'
+import { measure, type Variant } from './examples/measure.ts'
+import { command } from './examples/registry.ts'
+import { isGood, type Row, storeRows, tableOf, writePage } from './examples/report.ts'
 
 const checkout = join(import.meta.dirname, '..')
 /** Builds are kept for the next run. */
 const buildFolder = join(tmpdir(), 'pubring-examples')
 
-/** Milliseconds that a verifier gets to notice a deactivated key. */
-const noticeTimeoutMs = 10_000
-
-async function runExample(example: Example, registry: Registry): Promise<Outcome> {
-  const missing = example.tools.filter((tool) => !isInstalled(tool))
-  if (missing.length > 0) return { example, missing }
-  const folder = await prepare(example)
-  const signer = newSigner()
-  const kid = await registry.register(signer.publicKeyPem)
-  const tokens = tokensOf(signer, kid, registry.issuer)
-  const verifier = await startVerifier(example, folder, registry)
-  try {
-    const good = await verifier.ask(tokens.good)
-    const taken: string[] = []
-    for (const [name, token] of Object.entries(tokens.bad)) {
-      if ((await verifier.ask(token)).accepted) taken.push(name)
-    }
-    await registry.deactivate(kid)
-    const start = performance.now()
-    const running = example.live && (await timeToRejection(verifier, tokens.good, start))
-    const fresh = await newProcessRejection(example, folder, registry, tokens.good)
-    const bad = { asked: Object.keys(tokens.bad), taken }
-    const versions = versionsOf(example, folder)
-    return { example, versions, good: good.accepted, bad, fresh, running }
-  } finally {
-    await verifier.stop()
-  }
-}
-
-/** Milliseconds from the deactivation until a newly started process rejects the key. */
-async function newProcessRejection(
-  example: Example,
-  folder: string,
-  registry: Registry,
-  token: string,
-): Promise<number> {
-  const start = performance.now()
-  const verifier = await startVerifier(example, folder, registry)
-  try {
-    return await timeToRejection(verifier, token, start)
-  } finally {
-    await verifier.stop()
-  }
-}
-
-async function timeToRejection(verifier: Verifier, token: string, start: number): Promise<number> {
-  while ((await verifier.ask(token)).accepted) {
-    if (performance.now() - start > noticeTimeoutMs) return Number.POSITIVE_INFINITY
-    await delay(10)
-  }
-  return performance.now() - start
-}
+/** With a follower, changes are expected within a second or two. */
+const followedSeconds = 60
 
 /** Copies and builds the example, together with the files that it refers to. */
-async function prepare(example: Example): Promise<string> {
+async function prepare(example: Example): Promise<void> {
   const own = join('examples/verifiers', example.folder)
   for (const part of [own, 'client', 'tsconfig.json']) {
-    cpSync(join(checkout, part), join(buildFolder, part), { recursive: true })
+    cpSync(join(checkout, part), join(buildFolder, part), { recursive: true, filter: isSource })
   }
-  const folder = join(buildFolder, own)
-  if (example.build !== undefined) await build(example.build, folder)
-  return folder
+  if (example.build !== undefined) await build(example.build, buildFolderOf(example))
 }
 
-/** Runs asynchronously, so that this process notices connections that the server closes. */
+function buildFolderOf({ folder }: Example): string {
+  return join(buildFolder, 'examples/verifiers', folder)
+}
+
+/** Not what was built in the checkout. */
+function isSource(path: string): boolean {
+  return !['.venv', 'node_modules', 'target'].includes(basename(path))
+}
+
 async function build(line: string, cwd: string): Promise<void> {
   const stdio = ['ignore', process.stderr, process.stderr] as const
   const child = spawn('sh', ['-c', line], { cwd, stdio: [...stdio] })
@@ -95,8 +53,18 @@ async function build(line: string, cwd: string): Promise<void> {
 }
 
 function isInstalled(tool: string): boolean {
+  if (tool.startsWith('/')) return existsSync(tool)
   const folders = (process.env.PATH ?? '').split(':')
   return folders.some((folder) => existsSync(join(folder, tool)))
+}
+
+/** Puts `pubring` on the path of the examples' scripts. */
+function providePubring(): void {
+  const folder = join(buildFolder, 'bin')
+  mkdirSync(folder, { recursive: true })
+  rmSync(join(folder, 'pubring'), { force: true })
+  symlinkSync(command, join(folder, 'pubring'))
+  process.env.PATH = `${folder}:${process.env.PATH}`
 }
 
 function versionsOf({ version, libraries }: Example, folder: string): string[] {
@@ -111,19 +79,50 @@ function versionsOf({ version, libraries }: Example, folder: string): string[] {
   return [...found, `${version.split(' ')[0]?.replace(/.*\//, '')} ${tool}`]
 }
 
-const requested = process.argv.slice(2)
-const chosen = examples.filter(({ folder }) => requested.length === 0 || requested.includes(folder))
-const registry = await startRegistry()
-const outcomes: Outcome[] = []
-try {
-  for (const example of chosen) {
-    process.stderr.write(`${example.name} …\n`)
-    outcomes.push(await runExample(example, registry))
+const { values, positionals } = parseArgs({
+  options: {
+    watch: { type: 'string', default: '660' },
+    only: { type: 'string', default: '' },
+  },
+  allowPositionals: true,
+})
+const plainSeconds = Number(values.watch)
+const chosen = examples.filter(
+  ({ folder }) => positionals.length === 0 || positionals.includes(folder),
+)
+providePubring()
+const rows: Row[] = []
+const variants: Variant[] = []
+for (const example of chosen) {
+  const { folder } = example
+  const missing = example.tools.filter((tool) => !isInstalled(tool))
+  if (missing.length === 0) {
+    process.stderr.write(`${example.name}: building\n`)
+    await prepare(example)
   }
-} finally {
-  await registry.stop()
+  for (const isFollowed of [false, true]) {
+    if (values.only !== '' && (values.only === 'followed') !== isFollowed) continue
+    if ((isFollowed ? example.followed : example.run) === undefined) continue
+    if (missing.length > 0) rows.push({ folder, isFollowed, missing })
+    else variants.push({ example, folder: buildFolderOf(example), isFollowed })
+  }
 }
-process.stdout.write(tableOf(outcomes))
-if (requested.length === 0) writePage(outcomes)
-const failed = outcomes.filter((outcome) => !('missing' in outcome) && !isGood(outcome))
-process.exitCode = failed.length === 0 ? 0 : 1
+for (const isFollowed of [true, false]) {
+  const watched = isFollowed ? followedSeconds : plainSeconds
+  const watch = { intervalMs: isFollowed ? 50 : 1_000, limitMs: watched * 1_000 }
+  const group = variants.filter((variant) => variant.isFollowed === isFollowed)
+  if (group.length === 0) continue
+  process.stderr.write(`Watching ${group.length} verifiers, each for up to ${watched} s\n`)
+  const report = (message: string) => void process.stderr.write(`${message}\n`)
+  const results = await measure(group, { watch, logs: join(buildFolder, 'logs'), report })
+  for (const [{ example }, result] of results) {
+    const { folder } = example
+    const versions = versionsOf(example, buildFolderOf(example))
+    const date = new Date().toISOString().slice(0, 10)
+    rows.push({ folder, isFollowed, versions, date, result, watched })
+  }
+}
+const all = storeRows(rows)
+process.stdout.write(tableOf(rows))
+writePage(all)
+process.exitCode = rows.every(isGood) ? 0 : 1

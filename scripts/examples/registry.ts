@@ -1,34 +1,31 @@
 import { spawn } from 'node:child_process'
-import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { freePort } from './ports.ts'
+import type { Signer } from './tokens.ts'
 
-const command = join(import.meta.dirname, '../../bin/pubring.js')
+export const command = join(import.meta.dirname, '../../bin/pubring.js')
 
-/** A running Pubring with one project, which has keys of every kind. */
-export interface Registry {
+/** A project of its own for each verifier. */
+export interface Project {
+  name: string
   issuer: string
-  /** Registers the key for RS256 and resolves to its kid. */
-  register(publicKeyPem: string): Promise<string>
+  /** Registers the signer's key and resolves to its kid. */
+  register(signer: Signer): Promise<string>
   deactivate(kid: string): Promise<void>
-  stop(): Promise<void>
 }
 
-/** A TCP port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no TCP address')
-  return address.port
+/** A running Pubring. */
+export interface Registry {
+  url: string
+  newProject(): Promise<Project>
+  /** Ends the server; a second call does nothing. */
+  stop(): Promise<void>
 }
 
 /** `pubring serve` on a folder of its own, which goes with it. */
@@ -47,26 +44,32 @@ export async function startRegistry(): Promise<Registry> {
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const url = `http://127.0.0.1:${port}`
-  while (!(await answers(`${url}/health/ready`))) {
+  while (!(await responds(`${url}/health/ready`))) {
     if (child.exitCode !== null) throw new Error('pubring serve ended before it was ready.')
     await delay(20)
   }
-  const call = caller(`${url}/v1/projects/default`, apiKey)
-  const { id } = await call<{ id: string }>('GET', '')
-  for (const [algorithm, key] of otherKeys()) {
-    const publicKeyPem = key.export({ type: 'spki', format: 'pem' })
-    await call('POST', '/jwt-keys', { name: algorithm, algorithm, publicKeyPem })
-  }
+  let count = 0
   return {
-    issuer: `${url}/v1/projects/${id}`,
-    async register(publicKeyPem) {
-      const body = { name: 'example', algorithm: 'RS256', publicKeyPem }
-      return (await call<{ kid: string }>('POST', '/jwt-keys', body)).kid
-    },
-    async deactivate(kid) {
-      await call('PATCH', `/jwt-keys/${kid}`, { active: false })
+    url,
+    async newProject() {
+      count += 1
+      const name = `example-${count}`
+      const call = caller(`${url}/v1/projects`, apiKey)
+      const { id } = await call<{ id: string }>('POST', '', { name })
+      return {
+        name,
+        issuer: `${url}/v1/projects/${id}`,
+        async register({ algorithm, publicKeyPem }) {
+          const body = { name: algorithm, algorithm, publicKeyPem }
+          return (await call<{ kid: string }>('POST', `/${id}/jwt-keys`, body)).kid
+        },
+        async deactivate(kid) {
+          await call('PATCH', `/${id}/jwt-keys/${kid}`, { active: false })
+        },
+      }
     },
     async stop() {
+      if (child.exitCode !== null) return
       child.kill('SIGTERM')
       await once(child, 'exit')
       rmSync(folder, { recursive: true })
@@ -74,18 +77,7 @@ export async function startRegistry(): Promise<Registry> {
   }
 }
 
-/** A key of each other kind, none of which may keep a verifier from reading the key set. */
-function otherKeys(): [algorithm: string, publicKey: KeyObject][] {
-  return [
-    ['ES256', generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey],
-    ['ES384', generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey],
-    ['ES512', generateKeyPairSync('ec', { namedCurve: 'P-521' }).publicKey],
-    ['EdDSA', generateKeyPairSync('ed25519').publicKey],
-    ['ML-DSA-65', generateKeyPairSync('ml-dsa-65').publicKey],
-  ]
-}
-
-async function answers(url: string): Promise<boolean> {
+async function responds(url: string): Promise<boolean> {
   const response = await fetch(url).catch(() => undefined)
   return response?.ok === true
 }

@@ -1,78 +1,126 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Example } from './catalog.ts'
+import { examples } from './catalog.ts'
+import type { Result } from './measure.ts'
+import { afterEmptySeconds, type Measurements, type Seconds } from './scenarios.ts'
+import { algorithms } from './tokens.ts'
 
 const page = join(import.meta.dirname, '../../docs/verifiers.md')
 
-/** What an example did, or which commands the machine lacks. */
-export type Outcome = { example: Example; missing: string[] } | Run
+const results = join(import.meta.dirname, '../../examples/verifiers/results.json')
 
-export interface Run {
-  example: Example
-  versions: string[]
-  /** Whether the good token was accepted. */
-  good: boolean
-  /** Of the bad tokens: those that it was asked about, and those that it took. */
-  bad: { asked: string[]; taken: string[] }
-  /** Milliseconds until a new process rejected a token of the deactivated key. */
-  fresh: number
-  /** The same for the process that had accepted it before, if it was watched. */
-  running: number | undefined
+/** What an example did, without or with a follower, or which commands the machine lacks. */
+export type Row = { folder: string; isFollowed: boolean } & (
+  | { missing: string[] }
+  | {
+      versions: string[]
+      /** Day of the measurement, UTC. */
+      date: string
+      result: Result
+      /** Seconds for which it was watched. */
+      watched: number
+    }
+)
+
+/** Whether it took nothing that it had to refuse, and refused nothing that it had to take. */
+export function isGood(row: Row): boolean {
+  if ('missing' in row) return true
+  if ('failure' in row.result) return false
+  return row.result.measured.bad.taken.length === 0 && row.result.measured.broken.length === 0
 }
 
-export function isGood({ good, bad, fresh, running = 0 }: Run): boolean {
-  return good && bad.taken.length === 0 && Number.isFinite(fresh + running)
+type VariantName = Pick<Row, 'folder' | 'isFollowed'>
+
+/** Whether both are about the same example in the same way. */
+export function isSame(a: VariantName, b: VariantName): boolean {
+  return a.folder === b.folder && a.isFollowed === b.isFollowed
 }
 
-/** The outcomes as a Markdown table. */
-export function tableOf(outcomes: readonly Outcome[]): string {
-  const head = [
-    'verifier',
-    'versions',
-    'good token',
-    'bad tokens',
-    'deactivated key, new process',
-    'deactivated key, running process',
-  ]
-  const rows = outcomes.map((one) => ('missing' in one ? notRun(one) : cellsOf(one)))
-  return [head, head.map(() => '---'), ...rows]
+/** Adds the rows to those of earlier runs, in the order of the catalog, and returns all. */
+export function storeRows(rows: readonly Row[]): Row[] {
+  const kept = readRows().filter((old) => !rows.some((row) => isSame(row, old)))
+  const all = [...kept, ...rows]
+  const sorted = examples.flatMap(({ folder }) =>
+    [false, true].flatMap((isFollowed) => all.filter((row) => isSame(row, { folder, isFollowed }))),
+  )
+  writeFileSync(results, `${JSON.stringify(sorted, null, 2)}\n`)
+  return sorted
+}
+
+/** The rows of the last runs. */
+export function readRows(): Row[] {
+  return existsSync(results) ? JSON.parse(readFileSync(results, 'utf8')) : []
+}
+
+const head = [
+  'verifier',
+  'versions',
+  'algorithms',
+  'bad tokens',
+  'one of two keys off',
+  'last key off',
+  'key after that',
+  'new key',
+  'new algorithm',
+  'outage',
+]
+
+/** The rows as a Markdown table. */
+export function tableOf(rows: readonly Row[]): string {
+  return [head, head.map(() => '---'), ...rows.map(cellsOf)]
     .map((cells) => `| ${cells.join(' | ')} |\n`)
     .join('')
 }
 
-function linkTo({ name, folder }: Example): string {
-  return `[${name}](../examples/verifiers/${folder})`
+function cellsOf(row: Row): string[] {
+  const { name } = examples.find(({ folder }) => folder === row.folder) ?? { name: row.folder }
+  const link = `[${name}](../examples/verifiers/${row.folder})`
+  const first = row.isFollowed ? `${link}, **with the follower**` : link
+  if ('missing' in row) {
+    const reason = `not run: this machine has no ${row.missing.join(', ')}`
+    return [first, reason, ...head.slice(2).map(() => '')]
+  }
+  const { versions, result, watched } = row
+  if ('failure' in result) {
+    return [
+      first,
+      versions.join(', '),
+      `**failed**: ${result.failure}`,
+      ...head.slice(3).map(() => ''),
+    ]
+  }
+  return [first, versions.join(', '), ...measuredCells(result.measured, watched)]
 }
 
-function notRun({ example, missing }: { example: Example; missing: string[] }): string[] {
-  const reason = `not run: this machine has no ${missing.join(', ')}`
-  return [linkTo(example), reason, '', '', '', example.keeps]
-}
-
-function cellsOf({ example, versions, good, bad, fresh, running }: Run): string[] {
-  const rejected = `${bad.asked.length - bad.taken.length} of ${bad.asked.length} rejected`
+function measuredCells(measured: Measurements, watched: number): string[] {
+  const { bad, broken, outage } = measured
+  const refused = `${bad.asked.length - bad.taken.length} of ${bad.asked.length} refused`
+  const seconds = (value: Seconds, limit = watched) =>
+    value === null ? `> ${limit} s` : `${rounded(value)} s`
   return [
-    linkTo(example),
-    versions.join(', '),
-    good ? 'accepted' : '**rejected**',
-    bad.taken.length === 0 ? rejected : `${rejected}, **not** ${bad.taken.join(', ')}`,
-    verdict(fresh),
-    running === undefined ? example.keeps : `${verdict(running)}; ${example.keeps}`,
+    measured.algorithms.length === algorithms.length ? 'all' : measured.algorithms.join(' '),
+    bad.taken.length === 0 ? refused : `${refused}, **not** ${bad.taken.join(', ')}`,
+    seconds(measured.oneOff),
+    seconds(measured.lastOff),
+    seconds(measured.afterEmpty, Math.min(watched, afterEmptySeconds)),
+    seconds(measured.newKey),
+    seconds(measured.newAlgorithm),
+    outage === null ? `accepts for > ${watched} s` : `refuses after ${rounded(outage)} s`,
+    ...broken.map((what) => `**refused ${what}**`),
   ]
 }
 
-function verdict(milliseconds: number): string {
-  if (!Number.isFinite(milliseconds)) return '**accepted**'
-  return `rejected after ${Math.ceil(milliseconds)} ms`
+function rounded(seconds: number): string {
+  return seconds < 10 ? seconds.toFixed(1) : String(Math.round(seconds))
 }
 
 /** Puts the table between the marks of the page. */
-export function writePage(outcomes: readonly Outcome[]): void {
+export function writePage(rows: readonly Row[]): void {
   const text = readFileSync(page, 'utf8')
   const marks = /(<!-- table: .*? -->\n)[\s\S]*?(<!-- end of table -->)/
   if (!marks.test(text)) throw new Error('docs/verifiers.md has lost the marks of its table.')
   writeFileSync(
     page,
-    text.replace(marks, (_, begin, end) => `${begin}\n${tableOf(outcomes)}\n${end}`),
+    text.replace(marks, (_, begin, end) => `${begin}\n${tableOf(rows)}\n${end}`),
   )
 }

@@ -1,99 +1,117 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import http from 'node:http'
 import process from 'node:process'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import type { Example } from './catalog.ts'
-import { freePort, type Registry } from './registry.ts'
+import { freePort } from './ports.ts'
 import { audience } from './tokens.ts'
 
-export interface Verdict {
-  accepted: boolean
-  /** What the verifier said. */
-  said: string
-}
+/** Milliseconds that a service may need to listen on a busy machine. */
+const startTimeoutMs = 90_000
 
-/** An example that runs: a gateway, or a program that is started anew for each token. */
+/** How often a request is repeated if it gets no response, as while a gateway is reloaded. */
+const attempts = 5
+
+/** Groups of processes that run. */
+const groups = new Set<number>()
+process.on('exit', () => {
+  for (const pid of groups) killGroup(pid, 'SIGKILL')
+})
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(1))
+
 export interface Verifier {
-  ask(token: string): Promise<Verdict>
+  /** The status of the response to a request with this token. */
+  ask(token: string): Promise<number>
   stop(): Promise<void>
 }
 
-/** Rejects where a gateway does not listen within 20 s. */
-export async function startVerifier(
-  example: Example,
-  folder: string,
-  registry: Registry,
-): Promise<Verifier> {
-  const env = { ...process.env, ...(await settingsFor(registry)) }
-  if (example.gateway === undefined) {
-    return { ask: (token) => askProgram(example, folder, env, token), stop: async () => {} }
-  }
-  const child = spawn('sh', ['-c', example.run], { cwd: folder, env, stdio: 'ignore' })
-  const ask = (token: string) => askGateway(env.PORT, token)
-  const deadline = Date.now() + 20_000
-  while (!(await listens(ask))) {
+export interface LaunchOptions {
+  /** A shell line. */
+  run: string
+  folder: string
+  /** Base URL of the server. */
+  url: string
+  issuer: string
+  /** Further variables. */
+  env: Record<string, string>
+  /** Gets what the service prints. */
+  log: string
+}
+
+/** Starts a service that listens on `PORT`. Rejects if it does not. */
+export async function startVerifier(options: LaunchOptions): Promise<Verifier> {
+  const port = await freePort()
+  const { hostname, port: jwksPort } = new URL(options.url)
+  const log = openSync(options.log, 'w')
+  const child = spawn('sh', ['-c', options.run], {
+    cwd: options.folder,
+    env: {
+      ...process.env,
+      ISSUER: options.issuer,
+      AUDIENCE: audience,
+      PORT: String(port),
+      JWKS_HOST: hostname,
+      JWKS_PORT: jwksPort,
+      ...options.env,
+    },
+    stdio: ['ignore', log, log],
+    // A group of its own, since gateways have several processes.
+    detached: true,
+  })
+  closeSync(log)
+  if (child.pid !== undefined) groups.add(child.pid)
+  const deadline = Date.now() + startTimeoutMs
+  while ((await statusOf(port, 'none')) === undefined) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await end(child)
-      throw new Error(`${example.name} does not listen.`)
+      throw new Error(`does not listen: see ${options.log}`)
     }
-    await delay(20)
+    await delay(100)
   }
-  return { ask, stop: () => end(child) }
-}
-
-async function settingsFor({ issuer }: Registry) {
-  const { hostname, port } = new URL(issuer)
   return {
-    ISSUER: issuer,
-    AUDIENCE: audience,
-    PORT: String(await freePort()),
-    JWKS_HOST: hostname,
-    JWKS_PORT: port,
-    CACHE_DURATION: '600s',
+    async ask(token) {
+      for (let attempt = 1; attempt <= attempts; attempt += 1) {
+        const status = await statusOf(port, token)
+        if (status !== undefined) return status
+        await delay(50)
+      }
+      throw new Error(`stopped responding: see ${options.log}`)
+    },
+    stop: () => end(child),
   }
 }
 
-async function askProgram(
-  example: Example,
-  cwd: string,
-  env: NodeJS.ProcessEnv,
-  token: string,
-): Promise<Verdict> {
-  const result = await promisify(execFile)('sh', ['-c', example.run, 'sh', token], {
-    cwd,
-    env,
-  }).then(
-    ({ stdout }) => ({ code: 0, stdout }),
-    ({ code, stdout }: { code: unknown; stdout: string }) => ({ code, stdout }),
-  )
-  const said = result.stdout.trim()
-  if (result.code === 0 && said.includes('alice')) return { accepted: true, said }
-  // Any other failure is not a rejection.
-  if (result.code === 1 && said.startsWith('refused: ')) return { accepted: false, said }
-  throw new Error(`${example.name} ended with ${result.code}: ${said}`)
-}
-
-async function askGateway(port: string, token: string): Promise<Verdict> {
-  const response = await fetch(`http://127.0.0.1:${port}/`, {
-    headers: { Authorization: `Bearer ${token}`, Connection: 'close' },
+/** Undefined if there is no response. A new connection each time, as from another client. */
+function statusOf(port: number, token: string): Promise<number | undefined> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${token}` }
+    const request = http.get({ host: '127.0.0.1', port, headers, agent: false, timeout: 20_000 })
+    request.on('timeout', () => request.destroy())
+    request.on('error', () => resolve(undefined))
+    request.on('response', (response) => {
+      response.resume()
+      response.on('error', () => resolve(undefined))
+      response.on('end', () => resolve(response.statusCode))
+    })
   })
-  const said = `${response.status} ${(await response.text()).trim()}`
-  if (response.status === 200) return { accepted: true, said }
-  // Envoy says 403 of an audience that is not its own.
-  if (response.status === 401 || response.status === 403) return { accepted: false, said }
-  throw new Error(`the gateway answered ${said}`)
-}
-
-function listens(ask: (token: string) => Promise<Verdict>): Promise<boolean> {
-  return ask('none').then(
-    () => true,
-    () => false,
-  )
 }
 
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null) return
-  child.kill('SIGTERM')
-  await once(child, 'exit')
+  if (child.pid === undefined) return
+  const isRunning = child.exitCode === null && child.signalCode === null
+  const exited = isRunning ? once(child, 'exit') : Promise.resolve()
+  killGroup(child.pid, 'SIGTERM')
+  await Promise.race([exited, delay(5_000)])
+  killGroup(child.pid, 'SIGKILL')
+  await exited
+  groups.delete(child.pid)
+}
+
+function killGroup(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(-pid, signal)
+  } catch {
+    // All of its processes have ended.
+  }
 }

@@ -2,10 +2,11 @@ import { globSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { examples } from '../../scripts/examples/catalog.ts'
+import { isSame, readRows, tableOf } from '../../scripts/examples/report.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
-const rows = read('docs/verifiers.md').split('\n')
+const rows = readRows()
 const folders = examples.map(({ folder }) => folder)
 
 test('every folder of examples/verifiers is run by npm run examples', () => {
@@ -14,14 +15,39 @@ test('every folder of examples/verifiers is run by npm run examples', () => {
   expect(names.toSorted()).toEqual(folders.toSorted())
 })
 
-test.each(folders)(
-  'the last run of %s accepted the good token and rejected the others',
-  (folder) => {
-    const [row = '', ...more] = rows.filter((line) => line.includes(`/verifiers/${folder})`))
-    expect(more.filter((line) => line.startsWith('|'))).toEqual([])
-    expect(row).toMatch(/ \| accepted \| (\d+) of \1 rejected \| rejected after \d+ ms \| /)
+const variants = examples.flatMap(({ folder, run, followed }) => [
+  ...(run === undefined ? [] : [{ folder, isFollowed: false }]),
+  ...(followed === undefined ? [] : [{ folder, isFollowed: true }]),
+])
+
+test.each(variants)(
+  'the last run of $folder (follower: $isFollowed) took no bad token, refused no good one, and saw all keys',
+  (variant) => {
+    const row = rows.find((one) => isSame(one, variant))
+    if (row === undefined || 'missing' in row) throw new Error('it was not run')
+    if ('failure' in row.result) throw new Error(row.result.failure)
+    const { bad, broken, newKey } = row.result.measured
+    expect({ asked: bad.asked.length, taken: bad.taken, broken }).toEqual({
+      asked: 8,
+      taken: [],
+      broken: [],
+    })
+    expect(newKey).not.toBeNull()
   },
 )
+
+test('with the follower, verifiers refuse a deactivated key within two seconds, the last one too', () => {
+  const slow = rows.filter((row) => {
+    if (!row.isFollowed || 'missing' in row || 'failure' in row.result) return row.isFollowed
+    const { oneOff, lastOff } = row.result.measured
+    return (oneOff ?? Number.POSITIVE_INFINITY) > 2 || (lastOff ?? Number.POSITIVE_INFINITY) > 2
+  })
+  expect(slow.map(({ folder }) => folder)).toEqual([])
+})
+
+test('the table is that of the last run', () => {
+  expect(read('docs/verifiers.md')).toContain(tableOf(rows))
+})
 
 test.each(examples)('the README of the examples shows how to build $folder', (example) => {
   const { folder, build = '' } = example

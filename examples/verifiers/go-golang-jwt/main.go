@@ -1,16 +1,19 @@
-// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason with exit code 1.
+// ISSUER=… AUDIENCE=… PORT=… verify: responds with the claims of a valid token, and with 401 to others.
 package main
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"log"
+	"net/http"
 	"os"
+	"strings"
+	"time"
 
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
 )
 
 var (
@@ -20,21 +23,29 @@ var (
 )
 
 func main() {
-	// Create one per process: it refreshes the key set every hour.
-	keys, err := keyfunc.NewDefaultCtx(context.Background(), []string{jwksURL})
+	// Create one per process: it refreshes the key set every hour. With a follower, every second:
+	var options keyfunc.Override
+	if interval, err := time.ParseDuration(os.Getenv("CACHE_SECONDS") + "s"); err == nil {
+		options.RefreshInterval = interval
+		options.RefreshUnknownKID = rate.NewLimiter(rate.Every(interval), 1)
+	}
+	keys, err := keyfunc.NewDefaultOverrideCtx(context.Background(), []string{jwksURL}, options)
 	if err != nil {
 		log.Fatal(err)
 	}
-	token, err := jwt.Parse(os.Args[1], keys.Keyfunc,
-		jwt.WithValidMethods([]string{"RS256"}),
-		jwt.WithIssuer(issuer),
-		jwt.WithAudience(audience),
-		jwt.WithExpirationRequired(),
-	)
-	if err != nil {
-		fmt.Println("refused:", err)
-		os.Exit(1)
+	service := func(response http.ResponseWriter, request *http.Request) {
+		token, err := jwt.Parse(strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer "),
+			keys.KeyfuncCtx(request.Context()),
+			jwt.WithValidMethods([]string{"RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"}),
+			jwt.WithIssuer(issuer),
+			jwt.WithAudience(audience),
+			jwt.WithExpirationRequired(),
+		)
+		if err != nil {
+			http.Error(response, "refused: "+err.Error(), http.StatusUnauthorized)
+			return
+		}
+		_ = json.NewEncoder(response).Encode(token.Claims)
 	}
-	claims, _ := json.Marshal(token.Claims)
-	fmt.Println(string(claims))
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), http.HandlerFunc(service)))
 }

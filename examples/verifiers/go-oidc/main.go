@@ -1,12 +1,14 @@
-// ISSUER=… AUDIENCE=… verify TOKEN: prints the claims, or the reason with exit code 1.
+// ISSUER=… AUDIENCE=… PORT=… verify: responds with the claims of a valid token, and with 401 to others.
 package main
 
 import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
+	"log"
+	"net/http"
 	"os"
+	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
 )
@@ -17,29 +19,33 @@ var (
 	jwksURL  = cmp.Or(os.Getenv("JWKS_URL"), issuer+"/.well-known/jwks.json")
 )
 
-func verify(ctx context.Context, verifier *oidc.IDTokenVerifier, token string) ([]byte, error) {
-	verified, err := verifier.Verify(ctx, token)
-	if err != nil {
-		return nil, err
-	}
-	var claims json.RawMessage
-	err = verified.Claims(&claims)
-	return claims, err
+// With a follower: asks it for each token, since a RemoteKeySet has no time limit.
+type followed struct{}
+
+func (followed) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	return oidc.NewRemoteKeySet(ctx, jwksURL).VerifySignature(ctx, token)
 }
 
 func main() {
-	ctx := context.Background()
-	// Create one per process: it caches the keys until a token matches none of them. Replace it every few
-	// minutes if deactivated keys must be dropped sooner.
-	keys := oidc.NewRemoteKeySet(ctx, jwksURL)
+	// Create one per process: it caches the keys until a token matches none of them.
+	var keys oidc.KeySet = oidc.NewRemoteKeySet(context.Background(), jwksURL)
+	if os.Getenv("CACHE_SECONDS") != "" {
+		keys = followed{}
+	}
 	verifier := oidc.NewVerifier(issuer, keys, &oidc.Config{
 		ClientID:             audience,
-		SupportedSigningAlgs: []string{oidc.RS256},
+		SupportedSigningAlgs: []string{"RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"},
 	})
-	claims, err := verify(ctx, verifier, os.Args[1])
-	if err != nil {
-		fmt.Println("refused:", err)
-		os.Exit(1)
+	service := func(response http.ResponseWriter, request *http.Request) {
+		token := strings.TrimPrefix(request.Header.Get("Authorization"), "Bearer ")
+		verified, err := verifier.Verify(request.Context(), token)
+		if err != nil {
+			http.Error(response, "refused: "+err.Error(), http.StatusUnauthorized)
+			return
+		}
+		var claims json.RawMessage
+		_ = verified.Claims(&claims)
+		_, _ = response.Write(claims)
 	}
-	fmt.Println(string(claims))
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+os.Getenv("PORT"), http.HandlerFunc(service)))
 }

@@ -14,7 +14,7 @@ createServer(async (request, response) => {
     const { payload } = await jwtVerify(token, keys, {
       issuer: ISSUER,
       audience: AUDIENCE,
-      algorithms: ['RS256'],
+      algorithms: ['RS256', 'PS256', 'ES256', 'ES384', 'ES512', 'EdDSA'],
       requiredClaims: ['exp'],
     })
     response.end(`${JSON.stringify(payload)}\n`)

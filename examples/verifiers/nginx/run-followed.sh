@@ -1,0 +1,17 @@
+#!/bin/sh
+# ISSUER=… AUDIENCE=… PORT=… ./run-followed.sh
+#
+# Runs nginx, and beside it the follower, which writes the keys and reloads nginx when they change.
+set -eu
+export PUBRING_URL="${ISSUER%/v1/projects/*}"
+project="${ISSUER##*/}"
+RUN=$(mktemp -d)
+export RUN
+cp verify.js followed.js "$RUN"
+mkdir "$RUN/html"
+echo accepted > "$RUN/html/accepted"
+chmod -R a+rX "$RUN"
+envsubst '$RUN $PORT' < nginx.conf > "$RUN/nginx.conf"
+pubring jwks follow "$project" --format nginx --out "$RUN/keys.js" --once
+nginx -p "$RUN" -c nginx.conf &
+exec pubring jwks follow "$project" --format nginx --out "$RUN/keys.js" --exec "kill -HUP $!"
