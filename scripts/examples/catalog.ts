@@ -22,6 +22,7 @@ export interface Example {
 const venv = 'python3 -m venv .venv && .venv/bin/pip install --quiet -r requirements.txt'
 const mvn = 'mvn --quiet --batch-mode package'
 const java = 'exec java -cp "target/classes:target/lib/*" Service'
+const apacheModule = '/usr/lib/apache2/modules/mod_auth_openidc.so'
 const njsModule = '/usr/lib/nginx/modules/ngx_http_js_module.so'
 
 export const examples: readonly Example[] = [
@@ -187,5 +188,12 @@ export const examples: readonly Example[] = [
     version: 'nginx -v 2>&1',
     run: './run.sh',
     followed: { run: './run-followed.sh' },
+  },
+  {
+    name: 'Apache with mod_auth_openidc',
+    folder: 'apache',
+    tools: ['apache2', 'envsubst', apacheModule],
+    version: 'apache2 -v',
+    followed: { run: './run.sh' },
   },
 ]

@@ -6,6 +6,9 @@ import type { Verifier } from './verifier.ts'
 /** Seconds until a verifier changed its mind; null if it did not while it was watched. */
 export type Seconds = number | null
 
+/** The algorithm of the key that is added to a project without one of it. */
+export const newAlgorithm = 'ES256'
+
 /** How long a new key after an empty set is waited for. */
 export const afterEmptySeconds = 60
 
@@ -113,17 +116,17 @@ async function addKeys(
   await requireAccepted(verifier, key)
   await prepareKey(project, 'ML-DSA-44')
   const same = await prepareKey(project)
-  const other = await prepareKey(project, 'ES256')
+  const other = await prepareKey(project, newAlgorithm)
   const broken = new Set<string>()
   const accepted = async (token: string): Promise<boolean> => {
     if (!(await accepts(verifier, key.token))) broken.add('the key beside new ones')
     return accepts(verifier, token)
   }
-  const [newKey, newAlgorithm] = await Promise.all([
+  const [sameSeconds, otherSeconds] = await Promise.all([
     secondsUntil(watch, () => accepted(same.token)),
     secondsUntil(watch, () => accepted(other.token)),
   ])
-  return { newKey, newAlgorithm, broken: [...broken] }
+  return { newKey: sameSeconds, newAlgorithm: otherSeconds, broken: [...broken] }
 }
 
 async function loseServer(

@@ -32,7 +32,8 @@ test.each(variants)(
       taken: [],
       broken: [],
     })
-    expect(newKey).not.toBeNull()
+    // jwx fetches at most every 15 minutes, longer than it is watched.
+    if (variant.folder !== 'go-jwx' || variant.isFollowed) expect(newKey).not.toBeNull()
   },
 )
 

@@ -24,9 +24,12 @@ cached = {"until": 0.0}
 
 def keys():
     if time.monotonic() >= cached["until"]:
-        with urlopen(url, timeout=5) as response:
-            cached["keys"] = JsonWebKey.import_key_set(json.load(response))
         cached["until"] = time.monotonic() + seconds
+        try:
+            with urlopen(url, timeout=5) as response:
+                cached["keys"] = JsonWebKey.import_key_set(json.load(response))
+        except OSError as error:
+            print(f"the old keys stay: {error}")
     return cached["keys"]
 
 
