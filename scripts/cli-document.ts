@@ -181,7 +181,9 @@ ${common}
 
 ## Commands
 
-${index}`
+${index}
+
+\`pubring jwks follow\` has [a page of its own](following.md).`
 }
 
 function variables(): string {
