@@ -71,18 +71,28 @@ export function chownToPostgres(file: string): void {
   if (user !== undefined) chownSync(file, user.uid, user.gid)
 }
 
+/** Where a server has its folder, and its port. By default in the temporary folder, on a free port. */
+export interface PostgresPlace {
+  parent?: string
+  port?: number
+}
+
 /** Creates the files of a server, without starting it. */
-export async function createPostgres(settings = ''): Promise<PostgresServer> {
+export async function createPostgres(
+  settings = '',
+  { parent, port }: PostgresPlace = {},
+): Promise<PostgresServer> {
   const template = process.env.POSTGRES_TEMPLATE_FOLDER
-  if (template === undefined) return openPostgresFolder(await initializeFolder(), settings)
-  const folder = newFolder()
+  if (template === undefined)
+    return openPostgresFolder(await initializeFolder(parent), settings, port)
+  const folder = newPostgresFolder(parent)
   execFileSync('cp', ['-a', template, folder])
-  return openPostgresFolder(folder, settings)
+  return openPostgresFolder(folder, settings, port)
 }
 
 /** Creates the files by initdb, which takes a second of CPU time. */
-export async function initializeFolder(): Promise<string> {
-  const folder = newFolder()
+export async function initializeFolder(parent?: string): Promise<string> {
+  const folder = newPostgresFolder(parent)
   const { initdb } = await findPrograms()
   execFileSync(
     initdb,
@@ -92,19 +102,23 @@ export async function initializeFolder(): Promise<string> {
   return folder
 }
 
-/** A path in a temporary folder that belongs to the servers' user. */
-function newFolder(): string {
-  const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
-  chownToPostgres(parent)
-  return join(parent, 'data')
+/** A path in a new folder that belongs to the servers' user. */
+export function newPostgresFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'pubring-pg-'))
+  chownToPostgres(folder)
+  return join(folder, 'data')
 }
 
 /**
  * A server over existing files: those of `createPostgres` or a copy of them. Long because all of it
  * depends on the running process.
  */
-export async function openPostgresFolder(folder: string, settings = ''): Promise<PostgresServer> {
-  const port = await freePort()
+export async function openPostgresFolder(
+  folder: string,
+  settings = '',
+  fixedPort?: number,
+): Promise<PostgresServer> {
+  const port = fixedPort ?? (await freePort())
   const { postgres } = await findPrograms()
   let child: ChildProcess | undefined
   let output = ''

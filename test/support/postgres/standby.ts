@@ -1,9 +1,14 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import pg from 'pg'
-import { chownToPostgres, openPostgresFolder, type PostgresServer } from './server.ts'
+import {
+  chownToPostgres,
+  newPostgresFolder,
+  openPostgresFolder,
+  type PostgresPlace,
+  type PostgresServer,
+} from './server.ts'
 
 /** What a primary with a standby needs; otherwise PostgreSQL's defaults. */
 export const primarySettings = `wal_level = replica
@@ -16,10 +21,11 @@ shared_buffers = 32MB`
  * Starts a standby of a running primary, from a copy of its files made between `pg_backup_start` and
  * `pg_backup_stop` (PostgreSQL manual, section 25.3). From then on commits wait for the standby.
  */
-export async function addSynchronousStandby(primary: PostgresServer): Promise<PostgresServer> {
-  const parent = mkdtempSync(join(tmpdir(), 'pubring-pg-'))
-  const folder = join(parent, 'data')
-  chmodSync(parent, 0o711)
+export async function addSynchronousStandby(
+  primary: PostgresServer,
+  { parent, port }: PostgresPlace = {},
+): Promise<PostgresServer> {
+  const folder = newPostgresFolder(parent)
   const label = await copyDuringBackup(primary, () =>
     execFileSync('cp', ['-a', primary.folder, folder]),
   )
@@ -32,6 +38,7 @@ export async function addSynchronousStandby(primary: PostgresServer): Promise<Po
   const standby = await openPostgresFolder(
     folder,
     `primary_conninfo = '${origin}'\nhot_standby = on`,
+    port,
   )
   await standby.start()
   await primary.query("alter system set synchronous_standby_names = 'standby'")

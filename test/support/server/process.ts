@@ -84,7 +84,7 @@ export async function spawnServer(
   env: Record<string, string> = {},
   { wrapper = [], node = [], uid, program = main }: Launch = {},
 ): Promise<ServerProcess> {
-  const port = await freePort()
+  const port = env.PUBRING_PORT ?? (await freePort())
   const [command = '', ...args] = [...wrapper, process.execPath, ...node, program, 'serve']
   const child = spawn(command, args, {
     cwd: folder,

@@ -2,7 +2,14 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { ecKey } from '../keys/pem.ts'
-import { readJson, type ServerProcess, spawnServer, temporaryFolder, whenReady } from './process.ts'
+import {
+  type Launch,
+  readJson,
+  type ServerProcess,
+  spawnServer,
+  temporaryFolder,
+  whenReady,
+} from './process.ts'
 
 /** The response to a request. Status 0: none. */
 export interface CallResult {
@@ -21,9 +28,9 @@ export interface Replica extends ServerProcess {
 /** Server processes on one database. */
 export interface Replicas {
   /** Starts another replica and waits until it is ready. */
-  add(env?: Record<string, string>): Promise<Replica>
+  add(env?: Record<string, string>, launch?: Launch): Promise<Replica>
   /** Starts another replica without waiting for it. */
-  spawn(env?: Record<string, string>): Promise<Replica>
+  spawn(env?: Record<string, string>, launch?: Launch): Promise<Replica>
   /** All replicas so far. */
   all(): readonly Replica[]
   /** Kills all replicas and deletes their folders. */
@@ -41,15 +48,16 @@ export function createReplicas(databaseUrl: string): Replicas {
   const apiKey = newApiKeySecret()
   const all: Replica[] = []
 
-  async function spawn(env: Record<string, string> = {}): Promise<Replica> {
+  async function spawn(env: Record<string, string> = {}, launch: Launch = {}): Promise<Replica> {
     const where = join(folder, String(all.length))
     mkdirSync(where)
-    const server = await spawnServer(where, {
+    const settings = {
       ...highLimits,
       PUBRING_DATABASE_URL: databaseUrl,
       PUBRING_ADMIN_API_KEY: apiKey,
       ...env,
-    })
+    }
+    const server = await spawnServer(where, settings, launch)
     const replica = { ...server, apiKey, call: caller(server.url, apiKey) }
     all.push(replica)
     return replica
@@ -57,8 +65,8 @@ export function createReplicas(databaseUrl: string): Replicas {
   return {
     spawn,
     all: () => all,
-    async add(env) {
-      const replica = await spawn(env)
+    async add(env, launch) {
+      const replica = await spawn(env, launch)
       await whenReady(replica)
       return replica
     },
