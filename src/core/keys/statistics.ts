@@ -39,6 +39,8 @@ export function createKeyStatistics({
       hasFailed = false
     } catch {
       hasFailed = true
+      // What failed early has cost little, such as a count before the database was first reached.
+      recountAt = startTime + Math.min(recountMs, 10 * (clock.monotonic() - startTime))
     }
     isCounting = false
   }

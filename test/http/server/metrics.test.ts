@@ -113,10 +113,8 @@ describe('the metrics', () => {
     expect(failed.get('pubring_keys{algorithm="ES256",state="inactive"}')).toBe(before)
     expect(failed.get('pubring_keys_age_seconds')).toBeGreaterThanOrEqual(60)
     await fault.restore()
-    await vi.waitUntil(async () => {
-      clock.advance(60_000)
-      return (await metrics()).get('pubring_keys_count_failed') === 0
-    }, 10_000)
+    // Not only after a minute: a count that failed at once has cost nothing.
+    await vi.waitUntil(async () => (await metrics()).get('pubring_keys_count_failed') === 0, 10_000)
   })
 
   test('say who waits, and do not count waiting as slowness', async () => {
