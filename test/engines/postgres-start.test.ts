@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { recordFault } from '../support/faults/results.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import {
   spawnServer,
@@ -112,6 +113,14 @@ test('a server that starts during an outage waits for the database, without migr
   await whenReady(parent)
   parent.signal('SIGTERM')
   expect(await parent.ended).toBe(0)
+  recordFault({
+    fault: 'Start during an outage of the database (PostgreSQL)',
+    action: 'start while PostgreSQL is stopped; then PostgreSQL started',
+    observed:
+      'live but not ready (“starting”), everything else 503, nothing written; ready once the database is there; exit code 0 after SIGTERM while it waits',
+    acknowledged: 0,
+    lost: 0,
+  })
 }, 60_000)
 
 test('tables of other applications in other schemas are ignored', async () => {

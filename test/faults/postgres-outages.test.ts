@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { recordFault } from '../support/faults/results.ts'
 import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
 import {
   type CallResult,
@@ -35,6 +36,19 @@ afterAll(async () => {
   await replicas.close()
   await postgres.remove()
 })
+
+/** A row about creates under a fault. `whileCreating` has found all acknowledged keys. */
+function record(fault: string, action: string, observed: string, responses: CallResult[]): void {
+  const acknowledged = responses.filter(({ status }) => status === 201).length
+  const slowest = Math.max(...responses.map(({ ms }) => ms))
+  recordFault({
+    fault: `${fault} (PostgreSQL)`,
+    action,
+    observed: `${observed}; every create 201, or 503 within ${(slowest / 1_000).toFixed(1)} s`,
+    acknowledged,
+    lost: 0,
+  })
+}
 
 /** Repeats the call from this many clients without pauses until stopped. */
 function load(clients: number, call: () => Promise<CallResult>) {
@@ -88,11 +102,13 @@ async function waitUntilWorking(): Promise<void> {
 test.each(['SIGINT', 'SIGQUIT'] as const)(
   'a restart of the database (%s) fails only calls in flight',
   async (signal) => {
-    await whileCreating(async () => {
+    const responses = await whileCreating(async () => {
       await postgres.stop(signal)
       await delay(500)
       await postgres.start()
     })
+    const action = `restart by ${signal} while eight clients create keys`
+    record('Database restarted', action, 'creates wait, or are told to retry', responses)
   },
   60_000,
 )
@@ -106,19 +122,21 @@ test('all sessions terminated, while idle and while writing: the same process co
   await terminate()
   await delay(100)
   expect((await createKey(replica, project)).status).toBe(201)
-  await whileCreating(async () => {
+  const responses = await whileCreating(async () => {
     for (let times = 0; times < 5; times += 1) {
       await terminate()
       await delay(100)
     }
   })
+  const action = 'pg_terminate_backend for all, five times while eight clients create keys'
+  record('All sessions ended', action, 'the same process continues', responses)
 }, 60_000)
 
 test('a frozen database: every call completes, key sets come from memory, and all recovers afterwards', async () => {
   const jwks = `/v1/projects/${project}/.well-known/jwks.json`
   await createKey(replica, project)
   const good = await replica.call('GET', jwks)
-  await whileCreating(async () => {
+  const responses = await whileCreating(async () => {
     const fresh = await replica.call('GET', jwks)
     expect(fresh.status).toBe(200)
     postgres.signal('SIGSTOP')
@@ -142,6 +160,12 @@ test('a frozen database: every call completes, key sets come from memory, and al
     postgres.signal('SIGCONT')
   })
   expect(good.status).toBe(200)
+  record(
+    'Database frozen',
+    'SIGSTOP for all its processes for 5 s while eight clients create keys',
+    'key sets 200 from memory; readiness 200 and stale, /health/write 503',
+    responses,
+  )
 }, 60_000)
 
 test('a database that is read-only for a while: reads succeed, writes are 503 and succeed afterwards', async () => {
@@ -165,6 +189,13 @@ test('a database that is read-only for a while: reads succeed, writes are 503 an
     await readOnly('off')
   }
   await waitUntilWorking()
+  recordFault({
+    fault: 'Database read-only for a while (PostgreSQL)',
+    action: 'default_transaction_read_only on, then off',
+    observed: 'changes 503, reads 200; changes 201 as soon as it takes them again',
+    acknowledged: 1,
+    lost: 0,
+  })
 }, 60_000)
 
 describe('tables locked by another session', () => {
@@ -192,6 +223,13 @@ describe('tables locked by another session', () => {
     )
     for (const { status, ms } of speed) expect([status, ms < 2_000]).toEqual([200, true])
     expect(await sessions()).toBeLessThanOrEqual(10)
+    recordFault({
+      fault: 'Tables locked by another session (PostgreSQL)',
+      action: 'ACCESS EXCLUSIVE locks on three tables during 100 lists and 10 creates',
+      observed: `503 for each within ${(Math.max(...calls.map(({ ms }) => ms)) / 1_000).toFixed(1)} s, liveness 200 within 1 s; all 200 after the release`,
+      acknowledged: 0,
+      lost: 0,
+    })
   }, 60_000)
 
   async function sessions(): Promise<number> {

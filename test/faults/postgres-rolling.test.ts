@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { recordFault } from '../support/faults/results.ts'
 import {
   type CallResult,
   createKey,
@@ -75,4 +76,11 @@ test('a rolling restart under load fails no request of a client that respects re
   const failed = responses.filter(({ status }) => status !== 200 && status !== 201)
   expect(failed).toEqual([])
   expect(responses.length).toBeGreaterThan(200)
+  recordFault({
+    fault: 'Rolling restart under load (PostgreSQL)',
+    action: 'two replicas replaced one after the other, SIGTERM for the old one, with six clients',
+    observed: `no request of ${responses.length} failed, for clients that respect readiness`,
+    acknowledged: responses.filter(({ status }) => status === 201).length,
+    lost: 0,
+  })
 }, 60_000)
