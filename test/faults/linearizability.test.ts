@@ -44,6 +44,10 @@ test.each<[string, Partial<History>]>([
   ],
   ['a JWKS that is older by less than the allowed lag', { published: [read(33, 34, { A: true })] }],
   [
+    'a JWKS that is as old as it says',
+    { published: [{ ...read(49, 50, { A: true }), staleMs: 19 }] },
+  ],
+  [
     'a creation with an unknown outcome that took effect after other changes',
     {
       writes: [...writes, { change: 'create', called: 5, answered: unknown }],
@@ -182,6 +186,11 @@ test.each<[string, Partial<History>, RegExp]>([
     /a JWKS is 6 ms behind/,
   ],
   [
+    'a JWKS is older than it says',
+    { published: [{ ...read(49, 50, { A: true }), staleMs: 18 }] },
+    /a JWKS is 19 ms behind/,
+  ],
+  [
     'a JWKS shows what has not begun',
     {
       writes: [...writes, { kid: 'B', change: 'create', called: 60, answered: 61, requestId: 'x' }],
@@ -197,6 +206,8 @@ test.each<[string, Partial<History>, RegExp]>([
 
 test('the lag of a key set counts from the first acknowledged change that it lacks', () => {
   const published = [read(8, 9, {}), read(33, 34, { A: true }), read(45, 46, {})]
-  expect(greatestLag(history({ published }))).toBe(3)
-  expect(greatestLag(history({ published: [read(55, 56, { A: true })] }))).toBe(25)
+  expect(greatestLag(history({ published }), 'fresh')).toBe(3)
+  const stale = { ...read(55, 56, { A: true }), staleMs: 30 }
+  expect(greatestLag(history({ published: [...published, stale] }), 'fresh')).toBe(3)
+  expect(greatestLag(history({ published: [...published, stale] }), 'stale')).toBe(25)
 })

@@ -28,6 +28,8 @@ export type ListedKeys = [kid: string, active: boolean][]
 export interface Read extends Span {
   /** All keys of a list, or the active keys of a JWKS. */
   keys: ListedKeys
+  /** Of a key set that says that it is stale: at most how many milliseconds old it says it is. */
+  staleMs?: number
 }
 
 /** What a response says about a single key. `undefined`: it does not exist. */
@@ -47,7 +49,7 @@ export interface History {
   writes: Write[]
   lists: Read[]
   facts: Fact[]
-  /** Key sets, which may be up to `lag` milliseconds old. */
+  /** Key sets, which may be up to `lag` milliseconds old, or as old as they say. */
   published: Read[]
   lag: number
   ledger: Step[]
@@ -174,14 +176,21 @@ function impossibleRead(history: History, places: Places): string | undefined {
 function impossibleKeySet(history: History, places: Places): string | undefined {
   for (const [read, age] of agesOfKeySets(history, places)) {
     if (age === undefined) return `a JWKS matches no state: ${JSON.stringify(read)}`
-    if (age > history.lag) return `a JWKS is ${Math.round(age)} ms behind`
+    if (age > Math.max(history.lag, read.staleMs ?? 0))
+      return `a JWKS is ${Math.round(age)} ms behind`
   }
   return undefined
 }
 
-/** By how many milliseconds the key sets are behind the acknowledged changes at most. */
-export function greatestLag(history: History): number {
-  const ages = agesOfKeySets(history, placesOf(history))
+/**
+ * By how many milliseconds the key sets are behind the acknowledged changes at most: those that say
+ * that they are stale, or the others.
+ */
+export function greatestLag(history: History, kind: 'fresh' | 'stale'): number {
+  const published = history.published.filter(
+    ({ staleMs }) => (staleMs === undefined) === (kind === 'fresh'),
+  )
+  const ages = agesOfKeySets({ ...history, published }, placesOf(history))
   return Math.max(0, ...ages.map(([, age]) => age ?? Number.POSITIVE_INFINITY))
 }
 

@@ -12,6 +12,8 @@ export interface RecordedLoad {
   history: History
   /** How many changes and lists, and how many key sets, had each status. 0: no response. */
   statuses: { api: Record<string, number>; published: Record<string, number> }
+  /** The requests for key sets that got none. */
+  failures: { at: number; status: number; cause: string; headers: Record<string, string> }[]
   /** The longest time in milliseconds until a key set arrived. */
   slowest: number
   /** Each of these sends one request. */
@@ -54,7 +56,10 @@ export function createRecordedLoad(
     const response = await call()
     return { called, answered: performance.now(), response }
   }
-  function count(kind: keyof RecordedLoad['statuses'], response: ServerResponse | undefined): void {
+  function count(
+    kind: keyof RecordedLoad['statuses'],
+    response: { status: number } | undefined,
+  ): void {
     const status = String(response?.status ?? 0)
     load.statuses[kind][status] = (load.statuses[kind][status] ?? 0) + 1
   }
@@ -76,20 +81,36 @@ export function createRecordedLoad(
     return client().send('PATCH', `${keysPath}/${kid}`, { active: change === 'activate' })
   }
   async function fetchSet(headers: Record<string, string>): Promise<void> {
-    const { called, answered, response } = await timed(() => fetchText(url() + setPath, headers))
+    const called = performance.now()
+    let cause = ''
+    const response = await fetchText(url() + setPath, headers).catch((error) => {
+      cause = `${error} ${error.cause}`
+      return undefined
+    })
+    const answered = performance.now()
     count('published', response)
+    if (response?.status !== 200 && response?.status !== 304)
+      load.failures.push({ at: Date.now(), status: response?.status ?? 0, cause, headers })
     if (response?.status === 304) return
     if (headers.prefer === undefined) load.slowest = Math.max(load.slowest, answered - called)
     if (response?.status !== 200) return
     if (headers.prefer !== undefined) etag = response.headers.get('etag') ?? ''
     const { keys }: { keys: { kid: string }[] } = JSON.parse(response.text)
     const kids = keys.map(({ kid }) => kid).filter((kid) => kid !== placeholder)
-    load.history.published.push({ called, answered, keys: kids.map((kid) => [kid, true]) })
+    // Whole seconds, rounded down.
+    const age = response.headers.get('age')
+    load.history.published.push({
+      called,
+      answered,
+      keys: kids.map((kid) => [kid, true]),
+      ...(age === null ? {} : { staleMs: (Number(age) + 1) * 1_000 }),
+    })
   }
 
   const load: RecordedLoad = {
     history: { writes: [], lists: [], facts: [], published: [], lag: 1_000, ledger: [] },
     statuses: { api: {}, published: {} },
+    failures: [],
     slowest: 0,
     async write() {
       const [kid, change] = chooseChange()
@@ -139,19 +160,10 @@ export function createRecordedLoad(
   return load
 }
 
-async function fetchText(
-  url: string,
-  headers: Record<string, string>,
-): Promise<ServerResponse | undefined> {
-  const start = performance.now()
-  try {
-    const response = await fetch(url, { headers })
-    const text = await response.text()
-    const { status, headers: received } = response
-    return { status, headers: received, text, ms: performance.now() - start }
-  } catch {
-    return undefined
-  }
+async function fetchText(url: string, headers: Record<string, string>) {
+  const response = await fetch(url, { headers })
+  const { status, headers: received } = response
+  return { status, headers: received, text: await response.text() }
 }
 
 /** Reads the changes of keys in the project's ledger page by page. */

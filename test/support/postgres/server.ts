@@ -25,6 +25,7 @@ export interface PostgresServer {
   /** Runs statements as the superuser. Returns the rows of the last one. */
   query(sql: string, database?: string): Promise<Record<string, unknown>[]>
   start(): Promise<void>
+  isRunning(): boolean
   /** SIGINT ends the sessions, SIGQUIT aborts them, SIGKILL is a crash. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Sends a signal to all processes of the server. */
@@ -158,8 +159,9 @@ export async function openPostgresFolder(
       })
       await waitUntilAccepting(server, started)
     },
+    isRunning: () => child !== undefined && child.exitCode === null && child.signalCode === null,
     async stop(signal = 'SIGINT') {
-      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+      if (child === undefined || !server.isRunning()) return
       const exit = once(child, 'exit')
       if (signal === 'SIGKILL') server.signal(signal)
       else child.kill(signal)
