@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import { placeholderJwks } from '../../core/keys/placeholder.ts'
+import { writePem } from '../../intake/encoding/pem.ts'
 import {
   fileNameOf,
   type PublishedKey,
   type PublishedKeys,
-  pemOf,
   spkiOf,
   verifyingKeys,
 } from './published-keys.ts'
@@ -117,7 +117,7 @@ function pemFiles(set: PublishedKeys, options: FormatOptions) {
     const spki = spkiOf(key)
     if (spki === undefined) return []
     const path = join(folder, `${fileNameOf(key.kid)}.pem`)
-    return [{ key, file: { path, content: pemOf(spki) } }]
+    return [{ key, file: { path, content: writePem(spki) } }]
   })
 }
 

@@ -2,6 +2,7 @@ import { createHash, createPublicKey } from 'node:crypto'
 import { algorithmNames } from '../../contract/algorithms.ts'
 import { placeholderKid } from '../../contract/names.ts'
 import { placeholderJwks } from '../../core/keys/placeholder.ts'
+import { isObject } from '../../runtime/json.ts'
 
 /** A public key of a key set. Its values come from the server and may contain any text. */
 export interface PublishedKey {
@@ -34,26 +35,26 @@ const kidPattern = /^[\x20-\x7e]{1,255}$/
 
 /** Reads an entry of the server's response; undefined if it is not one. */
 export function parsePublishedKeys(value: unknown): PublishedKeys | undefined {
-  if (!isRecord(value)) return undefined
+  if (!isObject(value)) return undefined
   const { project, projectId, etag, jwks, fullJwks, discovery } = value
   const isComplete =
     typeof project === 'string' &&
     typeof projectId === 'string' &&
     typeof etag === 'string' &&
-    isRecord(discovery)
+    isObject(discovery)
   const [common, full] = [jwks, fullJwks].map(parseKeys)
   if (!isComplete || common === undefined || full === undefined) return undefined
   return { project, projectId, etag, jwks: common, fullJwks: full, discovery }
 }
 
 function parseKeys(value: unknown): PublishedKey[] | undefined {
-  if (!isRecord(value) || !Array.isArray(value.keys)) return undefined
+  if (!isObject(value) || !Array.isArray(value.keys)) return undefined
   return value.keys.flatMap(parseKey)
 }
 
 /** Leaves out what is no public key as Pubring publishes them, and all members but the known ones. */
 function parseKey(value: unknown): PublishedKey[] {
-  if (!isRecord(value)) return []
+  if (!isObject(value)) return []
   const jwk = Object.fromEntries(
     publicMembers.flatMap((name) => {
       const member = value[name]
@@ -63,10 +64,6 @@ function parseKey(value: unknown): PublishedKey[] {
   const { kid = '', kty = '', alg = '' } = jwk
   const isKnown = asymmetricTypes.includes(kty) && algorithmNames.some((name) => name === alg)
   return isKnown && kidPattern.test(kid) ? [{ kid, kty, alg, jwk }] : []
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null
 }
 
 /** The keys that verify tokens: without the placeholder of a project that has no active key. */
@@ -87,11 +84,6 @@ export function spkiOf({ jwk }: PublishedKey): Buffer | undefined {
   } catch {
     return undefined
   }
-}
-
-export function pemOf(spki: Buffer): string {
-  const lines = spki.toString('base64').match(/.{1,64}/g) ?? []
-  return ['-----BEGIN PUBLIC KEY-----', ...lines, '-----END PUBLIC KEY-----', ''].join('\n')
 }
 
 /** Longest encoded name, in characters, which leaves room for a suffix in 255 bytes. */

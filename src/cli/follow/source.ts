@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { retryAfterSeconds, retryDelayMs } from '../../../client/src/retry.ts'
 import type { Clock } from '../../core/context.ts'
 import { holdsMoreValues } from '../../intake/encoding/json-text.ts'
-import { isRecord, type PublishedKeys, parsePublishedKeys } from './published-keys.ts'
+import { isObject, parseJson } from '../../runtime/json.ts'
+import { type PublishedKeys, parsePublishedKeys } from './published-keys.ts'
 
 /** Projects that one held request follows; the server's limit. */
 const projectsPerRequest = 100
@@ -206,11 +207,13 @@ function parseAnswer(text: string, url: string, projects: { project: string; eta
   const names = new Set(projects.map(({ project }) => project))
   const unknown = new Set(projects.flatMap(({ project, etag }) => (etag ? [] : [project])))
   const answer: Pick<Answer, 'keys' | 'problems'> = { keys: [], problems: [] }
-  for (const entry of parseArray(text, url)) {
-    if (!isRecord(entry) || !names.has(String(entry.project))) continue
+  const entries = parseJson(text)
+  if (!Array.isArray(entries)) throw noKeySets(url)
+  for (const entry of entries) {
+    if (!isObject(entry) || !names.has(String(entry.project))) continue
     const project = String(entry.project)
     unknown.delete(project)
-    if (isRecord(entry.problem)) {
+    if (isObject(entry.problem)) {
       const detail = String(entry.problem.detail).slice(0, maxProblemLength)
       answer.problems.push({ project, message: `Project ${project}: ${detail}` })
     } else {
@@ -221,16 +224,6 @@ function parseAnswer(text: string, url: string, projects: { project: string; eta
   }
   if (unknown.size > 0) throw noKeySets(url)
   return answer
-}
-
-function parseArray(text: string, url: string): unknown[] {
-  try {
-    const value: unknown = JSON.parse(text)
-    if (Array.isArray(value)) return value
-  } catch {
-    // Not JSON: reported below.
-  }
-  throw noKeySets(url)
 }
 
 function noKeySets(url: string): RequestError {
