@@ -3,6 +3,9 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 import { staleAfterMs } from '../../core/publishing/publisher.ts'
 import { describeCause } from './counted-log.ts'
 
+/** Time for the first read: connections are opened while the process is still starting. */
+const startGraceMs = 5_000
+
 /**
  * Logs one line when the database is lost, when it is back, and when another host becomes the
  * primary. Also counts connections that are closed because too many are open.
@@ -11,6 +14,7 @@ export function addDatabaseLog(app: FastifyInstance, { watch, context }: LiveSer
   const { store, clock } = context
   let readTime = clock.monotonic()
   let isLost = false
+  let graceMs = startGraceMs
   let primary: string | undefined
   let cause = 'it does not answer'
 
@@ -26,8 +30,9 @@ export function addDatabaseLog(app: FastifyInstance, { watch, context }: LiveSer
       primary = host
       readTime = clock.monotonic()
       isLost = false
+      graceMs = staleAfterMs
       cause = 'it does not answer'
-    } else if (!isLost && watch.ageMs() > staleAfterMs) {
+    } else if (!isLost && watch.ageMs() > graceMs) {
       isLost = true
       const message =
         'the database cannot be read: key sets are served from memory, everything else gets 503'

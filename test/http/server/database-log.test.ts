@@ -1,5 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { fastify } from 'fastify'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import type { Store } from '../../../src/core/context.ts'
+import { createLiveServices } from '../../../src/core/publishing/live.ts'
+import { addDatabaseLog } from '../../../src/http/hooks/database-log.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { keysUrl } from '../../support/app/keys.ts'
 
@@ -42,6 +46,23 @@ test('one line says that the database is lost, and one that it is back', async (
   if (server.database.engine !== 'postgres') return
   expect([lost?.host, back?.host]).toEqual(Array(2).fill(new URL(server.database.url).host))
   expect(lost?.cause).toMatch(/not currently accepting connections/)
+})
+
+test('a first read that takes longer, as on a busy machine, is no lost database', async () => {
+  const written: string[] = []
+  const app = fastify({ logger: { stream: { write: (line: string) => void written.push(line) } } })
+  const { store } = server.context
+  const firstRead = delay(1_500)
+  const heads: Store['heads'] = async (ids) => {
+    await firstRead
+    return store.heads(ids)
+  }
+  const live = createLiveServices({ ...server.context, store: { ...store, heads } })
+  addDatabaseLog(app, live)
+  await delay(1_800)
+  live.close()
+  await app.close()
+  expect(written).toEqual([])
 })
 
 test('metrics name the primary, the connections and the duration of reads', async () => {
