@@ -10,7 +10,7 @@ const onBothEngines = [
 
 /** Files of the above whose results do not depend on the store. */
 const onSqliteOnly = [
-  'test/http/access/{api-key-header,rate-limits,shares}.test.ts',
+  'test/http/access/{api-key-header,budgets,rate-limits,shares}.test.ts',
   'test/http/keys/corpus.test.ts',
   'test/http/request/{addresses,prefer}.test.ts',
   'test/http/routes/token-checks-*.test.ts',

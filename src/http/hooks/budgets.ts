@@ -43,7 +43,8 @@ export function createLimit(clock: Clock, { name, rate, callerOf, reason }: Limi
     // A request that costs more than the whole budget needs a full one.
     const total = budget.used + Math.min(fullCost, rate.limit)
     budget.used = Math.min(total, rate.limit)
-    const seconds = Math.ceil((budget.startedAt + windowMs - time) / 1_000)
+    // In this order, since the sum with a large time is rounded: a new window would have 61 s.
+    const seconds = Math.ceil((windowMs - (time - budget.startedAt)) / 1_000)
     addItem(reply, 'ratelimit-policy', name, `q=${rate.limit};w=${rate.window}`)
     addItem(reply, 'ratelimit', name, `r=${rate.limit - budget.used};t=${seconds}`)
     if (total > rate.limit) throw rateLimited(reason, seconds)
