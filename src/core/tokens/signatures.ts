@@ -53,7 +53,8 @@ function encodingFault(token: DecodedToken, { bits = 0, jwsAlgorithm }: KeyRecor
   const needed = isEcdsa
     ? `${jwsAlgorithm} needs R and S with ${length / 2} bytes each, ${length} in total (RFC 7518 section 3.4)`
     : `${jwsAlgorithm} with this key needs ${length} bytes`
-  if (isEcdsa && signature[0] === 0x30) {
+  // A SEQUENCE, with a length of one or two bytes, that starts with an INTEGER.
+  if (isEcdsa && signature[0] === 0x30 && signature.subarray(2, 4).includes(0x02)) {
     return `The signature is in DER; ${needed}; in node:crypto: dsaEncoding 'ieee-p1363'.`
   }
   const encoding = encodingOf(text.slice(text.lastIndexOf('.') + 1), signature, length)

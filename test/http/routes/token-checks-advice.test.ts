@@ -94,6 +94,8 @@ describe('a signature of another length', () => {
       [bytes.toString('hex'), /is in hexadecimal;/],
       [bytes.toString('hex').toUpperCase(), /is in hexadecimal;/],
       [encode(bytes.toString('hex')), /hexadecimal and then in base64url/],
+      // A zero in ASCII is the first byte of a signature in DER.
+      [encode(`0${bytes.toString('hex').slice(1)}`), /hexadecimal and then in base64url/],
       [encode(bytes.toString('base64')), /is in base64 twice/],
       [encode(bytes.toString('base64url')), /is in base64 twice/],
       [bytes.subarray(1).toString('base64url'), /Keep leading zero bytes/],
