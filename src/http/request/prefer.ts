@@ -5,10 +5,23 @@ const separated = new RegExp(`(?:[^,"]|${quoted}|")+`, 'g')
 const preference = new RegExp(`^\\s*(${token})\\s*(?:=\\s*(${token}|${quoted})\\s*)?(?:;.*)?$`, 's')
 
 /** A request is held no longer. */
-export const maxWaitSeconds = 60
+const maxWaitSeconds = 60
+
+/** A request for a stale key set is held no longer: this process may not see its changes. */
+const maxStaleWaitSeconds = 2
 
 /** A longer header is ignored: each of 10,000 held requests can send one. */
 const maxLength = 200
+
+/** The seconds for which a request may be held; undefined if it has no valid `wait`. */
+export function heldSeconds(
+  header: string | string[] | undefined,
+  isStale: boolean,
+): number | undefined {
+  const preferred = preferredWait(header)
+  if (preferred === undefined) return undefined
+  return Math.min(preferred, isStale ? maxStaleWaitSeconds : maxWaitSeconds)
+}
 
 /**
  * The seconds of the preference `wait` (RFC 7240 section 4.3), or undefined if it is absent or

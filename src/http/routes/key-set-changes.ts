@@ -17,7 +17,7 @@ import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { clientAddress } from '../request/client-address.ts'
-import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
+import { heldSeconds } from '../request/prefer.ts'
 
 /** With the id or name as the caller wrote it. */
 interface NamedProject extends FollowedProject {
@@ -52,7 +52,7 @@ export function keySetChangesRoute(app: App, live: LiveServices): void {
       requireDistinct(projects)
       const states = await waitForNews(live, projects, request, reply)
       requireAllAccepted(request, states)
-      const age = ageSeconds(live, states)
+      const age = Math.floor(staleMsOf(states) / 1_000)
       if (age > 0) reply.header('age', age)
       return sendChanges(reply, states.filter(hasNews))
     },
@@ -82,7 +82,7 @@ async function waitForNews(
   const { headers, raw, server } = request
   const states = await readFollowed(live, projects)
   requireAllAccepted({ headers }, states)
-  const wait = Math.min(preferredWait(headers.prefer) ?? 0, maxWaitSeconds)
+  const wait = heldSeconds(headers.prefer, staleMsOf(states) > 0) ?? 0
   if (wait === 0) return states
   const isHeld = !states.some(hasNews)
   const address = clientAddress(request)
@@ -140,9 +140,11 @@ function changeText({ project, published }: FollowedState<NamedProject>): string
   return `{"project":${name},"projectId":"${projectId}","etag":${etag},"maxAge":${maxAge},"jwks":${jwks.body},"fullJwks":${fullJwks.body},"discovery":${discovery.body}}`
 }
 
-function ageSeconds({ publisher }: LiveServices, states: FollowedState<NamedProject>[]): number {
-  const ages = states.map(({ published }) =>
-    published instanceof PubringError ? 0 : (publisher.ageMs(published.projectId) ?? 0),
+/** The age of the oldest stale key sets in milliseconds, or 0. */
+function staleMsOf(states: readonly FollowedState<NamedProject>[]): number {
+  return states.reduce(
+    (oldest, { published }) =>
+      published instanceof PubringError ? oldest : Math.max(oldest, published.staleMs ?? 0),
+    0,
   )
-  return Math.floor(Math.max(0, ...ages) / 1_000)
 }

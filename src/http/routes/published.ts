@@ -18,7 +18,7 @@ import { prefers } from '../request/accept.ts'
 import { isFreshOnly, requireAccepted } from '../request/cache-control.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { ProjectPath } from '../request/paths.ts'
-import { maxWaitSeconds, preferredWait } from '../request/prefer.ts'
+import { heldSeconds } from '../request/prefer.ts'
 
 const tags = ['Key sets']
 
@@ -31,9 +31,6 @@ const json = 'application/json'
 
 /** The end of the tag in that type: a strong tag names one representation, of one media type. */
 const jwkSetTagEnd = '-jwk-set"'
-
-/** A request for a stale key set is held no longer: this process may not see its changes. */
-const maxStaleWaitSeconds = 2
 
 const JwksHeaders = Type.Object({
   'If-None-Match': Type.Optional(
@@ -143,10 +140,8 @@ async function waitForChange(
   const { prefer } = request.headers
   const known = prefer === undefined ? undefined : knownTags(request)
   if (known === undefined) return current
-  const preferred = preferredWait(prefer)
-  if (preferred === undefined) return current
-  const isStale = current.staleMs !== undefined
-  const wait = Math.min(preferred, isStale ? maxStaleWaitSeconds : maxWaitSeconds)
+  const wait = heldSeconds(prefer, current.staleMs !== undefined)
+  if (wait === undefined) return current
   const confirmWait = () => reply.header('preference-applied', `wait=${wait}`)
   if (!includesEntityTag(known, current[named.keySet].etag, 'weak')) {
     confirmWait()

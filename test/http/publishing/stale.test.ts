@@ -20,8 +20,8 @@ beforeEach(async () => {
   for (const url of [jwksUrl, discoveryUrl(server.project.id)]) await fetchJwks(server, {}, url)
 })
 
-const followed = (headers: Record<string, string> = {}) => {
-  const body = { projects: [{ project: server.project.id }] }
+const followed = (headers: Record<string, string> = {}, etag?: string) => {
+  const body = { projects: [{ project: server.project.id, etag }] }
   return server.send('POST', '/v1/key-set-changes', { body, headers })
 }
 
@@ -86,6 +86,14 @@ describe('while the database is away', () => {
     clock.advance(2_000)
     const { statusCode, headers } = await waiting
     expect([statusCode, headers['preference-applied']]).toEqual([304, 'wait=2'])
+  })
+
+  test('so is one for several projects', async () => {
+    const [{ etag }] = (await followed()).json()
+    const held = followed({ prefer: 'wait=60' }, etag)
+    clock.advance(2_000)
+    const { headers, body } = await held
+    expect([body, headers['preference-applied']]).toEqual(['[]', 'wait=2'])
   })
 
   test('it is ready but stale, and takes no changes', async () => {
