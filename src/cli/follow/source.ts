@@ -11,6 +11,9 @@ const projectsPerRequest = 100
 /** Seconds that a request is held: below the usual limit of proxies, 30 s. */
 const waitSeconds = 25
 
+/** Requests behind a proxy that gives up sooner are held no shorter. */
+const minWaitSeconds = 2
+
 /** How much later a response may come before the connection is given up. */
 const graceMs = 5_000
 
@@ -88,6 +91,7 @@ function createBatch(options: SourceOptions) {
   const pausedUntil = new Map<string, number>()
   /** Whether the last request succeeded; otherwise the next one must be answered at once. */
   let isConfirmed = false
+  let maxWait = waitSeconds
   let pending = new AbortController()
 
   function wanted(): { project: string; etag?: string }[] {
@@ -102,8 +106,8 @@ function createBatch(options: SourceOptions) {
   async function poll(): Promise<void> {
     const asked = wanted()
     if (asked.length === 0) return sleep(problemPauseMs, pending.signal)
-    const longestWait = pausedUntil.size === 0 ? waitSeconds : problemPauseMs / 1_000
-    const wait = isConfirmed ? longestWait : 0
+    const pause = pausedUntil.size === 0 ? waitSeconds : problemPauseMs / 1_000
+    const wait = isConfirmed ? Math.min(pause, maxWait) : 0
     const aborted = AbortSignal.any([signal, pending.signal])
     const { keys, problems, ageMs } = await request({ ...options, signal: aborted }, asked, wait)
     isConfirmed = true
@@ -132,8 +136,13 @@ function createBatch(options: SourceOptions) {
           await sleep(minIntervalMs, signal)
         } catch (error) {
           if (signal.aborted || pending.signal.aborted) continue
+          const { message, retryAfter, status } = toRequestError(error)
+          if (status === 504 && isConfirmed && maxWait > minWaitSeconds) {
+            // A proxy has given up on the held request, not on the server.
+            maxWait = Math.max(minWaitSeconds, Math.floor(maxWait / 2))
+            continue
+          }
           isConfirmed = false
-          const { message, retryAfter } = toRequestError(error)
           options.onLost(projects, message)
           await sleep(retryDelayMs(failures, retryAfter), AbortSignal.any([signal, pending.signal]))
           failures += 1
@@ -156,10 +165,12 @@ interface Answer {
 }
 
 class RequestError extends Error {
+  readonly status: number | undefined
   readonly retryAfter: number
 
-  constructor(message: string, retryAfter = 0) {
+  constructor(message: string, status?: number, retryAfter = 0) {
     super(message)
+    this.status = status
     this.retryAfter = retryAfter
   }
 }
@@ -179,8 +190,9 @@ async function request(
   })
   const text = await readText(response, url)
   if (response.status !== 200) {
-    const retryAfter = Math.min(30, retryAfterSeconds(response.headers) ?? 0)
-    throw new RequestError(`${url} responds with status ${response.status}.`, retryAfter)
+    const { status, headers } = response
+    const retryAfter = Math.min(30, retryAfterSeconds(headers) ?? 0)
+    throw new RequestError(`${url} responds with status ${status}.`, status, retryAfter)
   }
   const age = Number(/^\d+$/.exec(response.headers.get('age') ?? '')?.[0] ?? 0)
   return { ...parseAnswer(text, url, projects), ageMs: age * 1_000 }

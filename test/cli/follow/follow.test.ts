@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { followOnce, followUntilAborted } from '../../../src/cli/follow/follow.ts'
@@ -52,7 +53,7 @@ async function optionsOf(projects: readonly string[], flags: Partial<FollowFlags
 async function follow(
   projects: readonly string[],
   flags: Partial<FollowFlags>,
-  limits: Partial<Pick<FollowOptions, 'timeoutMs'>> = {},
+  limits: Partial<Pick<FollowOptions, 'timeoutMs' | 'url'>> = {},
 ) {
   const options = { ...(await optionsOf(projects, flags)), ...limits }
   const controller = new AbortController()
@@ -226,6 +227,30 @@ test('a folder that disappears, or a file in its place, is reported and survived
   await expect.poll(() => follower.reports.join('\n'), soon).toContain('cannot be written')
   rmSync(parent)
   await expect.poll(() => kidsIn(out), soon).toEqual([])
+})
+
+test('behind a proxy that gives up on held requests, they become shorter, and changes arrive', async () => {
+  const { project, kid, out } = await projectWithKey()
+  const waits: number[] = []
+  const between = await startHttpServer(async (incoming, outgoing) => {
+    const wait = Number(/^wait=(\d+)$/.exec(String(incoming.headers.prefer))?.[1])
+    waits.push(wait)
+    const answer = await fetch(`http://127.0.0.1:${proxy.port}${incoming.url}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', prefer: `wait=${wait}` },
+      body: await text(incoming),
+      signal: AbortSignal.timeout(wait > 6 ? 300 : 10_000),
+    }).catch(() => new Response('', { status: 504 }))
+    outgoing.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text())
+  })
+  const follower = await follow([project.name], { out }, { url: between.url })
+  await expect.poll(() => waits, soon).toEqual([0, 25, 12, 6])
+  expect(kidsIn(out)).toEqual([kid])
+  await patchKey(server, kid, { active: false }, project.keys)
+  await expect.poll(() => kidsIn(out), soon).toEqual([])
+  expect(follower.reports.join('\n')).not.toContain('504')
+  await follower.stop()
+  await between.close()
 })
 
 test('SIGHUP fetches and writes everything again', async () => {
