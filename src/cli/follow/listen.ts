@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import http, { type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { entityTag, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
 import { jwksText } from './formats.ts'
 import type { PublishedKeys } from './published-keys.ts'
 
@@ -102,8 +102,9 @@ function documentText(name: string, keys: PublishedKeys, url: string): string {
 }
 
 function documentReply(text: string, age: number, headers: IncomingMessage['headers']): Reply {
-  const etag = `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
-  const isKnown = headers['if-none-match'] === etag
+  const etag = entityTag(text)
+  const known = parseEntityTags(headers['if-none-match'] ?? '')
+  const isKnown = known !== undefined && includesEntityTag(known, etag, 'weak')
   return {
     status: isKnown ? 304 : 200,
     headers: {

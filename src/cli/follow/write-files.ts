@@ -1,5 +1,6 @@
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
+import { parseJson } from '../../runtime/json.ts'
 import type { Format, FormatOptions, OutputFile } from './formats.ts'
 import type { PublishedKeys } from './published-keys.ts'
 
@@ -46,13 +47,8 @@ function manifestText(names: string[]): string {
 }
 
 async function readManifest(path: string): Promise<string[]> {
-  const text = await readFile(path, 'utf8').catch(() => '[]')
-  try {
-    const names: unknown = JSON.parse(text)
-    return Array.isArray(names) ? names.filter(isInside) : []
-  } catch {
-    return []
-  }
+  const names = parseJson(await readFile(path, 'utf8').catch(() => ''))
+  return Array.isArray(names) ? names.filter(isInside) : []
 }
 
 function isInside(name: unknown): name is string {
