@@ -108,7 +108,7 @@ test.each(['SIGINT', 'SIGQUIT'] as const)(
       await postgres.start()
     })
     const action = `restart by ${signal} while eight clients create keys`
-    record('Database restarted', action, 'creates wait, or are told to retry', responses)
+    record('Database restarted', action, 'creates wait or get 503', responses)
   },
   60_000,
 )

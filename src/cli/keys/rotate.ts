@@ -43,7 +43,7 @@ type Outcome = 'switch_signer' | 'deleted' | 'kept'
 
 /**
  * Replaces a key by a new one without rejecting any legitimate token. Run again with the same file,
- * it resumes where it stopped.
+ * it resumes where it stopped. One file, because the steps only make sense together.
  */
 export async function rotateKey(
   session: Session,

@@ -86,7 +86,7 @@ async function apply(config: Config, changed: string[], { app, registry }: Serve
   const hasChanged = (name: string) => changed.some((change) => change.startsWith(name))
   if (hasChanged('PUBRING_BLOCKLIST')) registry.replaceBlocklist(readBlocklist(config).blocklist)
   if (hasChanged('PUBRING_ADMIN')) await prepareRegistry(registry.context, config.adminApiKey)
-  // Logged whatever the level was and becomes.
+  // Logged at every level, the old one and the new one.
   app.log.level = 'info'
   app.log.info({ changed }, 'settings re-read')
   app.log.level = config.logLevel
