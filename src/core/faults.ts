@@ -5,7 +5,7 @@ import {
   joinDetails,
   PubringError,
 } from '../errors.ts'
-import { type IntakeCode, intakeCodes } from '../intake/codes/index.ts'
+import { type IntakeCode, intakeCodes } from '../intake/codes.ts'
 
 /** The members of a body, as they were sent. */
 export interface Submitted<Fields> {
@@ -72,7 +72,7 @@ function isPrivateKey({ code }: FieldError): boolean {
 }
 
 function problemOf({ code }: FieldError): ErrorCode {
-  return isIntakeCode(code) ? intakeCodes[code].problem : 'invalid_request'
+  return isIntakeCode(code) ? intakeCodes[code] : 'invalid_request'
 }
 
 function isIntakeCode(code: string): code is IntakeCode {

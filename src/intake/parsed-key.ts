@@ -1,5 +1,5 @@
 import type { Algorithm } from '../contract/algorithms.ts'
-import type { IntakeCode } from './codes/index.ts'
+import type { IntakeCode } from './codes.ts'
 import type { Fault, PublicJwk, Repair } from './types.ts'
 
 /** A key that could be parsed, even if it is rejected for weakness. */

@@ -1,5 +1,5 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
-import type { IntakeCode } from './codes/index.ts'
+import type { IntakeCode } from './codes.ts'
 
 /** A reason to reject a key or, in `warnings`, to review it. */
 export interface Fault {

@@ -6,7 +6,7 @@ import { errorsPage } from '../../scripts/generate-errors.ts'
 import { clientSettings } from '../../src/config/client-settings.ts'
 import { settings } from '../../src/config/server-settings.ts'
 import { errorTable } from '../../src/errors.ts'
-import { intakeCodes } from '../../src/intake/codes/index.ts'
+import { intakeCodes } from '../../src/intake/codes.ts'
 
 const read = (name: string) => readFileSync(new URL(`../../docs/${name}`, import.meta.url), 'utf8')
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { intakeCodes } from '../../src/intake/codes/index.ts'
+import { intakeCodes } from '../../src/intake/codes.ts'
 import { examine, fixture } from '../support/keys/intake.ts'
 
 interface Case {
@@ -59,9 +59,9 @@ const problems: Record<string, string[]> = {
   ],
 }
 
-test.each(Object.entries(intakeCodes))('%s has the right problem code', (code, rule) => {
+test.each(Object.entries(intakeCodes))('%s has the right problem code', (code, problem) => {
   const expected = Object.entries(problems).find(([, codes]) => codes.includes(code))?.[0]
-  expect(rule.problem).toBe(expected ?? 'weak_key')
+  expect(problem).toBe(expected ?? 'weak_key')
 })
 
 describe('accepted', () => {
@@ -84,7 +84,7 @@ describe('rejected', () => {
     if (verdict.ok) throw new Error('accepted')
     const [first] = verdict.faults
     expect(verdict.faults.map(({ code }) => code)[0]).toBe(each.code)
-    expect(intakeCodes[first.code].problem).toMatch(/^[a-z_]+$/)
+    expect(intakeCodes[first.code]).toMatch(/^[a-z_]+$/)
     expect(first.detail).toMatch(/^[A-Za-z0-9].{15,}[^ ]$/)
     for (const { detail } of verdict.faults) expectNoInput(detail, text)
   })

@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { intakeCodes } from '../../src/intake/codes/index.ts'
+import { intakeCodes } from '../../src/intake/codes.ts'
 import type { Verdict } from '../../src/intake/types.ts'
 import { derOf, examine, fixture, pem } from '../support/keys/intake.ts'
 

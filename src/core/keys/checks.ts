@@ -1,5 +1,5 @@
 import type { KeyCheck } from '../../contract/key-checks.ts'
-import { intakeCodes } from '../../intake/codes/index.ts'
+import { intakeCodes } from '../../intake/codes.ts'
 import type { Verdict } from '../../intake/types.ts'
 import type { RequestContext } from '../access.ts'
 import { rejection } from '../faults.ts'
@@ -29,7 +29,7 @@ export function toKeyCheck(verdict: Verdict): KeyCheck {
   const { normalised } = verdict
   if (!verdict.ok) {
     const { faults, key } = verdict
-    const { problem } = intakeCodes[faults[0].code]
+    const problem = intakeCodes[faults[0].code]
     return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
   }
   const { jwk: _jwk, materialSha256: _material, publicKeyPem, ...key } = verdict.key

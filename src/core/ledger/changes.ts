@@ -1,7 +1,7 @@
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { FieldError } from '../../errors.ts'
-import type { IntakeCode } from '../../intake/codes/index.ts'
+import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 

@@ -2,19 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { staleAfterMs } from '../../core/publishing/publisher.ts'
+import { intakeCodes } from '../../intake/codes.ts'
 import type { RequestRecord } from '../hooks/request-records.ts'
 import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */
-const rejectionCodes: readonly string[] = [
-  'invalid_key_pem',
-  'private_key_submitted',
-  'unsupported_key',
-  'weak_key',
-  'algorithm_mismatch',
-  'compromised_key',
-]
+const rejectionCodes: readonly string[] = Object.values(intakeCodes)
 
 /**
  * Collects metrics for Prometheus if enabled. Labels have few values: route patterns, error

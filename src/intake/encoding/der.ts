@@ -1,4 +1,4 @@
-import type { IntakeCode } from '../codes/index.ts'
+import type { IntakeCode } from '../codes.ts'
 import { commands } from '../commands.ts'
 
 /** Tags of the universal class that keys use (X.680 section 8.6). */

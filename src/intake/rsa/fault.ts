@@ -1,4 +1,4 @@
-import type { IntakeCode } from '../codes/index.ts'
+import type { IntakeCode } from '../codes.ts'
 import { commands } from '../commands.ts'
 import type { Fault } from '../types.ts'
 

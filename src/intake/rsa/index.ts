@@ -1,6 +1,6 @@
 import { bitLength } from '../arithmetic.ts'
 import { checkFactoredPrimes } from '../blocklists/factored-primes.ts'
-import type { IntakeCode } from '../codes/index.ts'
+import type { IntakeCode } from '../codes.ts'
 import type { Fault } from '../types.ts'
 import { checkComposite, checkSmallFactor } from './factors.ts'
 import { auditFermatRounds, checkFermat, intakeFermatRounds } from './fermat.ts'

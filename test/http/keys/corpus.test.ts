@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
-import { intakeCodes } from '../../../src/intake/codes/index.ts'
+import { intakeCodes } from '../../../src/intake/codes.ts'
 import { slowCodes } from '../../../src/intake/rsa/index.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fixture } from '../../support/keys/intake.ts'
@@ -89,7 +89,7 @@ describe.each(cases.filter((one) => one.expect === 'accept'))('$file ($why)', (o
 const refusals = cases.filter((one) => one.expect === 'reject')
 
 function problemOf({ code }: Case): string {
-  return code === 'ok' ? '' : intakeCodes[code].problem
+  return code === 'ok' ? '' : intakeCodes[code]
 }
 
 describe.each(refusals)('$file ($why)', (one) => {
