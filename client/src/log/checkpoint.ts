@@ -6,6 +6,8 @@ export type Checkpoint = { origin: string; size: number; root: Bytes }
 
 /** A proof that an entry is in the tree of a checkpoint (C2SP tlog-proof). */
 export type InclusionProof = {
+  /** What the format leaves to applications; not covered by the proof. */
+  extra?: Bytes
   index: number
   /** From the entry's sibling up to the child of the root. */
   hashes: Bytes[]
@@ -29,18 +31,24 @@ export function parseCheckpoint(text: string): Checkpoint {
   return parsed
 }
 
-export function formatProof({ index, hashes, checkpoint }: InclusionProof): string {
-  return `${[proofHeader, `index ${index}`, ...hashes.map(toBase64)].join('\n')}\n\n${checkpoint}`
+export function formatProof({ extra, index, hashes, checkpoint }: InclusionProof): string {
+  const extraLines = extra === undefined ? [] : [`extra ${toBase64(extra)}`]
+  const lines = [proofHeader, ...extraLines, `index ${index}`, ...hashes.map(toBase64)]
+  return `${lines.join('\n')}\n\n${checkpoint}`
 }
 
 /** Throws `malformed`. The checkpoint is neither parsed nor verified. */
 export function parseProof(text: string): InclusionProof {
   const end = text.indexOf('\n\n')
   const [header, ...lines] = text.slice(0, end).split('\n')
-  if (lines[0]?.startsWith('extra ')) lines.shift()
+  const [, extraText] = /^extra (.*)$/.exec(lines[0] ?? '') ?? []
+  if (extraText !== undefined) lines.shift()
+  const extra = extraText === undefined ? undefined : fromBase64(extraText)
   const [, index = ''] = /^index (.+)$/.exec(lines.shift() ?? '') ?? []
-  if (header !== proofHeader || end < 0) throw malformed('proof')
+  const isExtra = extraText === undefined || extra !== undefined
+  if (header !== proofHeader || end < 0 || !isExtra) throw malformed('proof')
   return {
+    ...(extra === undefined ? {} : { extra }),
     index: parseWholeNumber(index),
     hashes: lines.map(parseHash),
     checkpoint: text.slice(end + 2),

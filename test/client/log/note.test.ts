@@ -154,13 +154,16 @@ test('proofs have the format of C2SP tlog-proof', () => {
     '',
   ])
   expect(parseProof(text)).toEqual(proof)
-  expect(parseProof(text.replace('index', 'extra AAAA\nindex'))).toEqual(proof)
+  const extra = new Uint8Array(3)
+  expect(formatProof({ ...proof, extra })).toBe(text.replace('index', 'extra AAAA\nindex'))
+  expect(parseProof(formatProof({ ...proof, extra }))).toEqual({ ...proof, extra })
   expect(parseProof(formatProof({ ...proof, hashes: [] }))).toEqual({ ...proof, hashes: [] })
 })
 
 test.each([
   ['of another version', (text: string) => text.replace('@v1', '@v2')],
   ['without an index', (text: string) => text.replace('index 3\n', '')],
+  ['with more that is no base64', (text: string) => text.replace('index', 'extra A\nindex')],
   ['with leading zeros', (text: string) => text.replace('index 3', 'index 03')],
   ['with a short hash', (text: string) => text.replace('AQEB', '')],
   ['without a checkpoint', (text: string) => text.slice(0, text.indexOf('\n\n'))],

@@ -1,0 +1,50 @@
+import { hash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { utf8 } from '../../../client/src/log/encoding.ts'
+import {
+  blindedLedgerId,
+  entryKey,
+  formatEntry,
+  type LogEntry,
+  parseEntry,
+} from '../../../client/src/log/leaf.ts'
+
+const entry: LogEntry = {
+  ledger: 'a'.repeat(64),
+  revision: 12,
+  head: 'b'.repeat(64),
+  time: '2026-01-31T12:00:00.000Z',
+}
+
+test('an entry is JSON with sorted members', () => {
+  const text = `{"head":"${entry.head}","ledger":"${entry.ledger}","revision":12,"time":"${entry.time}"}`
+  expect(new TextDecoder().decode(formatEntry(entry))).toBe(text)
+  expect(parseEntry(utf8(text))).toEqual(entry)
+})
+
+test.each([
+  ['that is no JSON', 'leaf'],
+  ['without a head', JSON.stringify({ ...entry, head: undefined })],
+  ['with a short hash', JSON.stringify({ ...entry, ledger: 'aa' })],
+  ['with its members in another order', JSON.stringify(entry)],
+  ['with another member', JSON.stringify({ head: entry.head, ledger: entry.ledger, x: 1 })],
+  ['of revision 0', new TextDecoder().decode(formatEntry({ ...entry, revision: 0 }))],
+  ['that is null', 'null'],
+])('an entry %s is rejected', (_name, text) => {
+  expect(() => parseEntry(utf8(text))).toThrow(expect.objectContaining({ code: 'malformed' }))
+})
+
+test('entries of one ledger have nothing in common for those who lack its blinding value', async () => {
+  const blinding = new Uint8Array(32).fill(7)
+  const ids = await Promise.all(
+    [1, 2].map(async (revision) =>
+      blindedLedgerId(await entryKey(blinding, revision), 'a-ledger-id'),
+    ),
+  )
+  const expected = [1, 2].map((revision) => {
+    const key = hash('sha256', Buffer.concat([blinding, Buffer.from(`${revision}`)]), 'buffer')
+    return hash('sha256', Buffer.concat([key, Buffer.from('a-ledger-id')]))
+  })
+  expect(ids).toEqual(expected)
+  expect(new Set(ids).size).toBe(2)
+})
