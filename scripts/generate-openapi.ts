@@ -18,6 +18,7 @@ try {
       examine: unused,
       bulk: { examineAll: unused, findSharedPrimes: unused },
     }),
+    fetch: unused,
   })
   mkdirSync(new URL('../docs/', import.meta.url), { recursive: true })
   writeFileSync(new URL('../docs/openapi.json', import.meta.url), document)

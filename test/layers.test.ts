@@ -12,7 +12,8 @@ const below: Record<string, string[]> = {
   runtime: [],
   intake: ['async', 'contract', 'errors.ts', 'runtime'],
   async: [],
-  core: ['contract', 'errors.ts', 'intake', 'runtime', 'async', 'client/src/log'],
+  outbound: ['runtime'],
+  core: ['contract', 'errors.ts', 'intake', 'outbound', 'runtime', 'async', 'client/src/log'],
   config: ['contract', 'core', 'nearest.ts', 'runtime', 'client/src/log'],
   storage: ['async', 'core', 'contract', 'errors.ts', 'intake', 'runtime', 'client/src/log'],
   http: [
@@ -30,6 +31,7 @@ const below: Record<string, string[]> = {
     'http',
     'intake',
     'nearest.ts',
+    'outbound',
     'runtime',
     'storage',
     'core',

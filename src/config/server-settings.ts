@@ -5,9 +5,11 @@ import { clientSettings } from './client-settings.ts'
 import { type Environment, readSetting, type Setting, SettingError, setting } from './setting.ts'
 import {
   apiKeySecret,
+  certificates,
   choice,
   databaseUrl,
   fileWith,
+  hostNames,
   httpUrl,
   integer,
   jwsAlgorithms,
@@ -15,6 +17,7 @@ import {
   passwordFile,
   postgresUrl,
   proxies,
+  proxyUrl,
   rate,
   seconds,
   text,
@@ -214,6 +217,24 @@ export const settings = {
     rate,
     'Requests with an invalid API key per client address; further ones get 429 instead of 401. Valid API keys are not affected.',
   ),
+  outboundAllow: setting(
+    'outbound-allow',
+    '',
+    hostNames,
+    'Hosts that may have private addresses when this server fetches from them, such as an issuer in your network: names separated by commas. Behind a proxy, the only hosts it fetches from.',
+  ),
+  outboundProxy: {
+    env: 'PUBRING_OUTBOUND_PROXY',
+    default: undefined,
+    help: 'Proxy for requests to other servers: http://USER:PASSWORD@HOST:PORT (environment only: command lines are public).',
+    parse: proxyUrl,
+  } satisfies Setting<string>,
+  outboundCaFile: setting(
+    'outbound-ca-file',
+    undefined,
+    certificates,
+    'File with certificates (PEM) of authorities to trust in requests to other servers, besides those of the system.',
+  ),
   overloadLag: setting(
     'overload-lag',
     '500',
@@ -248,7 +269,14 @@ export type Config = Readonly<
 type FileOrSecret = 'databasePassword' | 'databasePasswordFile' | 'adminApiKeyFile' | 'logLevelFile'
 
 /** Settings that may have no value. */
-type Optional = 'adminApiKey' | 'databaseReplicaUrl' | 'blocklist' | 'intakeThreads' | 'metricsPort'
+type Optional =
+  | 'adminApiKey'
+  | 'databaseReplicaUrl'
+  | 'blocklist'
+  | 'intakeThreads'
+  | 'metricsPort'
+  | 'outboundCaFile'
+  | 'outboundProxy'
 
 /** Throws a SettingError for a `PUBRING_*` variable that neither the server nor the client has. */
 export function rejectUnknownVariables(env: Environment): void {

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
+import { createSecureContext } from 'node:tls'
 import { type JwsAlgorithm, jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
-import { readFirstLine, readOr } from '../runtime/files.ts'
+import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
 /** Parsers for `Setting.parse`. Their error messages never repeat the value. */
 
@@ -174,6 +175,39 @@ export function proxies(value: string): boolean | string[] {
     )
   }
   return listed
+}
+
+/** Names or addresses of hosts, without ports, separated by commas. */
+export function hostNames(value: string): string[] {
+  const listed = value.split(',').map((one) => one.trim().toLowerCase())
+  if (value.trim() === '') return []
+  // As URLs have them.
+  const isHost = (one: string) => URL.parse(`https://${one}/`)?.hostname === one
+  if (listed.every(isHost)) return listed
+  throw new Error(
+    'must be names of hosts separated by commas, without https:// and ports, such as issuer.internal,10.0.0.7',
+  )
+}
+
+export function proxyUrl(value: string): string {
+  const { protocol = '', hostname, pathname, search } = URL.parse(value.trim()) ?? {}
+  if (/^https?:$/.test(protocol) && hostname && pathname === '/' && search === '') {
+    return value.trim()
+  }
+  throw new Error('must be the address of a proxy, such as http://proxy.internal:3128')
+}
+
+/** The PEM in a file of certificates. */
+export function certificates(value: string): string {
+  const toError = (reason: string) => new Error(`names a file that ${reason}`)
+  const pem = readOr(toError, () => readBounded(value)).toString('utf8')
+  try {
+    createSecureContext({ ca: pem })
+    if (/-----BEGIN CERTIFICATE-----/.test(pem)) return pem
+  } catch {
+    // The error below says the same.
+  }
+  throw new Error('names a file without certificates in PEM')
 }
 
 function isNetwork(value: string): boolean {

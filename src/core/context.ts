@@ -2,6 +2,7 @@ import type { JwsAlgorithm } from '../contract/algorithms.ts'
 import type { IntakeCaller } from '../intake/threads/fair-queue.ts'
 import type { Intake } from '../intake/threads/pool.ts'
 import type { ExposedKey } from '../intake/types.ts'
+import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type {
@@ -107,4 +108,6 @@ export interface Context {
   config: CoreConfig
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
+  /** For every request to another server. */
+  fetch: OutboundFetch
 }

@@ -70,3 +70,37 @@ test('PUBRING_OVERLOAD_LAG is in milliseconds; 0 disables it', () => {
   expect(config('OVERLOAD_LAG', '0').overloadLag).toBe(0)
   expect(() => config('OVERLOAD_LAG', '1s')).toThrow(/^PUBRING_OVERLOAD_LAG must be /)
 })
+
+describe('requests to other servers', () => {
+  test('PUBRING_OUTBOUND_ALLOW is a list of hosts; empty by default', () => {
+    expect(loadConfig({}).outboundAllow).toEqual([])
+    expect(config('OUTBOUND_ALLOW', 'Issuer.internal, 10.0.0.7,[fd00::1]').outboundAllow).toEqual([
+      'issuer.internal',
+      '10.0.0.7',
+      '[fd00::1]',
+    ])
+  })
+
+  test.each(['https://a', 'a:8443', 'a,', 'a b', '*.internal/', 'user@a'])(
+    '%j is no list of hosts',
+    (text) => {
+      expect(() => config('OUTBOUND_ALLOW', text)).toThrow(/^PUBRING_OUTBOUND_ALLOW must be names /)
+    },
+  )
+
+  test('PUBRING_OUTBOUND_PROXY is the address of a proxy, which errors do not repeat', () => {
+    const url = 'http://user:secret@proxy.internal:3128'
+    expect(config('OUTBOUND_PROXY', url).outboundProxy).toBe(url)
+    for (const text of ['proxy:3128', 'socks5://proxy', `${url}/path?secret`]) {
+      expect(() => config('OUTBOUND_PROXY', text)).toThrow(/^PUBRING_OUTBOUND_PROXY must be [^\s]+/)
+      expect(() => config('OUTBOUND_PROXY', text)).not.toThrow(/secret/)
+    }
+  })
+
+  test('PUBRING_OUTBOUND_CA_FILE names a file of certificates', () => {
+    const read = (file: string) => config('OUTBOUND_CA_FILE', file).outboundCaFile
+    expect(() => read('/dev/null')).toThrow(/names a file without certificates in PEM/)
+    expect(() => read('package.json')).toThrow(/names a file without certificates in PEM/)
+    expect(() => read('missing.pem')).toThrow(/^PUBRING_OUTBOUND_CA_FILE names a file that /)
+  })
+})

@@ -8,6 +8,7 @@ import type { HttpApp } from '../../http/app.ts'
 import { listenOn } from '../../http/listen.ts'
 import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
+import { createOutboundFetch } from '../../outbound/outbound.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { openServerStore } from '../../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
@@ -39,6 +40,11 @@ export async function openRegistry(
     clock: systemClock,
     config,
     intakeFor: intake.for,
+    fetch: createOutboundFetch({
+      allow: config.outboundAllow,
+      proxy: config.outboundProxy,
+      ca: config.outboundCaFile,
+    }),
   }
   return {
     context,

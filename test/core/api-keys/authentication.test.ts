@@ -39,6 +39,7 @@ beforeEach(async () => {
     ...context,
     config: config(),
     intakeFor: () => ({ examine: never, bulk: { examineAll: never, findSharedPrimes: never } }),
+    fetch: never,
   })
 })
 afterEach(async () => {

@@ -88,6 +88,9 @@ beforeEach(async () => {
     intakeFor() {
       throw new Error('publishing examines no keys')
     },
+    fetch() {
+      throw new Error('publishing fetches nothing')
+    },
   }
   live = createLiveServices(context)
   projectId = (await createProject(opened.store, `payments-${++projects}`)).id

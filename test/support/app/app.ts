@@ -12,6 +12,7 @@ import { examineKey } from '../../../src/intake/index.ts'
 import { createBulkIntake } from '../../../src/intake/threads/bulk.ts'
 import type { Intake } from '../../../src/intake/threads/pool.ts'
 import { findSharedPrimes } from '../../../src/intake/threads/tasks.ts'
+import { createOutboundFetch } from '../../../src/outbound/outbound.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import type { TestDatabase } from '../store/database.ts'
@@ -50,6 +51,8 @@ interface TestOptions {
   config?: Partial<CoreConfig>
   examine?: Intake['examine']
   intakeFor?: Context['intakeFor']
+  /** By default to public addresses only. */
+  fetch?: Context['fetch']
   clock?: Clock
   /** By default a new one of the run's engine. */
   database?: TestDatabase
@@ -141,6 +144,7 @@ function testContext(store: Store, options: TestOptions): Context {
       ...options.config,
     },
     intakeFor: options.intakeFor ?? ((caller) => ({ examine, bulk: bulkFor(caller) })),
+    fetch: options.fetch ?? createOutboundFetch({ allow: [] }),
   }
 }
 

@@ -1,11 +1,8 @@
-import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { request } from 'node:http'
 import { createServer } from 'node:https'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { makeCertificate } from './certificates.ts'
 
 export interface TlsProxy {
   /** `https://localhost:PORT`, trusted by this process. */
@@ -46,18 +43,5 @@ export async function startTlsProxy(): Promise<TlsProxy> {
       server.close()
       await once(server, 'close')
     },
-  }
-}
-
-function makeCertificate(): { cert: string; key: string } {
-  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
-  try {
-    const make =
-      'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -keyout key.pem -out cert.pem -subj /CN=localhost -addext subjectAltName=DNS:localhost'
-    execFileSync('openssl', make.split(' '), { cwd: folder, stdio: 'pipe' })
-    const read = (name: string) => readFileSync(join(folder, name), 'utf8')
-    return { cert: read('cert.pem'), key: read('key.pem') }
-  } finally {
-    rmSync(folder, { recursive: true })
   }
 }

@@ -1,0 +1,175 @@
+import type { LookupAddress } from 'node:dns'
+import { lookup as systemLookup } from 'node:dns/promises'
+import type { IncomingMessage } from 'node:http'
+import { Agent, request as httpsRequest, type RequestOptions } from 'node:https'
+import { isIP, type LookupFunction } from 'node:net'
+import { getCACertificates } from 'node:tls'
+import { decodeUtf8, parseJson } from '../runtime/json.ts'
+import { isPublicAddress } from './addresses.ts'
+
+/** For a whole request, from the look-up of the name to the last byte. */
+const defaultTimeoutMs = 5_000
+
+/** Bytes of a response body. */
+const maxBytes = 256 * 1024
+
+export interface OutboundOptions {
+  /** Host names in lower case whose addresses may be private. Behind a proxy, the only hosts. */
+  allow: readonly string[]
+  /** `http://USER:PASSWORD@HOST:PORT`; it resolves the names. */
+  proxy?: string | undefined
+  /** PEM of authorities that are trusted besides those of the system. */
+  ca?: string | undefined
+  /** All addresses of a host; by default from the system's resolver. */
+  resolve?: (host: string) => Promise<LookupAddress[]>
+  /** By default 5 seconds. */
+  timeoutMs?: number
+}
+
+/**
+ * The `fetch` that every request to another server uses: only https with a verified certificate, to
+ * public addresses or allowed hosts, 5 seconds and 256 KiB at most. Redirects are returned, never
+ * followed. The response is complete. Rejects with an `OutboundError`.
+ */
+export type OutboundFetch = (url: string | URL, init?: RequestInit) => Promise<Response>
+
+/** A failed request; the message is a sentence for an administrator, without secrets. */
+export class OutboundError extends Error {
+  override readonly name = 'OutboundError'
+}
+
+export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
+  const connection = connectionOptions(options)
+  const { timeoutMs = defaultTimeoutMs } = options
+  return async (input, init) => {
+    const url = new URL(input)
+    requirePermitted(url, options)
+    const request = new Request(url, init)
+    const body = Buffer.from(await request.arrayBuffer())
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const headers = {
+      ...Object.fromEntries(request.headers),
+      ...(body.length === 0 ? {} : { 'content-length': String(body.length) }),
+    }
+    const { method } = request
+    const signal = AbortSignal.any([deadline, request.signal])
+    try {
+      const response = await send(url, { ...connection, method, headers, signal }, body)
+      return await readResponse(response, url)
+    } catch (error) {
+      if (error instanceof OutboundError || request.signal.aborted) throw error
+      const reason = deadline.aborted
+        ? `did not send a complete response within ${timeoutMs / 1_000} seconds`
+        : `could not be reached (${codeOf(error)})`
+      throw new OutboundError(`${url.host} ${reason}.`, { cause: error })
+    }
+  }
+}
+
+/** Throws an `OutboundError` for addresses that are never connected to. */
+function requirePermitted(url: URL, { allow, proxy }: OutboundOptions): void {
+  if (url.protocol !== 'https:') throw new OutboundError('The address must begin with https://.')
+  if (url.username !== '' || url.password !== '') {
+    throw new OutboundError('The address must not hold a user name or a password.')
+  }
+  if (allow.includes(url.hostname)) return
+  if (proxy !== undefined) {
+    throw new OutboundError(
+      `${url.hostname} is not in PUBRING_OUTBOUND_ALLOW. Behind a proxy, which resolves the names, only the hosts listed there are reached.`,
+    )
+  }
+  const literal = url.hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0) requirePublic(url.hostname, [literal])
+}
+
+function requirePublic(host: string, addresses: readonly string[]): void {
+  const refused = addresses.find((address) => !isPublicAddress(address))
+  if (refused === undefined) return
+  throw new OutboundError(
+    `${host} has the address ${refused}, which is not public. If it is a server of yours, list ${host} in PUBRING_OUTBOUND_ALLOW.`,
+  )
+}
+
+function connectionOptions(options: OutboundOptions): RequestOptions {
+  const { ca, proxy } = options
+  const trust = ca === undefined ? {} : { ca: [...getCACertificates('default'), ca] }
+  if (proxy !== undefined) {
+    const agent = new Agent({ ...trust, proxyEnv: { HTTPS_PROXY: proxy } })
+    return { ...trust, agent, rejectUnauthorized: true }
+  }
+  // Without an agent there is no connection to reuse that was made to another address.
+  return { ...trust, agent: false, rejectUnauthorized: true, lookup: checkedLookup(options) }
+}
+
+/**
+ * The addresses that are checked are the ones that the socket connects to, so a name cannot resolve to
+ * a public address for the check and to a private one for the connection (DNS rebinding).
+ */
+function checkedLookup({ allow, resolve = resolveAll }: OutboundOptions): LookupFunction {
+  return (host, { all }, callback) => {
+    const checked = resolve(host).then((found) => {
+      const addresses = found.map(({ address }) => address)
+      if (!allow.includes(host)) requirePublic(host, addresses)
+      return found
+    })
+    checked.then(
+      (found) => {
+        const [first = { address: '', family: 0 }] = found
+        if (all) callback(null, found)
+        else callback(null, first.address, first.family)
+      },
+      (error) => callback(error, ''),
+    )
+  }
+}
+
+const resolveAll = (host: string) => systemLookup(host, { all: true })
+
+function send(url: URL, options: RequestOptions, body: Buffer): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    httpsRequest(url, options, resolve).on('error', reject).end(body)
+  })
+}
+
+/** Statuses whose responses have no body (Fetch standard). */
+const bodiless = [204, 205, 304]
+
+async function readResponse(message: IncomingMessage, { host }: URL): Promise<Response> {
+  const { statusCode: status = 0, headersDistinct } = message
+  const parts: Buffer[] = []
+  let length = 0
+  for await (const part of message) {
+    parts.push(part)
+    length += part.length
+    if (length > maxBytes) {
+      message.destroy()
+      throw new OutboundError(`${host} sent more than ${maxBytes / 1_024} KiB.`)
+    }
+  }
+  const headers = Object.entries(headersDistinct).flatMap(([name, values = []]) =>
+    values.map((value): [string, string] => [name, value]),
+  )
+  return new Response(bodiless.includes(status) ? null : Buffer.concat(parts), { status, headers })
+}
+
+function codeOf(error: unknown): string {
+  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : 'the connection failed'
+}
+
+/** Fetches a JSON document. Rejects with an `OutboundError` if the response is anything else. */
+export async function fetchJson(
+  fetch: OutboundFetch,
+  url: string,
+): Promise<{ value: unknown; headers: Headers }> {
+  const response = await fetch(url, { headers: { accept: 'application/json' } })
+  const { status, headers } = response
+  if (status >= 300 && status < 400) {
+    throw new OutboundError(`${url} redirects, which is not followed. Name the final address.`)
+  }
+  if (status !== 200) throw new OutboundError(`${url} responded with the status ${status}.`)
+  const text = decodeUtf8(new Uint8Array(await response.arrayBuffer()))
+  const value = text === undefined ? undefined : parseJson(text)
+  if (value === undefined) throw new OutboundError(`${url} does not serve JSON.`)
+  return { value, headers }
+}

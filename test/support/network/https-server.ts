@@ -1,0 +1,56 @@
+import type { LookupAddress } from 'node:dns'
+import { once } from 'node:events'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import { createOutboundFetch, type OutboundOptions } from '../../../src/outbound/outbound.ts'
+import { makeSignedCertificate } from './certificates.ts'
+
+/** A real HTTPS server with an authority of its own, on 127.0.0.1, under several names. */
+export interface HttpsServer {
+  port: number
+  /** The authority's certificate, as PEM. */
+  ca: string
+  /** `https://HOST:PORT`; the host is one of those of the certificate. */
+  urlOf(host: string): string
+  /** Paths of all requests, with their host. */
+  requests: string[]
+  /**
+   * Trusts the authority and reaches the server under its names, of which the first one is allowed to
+   * have a private address.
+   */
+  fetchWith(options?: Partial<OutboundOptions>): ReturnType<typeof createOutboundFetch>
+  close(): Promise<void>
+}
+
+export async function startHttpsServer(
+  hosts: readonly [string, ...string[]],
+  listener: RequestListener,
+): Promise<HttpsServer> {
+  const { ca, cert, key } = makeSignedCertificate(hosts)
+  const requests: string[] = []
+  const server = createServer({ cert, key }, (request, response) => {
+    requests.push(`${request.headers.host?.replace(/:.*/, '')}${request.url}`)
+    listener(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no TCP address')
+  const { port } = address
+  return {
+    port,
+    ca,
+    requests,
+    urlOf: (host) => `https://${host}:${port}`,
+    fetchWith: (options = {}) =>
+      createOutboundFetch({ allow: [hosts[0]], ca, resolve: resolveLocally, ...options }),
+    async close() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
+
+export const loopback: LookupAddress[] = [{ address: '127.0.0.1', family: 4 }]
+const resolveLocally = async () => loopback
