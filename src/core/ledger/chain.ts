@@ -1,11 +1,9 @@
 import { hash } from 'node:crypto'
+import { chainText } from '../../../client/src/log/chain.ts'
 import type { Origin } from './changes.ts'
 
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
-
-/** The previous hash of the first event of every ledger. */
-export const genesisHash = '0'.repeat(64)
 
 export type EventType =
   | 'project.created'
@@ -42,14 +40,9 @@ export interface LedgerEvent extends EventContent {
   hash: string
 }
 
-/**
- * SHA-256, lower-case hex, over the hash of the previous event, a line feed and the canonical JSON
- * of the content. Editing, dropping or reordering an event breaks every later hash.
- */
+/** The hash of an event that follows the one with the previous hash (`chainText`). */
 export function eventHash(previousHash: string, event: EventContent): string {
-  const { ledgerId, revision, type, time, actor, subject, changes, requestId } = event
-  const content = { ledgerId, revision, type, time, actor, subject, changes, requestId }
-  return hash('sha256', `${previousHash}\n${canonicalJson(content)}`, 'hex')
+  return hash('sha256', chainText(previousHash, event), 'hex')
 }
 
 type Members = Record<string, EventValue | undefined>
@@ -66,17 +59,4 @@ export function eventChanges(before: Members | undefined, after: Members): Event
     }
   }
   return changes
-}
-
-/** RFC 8785 for strings, integers and booleans: sorted members, no white space. */
-function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
-  if (typeof value === 'object' && value !== null) {
-    const members = Object.entries(value)
-      .filter(([, member]) => member !== undefined)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`)
-    return `{${members.join(',')}}`
-  }
-  return JSON.stringify(value)
 }

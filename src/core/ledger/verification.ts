@@ -1,4 +1,10 @@
-import { type EventContent, eventHash, genesisHash, systemLedgerId } from './chain.ts'
+import {
+  alteration,
+  type ChainPosition,
+  gapBefore,
+  genesisHash,
+} from '../../../client/src/log/chain.ts'
+import { type EventContent, eventHash, systemLedgerId } from './chain.ts'
 
 const pageSize = 500
 
@@ -46,12 +52,6 @@ export interface LedgerVerdict {
   hash: string
   /** Absent if the ledger is intact. */
   broken?: LedgerBreak
-}
-
-/** The last verified event. */
-interface Progress {
-  revision: number
-  hash: string
 }
 
 /**
@@ -106,7 +106,7 @@ export async function verifyLedger(
   ledgerId: string,
   visit: (event: EventContent) => void = () => {},
 ): Promise<LedgerVerdict> {
-  const verified: Progress = { revision: 0, hash: genesisHash }
+  const verified: ChainPosition = { revision: 0, hash: genesisHash }
   const verdict = (broken?: LedgerBreak): LedgerVerdict => ({
     ledgerId,
     events: verified.revision,
@@ -135,22 +135,22 @@ export async function verifyLedger(
 }
 
 /** Why the entry is not the next link of the chain. */
-function entryBreak(verified: Progress, { revision, hash, content }: LedgerEntry) {
+function entryBreak(
+  verified: ChainPosition,
+  { revision, hash, content }: LedgerEntry,
+): LedgerBreak | undefined {
   const next = verified.revision + 1
-  const broken = (detail: string): LedgerBreak => ({ revision: next, detail })
-  if (revision !== next) {
-    return broken(`event ${next} is missing: the one that follows has the revision ${revision}`)
+  const gap = gapBefore(revision, verified)
+  if (gap !== undefined) return { revision: next, detail: gap }
+  if (content === undefined) {
+    return { revision: next, detail: `event ${next} was altered: it cannot be read` }
   }
-  if (content === undefined) return broken(`event ${next} was altered: it cannot be read`)
-  const computed = eventHash(verified.hash, content)
-  if (computed === hash) return undefined
-  return broken(
-    `event ${next} (${content.type}, ${content.time}) was altered or moved: its content and the event before it give the hash ${computed}, its row says ${hash}`,
-  )
+  const detail = alteration(content, hash, eventHash(verified.hash, content))
+  return detail === undefined ? undefined : { revision: next, detail }
 }
 
 /** Why the head is not the end of the chain. */
-function headBreak({ revision: last, hash }: Progress, head: StoredHead | undefined) {
+function headBreak({ revision: last, hash }: ChainPosition, head: StoredHead | undefined) {
   const broken = (revision: number, detail: string): LedgerBreak => ({ revision, detail })
   if (head === undefined) {
     return broken(last, `the ${last === 0 ? 'whole ledger' : 'head of the ledger'} is missing`)

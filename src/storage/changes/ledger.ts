@@ -1,10 +1,6 @@
+import { genesisHash } from '../../../client/src/log/chain.ts'
 import { projectNotFound } from '../../core/access.ts'
-import {
-  type EventContent,
-  eventHash,
-  genesisHash,
-  systemLedgerId,
-} from '../../core/ledger/chain.ts'
+import { type EventContent, eventHash, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
 import { eventToRow } from '../row-mapping.ts'

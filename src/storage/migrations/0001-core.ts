@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 import type { Migration } from 'kysely/migration'
-import { genesisHash, systemLedgerId } from '../../core/ledger/chain.ts'
+import { genesisHash } from '../../../client/src/log/chain.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Tables } from '../schema.ts'
 
 export const core: Migration = {

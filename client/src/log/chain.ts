@@ -1,0 +1,60 @@
+/** The previous hash of the first event of every ledger. */
+export const genesisHash = '0'.repeat(64)
+
+/** The members of an event that its hash covers. */
+export type ChainedEvent = {
+  /** A project's id, or the nil UUID for the system's ledger. */
+  ledgerId: string
+  revision: number
+  type: string
+  /** ISO 8601, UTC. */
+  time: string
+  actor: object
+  subject: object
+  changes?: object
+  requestId: string
+}
+
+/** An event whose content has been compared with its hash; `revision` 0 stands before the first. */
+export type ChainPosition = { revision: number; hash: string }
+
+/**
+ * The text whose SHA-256, in lower-case hex, is the hash of the event: the hash of the previous event,
+ * a line feed and the canonical JSON of the content. Editing, dropping or reordering an event breaks
+ * every later hash.
+ */
+export function chainText(previousHash: string, event: ChainedEvent): string {
+  const { ledgerId, revision, type, time, actor, subject, changes, requestId } = event
+  const content = { ledgerId, revision, type, time, actor, subject, changes, requestId }
+  return `${previousHash}\n${canonicalJson(content)}`
+}
+
+/** Why an event with this revision cannot follow; undefined if it can. */
+export function gapBefore(revision: unknown, previous: ChainPosition): string | undefined {
+  const next = previous.revision + 1
+  if (revision === next) return undefined
+  return `event ${next} is missing: the one that follows has the revision ${revision}`
+}
+
+/** Why the event was not recorded like this: `computed` is the SHA-256 of its `chainText`. */
+export function alteration(
+  { revision, type, time }: ChainedEvent,
+  recorded: string,
+  computed: string,
+): string | undefined {
+  if (computed === recorded) return undefined
+  return `event ${revision} (${type}, ${time}) was altered or moved: its content and the event before it give the hash ${computed}, its recorded hash is ${recorded}`
+}
+
+/** RFC 8785 for strings, integers and booleans: sorted members, no white space. */
+function canonicalJson(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
+  if (typeof value === 'object' && value !== null) {
+    const members = Object.entries(value)
+      .filter(([, member]) => member !== undefined)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => `${JSON.stringify(name)}:${canonicalJson(member)}`)
+    return `{${members.join(',')}}`
+  }
+  return JSON.stringify(value)
+}
