@@ -2,12 +2,12 @@ import { checkPrimeSync } from 'node:crypto'
 import { bitLength, powerOfTwo } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
 import { weakness } from './fault.ts'
-import { smallPrimeDivisors } from './primes.ts'
+import { smallPart, smallPrimes } from './primes.ts'
 
 /** The smallest prime up to 65537 that divides `n`. */
 export function smallFactor(n: bigint): number | undefined {
-  for (const prime of smallPrimeDivisors(n)) return prime
-  return undefined
+  const part = smallPart(n)
+  return part === 1n ? undefined : smallPrimes().find((prime) => part % BigInt(prime) === 0n)
 }
 
 /**

@@ -32,7 +32,7 @@ export const slowCodes = [
 ] as const satisfies readonly IntakeCode[]
 
 /**
- * The faults of an RSA public key that take less than 5 ms to find, size and exponent first. The
+ * The faults of an RSA public key that take less than 10 ms to find, size and exponent first. The
  * numbers are examined only for odd moduli of 1024 to 8192 bits, so that no size can cost time.
  */
 export function checkQuickly(n: bigint, e: bigint): Fault[] {

@@ -1,3 +1,4 @@
+import { gcd } from '../arithmetic.ts'
 import { lazy } from './lazy.ts'
 
 /** The largest prime in the search for small factors: 2^16 + 1. */
@@ -17,69 +18,14 @@ export const smallPrimes = lazy((): readonly number[] => {
   return Object.freeze(primes)
 })
 
-/** A node of the remainder tree: the product of all primes below it. */
-interface Node {
-  readonly product: bigint
-  readonly children: readonly Node[]
-  /** At a leaf: consecutive primes whose product is exact as a Number. */
-  readonly primes: readonly number[]
-}
-
-const fanOut = 4
-
-function leaves(): Node[] {
-  const nodes: Node[] = []
-  let primes: number[] = []
-  let exact = 1
-  const close = () => nodes.push({ product: BigInt(exact), children: [], primes })
-  for (const prime of smallPrimes()) {
-    if (exact * prime > Number.MAX_SAFE_INTEGER) {
-      close()
-      primes = []
-      exact = 1
-    }
-    primes.push(prime)
-    exact *= prime
-  }
-  close()
-  return nodes
-}
+const productOfSmallPrimes = lazy(() => product(smallPrimes().map(BigInt)))
 
 /**
- * Remainder tree over all small primes: n modulo a long product, that remainder modulo the parts of
- * the product, and so on, so that most divisions are short (Bernstein, "Fast multiplication and its
- * applications", section 18). The top products have about 3,000 bits: longer ones cost more than
- * they save for moduli of 2048 to 8192 bits.
+ * The product of the distinct primes up to 65537 that divide `n` > 0. Takes 0.2 ms at 2048 bits, since
+ * the product of all small primes, which has 94,043 bits, is first reduced modulo `n`.
  */
-const remainderTree = lazy((): readonly Node[] => {
-  let level = leaves()
-  while (level.length > 48) {
-    const parents: Node[] = []
-    for (let start = 0; start < level.length; start += fanOut) {
-      const children = level.slice(start, start + fanOut)
-      const all = product(children.map((child) => child.product))
-      parents.push({ product: all, children, primes: [] })
-    }
-    level = parents
-  }
-  return Object.freeze(level)
-})
-
-function* descend(n: bigint, nodes: readonly Node[]): Generator<number> {
-  for (const node of nodes) {
-    const remainder = n % node.product
-    if (node.children.length > 0) {
-      yield* descend(remainder, node.children)
-      continue
-    }
-    const small = Number(remainder)
-    for (const prime of node.primes) if (small % prime === 0) yield prime
-  }
-}
-
-/** The distinct primes up to 65537 that divide `n` > 0, in ascending order, computed lazily. */
-export function smallPrimeDivisors(n: bigint): Generator<number> {
-  return descend(n, remainderTree())
+export function smallPart(n: bigint): bigint {
+  return gcd(n, productOfSmallPrimes() % n)
 }
 
 /** The product of all numbers, by a balanced tree: multiplication is fastest for equal lengths. */

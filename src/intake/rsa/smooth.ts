@@ -2,7 +2,7 @@ import { bitLength, gcd, powerOfTwo } from '../arithmetic.ts'
 import type { Fault } from '../types.ts'
 import { weakness } from './fault.ts'
 import { lazy } from './lazy.ts'
-import { product, smallPrimeDivisors, smallPrimes } from './primes.ts'
+import { product, smallPart, smallPrimes } from './primes.ts'
 
 /** Bound of Pollard's p - 1 method. */
 const smoothnessBound = 65536
@@ -17,11 +17,8 @@ const maxCommonSmoothBits = 160
 
 /** Length in bits of the product of the distinct primes below 65536 that divide n - 1. */
 export function smoothBitsBelow(n: bigint): number {
-  let common = 1n
-  for (const prime of smallPrimeDivisors(n - 1n)) {
-    if (prime <= smoothnessBound) common *= BigInt(prime)
-  }
-  return bitLength(common)
+  const part = smallPart(n - 1n)
+  return bitLength(part % 65537n === 0n ? part / 65537n : part)
 }
 
 /** Whether p - 1 and q - 1, and therefore n - 1, are divisible by the same many small primes. */

@@ -3,7 +3,7 @@ import { bitLength } from '../../../src/intake/arithmetic.ts'
 import { isProbablePrime, smallFactor } from '../../../src/intake/rsa/factors.ts'
 import { checkRsa } from '../../../src/intake/rsa/index.ts'
 import { powerDegree } from '../../../src/intake/rsa/powers.ts'
-import { product, smallPrimeDivisors, smallPrimes } from '../../../src/intake/rsa/primes.ts'
+import { product, smallPart, smallPrimes } from '../../../src/intake/rsa/primes.ts'
 import { codes, nextPrime, seeded } from './seeded.ts'
 
 const random = seeded('shape')
@@ -30,7 +30,9 @@ describe('small factors', () => {
     }
     const chosen = [2, 3, 167, 751, 30011, 65521, 65537]
     const number = chosen.reduce((all, prime) => all * BigInt(prime) ** 2n, cofactor)
-    expect([...smallPrimeDivisors(number)]).toEqual(chosen)
+    expect(smallPart(number)).toBe(product(chosen.map(BigInt)))
+    expect(smallPart(product(chosen.map(BigInt)))).toBe(product(chosen.map(BigInt)))
+    expect(smallPart(cofactor)).toBe(1n)
     expect(smallFactor(cofactor)).toBeUndefined()
   })
 })
