@@ -26,6 +26,11 @@ export interface Blocklist {
  */
 export function createBlocklist(operatorRecords: Uint8Array = new Uint8Array()): Blocklist {
   requireSortedRecords(operatorRecords)
+  return searchRecords(operatorRecords)
+}
+
+/** The same for records that `createBlocklist` has checked before. */
+export function searchRecords(operatorRecords: Uint8Array): Blocklist {
   return {
     has: (materialSha256) => {
       if (!/^[0-9a-f]{64}$/i.test(materialSha256)) throw new RangeError('not a SHA-256 in hex')

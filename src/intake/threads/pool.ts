@@ -9,8 +9,8 @@ import { examineCheaply } from '../index.ts'
 import type { Verdict } from '../types.ts'
 import { type BulkIntake, createBulkIntake } from './bulk.ts'
 import { createFairQueue, type FairQueue, type IntakeCaller, type Measured } from './fair-queue.ts'
-import type { IntakeTask, PrimesTask } from './tasks.ts'
-import type { IntakeResult } from './worker.ts'
+import type { IntakeSettings, IntakeTask, PrimesTask } from './tasks.ts'
+import type { IntakeResult, WorkerTask } from './worker.ts'
 
 interface IntakePoolOptions {
   /** Maximum number of worker threads; by default one less than the processors, at least one. */
@@ -58,11 +58,11 @@ const closeTimeoutMs = 5_000
 /** Creates the pool. Threads start with the first key that needs one. */
 export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   const { maxLength } = options
-  let group = startGroup(options, options.blocklist)
-  let retired: Promise<unknown> = Promise.resolve()
-  const { maxThreads } = group.workers.options
+  const workers = startWorkers(options)
+  const { maxThreads } = workers.options
   const queue = createFairQueue(maxThreads, options.maxQueue ?? defaultMaxQueue)
-  const threads = createThreads(() => group, queue, maxLength)
+  let blocklist = shareBlocklist(options.blocklist)
+  const threads = createThreads(workers, queue, () => ({ maxLength, records: blocklist.records }))
   const bulkFor = createBulkIntake(
     { examine: threads.examineAll, sharedPrimes: threads.sharedPrimes },
     Math.max(1, maxThreads - 1),
@@ -70,9 +70,8 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
   return {
     for: (caller) => ({
       async examine(text, algorithm) {
-        const verdict = examineCheaply(text, algorithm, group.blocklist, maxLength)
-        if (verdict !== undefined) return verdict
-        return threads.examine({ text, ...(algorithm && { algorithm }) }, caller)
+        const verdict = examineCheaply(text, algorithm, blocklist, maxLength)
+        return verdict ?? threads.examine({ text, algorithm }, caller)
       },
       bulk: bulkFor(caller),
     }),
@@ -80,68 +79,53 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
       await threads.examine({ text: '' }, { apiKeyId: '' })
     },
     replaceBlocklist(records) {
-      const old = group
-      group = startGroup(options, records)
-      retired = Promise.all([retired, retire(old)])
+      blocklist = shareBlocklist(records)
     },
-    async close() {
-      threads.close()
-      await Promise.all([group.workers.close(), retired])
-    },
+    close: threads.close,
   }
 }
 
-/** Threads with one block list, and the tasks that they have not finished. */
-interface ThreadGroup {
-  blocklist: Blocklist
-  workers: Piscina
-  tasks: Set<Promise<unknown>>
+/**
+ * The block list and its records in memory that all threads share: public lists have tens of
+ * megabytes. Throws if the records are not valid.
+ */
+function shareBlocklist(bytes: Uint8Array = new Uint8Array()): Blocklist & { records: Uint8Array } {
+  const records = new Uint8Array(new SharedArrayBuffer(bytes.length))
+  records.set(bytes)
+  return { records, ...createBlocklist(records) }
 }
 
-function startGroup(options: IntakePoolOptions, bytes: Uint8Array | undefined): ThreadGroup {
-  const records = bytes && copyToSharedMemory(bytes)
-  const blocklist = createBlocklist(records)
-  return { blocklist, workers: startWorkers(options, records), tasks: new Set() }
-}
-
-/** Stops the threads after their last task. */
-async function retire({ workers, tasks }: ThreadGroup): Promise<void> {
-  await Promise.allSettled(tasks)
-  await workers.close()
-}
-
-/** Calls the functions of the worker module in a thread when it is the caller's turn. */
-function createThreads(group: () => ThreadGroup, queue: FairQueue, maxLength: number | undefined) {
+/**
+ * Calls the functions of the worker module in a thread when it is the caller's turn. `settings` are
+ * those of the moment when a task starts.
+ */
+function createThreads(workers: Piscina, queue: FairQueue, settings: () => IntakeSettings) {
   let closing = false
-  const withLimit = (task: IntakeTask): IntakeTask =>
-    maxLength === undefined ? task : { ...task, maxLength }
   async function work<Task, Result>(name: string, task: Task): Promise<Measured<Result>> {
     if (closing) throw overloaded('The service is shutting down')
-    const { workers, tasks } = group()
-    const running: Promise<Measured<Result>> = workers.run(task, { name })
-    tasks.add(running)
     try {
-      return await running
+      return await workers.run(task, { name })
     } catch (error) {
       throw overloaded('The examination of the key was interrupted', error)
-    } finally {
-      tasks.delete(running)
     }
   }
   return {
     async examine(task: IntakeTask, caller: IntakeCaller): Promise<Verdict> {
-      const examined = () => work<IntakeTask, IntakeResult>('examine', withLimit(task))
+      const examined = () => work<WorkerTask, IntakeResult>('examine', { ...task, ...settings() })
       return verdictOf(await queue.run(caller, 'single', examined))
     },
     async examineAll(tasks: IntakeTask[], caller: IntakeCaller): Promise<Verdict[]> {
-      const limited = tasks.map(withLimit)
-      const examined = () => work<IntakeTask[], IntakeResult[]>('examineAll', limited)
+      const examined = () => {
+        const complete = tasks.map((task) => ({ ...task, ...settings() }))
+        return work<WorkerTask[], IntakeResult[]>('examineAll', complete)
+      }
       return (await queue.run(caller, 'slice', examined)).map(verdictOf)
     },
     sharedPrimes: (task: PrimesTask, caller: IntakeCaller): Promise<(number | undefined)[]> =>
       queue.run(caller, 'slice', () => work('findSharedPrimes', task)),
-    close(): void {
+    async close(): Promise<void> {
       closing = true
+      await workers.close()
     },
   }
 }
@@ -151,7 +135,7 @@ function verdictOf(result: IntakeResult): Verdict {
   throw new Error(result.failure)
 }
 
-function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefined): Piscina {
+function startWorkers(options: IntakePoolOptions): Piscina {
   const worker = options.worker ?? siblingModule(import.meta.url, 'worker')
   return new Piscina({
     filename: worker.href,
@@ -162,7 +146,6 @@ function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefine
     resourceLimits: { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
     env: compileCacheEnvironment(),
     execArgv: [],
-    workerData: records,
   })
 }
 
@@ -170,13 +153,6 @@ function startWorkers(options: IntakePoolOptions, records: Uint8Array | undefine
 function compileCacheEnvironment(): { NODE_COMPILE_CACHE?: string } {
   const directory = getCompileCacheDir()
   return directory === undefined ? {} : { NODE_COMPILE_CACHE: directory }
-}
-
-/** One copy for all threads: public block lists have tens of megabytes. */
-function copyToSharedMemory(bytes: Uint8Array): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(bytes.length))
-  shared.set(bytes)
-  return shared
 }
 
 /** The cause keeps the code of the failure and drops its message, which may quote input. */

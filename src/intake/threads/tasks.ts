@@ -6,8 +6,14 @@ import { sharesPrime } from '../rsa/index.ts'
 export interface IntakeTask {
   text: string
   algorithm?: Algorithm | undefined
+}
+
+/** How a worker thread examines keys. */
+export interface IntakeSettings {
   /** UTF-16 units that the text may have; by default 16,384. */
-  maxLength?: number
+  maxLength: number | undefined
+  /** The operator's block list: records that `createBlocklist` has checked, in shared memory. */
+  records: Uint8Array
 }
 
 /** RSA moduli in base64url: each from index `from` on is compared with all before it. */

@@ -1,24 +1,23 @@
-import { workerData } from 'piscina'
 import { lowerThreadPriority } from '../../runtime/priority.ts'
-import { createBlocklist } from '../blocklists/blocklist.ts'
+import { searchRecords } from '../blocklists/blocklist.ts'
 import { examineKey } from '../index.ts'
 import type { Verdict } from '../types.ts'
 import type { Measured } from './fair-queue.ts'
-import { findSharedPrimes as compare, type IntakeTask } from './tasks.ts'
+import { findSharedPrimes as compare, type IntakeSettings, type IntakeTask } from './tasks.ts'
 
 /** The result of a task. Never an exception: its message might quote the text. */
 export type IntakeResult = { verdict: Verdict } | { failure: string }
 
+export type WorkerTask = IntakeTask & IntakeSettings
+
 // A key takes milliseconds and every other request microseconds, so the event loop goes first.
 lowerThreadPriority()
-
-const blocklist = createBlocklist(workerData instanceof Uint8Array ? workerData : undefined)
 
 /** Examines one key. */
 export const examine = measured(examineOne)
 
 /** Examines several keys, one after the other. */
-export const examineAll = measured((tasks: IntakeTask[]) => tasks.map(examineOne))
+export const examineAll = measured((tasks: WorkerTask[]) => tasks.map(examineOne))
 
 export const findSharedPrimes = measured(compare)
 
@@ -32,9 +31,9 @@ function measured<Task, Result>(work: (task: Task) => Result): (task: Task) => M
   }
 }
 
-function examineOne({ text, algorithm, maxLength }: IntakeTask): IntakeResult {
+function examineOne({ text, algorithm, maxLength, records }: WorkerTask): IntakeResult {
   try {
-    return { verdict: examineKey(text, algorithm, blocklist, maxLength) }
+    return { verdict: examineKey(text, algorithm, searchRecords(records), maxLength) }
   } catch (error) {
     return { failure: describeFailure(error) }
   }
