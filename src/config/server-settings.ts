@@ -2,7 +2,15 @@ import { isIPv6 } from 'node:net'
 import { jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { didYouMean } from '../nearest.ts'
 import { clientSettings } from './client-settings.ts'
-import { type Environment, readSetting, type Setting, SettingError, setting } from './setting.ts'
+import {
+  type Environment,
+  environmentOnly,
+  named,
+  readSetting,
+  type Setting,
+  SettingError,
+  setting,
+} from './setting.ts'
 import {
   apiKeySecret,
   certificates,
@@ -27,234 +35,181 @@ import {
 const logLevel = choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
 /** Every setting of the server, with its name, default, range and help. */
-export const settings = {
-  host: setting('host', '127.0.0.1', text, 'Address to listen on.'),
-  port: setting('port', '8080', integer(1, 65535), 'TCP port to listen on.'),
+export const settings = named({
+  host: setting(text, 'Address to listen on.', '127.0.0.1'),
+  port: setting(integer(1, 65535), 'TCP port to listen on.', '8080'),
   publicUrl: setting(
-    'public-url',
-    undefined,
     httpUrl,
     'Public address of this service. Issuers begin with it. Default: http://HOST:PORT.',
   ),
   databaseUrl: setting(
-    'database-url',
-    'sqlite:./data/pubring.db',
     databaseUrl,
     'Database: sqlite:PATH, or postgres://USER@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full.',
+    'sqlite:./data/pubring.db',
   ),
   databaseReplicaUrl: setting(
-    'database-replica-url',
-    undefined,
     postgresUrl,
     'PostgreSQL standbys to read key sets from: postgres://….',
   ),
-  databasePassword: {
-    env: 'PUBRING_DATABASE_PASSWORD',
-    default: undefined,
-    help: 'Password of the PostgreSQL user, if the database URL has none (environment only). PGPASSWORD is read as well.',
-    parse: password,
-  } satisfies Setting<string>,
+  databasePassword: environmentOnly(
+    password,
+    'Password of the PostgreSQL user, if the database URL has none (environment only). PGPASSWORD is read as well.',
+  ),
   databasePasswordFile: setting(
-    'database-password-file',
-    undefined,
     passwordFile,
     'File with the PostgreSQL password in its first line. It is read at each new connection.',
   ),
-  adminApiKey: {
-    env: 'PUBRING_ADMIN_API_KEY',
-    default: undefined,
-    help: 'Admin API key to register at startup (environment only: command lines are public).',
-    parse: apiKeySecret,
-  } satisfies Setting<string>,
+  adminApiKey: environmentOnly(
+    apiKeySecret,
+    'Admin API key to register at startup (environment only: command lines are public).',
+  ),
   adminApiKeyFile: setting(
-    'admin-api-key-file',
-    undefined,
     fileWith(apiKeySecret),
     'File with that admin API key in its first line. SIGHUP re-reads it.',
   ),
   algorithms: setting(
-    'algorithms',
-    jwsAlgorithmNames.join(','),
     jwsAlgorithms,
     'Algorithms of keys that may be registered. The discovery documents list them: some verifiers read these only once and reject every other algorithm until they restart.',
+    jwsAlgorithmNames.join(','),
   ),
   jwksMaxAge: setting(
-    'jwks-max-age',
-    '60s',
     seconds(0, 86_400),
     'How long verifiers may cache a key set (max-age of the JWKS).',
+    '60s',
   ),
   jwksStaleLimit: setting(
-    'jwks-stale-limit',
-    '10m',
     seconds(0, 86_400),
     'How long key sets are served from memory while the database is unavailable.',
+    '10m',
   ),
   maxHeldRequests: setting(
-    'max-held-requests',
-    '10000',
     integer(0, 1_000_000),
     'Maximum number of held requests for key sets (Prefer: wait), per process. Further ones are answered immediately.',
+    '10000',
   ),
   heldRequestShare: setting(
-    'held-request-share',
-    '50',
     integer(1, 100),
     'Percent of the held requests that one client address may have. 100: no shares.',
+    '50',
   ),
   maxEventStreams: setting(
-    'max-event-streams',
-    '1000',
     integer(0, 100_000),
     'Maximum number of open event streams, per process.',
+    '1000',
   ),
   eventStreamShare: setting(
-    'event-stream-share',
-    '25',
     integer(1, 100),
     'Percent of the event streams that one API key, or one project, may have. 100: no shares.',
+    '25',
   ),
   maxKeysPerProject: setting(
-    'max-keys-per-project',
-    '50',
     integer(1, 10_000),
     'Maximum number of keys per project, active or not.',
+    '50',
   ),
   maxJwksBytes: setting(
-    'max-jwks-bytes',
-    '51200',
     integer(1_024, 16_777_216),
     'Maximum size of a key set, jwks-full.json included. Some verifiers read no more than 51200 bytes.',
+    '51200',
   ),
-  maxBodyBytes: setting(
-    'max-body-bytes',
-    '65536',
-    integer(16_384, 1_048_576),
-    'Maximum size of a request body.',
-  ),
+  maxBodyBytes: setting(integer(16_384, 1_048_576), 'Maximum size of a request body.', '65536'),
   maxPemLength: setting(
-    'max-pem-length',
-    '16384',
     integer(4_096, 65_536),
     'Maximum length of a submitted key. The largest valid key has 3595 characters.',
+    '16384',
   ),
   maxPageSize: setting(
-    'max-page-size',
-    '200',
     integer(200, 10_000),
     'Maximum number of entries per page of a list (limit). Clients rely on 200.',
+    '200',
   ),
   maxImportKeys: setting(
-    'max-import-keys',
-    '1000',
     integer(1, 10_000),
     'Maximum number of keys per import (POST …/key-imports).',
+    '1000',
   ),
   maxImportBytes: setting(
-    'max-import-bytes',
-    '4194304',
     integer(16_384, 67_108_864),
     'Maximum size of an import body.',
+    '4194304',
   ),
   workers: setting(
-    'workers',
-    '1',
     integer(1, 128),
     'Processes that serve the port. Limits counted in memory apply to each of them.',
+    '1',
   ),
   metricsPort: setting(
-    'metrics-port',
-    undefined,
     integer(1, 65535),
     'TCP port of the Prometheus metrics (/metrics). Default: none.',
   ),
-  metricsHost: setting('metrics-host', '127.0.0.1', text, 'Address to serve the metrics on.'),
+  metricsHost: setting(text, 'Address to serve the metrics on.', '127.0.0.1'),
   blocklist: setting(
-    'blocklist',
-    undefined,
     text,
     'File of compromised keys (sorted 16-byte records, as published by badkeys). SIGHUP re-reads it.',
   ),
   intakeThreads: setting(
-    'intake-threads',
-    undefined,
     integer(1, 256),
     'Threads that examine keys. Default: the number of processors minus one, at least one.',
   ),
   intakeQueue: setting(
-    'intake-queue',
-    '128',
     integer(1, 100_000),
     'Maximum number of keys that wait to be examined, half of them for one API key, which then gets 429. When it is full, the API key with the most gets 503.',
+    '128',
   ),
   trustProxy: setting(
-    'trust-proxy',
-    'false',
     proxies,
     'Proxies whose X-Forwarded-For is trusted: false, their addresses and networks, or true if only one proxy can connect.',
+    'false',
   ),
   rateLimit: setting(
-    'rate-limit',
-    'off',
     rate,
     'Requests per API key on each replica: 600 (per minute), 10/s, 20000/h, or off.',
+    'off',
   ),
   publicRateLimit: setting(
-    'public-rate-limit',
-    'off',
     rate,
     'Requests without an API key (key sets, documentation) per client address.',
+    'off',
   ),
   writeLimit: setting(
-    'write-limit',
-    'off',
     rate,
     'Changes per API key on each replica; an import counts as one for each key.',
+    'off',
   ),
   authFailureLimit: setting(
-    'auth-failure-limit',
-    '120',
     rate,
     'Requests with an invalid API key per client address; further ones get 429 instead of 401. Valid API keys are not affected.',
+    '120',
   ),
   outboundAllow: setting(
-    'outbound-allow',
-    '',
     hostNames,
     'Hosts that may have private addresses when this server fetches from them, such as an issuer in your network: names separated by commas. Behind a proxy, the only hosts it fetches from.',
+    '',
   ),
-  outboundProxy: {
-    env: 'PUBRING_OUTBOUND_PROXY',
-    default: undefined,
-    help: 'Proxy for requests to other servers: http://USER:PASSWORD@HOST:PORT (environment only: command lines are public).',
-    parse: proxyUrl,
-  } satisfies Setting<string>,
+  outboundProxy: environmentOnly(
+    proxyUrl,
+    'Proxy for requests to other servers: http://USER:PASSWORD@HOST:PORT (environment only: command lines are public).',
+  ),
   outboundCaFile: setting(
-    'outbound-ca-file',
-    undefined,
     certificates,
     'File with certificates (PEM) of authorities to trust in requests to other servers, besides those of the system.',
   ),
   overloadLag: setting(
-    'overload-lag',
-    '500',
     integer(0, 60_000),
     'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
+    '500',
   ),
-  logLevel: setting('log-level', 'info', logLevel, 'Lowest level to log.'),
+  logLevel: setting(logLevel, 'Lowest level to log.', 'info'),
   logLevelFile: setting(
-    'log-level-file',
-    undefined,
     fileWith(logLevel),
     'File with the log level in its first line, instead of the log level above. SIGHUP re-reads it.',
   ),
   shutdownGrace: setting(
-    'shutdown-grace',
-    '10s',
     seconds(1, 600),
     'Time for requests in progress to finish at shutdown.',
+    '10s',
   ),
-}
+})
 
 type Settings = typeof settings
 type SettingName = keyof Settings

@@ -18,14 +18,36 @@ export class SettingError extends Error {
   override readonly name = 'SettingError'
 }
 
+interface UnnamedSetting<Value> extends Omit<Setting<Value>, 'env' | 'flag'> {
+  isSecret: boolean
+}
+
 export function setting<Value>(
-  name: string,
-  fallback: string | undefined,
   parse: (text: string) => Value,
   help: string,
-): Setting<Value> {
-  const env = `PUBRING_${name.toUpperCase().replaceAll('-', '_')}` as const
-  return { env, flag: `--${name}`, default: fallback, help, parse }
+  fallback?: string,
+): UnnamedSetting<Value> {
+  return { default: fallback, help, parse, isSecret: false }
+}
+
+/** A setting without a flag. */
+export function environmentOnly<Value>(
+  parse: (text: string) => Value,
+  help: string,
+): UnnamedSetting<Value> {
+  return { ...setting(parse, help), isSecret: true }
+}
+
+/** Names each setting after its key: `publicUrl` is `PUBRING_PUBLIC_URL` and `--public-url`. */
+export function named<Table extends Record<string, UnnamedSetting<unknown>>>(
+  table: Table,
+): { [Key in keyof Table]: Setting<ReturnType<Table[Key]['parse']>> } {
+  const entries = Object.entries(table).map(([key, { isSecret, ...rest }]) => {
+    const name = key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    const env = `PUBRING_${name.toUpperCase().replaceAll('-', '_')}`
+    return [key, { env, ...rest, ...(!isSecret && { flag: `--${name}` }) }]
+  })
+  return Object.fromEntries(entries)
 }
 
 /** The value of the flag, else of the variable, else the default. Throws a SettingError. */
