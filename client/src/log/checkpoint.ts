@@ -15,6 +15,12 @@ export type InclusionProof = {
   checkpoint: string
 }
 
+/**
+ * A proof that the tree of a checkpoint extends that of an older one. As text, it is the body of
+ * `add-checkpoint` (C2SP tlog-witness).
+ */
+export type ConsistencyProof = { oldSize: number; hashes: Bytes[]; checkpoint: string }
+
 const proofHeader = 'c2sp.org/tlog-proof@v1'
 
 /** The text of the checkpoint, which becomes a note when it is signed. */
@@ -50,6 +56,23 @@ export function parseProof(text: string): InclusionProof {
   return {
     ...(extra === undefined ? {} : { extra }),
     index: parseWholeNumber(index),
+    hashes: lines.map(parseHash),
+    checkpoint: text.slice(end + 2),
+  }
+}
+
+export function formatConsistency({ oldSize, hashes, checkpoint }: ConsistencyProof): string {
+  return `${[`old ${oldSize}`, ...hashes.map(toBase64)].join('\n')}\n\n${checkpoint}`
+}
+
+/** Throws `malformed`. The checkpoint is neither parsed nor verified. */
+export function parseConsistency(text: string): ConsistencyProof {
+  const end = text.indexOf('\n\n')
+  const [first = '', ...lines] = text.slice(0, end).split('\n')
+  const [, oldSize = ''] = /^old (.+)$/.exec(first) ?? []
+  if (end < 0) throw malformed('proof')
+  return {
+    oldSize: parseWholeNumber(oldSize),
     hashes: lines.map(parseHash),
     checkpoint: text.slice(end + 2),
   }

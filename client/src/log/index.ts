@@ -1,0 +1,21 @@
+export type { ChainPosition } from './chain.ts'
+export {
+  type Checkpoint,
+  type ConsistencyProof,
+  parseCheckpoint,
+  parseConsistency,
+} from './checkpoint.ts'
+export { LogError, type LogErrorCode } from './errors.ts'
+export { type ExportedEvent, type LoggedHeads, verifyChain } from './ledger.ts'
+export {
+  type LedgerProof,
+  type LoggedHead,
+  parseLedgerProof,
+  type TrustedKeys,
+  type VerifiedCheckpoint,
+  verifyCheckpoint,
+  verifyLedgerProof,
+} from './ledger-proof.ts'
+export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note.ts'
+export { scanLog } from './scan.ts'
+export { verifyConsistency, verifyInclusion } from './tree.ts'

@@ -1,0 +1,107 @@
+import {
+  type Checkpoint,
+  formatProof,
+  type InclusionProof,
+  parseCheckpoint,
+  parseProof,
+} from './checkpoint.ts'
+import { type Bytes, fromBase64, toBase64, utf8 } from './encoding.ts'
+import { LogError } from './errors.ts'
+import { blindedLedgerId, entryKey, formatEntry } from './leaf.ts'
+import { parseNote, type VerifierKey, verifyNote } from './note.ts'
+import { leafHash, verifyInclusion } from './tree.ts'
+
+/** What shows that an entry is of the ledger: its blinding value, or the key of this entry alone. */
+type Opening = { blinding: Bytes } | { key: Bytes }
+
+/** The head of a ledger at a time, as the log has it. */
+export type LoggedHead = { ledgerId: string; revision: number; head: string; time: string }
+
+/** A proof that a head of a ledger is in the log. As text it is a C2SP tlog-proof. */
+export type LedgerProof = { head: LoggedHead; opening: Opening } & Omit<InclusionProof, 'extra'>
+
+/** Whose signatures a checkpoint must have. */
+export type TrustedKeys = {
+  /** The log's verifier key. Its name is the log's origin. */
+  log: VerifierKey
+  witnesses?: readonly VerifierKey[]
+  /** How many of the witnesses must have cosigned. Default: all. */
+  quorum?: number
+}
+
+/** A checkpoint with valid signatures; times are in seconds since 1970. */
+export type VerifiedCheckpoint = Checkpoint & { cosignatures: { name: string; time: number }[] }
+
+export function formatLedgerProof({ head, opening, ...proof }: LedgerProof): string {
+  const [[name, secret] = ['', new Uint8Array()]] = Object.entries(opening)
+  const extra = utf8(JSON.stringify({ ...head, [name]: toBase64(secret) }))
+  return formatProof({ ...proof, extra })
+}
+
+/** Throws `malformed`. Nothing is verified. */
+export function parseLedgerProof(text: string): LedgerProof {
+  const { extra, ...proof } = parseProof(text)
+  const { ledgerId, revision, head, time, ...secrets } = parseExtra(extra)
+  const [key, blinding] = [secrets.key, secrets.blinding].map((one) => fromBase64(String(one)))
+  const opening = blinding === undefined ? key && { key } : { blinding }
+  const isHead = [ledgerId, head, time].every((member) => typeof member === 'string')
+  if (!isHead || typeof revision !== 'number' || opening === undefined) throw notALedgerProof()
+  return {
+    ...proof,
+    head: { ledgerId: `${ledgerId}`, revision, head: `${head}`, time: `${time}` },
+    opening,
+  }
+}
+
+function parseExtra(extra: Bytes = new Uint8Array()): Record<string, unknown> {
+  try {
+    return { ...JSON.parse(new TextDecoder().decode(extra)) }
+  } catch (cause) {
+    throw notALedgerProof(cause)
+  }
+}
+
+function notALedgerProof(cause?: unknown): LogError {
+  return new LogError('malformed', 'This is not the proof of a ledger.', { cause })
+}
+
+/** Throws `malformed`, or `untrusted` if a signature is missing or invalid. */
+export async function verifyCheckpoint(
+  note: string,
+  { log, witnesses = [], quorum = witnesses.length }: TrustedKeys,
+): Promise<VerifiedCheckpoint> {
+  const parsed = parseNote(note)
+  const verified = await verifyNote(parsed, [log, ...witnesses])
+  if (!verified.some(({ key }) => key === log)) {
+    throw new LogError('untrusted', `The checkpoint is not signed by ${log.name}.`)
+  }
+  const cosigned = verified.filter(({ key }) => key !== log)
+  if (cosigned.length < quorum) {
+    const message = `${cosigned.length} of the trusted witnesses have cosigned the checkpoint, and ${quorum} must.`
+    throw new LogError('untrusted', message)
+  }
+  const checkpoint = parseCheckpoint(parsed.text)
+  if (checkpoint.origin !== log.name) {
+    throw new LogError('untrusted', `The checkpoint is of ${checkpoint.origin}, not ${log.name}.`)
+  }
+  const cosignatures = cosigned.map(({ key, time = 0 }) => ({ name: key.name, time }))
+  return { ...checkpoint, cosignatures }
+}
+
+/**
+ * Verifies that the head is in the tree of the proof's checkpoint. Throws `malformed`; `untrusted` if
+ * a signature is missing or invalid; `disproved` if the tree does not have the head.
+ */
+export async function verifyLedgerProof(
+  { head, opening, ...proof }: LedgerProof,
+  keys: TrustedKeys,
+): Promise<VerifiedCheckpoint> {
+  const checkpoint = await verifyCheckpoint(proof.checkpoint, keys)
+  const { ledgerId, ...rest } = head
+  const key = 'key' in opening ? opening.key : await entryKey(opening.blinding, head.revision)
+  const ledger = await blindedLedgerId(key, ledgerId)
+  const leaf = await leafHash(formatEntry({ ...rest, ledger }))
+  if (await verifyInclusion(leaf, proof, checkpoint)) return checkpoint
+  const message = `The proof does not show that the log has event ${head.revision} of the ledger ${ledgerId} with this hash.`
+  throw new LogError('disproved', message)
+}

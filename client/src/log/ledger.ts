@@ -1,0 +1,49 @@
+import {
+  alteration,
+  type ChainedEvent,
+  type ChainPosition,
+  chainText,
+  gapBefore,
+  genesisHash,
+} from './chain.ts'
+import { sha256, toHex, utf8 } from './encoding.ts'
+import { LogError } from './errors.ts'
+
+/** An event of an export: as the API returns it, with the id of its ledger. */
+export type ExportedEvent = ChainedEvent & { hash: string }
+
+/** The heads of one ledger that the log has: the hash of its event by revision. */
+export type LoggedHeads = ReadonlyMap<number, string>
+
+/**
+ * Verifies the hash chain of a ledger from its first event, and that it has the heads. Returns its
+ * last event. Throws `disproved`.
+ */
+export async function verifyChain(
+  ledgerId: string,
+  events: Iterable<ExportedEvent> | AsyncIterable<ExportedEvent>,
+  heads: LoggedHeads,
+): Promise<ChainPosition> {
+  let last: ChainPosition = { revision: 0, hash: genesisHash }
+  for await (const event of events) {
+    if (event.ledgerId !== ledgerId) {
+      throw disproved(`an event is of the ledger ${event.ledgerId}, not of ${ledgerId}`)
+    }
+    const computed = toHex(await sha256(utf8(chainText(last.hash, event))))
+    const reason = gapBefore(event.revision, last) ?? alteration(event, event.hash, computed)
+    if (reason !== undefined) throw disproved(reason)
+    last = { revision: event.revision, hash: computed }
+    const logged = heads.get(last.revision)
+    if (logged !== undefined && logged !== computed) {
+      const hashes = `the log has the hash ${logged}, the events give ${computed}`
+      throw disproved(`event ${last.revision} is not the one that was logged: ${hashes}`)
+    }
+  }
+  const missing = Math.max(0, ...heads.keys())
+  if (missing <= last.revision) return last
+  throw disproved(`the events end at ${last.revision}, and the log has event ${missing}`)
+}
+
+function disproved(reason: string): LogError {
+  return new LogError('disproved', `The ledger is not the one that was logged: ${reason}.`)
+}

@@ -1,0 +1,288 @@
+import { describe, expect, test } from 'vitest'
+import {
+  formatConsistency,
+  parseCheckpoint,
+  parseConsistency,
+} from '../../../client/src/log/checkpoint.ts'
+import { utf8 } from '../../../client/src/log/encoding.ts'
+import { entryKey } from '../../../client/src/log/leaf.ts'
+import { type ExportedEvent, verifyChain } from '../../../client/src/log/ledger.ts'
+import {
+  formatLedgerProof,
+  parseLedgerProof,
+  verifyCheckpoint,
+  verifyLedgerProof,
+} from '../../../client/src/log/ledger-proof.ts'
+import { parseNote } from '../../../client/src/log/note.ts'
+import { scanLog } from '../../../client/src/log/scan.ts'
+import { eventHash } from '../../../src/core/ledger/chain.ts'
+import { fixture } from '../../support/keys/intake.ts'
+import { createMemoryLog } from '../../support/log/memory-log.ts'
+import { createSigner, signedNote } from '../../support/log/signers.ts'
+
+const chain: { ledgerId: string; events: Omit<ExportedEvent, 'ledgerId'>[] } = JSON.parse(
+  fixture('ledger/chain.json'),
+)
+const { ledgerId } = chain
+const events: ExportedEvent[] = chain.events.map((event) => ({ ...event, ledgerId }))
+const time = '2026-01-31T12:00:00.000Z'
+
+const headAt = (revision: number) => ({
+  ledgerId,
+  revision,
+  head: events[revision - 1]?.hash ?? 'f'.repeat(64),
+  time,
+})
+
+/** A log with heads of this ledger and, around them, of others. */
+async function startLog(revisions: readonly number[]) {
+  const log = await createMemoryLog()
+  const indexes: number[] = []
+  for (const revision of revisions) {
+    const other = { ledgerId: 'another', revision, head: 'a'.repeat(64), time }
+    await log.append(other)
+    indexes.push(await log.append(headAt(revision)))
+  }
+  return { ...log, indexes, keys: { log: log.key } }
+}
+
+const rejection = (code: string, message: RegExp) =>
+  expect.objectContaining({ code, message: expect.stringMatching(message) })
+
+test('the recorded ledger is long enough for these tests', () => {
+  expect(events.length).toBeGreaterThanOrEqual(4)
+})
+
+describe('the proof of a ledger', () => {
+  test('shows that the log has its head', async () => {
+    const log = await startLog([1, 3])
+    const proof = parseLedgerProof(await log.proof(3, headAt(3)))
+    expect(await verifyLedgerProof(proof, log.keys)).toMatchObject({
+      origin: 'log.example/log',
+      size: 4,
+    })
+    expect(proof.head).toEqual(headAt(3))
+  })
+
+  test('with the key of one entry reveals no other', async () => {
+    const log = await startLog([1, 3])
+    const { opening: _, ...proof } = parseLedgerProof(await log.proof(3, headAt(3)))
+    const opening = { key: await entryKey(log.blinding, 3) }
+    const text = formatLedgerProof({ ...proof, opening })
+    expect(parseLedgerProof(text)).toEqual({ ...proof, opening })
+    expect(await verifyLedgerProof(parseLedgerProof(text), log.keys)).toMatchObject({ size: 4 })
+    const wrong = { ...proof, opening: { key: await entryKey(log.blinding, 1) } }
+    await expect(verifyLedgerProof(wrong, log.keys)).rejects.toEqual(rejection('disproved', /./))
+  })
+
+  test.each([
+    ['of another revision', { revision: 2 }],
+    ['of another head', { head: 'b'.repeat(64) }],
+    ['of another ledger', { ledgerId: 'another' }],
+    ['of another time', { time: '2026-01-31T12:00:00.001Z' }],
+  ])('%s is rejected', async (_name, altered) => {
+    const log = await startLog([1, 3])
+    const text = await log.proof(3, { ...headAt(3), ...altered })
+    await expect(verifyLedgerProof(parseLedgerProof(text), log.keys)).rejects.toEqual(
+      rejection('disproved', /does not show/),
+    )
+  })
+
+  test('of another log is rejected, also under the same name', async () => {
+    const [log, other] = [await startLog([1, 3]), await startLog([1, 3])]
+    const proof = parseLedgerProof(await other.proof(3, headAt(3)))
+    await expect(verifyLedgerProof(proof, log.keys)).rejects.toEqual(rejection('untrusted', /./))
+    const replaced = parseLedgerProof(await log.proof(3, headAt(3), await other.checkpoint()))
+    await expect(verifyLedgerProof(replaced, log.keys)).rejects.toEqual(rejection('untrusted', /./))
+  })
+
+  test.each([
+    ['a plain tlog-proof', (text: string) => text.replace(/extra .*\n/, '')],
+    ['with other data', (text: string) => text.replace(/extra .*/, 'extra AAAA')],
+    ['of nothing', () => ''],
+  ])('that is %s is rejected', async (_name, alter) => {
+    const log = await startLog([1])
+    const text = alter(await log.proof(1, headAt(1)))
+    expect(() => parseLedgerProof(text)).toThrow(expect.objectContaining({ code: 'malformed' }))
+  })
+})
+
+describe('a checkpoint', () => {
+  test('needs the cosignatures of as many witnesses as are asked for', async () => {
+    const log = await startLog([1])
+    const witnesses = [
+      await createSigner('w1.example', 'cosignature'),
+      await createSigner('w2.example', 'cosignature'),
+    ] as const
+    const note = await log.checkpoint(2, witnesses[0])
+    const keys = { ...log.keys, witnesses: witnesses.map(({ key }) => key) }
+    expect((await verifyCheckpoint(note, { ...keys, quorum: 1 })).cosignatures).toEqual([
+      { name: 'w1.example', time: 1_700_000_000 },
+    ])
+    await expect(verifyCheckpoint(note, keys)).rejects.toEqual(
+      rejection('untrusted', /1 of the trusted witnesses/),
+    )
+    expect(await verifyCheckpoint(await log.checkpoint(2, ...witnesses), keys)).toMatchObject({
+      size: 2,
+    })
+  })
+
+  test('that only witnesses have signed is rejected', async () => {
+    const log = await startLog([1])
+    const witness = await createSigner('w1.example', 'cosignature')
+    const { text } = parseNote(await log.checkpoint())
+    const keys = { ...log.keys, witnesses: [witness.key] }
+    await expect(verifyCheckpoint(await signedNote(text, witness), keys)).rejects.toEqual(
+      rejection('untrusted', /not signed by log\.example/),
+    )
+  })
+
+  test('of another origin is rejected, though the key has signed it', async () => {
+    const signer = await createSigner('log.example/log')
+    const text = `other.example/log\n0\n${'A'.repeat(43)}=\n`
+    await expect(
+      verifyCheckpoint(await signedNote(text, signer), { log: signer.key }),
+    ).rejects.toEqual(rejection('untrusted', /is of other\.example\/log/))
+  })
+})
+
+describe('the events of an export', () => {
+  const heads = new Map([[3, headAt(3).head]])
+  const verified = (altered: readonly ExportedEvent[]) => verifyChain(ledgerId, altered, heads)
+
+  test('are verified from the first to the last', async () => {
+    const last = events.at(-1)
+    expect(await verified(events)).toEqual({ revision: last?.revision, hash: last?.hash })
+    expect(await verified(events.slice(0, 3))).toEqual({ revision: 3, hash: headAt(3).head })
+  })
+
+  test.each<[string, (list: ExportedEvent[]) => unknown[], RegExp]>([
+    ['is cut off', (list) => list.slice(0, 2), /events end at 2, and the log has event 3/],
+    ['is empty', () => [], /events end at 0, and the log has event 3/],
+    ['lacks its beginning', (list) => list.slice(1), /event 1 is missing/],
+    ['lacks an event', (list) => list.toSpliced(1, 1), /event 2 is missing/],
+    [
+      'has an event twice',
+      (list) => list.toSpliced(1, 0, ...list.slice(0, 1)),
+      /has the revision 1/,
+    ],
+    ['is in another order', (list) => list.toReversed(), /event 1 is missing/],
+    [
+      'has an altered event',
+      (list) => list.map((one) => ({ ...one, requestId: 'x' })),
+      /event 1 .* was altered or moved/,
+    ],
+    ['is of another ledger', (list) => list.map((one) => ({ ...one, ledgerId: 'x' })), /not of/],
+    ['holds something else', () => [{}], /is of the ledger undefined/],
+  ])('are rejected if the export %s', async (_name, alter, message) => {
+    await expect(verified(alter([...events]) as ExportedEvent[])).rejects.toEqual(
+      rejection('disproved', message),
+    )
+  })
+
+  test('are rejected if a chain without a break replaced them', async () => {
+    let previous = '0'.repeat(64)
+    const rewritten = events.map((event) => {
+      const content = { ...event, requestId: 'another' }
+      previous = eventHash(previous, content as Parameters<typeof eventHash>[1])
+      return { ...content, hash: previous }
+    })
+    await expect(verified(rewritten)).rejects.toEqual(
+      rejection('disproved', /event 3 is not the one that was logged/),
+    )
+    await expect(verifyChain(ledgerId, rewritten, new Map())).resolves.toMatchObject({
+      revision: events.length,
+    })
+  })
+})
+
+describe('a scan of the log', () => {
+  async function scan(log: Awaited<ReturnType<typeof startLog>>, since?: string) {
+    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
+    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
+    const older = since === undefined ? undefined : parseCheckpoint(parseNote(since).text)
+    return scanLog(proof, { checkpoint, read: log.read, since: older })
+  }
+
+  test('finds the heads of the ledger', async () => {
+    const log = await startLog([1, 3, 4])
+    expect([...(await scan(log))]).toEqual([1, 3, 4].map((at) => [at, headAt(at).head]))
+  })
+
+  test('reads as many bundles as there are', async () => {
+    const log = await startLog([1])
+    const other = { ledgerId: 'another', head: 'a'.repeat(64), time }
+    for (let revision = 2; revision < 600; revision += 1) await log.append({ ...other, revision })
+    await log.append(headAt(2))
+    const heads = await scan(log, await log.checkpoint(256))
+    expect([...heads.keys()]).toEqual([1, 2])
+  })
+
+  test('finds two contradictory heads', async () => {
+    const log = await startLog([1, 3])
+    await log.append({ ...headAt(3), head: 'c'.repeat(64) })
+    await expect(scan(log)).rejects.toEqual(rejection('disproved', /event 3 .* has two hashes/))
+  })
+
+  test('finds that the ledger was set back', async () => {
+    const log = await startLog([1, 3])
+    await log.append(headAt(2))
+    await expect(scan(log)).rejects.toEqual(rejection('disproved', /event 2 .* follows event 3/))
+  })
+
+  test('finds that the entries are not those of the checkpoint', async () => {
+    const log = await startLog([1, 3])
+    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
+    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
+    log.entries[3] = log.entries[2] ?? new Uint8Array()
+    await expect(scanLog(proof, { checkpoint, read: log.read })).rejects.toEqual(
+      rejection('disproved', /first 4 entries/),
+    )
+  })
+
+  test('finds that entries before an earlier checkpoint were rewritten', async () => {
+    const log = await startLog([1, 3])
+    const since = await log.checkpoint()
+    await log.append(headAt(4))
+    await expect(scan(log, since)).resolves.toBeInstanceOf(Map)
+    log.entries[2] = utf8(new TextDecoder().decode(log.entries[2]).replace('2026', '2025'))
+    await expect(scan(log, since)).rejects.toEqual(rejection('disproved', /first 4 entries/))
+  })
+
+  test.each([
+    ['cut off', (bytes: Uint8Array) => bytes.slice(0, -1), 'malformed'],
+    ['short of an entry', (bytes: Uint8Array) => bytes.slice(0, bytes.length / 2), 'malformed'],
+    ['empty', () => new Uint8Array(), 'malformed'],
+  ])('rejects a bundle that is %s', async (_name, alter, code) => {
+    const log = await startLog([1])
+    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
+    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
+    const read = async (path: string) => alter(await log.read(path))
+    await expect(scanLog(proof, { checkpoint, read })).rejects.toMatchObject({ code })
+  })
+
+  test('needs the blinding value', async () => {
+    const log = await startLog([1])
+    const proof = parseLedgerProof(await log.proof(1, headAt(1)))
+    const opening = { key: await entryKey(log.blinding, 1) }
+    const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
+    await expect(
+      scanLog({ ...proof, opening }, { checkpoint, read: log.read }),
+    ).rejects.toMatchObject({ code: 'malformed' })
+  })
+})
+
+test('consistency proofs have the format of the body of add-checkpoint', async () => {
+  const log = await startLog([1, 3])
+  const proof = { oldSize: 3, hashes: await log.consistency(3), checkpoint: await log.checkpoint() }
+  const text = formatConsistency(proof)
+  expect(text).toMatch(/^old 3\n([A-Za-z0-9+/=]{44}\n)+\nlog\.example\/log\n4\n/)
+  expect(parseConsistency(text)).toEqual(proof)
+  const empty = { ...proof, oldSize: 0, hashes: [] }
+  expect(parseConsistency(formatConsistency(empty))).toEqual(empty)
+  for (const malformed of ['', 'old 03\n\nx', 'new 3\n\nx', 'old 3\nAAAA\n\nx', 'old 3']) {
+    expect(() => parseConsistency(malformed)).toThrow(
+      expect.objectContaining({ code: 'malformed' }),
+    )
+  }
+})
