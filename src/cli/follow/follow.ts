@@ -1,14 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import type { PubringError } from '../../../client/src/index.ts'
 import type { Clock } from '../../core/context.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { formatCount } from '../terminal/output.ts'
-import { type Contact, createContact } from './contact.ts'
+import { ageMsOf, type Followed, newFollowed, shownOf } from './followed.ts'
 import { createHook, runCommand } from './hook.ts'
-import { type Listener, listen } from './listen.ts'
+import { listen } from './listen.ts'
 import type { FollowOptions } from './options.ts'
-import { emptied, type PublishedKeys } from './published-keys.ts'
+import type { PublishedKeys } from './published-keys.ts'
 import { followProjects, readProjects } from './source.ts'
-import { createFileWriter, type FileWriter } from './write-files.ts'
+import { createFileWriter } from './write-files.ts'
 
 /** Pause between two attempts to write the files, and between two looks at the clocks. */
 const tickMs = 1_000
@@ -32,16 +33,15 @@ export async function followOnce(
   options: FollowOptions,
   { signal, report }: FollowContext,
 ): Promise<void> {
-  const { keys, problems } = await readProjects({ ...options, signal }).catch((error: Error) => {
-    throw new CommandError('unavailable', error.message)
+  const { url, projects, output, exec } = options
+  const keys = await readProjects(projects, { url, signal }).catch((error: PubringError) => {
+    const kind = error.code === 'project_not_found' ? 'not_found' : 'unavailable'
+    throw new CommandError(kind, error.message)
   })
-  const [problem] = problems
-  if (problem !== undefined) throw new CommandError('not_found', problem)
-  await fileWriter(options)?.write(keys)
+  if (output !== undefined) await createFileWriter(output).write(keys)
   report(summaryOf(keys))
-  if (options.exec === undefined) return
-  const failure = await runCommand({ ...options, command: options.exec }, options.projects)
-  if (failure !== undefined) throw new CommandError('failed', `--exec ${failure}.`)
+  const failure = exec && (await runCommand({ ...options, command: exec }, projects))
+  if (failure) throw new CommandError('failed', `--exec ${failure}.`)
 }
 
 /** Follows the projects until the signal is aborted. Reports problems, and retries. */
@@ -49,89 +49,58 @@ export async function followUntilAborted(
   options: FollowOptions,
   context: FollowContext,
 ): Promise<void> {
+  const { url, onStale, listenAt } = options
   const { clock, signal } = context
   const report = withoutRepeats(context.report, clock)
-  const contact = createContact(clock, options.staleAfterMs)
-  const sets = createSets(options, contact)
-  const listener = await openListener(options, sets)
+  const followed = options.projects.map(newFollowed)
+  const listener = listenAt && (await listen(listenAt, { followed, clock, onStale }))
   if (listener !== undefined) report(`Serving the key sets at ${listener.url}.`)
+  let wake = new AbortController()
   const source = followProjects({
-    ...options,
+    url,
+    followed,
     clock,
     signal,
-    onChange: sets.receive,
-    onContact: contact.confirm,
-    onLost(projects, message) {
-      contact.lose(projects)
-      report(message)
-    },
+    report,
+    onChange: () => wake.abort(),
   })
   context.onReload(source.refresh)
   const deliver = createDelivery(options, { signal, report })
   let refreshedAt = clock.monotonic()
   while (!signal.aborted) {
-    if (sets.isOverdue() && clock.monotonic() - refreshedAt > refreshPauseMs) {
+    const isOverdue = updateStale(followed, clock, options)
+    if (isOverdue && clock.monotonic() - refreshedAt > refreshPauseMs) {
       refreshedAt = clock.monotonic()
       source.refresh()
     }
-    await deliver(sets.takeChanged(), sets.all())
-    await sets.changeWithin(tickMs, signal)
+    await deliver(followed)
+    await delay(tickMs, undefined, { signal: AbortSignal.any([signal, wake.signal]) }).catch(
+      () => {},
+    )
+    if (wake.signal.aborted) wake = new AbortController()
   }
-  await Promise.all([source.ended, listener?.close()])
+  listener?.close()
+  await source.ended
 }
 
-/** The key sets received so far, as they are shown: `--on-stale` may empty them. */
-function createSets(options: FollowOptions, contact: Contact) {
-  const received = new Map<string, PublishedKeys>()
-  const stale = new Set<string>()
-  const changed = new Set<string>()
-  let wake = new AbortController()
-
-  function updateStale(): void {
-    for (const project of received.keys()) {
-      if (contact.isStale(project) === stale.has(project)) continue
-      if (!stale.delete(project)) stale.add(project)
-      if (options.onStale === 'empty') changed.add(project)
-    }
+/**
+ * Notes which projects are stale now. Returns whether another one was not confirmed for too long,
+ * although it was not lost: a clock may have been set.
+ */
+function updateStale(
+  followed: readonly Followed[],
+  clock: Clock,
+  { staleAfterMs, onStale }: FollowOptions,
+): boolean {
+  let isOverdue = false
+  for (const one of followed) {
+    const isOld = one.keys !== undefined && ageMsOf(one, clock) > staleAfterMs
+    const isStale = isOld && one.isLost
+    if (isStale !== one.isStale && onStale === 'empty') one.hasChanged = true
+    one.isStale = isStale
+    isOverdue ||= isOld && !isStale
   }
-  function shown(keys: PublishedKeys): PublishedKeys {
-    return options.onStale === 'empty' && stale.has(keys.project) ? emptied(keys) : keys
-  }
-  return {
-    receive(keys: PublishedKeys): void {
-      changed.add(keys.project)
-      received.set(keys.project, keys)
-      wake.abort()
-    },
-    all: () => [...received.values()].map(shown),
-    find(nameOrId: string) {
-      const keys =
-        received.get(nameOrId) ?? received.values().find(({ projectId }) => projectId === nameOrId)
-      if (keys === undefined) {
-        return options.projects.includes(nameOrId) ? ('not loaded' as const) : undefined
-      }
-      return { keys: shown(keys), ageSeconds: contact.ageSeconds(keys.project) }
-    },
-    takeChanged(): string[] {
-      updateStale()
-      const projects = [...changed]
-      changed.clear()
-      return projects
-    },
-    isOverdue: () =>
-      received.keys().some((project) => contact.isOverdue(project) && !contact.isStale(project)),
-    /** Why the key sets should not be relied on. */
-    problem(): string | undefined {
-      const missing = options.projects.filter((project) => !received.has(project))
-      if (missing.length > 0) return `not received yet: ${missing.join(', ')}`
-      return stale.size > 0 ? `no contact for too long: ${[...stale].join(', ')}` : undefined
-    },
-    async changeWithin(ms: number, signal: AbortSignal): Promise<void> {
-      const either = AbortSignal.any([signal, wake.signal])
-      await delay(ms, undefined, { signal: either }).catch(() => undefined)
-      wake = new AbortController()
-    },
-  }
+  return isOverdue
 }
 
 /** Writes the files and runs `--exec` after changes; what fails is done again with the next call. */
@@ -139,44 +108,25 @@ function createDelivery(
   options: FollowOptions,
   { signal, report }: Pick<FollowContext, 'signal' | 'report'>,
 ) {
-  const writer = fileWriter(options)
-  const hook =
-    options.exec === undefined
-      ? undefined
-      : createHook({ ...options, command: options.exec, signal, onProblem: report })
-  const undelivered = new Set<string>()
+  const { output, exec, onStale } = options
+  const writer = output && createFileWriter(output)
+  const run = exec && createHook({ ...options, command: exec, signal, onProblem: report })
   let isFirst = true
-  return async (changed: readonly string[], sets: readonly PublishedKeys[]): Promise<void> => {
-    for (const project of changed) undelivered.add(project)
-    if (undelivered.size === 0) return
+  return async (followed: readonly Followed[]): Promise<void> => {
+    const changed = followed.filter(({ hasChanged }) => hasChanged)
+    if (changed.length === 0) return
+    for (const one of changed) one.hasChanged = false
+    const sets = followed.flatMap((one) => shownOf(one, onStale) ?? [])
     try {
       const hasChanged = writer === undefined || (await writer.write(sets))
       if (hasChanged) report(summaryOf(sets))
       // At the start too: an earlier follower may have ended before it ran the command.
-      if (hasChanged || isFirst) hook?.run(undelivered)
-      undelivered.clear()
+      if (run && (hasChanged || isFirst)) run(changed.map(({ project }) => project))
       isFirst = false
     } catch (error) {
+      for (const one of changed) one.hasChanged = true
       report(`The keys cannot be written: ${error instanceof Error ? error.message : error}.`)
     }
-  }
-}
-
-function fileWriter(options: FollowOptions): FileWriter | undefined {
-  const { output } = options
-  return output === undefined ? undefined : createFileWriter(output)
-}
-
-async function openListener(
-  { listenAt }: FollowOptions,
-  sets: ReturnType<typeof createSets>,
-): Promise<Listener | undefined> {
-  if (listenAt === undefined) return undefined
-  try {
-    return await listen({ ...listenAt, find: sets.find, unhealthy: sets.problem })
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new CommandError('usage', `--listen cannot be used: ${reason}.`)
   }
 }
 

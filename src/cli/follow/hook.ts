@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** A command that runs longer is killed, and counts as failed. */
@@ -6,13 +7,6 @@ export const hookTimeoutMs = 60_000
 
 const firstPauseMs = 1_000
 const maxPauseMs = 60_000
-
-export interface Hook {
-  /** Runs the command, after the one that is running, for the changed projects. */
-  run(projects: Iterable<string>): void
-  /** Resolves once nothing runs. */
-  idle(): Promise<void>
-}
 
 interface HookOptions {
   command: string
@@ -23,12 +17,16 @@ interface HookOptions {
   onProblem(message: string): void
 }
 
-/** Runs `--exec`, one at a time. A failed run is repeated until one succeeds. */
-export function createHook(options: HookOptions): Hook {
+/**
+ * A function that runs `--exec` for changed projects, after the run that is going on. A failed run is
+ * repeated until one succeeds.
+ */
+export function createHook(options: HookOptions): (projects: readonly string[]) => void {
   const pending = new Set<string>()
-  let running: Promise<void> | undefined
+  let isRunning = false
 
   async function runAll(): Promise<void> {
+    isRunning = true
     for (let pauseMs = firstPauseMs; pending.size > 0 && !options.signal.aborted; ) {
       const projects = [...pending]
       pending.clear()
@@ -42,14 +40,11 @@ export function createHook(options: HookOptions): Hook {
       await delay(pauseMs, undefined, { signal: options.signal }).catch(() => undefined)
       pauseMs = Math.min(2 * pauseMs, maxPauseMs)
     }
-    running = undefined
+    isRunning = false
   }
-  return {
-    run(projects) {
-      for (const project of projects) pending.add(project)
-      running ??= runAll()
-    },
-    idle: async () => running,
+  return (projects) => {
+    for (const project of projects) pending.add(project)
+    if (!isRunning) void runAll()
   }
 }
 
@@ -57,29 +52,27 @@ export function createHook(options: HookOptions): Hook {
  * Runs the command in a shell, with `JWKS_PROJECTS` (changed projects, separated by blanks) and
  * `JWKS_OUT`. Returns what went wrong.
  */
-export function runCommand(
+export async function runCommand(
   { command, out, timeoutMs }: Pick<HookOptions, 'command' | 'out' | 'timeoutMs'>,
   projects: readonly string[],
 ): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const child = spawn(command, {
-      shell: true,
-      // A group of its own, so that a hanging command is killed with its children.
-      detached: true,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: { ...process.env, JWKS_PROJECTS: projects.join(' '), JWKS_OUT: out },
-    })
-    const timer = setTimeout(() => {
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
-    }, timeoutMs)
-    child.once('error', (error) => {
-      clearTimeout(timer)
-      resolve(`cannot be started: ${error.message}`)
-    })
-    child.once('close', (code, signal) => {
-      clearTimeout(timer)
-      if (code === 0) return resolve(undefined)
-      resolve(signal === null ? `failed with exit code ${code}` : `was ended by ${signal}`)
-    })
+  const child = spawn(command, {
+    shell: true,
+    // A group of its own, so that a hanging command is killed with its children.
+    detached: true,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: { ...process.env, JWKS_PROJECTS: projects.join(' '), JWKS_OUT: out },
   })
+  const timer = setTimeout(() => {
+    if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
+  }, timeoutMs)
+  try {
+    const [code, signal] = await once(child, 'close')
+    if (code === 0) return undefined
+    return signal === null ? `failed with exit code ${code}` : `was ended by ${signal}`
+  } catch (error) {
+    return `cannot be started: ${error instanceof Error ? error.message : error}`
+  } finally {
+    clearTimeout(timer)
+  }
 }

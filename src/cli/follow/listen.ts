@@ -1,54 +1,49 @@
-import http, { type IncomingMessage, type ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import http, { type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Clock } from '../../core/context.ts'
 import { entityTag, includesEntityTag, parseEntityTags } from '../../core/entity-tags.ts'
+import { usageError } from '../terminal/failures.ts'
+import { ageMsOf, type Followed, shownOf } from './followed.ts'
 import { jwksText } from './formats.ts'
 import type { PublishedKeys } from './published-keys.ts'
 
-/** What is served for a project at the moment. */
-export interface ServedKeys {
-  keys: PublishedKeys
-  /** Seconds since the server confirmed it. */
-  ageSeconds: number
-}
-
-interface ListenOptions {
-  host: string
-  port: number
-  /** By the name or id in the path; undefined for a project that is not followed. */
-  find(project: string): ServedKeys | 'not loaded' | undefined
-  /** Why the keys should not be relied on; undefined while all is well. */
-  unhealthy(): string | undefined
-}
-
-export interface Listener {
-  /** `http://HOST:PORT` */
-  url: string
-  close(): Promise<void>
+/** What is served: the followed projects. */
+interface Served {
+  followed: readonly Followed[]
+  clock: Clock
+  onStale: 'keep' | 'empty'
 }
 
 const documentPath =
   /^\/v1\/projects\/([^/]+)\/\.well-known\/(jwks\.json|jwks-full\.json|openid-configuration)$/
 
-/** Serves the key sets at the paths of the server, for caches of at most a second. */
-export async function listen(options: ListenOptions): Promise<Listener> {
-  let url = ''
-  const server = http.createServer((request, response) =>
-    respond({ ...options, url }, request, response),
-  )
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, resolve)
+/**
+ * Serves the key sets at the paths of the server, for caches of at most a second, at the `url` that
+ * is returned. Throws a usage error if it cannot listen.
+ */
+export async function listen(address: { host: string; port: number }, served: Served) {
+  const server = http.createServer().listen(address)
+  await once(server, 'listening').catch((error: Error) => {
+    throw usageError(`--listen cannot be used: ${error.message}.`)
   })
-  const { address, family, port } = server.address() as AddressInfo
-  const host = family === 'IPv6' ? `[${address}]` : address
-  url = `http://${host}:${port}`
+  const { address: host, family, port } = server.address() as AddressInfo
+  const url = `http://${family === 'IPv6' ? `[${host}]` : host}:${port}`
+  server.on('request', (request, response) => {
+    const { status, headers, text } = replyTo(request, served, url)
+    response.writeHead(status, {
+      'content-type': 'text/plain; charset=utf-8',
+      'cache-control': 'no-store',
+      ...headers,
+    })
+    response.end(text)
+  })
   return {
     url,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    close(): void {
+      server.close()
+      server.closeAllConnections()
+    },
   }
 }
 
@@ -58,23 +53,10 @@ interface Reply {
   text: string
 }
 
-function respond(
-  options: ListenOptions & { url: string },
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const { status, headers, text } = replyTo(options, request)
-  response.writeHead(status, {
-    'content-type': 'text/plain; charset=utf-8',
-    'cache-control': 'no-store',
-    ...headers,
-  })
-  response.end(text)
-}
-
 function replyTo(
-  { find, unhealthy, url }: ListenOptions & { url: string },
   { method = '', url: target = '/', headers }: IncomingMessage,
+  { followed, clock, onStale }: Served,
+  url: string,
 ): Reply {
   if (!['GET', 'HEAD'].includes(method)) {
     return { status: 405, headers: { allow: 'GET, HEAD' }, text: 'Use GET or HEAD.\n' }
@@ -82,16 +64,32 @@ function replyTo(
   const [path = ''] = target.split('?')
   if (path === '/health/live') return { status: 200, text: 'ok\n' }
   if (path === '/health/ready') {
-    const problem = unhealthy()
+    const problem = problemOf(followed)
     return { status: problem === undefined ? 200 : 503, text: `${problem ?? 'ok'}\n` }
   }
-  const [, project = '', name = ''] = documentPath.exec(path) ?? []
-  const found = name === '' ? undefined : find(decode(project))
-  if (found === undefined) return { status: 404, text: 'This project is not followed.\n' }
-  if (found === 'not loaded') {
+  const [, name = '', document = ''] = documentPath.exec(path) ?? []
+  const one = findProject(followed, decode(name))
+  if (one === undefined) return { status: 404, text: 'This project is not followed.\n' }
+  const keys = shownOf(one, onStale)
+  if (keys === undefined) {
     return { status: 503, text: 'The key set has not been received yet.\n' }
   }
-  return documentReply(documentText(name, found.keys, url), found.ageSeconds, headers)
+  const age = one.isLost ? Math.floor(ageMsOf(one, clock) / 1_000) : 0
+  return documentReply(documentText(document, keys, url), age, headers)
+}
+
+function findProject(followed: readonly Followed[], nameOrId: string): Followed | undefined {
+  const named = followed.find(({ project }) => project === nameOrId)
+  return named ?? followed.find(({ keys }) => keys?.projectId === nameOrId)
+}
+
+/** Why the key sets should not be relied on; undefined while all is well. */
+function problemOf(followed: readonly Followed[]): string | undefined {
+  const list = (some: readonly Followed[]) => some.map(({ project }) => project).join(', ')
+  const missing = followed.filter(({ keys }) => keys === undefined)
+  if (missing.length > 0) return `not received yet: ${list(missing)}`
+  const stale = followed.filter(({ isStale }) => isStale)
+  return stale.length > 0 ? `no contact for too long: ${list(stale)}` : undefined
 }
 
 function documentText(name: string, keys: PublishedKeys, url: string): string {

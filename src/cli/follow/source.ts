@@ -1,8 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { retryAfterSeconds, retryDelayMs } from '../../../client/src/retry.ts'
+import { createDeadline } from '../../../client/src/deadline.ts'
+import { PubringError } from '../../../client/src/index.ts'
+import { retryDelayMs } from '../../../client/src/retry.ts'
+import { readText } from '../../../client/src/text-chunks.ts'
+import { createTransport, type Operation } from '../../../client/src/transport.ts'
 import type { Clock } from '../../core/context.ts'
 import { holdsMoreValues } from '../../intake/encoding/json-text.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
+import { type Followed, instantBefore, newFollowed } from './followed.ts'
 import { type PublishedKeys, parsePublishedKeys } from './published-keys.ts'
 
 /** Projects that one held request follows; the server's limit. */
@@ -20,28 +25,30 @@ const graceMs = 5_000
 /** Minimum time between two requests, whatever the responses are. */
 const minIntervalMs = 100
 
+/** Longest `Retry-After` that is obeyed. */
+const maxRetryAfterSeconds = 30
+
 /** How long a project that cannot be read is left out of the requests. */
 const problemPauseMs = 5_000
 
 /** A larger response is rejected, and one with more values: 60 MB of brackets would take 3 GB. */
-const maxResponseBytes = 64 * 1024 * 1024
+const maxResponseLength = 64 * 1024 * 1024
 const maxResponseValues = 1_000_000
 
 /** Characters of a problem that are shown. */
 const maxProblemLength = 500
 
-export interface SourceOptions {
+interface SourceOptions {
   /** Base URL of the server. */
   url: string
-  projects: readonly string[]
+  /** What is received is stored in them. */
+  followed: readonly Followed[]
   clock: Clock
   signal: AbortSignal
-  /** The documents of a project have changed, or arrived for the first time. */
-  onChange(keys: PublishedKeys): void
-  /** The server has confirmed what is known of these projects, as it was `ageMs` ago. */
-  onContact(projects: readonly string[], ageMs: number): void
-  /** These projects cannot be read at the moment. */
-  onLost(projects: readonly string[], message: string): void
+  /** A response said something about a project. */
+  onChange(): void
+  /** Is told why a project cannot be read at the moment. */
+  report(message: string): void
 }
 
 export interface Source {
@@ -51,13 +58,18 @@ export interface Source {
   refresh(): void
 }
 
+function inBatches(followed: readonly Followed[]): Followed[][] {
+  const count = Math.ceil(followed.length / projectsPerRequest)
+  return Array.from({ length: count }, (_, index) =>
+    followed.slice(index * projectsPerRequest, (index + 1) * projectsPerRequest),
+  )
+}
+
 /** Follows the projects, up to 100 on each connection, and retries until the signal is aborted. */
 export function followProjects(options: SourceOptions): Source {
-  const batches: ReturnType<typeof createBatch>[] = []
-  for (let start = 0; start < options.projects.length; start += projectsPerRequest) {
-    const projects = options.projects.slice(start, start + projectsPerRequest)
-    batches.push(createBatch({ ...options, projects }))
-  }
+  const batches = inBatches(options.followed).map((followed) => {
+    return createBatch({ ...options, followed })
+  })
   return {
     ended: Promise.all(batches.map((batch) => batch.run())).then(() => undefined),
     refresh() {
@@ -66,65 +78,60 @@ export function followProjects(options: SourceOptions): Source {
   }
 }
 
-/** Asks once for the documents of all projects. Throws `RequestError`. */
+/** Asks once for the documents of all projects. Throws `PubringError`, also if one cannot be read. */
 export async function readProjects(
-  options: Pick<SourceOptions, 'url' | 'projects' | 'signal'>,
-): Promise<{ keys: PublishedKeys[]; problems: string[] }> {
-  const keys: PublishedKeys[] = []
-  const problems: string[] = []
-  for (let start = 0; start < options.projects.length; start += projectsPerRequest) {
-    const projects = options.projects.slice(start, start + projectsPerRequest)
-    const asked = projects.map((project) => ({ project }))
-    const response = await request(options, asked, 0).catch((error: unknown) => {
-      throw toRequestError(error)
-    })
-    keys.push(...response.keys)
-    problems.push(...response.problems.map(({ message }) => message))
+  projects: readonly string[],
+  connection: Pick<SourceOptions, 'url' | 'signal'>,
+): Promise<PublishedKeys[]> {
+  const read: PublishedKeys[] = []
+  for (const batch of inBatches(projects.map(newFollowed))) {
+    const { changes } = await request(connection, batch, 0)
+    for (const { answer } of changes) {
+      if (typeof answer === 'string') throw new PubringError('project_not_found', answer)
+      read.push(answer)
+    }
   }
-  return { keys, problems }
+  return read
 }
 
-/** The projects of one connection. One closure, because all of it depends on the known tags. */
-function createBatch(options: SourceOptions) {
-  const { projects, clock, signal } = options
-  const tags = new Map<string, string>()
-  const pausedUntil = new Map<string, number>()
+/** The projects of one connection. One closure, because all of it depends on the last request. */
+function createBatch({ followed, url, clock, signal, onChange, report }: SourceOptions) {
   /** Whether the last request succeeded; otherwise the next one must be answered at once. */
   let isConfirmed = false
   let maxWait = waitSeconds
   let pending = new AbortController()
 
-  function wanted(): { project: string; etag?: string }[] {
-    const time = clock.monotonic()
-    return projects
-      .filter((project) => (pausedUntil.get(project) ?? 0) <= time)
-      .map((project) => {
-        const etag = tags.get(project)
-        return etag === undefined ? { project } : { project, etag }
-      })
-  }
   async function poll(): Promise<void> {
-    const asked = wanted()
+    const asked = followed.filter(({ pausedUntil }) => pausedUntil <= clock.monotonic())
     if (asked.length === 0) return sleep(problemPauseMs, pending.signal)
-    const pause = pausedUntil.size === 0 ? waitSeconds : problemPauseMs / 1_000
+    const pause = asked.length === followed.length ? waitSeconds : problemPauseMs / 1_000
     const wait = isConfirmed ? Math.min(pause, maxWait) : 0
     const aborted = AbortSignal.any([signal, pending.signal])
-    const { keys, problems, ageMs } = await request({ ...options, signal: aborted }, asked, wait)
+    const { changes, ageMs } = await request({ url, signal: aborted }, asked, wait)
     isConfirmed = true
-    for (const change of keys) {
-      tags.set(change.project, change.etag)
-      pausedUntil.delete(change.project)
-      options.onChange(change)
+    const confirmed = new Set(asked)
+    for (const { one, answer } of changes) {
+      if (typeof answer === 'string') {
+        confirmed.delete(one)
+        one.isLost = true
+        one.pausedUntil = clock.monotonic() + problemPauseMs
+        report(answer)
+      } else Object.assign(one, { keys: answer, etag: answer.etag, hasChanged: true })
     }
-    for (const { project, message } of problems) {
-      options.onLost([project], message)
-      pausedUntil.set(project, clock.monotonic() + problemPauseMs)
+    for (const one of confirmed) {
+      one.confirmedAt = instantBefore(clock, ageMs)
+      one.isLost = ageMs > 0
     }
-    const unread = new Set(problems.map(({ project }) => project))
-    options.onContact(
-      asked.map(({ project }) => project).filter((project) => !unread.has(project)),
-      ageMs,
-    )
+    if (changes.length > 0) onChange()
+  }
+  /** What went wrong; undefined if the next request should be sent at once. */
+  function failureOf(error: unknown): PubringError | undefined {
+    if (!(error instanceof PubringError)) throw error
+    if (error.code === 'aborted') return undefined
+    if (error.status !== 504 || !isConfirmed || maxWait === minWaitSeconds) return error
+    // A proxy has given up on the held request, not on the server.
+    maxWait = Math.max(minWaitSeconds, Math.floor(maxWait / 2))
+    return undefined
   }
   return {
     async run(): Promise<void> {
@@ -135,120 +142,88 @@ function createBatch(options: SourceOptions) {
           failures = 0
           await sleep(minIntervalMs, signal)
         } catch (error) {
-          if (signal.aborted || pending.signal.aborted) continue
-          const { message, retryAfter, status } = toRequestError(error)
-          if (status === 504 && isConfirmed && maxWait > minWaitSeconds) {
-            // A proxy has given up on the held request, not on the server.
-            maxWait = Math.max(minWaitSeconds, Math.floor(maxWait / 2))
-            continue
-          }
+          const failure = failureOf(error)
+          if (failure === undefined) continue
           isConfirmed = false
-          options.onLost(projects, message)
+          for (const one of followed) one.isLost = true
+          report(failure.message)
+          const retryAfter = Math.min(maxRetryAfterSeconds, failure.retryAfter ?? 0)
           await sleep(retryDelayMs(failures, retryAfter), AbortSignal.any([signal, pending.signal]))
           failures += 1
         }
       }
     },
     refresh(): void {
-      tags.clear()
-      pausedUntil.clear()
+      for (const one of followed) Object.assign(one, { etag: undefined, pausedUntil: 0 })
       isConfirmed = false
       pending.abort()
     },
   }
 }
 
-interface Answer {
-  keys: PublishedKeys[]
-  problems: { project: string; message: string }[]
-  ageMs: number
+/** New documents of a project, or why it cannot be read. */
+interface Change {
+  one: Followed
+  answer: PublishedKeys | string
 }
 
-class RequestError extends Error {
-  readonly status: number | undefined
-  readonly retryAfter: number
-
-  constructor(message: string, status?: number, retryAfter = 0) {
-    super(message)
-    this.status = status
-    this.retryAfter = retryAfter
-  }
-}
-
-/** `POST /v1/key-set-changes`. Throws `RequestError`. */
+/** `POST /v1/key-set-changes`, with the age of the response. Throws `PubringError`. */
 async function request(
   { url, signal }: Pick<SourceOptions, 'url' | 'signal'>,
-  projects: { project: string; etag?: string }[],
+  asked: readonly Followed[],
   wait: number,
-): Promise<Answer> {
-  const response = await fetch(`${url}/v1/key-set-changes`, {
+): Promise<{ changes: Change[]; ageMs: number }> {
+  const transport = createTransport({ url })
+  const operation: Operation = {
     method: 'POST',
-    headers: { 'content-type': 'application/json', prefer: `wait=${wait}` },
-    body: JSON.stringify({ projects }),
-    redirect: 'error',
-    signal: AbortSignal.any([signal, AbortSignal.timeout(wait * 1_000 + graceMs)]),
-  })
-  const text = await readText(response, url)
-  if (response.status !== 200) {
-    const { status, headers } = response
-    const retryAfter = Math.min(30, retryAfterSeconds(headers) ?? 0)
-    throw new RequestError(`${url} responds with status ${status}.`, status, retryAfter)
+    path: '/key-set-changes',
+    headers: { prefer: `wait=${wait}` },
+    body: { projects: asked.map(({ project, etag }) => ({ project, etag })) },
+    signal,
+    retry: 'always',
+    access: 'public',
   }
-  const age = Number(/^\d+$/.exec(response.headers.get('age') ?? '')?.[0] ?? 0)
-  return { ...parseAnswer(text, url, projects), ageMs: age * 1_000 }
-}
-
-async function readText(response: Response, url: string): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length
-    if (length > maxResponseBytes) throw noKeySets(url)
-    chunks.push(chunk)
+  const deadline = createDeadline(wait * 1_000 + graceMs, signal)
+  try {
+    const response = await transport.open(operation, deadline.signal)
+    const changes = parseChanges((await readText(response, maxResponseLength)) ?? '', asked)
+    if (changes === undefined) throw noKeySets(url)
+    const age = Number(/^\d+$/.exec(response.headers.get('age') ?? '')?.[0] ?? 0)
+    return { changes, ageMs: age * 1_000 }
+  } catch (error) {
+    throw transport.toError(operation, error, deadline.expired())
+  } finally {
+    deadline.clear()
   }
-  const bytes = Buffer.concat(chunks)
-  if (holdsMoreValues(bytes, maxResponseValues)) throw noKeySets(url)
-  return bytes.toString('utf8')
 }
 
 /**
- * Entries of projects that were not asked for are ignored. Throws `RequestError`, also if a project
- * is missing of which nothing is known yet.
+ * Ignores projects that were not asked for. Undefined if the text is no response of a Pubring server,
+ * also if a project is missing of which nothing is known yet.
  */
-function parseAnswer(text: string, url: string, projects: { project: string; etag?: string }[]) {
-  const names = new Set(projects.map(({ project }) => project))
-  const unknown = new Set(projects.flatMap(({ project, etag }) => (etag ? [] : [project])))
-  const answer: Pick<Answer, 'keys' | 'problems'> = { keys: [], problems: [] }
-  const entries = parseJson(text)
-  if (!Array.isArray(entries)) throw noKeySets(url)
-  for (const entry of entries) {
-    if (!isObject(entry) || !names.has(String(entry.project))) continue
-    const project = String(entry.project)
-    unknown.delete(project)
-    if (isObject(entry.problem)) {
-      const detail = String(entry.problem.detail).slice(0, maxProblemLength)
-      answer.problems.push({ project, message: `Project ${project}: ${detail}` })
-    } else {
-      const keys = parsePublishedKeys(entry)
-      if (keys === undefined) throw noKeySets(url)
-      answer.keys.push(keys)
-    }
+function parseChanges(text: string, asked: readonly Followed[]): Change[] | undefined {
+  const entries = holdsMoreValues(Buffer.from(text), maxResponseValues) ? '' : parseJson(text)
+  if (!Array.isArray(entries)) return undefined
+  const byName = new Map(asked.map((one) => [one.project, one]))
+  const changes: Change[] = []
+  for (const entry of entries.filter(isObject)) {
+    const one = byName.get(String(entry.project))
+    if (one === undefined) continue
+    const answer = isObject(entry.problem)
+      ? `Project ${one.project}: ${String(entry.problem.detail).slice(0, maxProblemLength)}`
+      : parsePublishedKeys(entry)
+    if (answer === undefined) return undefined
+    changes.push({ one, answer })
   }
-  if (unknown.size > 0) throw noKeySets(url)
-  return answer
+  const answered = new Set(changes.map(({ one }) => one))
+  return asked.every((one) => one.etag !== undefined || answered.has(one)) ? changes : undefined
 }
 
-function noKeySets(url: string): RequestError {
-  return new RequestError(
+function noKeySets(url: string): PubringError {
+  return new PubringError(
+    'unexpected_response',
     `The response of ${url} is not a list of key sets. Check that it is the address of your Pubring server, of a release that has POST /v1/key-set-changes.`,
   )
-}
-
-function toRequestError(error: unknown): RequestError {
-  if (error instanceof RequestError) return error
-  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  return new RequestError(`The server cannot be reached: ${reason}.`)
 }
 
 /** Ends early, without an error, when the signal is aborted. */
