@@ -57,7 +57,8 @@ function rejectionOf({ kty, use, key_ops, alg }: Jwk): Rejection | undefined {
 
 function readKey(jwk: Jwk): EntryContent {
   try {
-    const isNormalized = Object.entries(normalizedMembers(jwk)).every(
+    const key = publicKeyOf(jwk)
+    const isNormalized = Object.entries(normalizedMembers(key)).every(
       ([name, value]) => jwk[name] === value,
     )
     const validity = validityOf(jwk)
@@ -67,7 +68,7 @@ function readKey(jwk: Jwk): EntryContent {
     ]
     return {
       key: {
-        publicKeyPem: toPem(publicKeyOf(jwk)),
+        publicKeyPem: toPem(key),
         ...validity.fields,
         ...(typeof jwk.alg === 'string' ? { algorithm: jwk.alg } : {}),
         ...(typeof jwk.kid === 'string' ? { kid: jwk.kid } : {}),
