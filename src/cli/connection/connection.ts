@@ -5,7 +5,12 @@ import { type Environment, parseSetting, readSetting, type Setting } from '../..
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
 import { readBounded, readOr } from '../../runtime/files.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { type Profile, profileNamed, readConfiguration } from './configuration.ts'
+import {
+  type Configuration,
+  type Profile,
+  profileNamed,
+  readConfiguration,
+} from './configuration.ts'
 
 /** The options of every command that calls a server. */
 export interface ConnectionFlags {
@@ -28,22 +33,11 @@ export interface Connection {
   timeoutMs: number
 }
 
-interface SourcedValue {
-  value: string
-  source: string
-}
+type Name = keyof typeof clientSettings
+type Texts = Readonly<Partial<Record<Name, string | undefined>>>
 
-/** Where settings come from. */
-interface Sources {
-  flags: ConnectionFlags
-  env: Environment
-  profile: Profile
-  profileName: string
-  /** Base of relative paths in the profile. */
-  folder: string
-  /** Whether `--profile` selects the profile, which then takes precedence over the environment. */
-  isProfileFlag: boolean
-}
+/** The text of a setting and, for messages, where it comes from; undefined if it is not there. */
+type Source = (name: Name) => { text: string; source: string } | undefined
 
 /**
  * Resolves the settings of a command that calls a server: options, the profile of `--profile`, the
@@ -51,81 +45,77 @@ interface Sources {
  */
 export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
   rejectUnknownVariables(env)
-  const sources = readSources(env, flags)
-  const url = resolveSetting(clientSettings.url, 'url', sources)
-  const project = resolveSetting(clientSettings.project, 'project', sources)
-  const timeout = resolveSetting(clientSettings.timeout, 'timeout', sources)
-  return {
-    url: String(url.value),
-    urlSource: url.source,
-    ...resolveApiKey(sources, String(url.value)),
-    project: String(project.value),
-    projectSource: project.source,
-    timeoutMs: Number(timeout.value) * 1_000,
-  }
-}
-
-function readSources(env: Environment, flags: ConnectionFlags): Sources {
   const configuration = readConfiguration(env)
-  const name =
+  const profileName =
     readSetting(clientSettings.profile, env, flags.profile) ?? configuration.currentProfile
-  return {
-    flags,
-    env,
-    profile: name === undefined ? {} : profileNamed(configuration, name),
-    profileName: name ?? '',
-    folder: dirname(configuration.path),
-    isProfileFlag: flags.profile !== undefined,
-  }
-}
-
-function resolveSetting<Value>(
-  setting: Setting<Value>,
-  name: 'url' | 'project' | 'timeout',
-  { flags, env, profile, profileName, isProfileFlag }: Sources,
-): { value: Value; source: string } {
-  const flag = sourced(flags[name], `${setting.flag}`)
-  const variable = sourced(env[setting.env], setting.env)
-  const fromProfile = sourced(
-    name === 'timeout' ? undefined : profile[name],
-    `${name} of profile ${profileName}`,
+  const profile = profileName === undefined ? {} : profileNamed(configuration, profileName)
+  const fromFlags = sourceOf(flags, (name) => flagOf(clientSettings[name]))
+  const fromVariables = sourceOf(variablesOf(env), (name) => clientSettings[name].env)
+  const fromProfile = sourceOf(
+    locateFile(profile, configuration),
+    (name) => `${name} of profile ${profileName}`,
   )
-  const rest = isProfileFlag ? (fromProfile ?? variable) : (variable ?? fromProfile)
-  const { value, source } = flag ?? rest ?? { value: setting.default ?? '', source: 'the default' }
-  return { value: parseSetting(setting, value, source), source }
-}
-
-function sourced(value: string | undefined, source: string): SourcedValue | undefined {
-  return value === undefined ? undefined : { value, source }
-}
-
-/** The API key; a profile's is only for the server of that profile. */
-function resolveApiKey(sources: Sources, url: string): Pick<Connection, 'apiKey' | 'apiKeySource'> {
-  const { flags, env, profile, profileName, folder, isProfileFlag } = sources
-  const { apiKey, apiKeyFile } = clientSettings
-  const fromVariable = () =>
-    sourced(env[apiKey.env], apiKey.env) ?? fromFile(env[apiKeyFile.env], apiKeyFile.env)
-  const fromProfile = () => {
-    if (profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url) {
-      return undefined
-    }
-    const source = `profile ${profileName}`
-    const path = profile.apiKeyFile
-    const file = path === undefined ? undefined : resolve(folder, path)
-    return sourced(profile.apiKey, source) ?? fromFile(file, source)
+  const sources =
+    flags.profile === undefined
+      ? [fromFlags, fromVariables, fromProfile]
+      : [fromFlags, fromProfile, fromVariables]
+  const url = resolveSetting('url', clientSettings.url, sources)
+  const project = resolveSetting('project', clientSettings.project, sources)
+  // A profile's API key is only for the server of that profile.
+  const isOther =
+    profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
+  return {
+    url: url.value,
+    urlSource: url.source,
+    ...findApiKey(isOther ? [fromFlags, fromVariables] : sources),
+    project: project.value,
+    projectSource: project.source,
+    timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,
   }
-  const found =
-    fromFile(flags.apiKeyFile, `${apiKeyFile.flag}`) ??
-    (isProfileFlag ? (fromProfile() ?? fromVariable()) : (fromVariable() ?? fromProfile()))
-  if (found === undefined) return {}
-  return { apiKey: parseApiKey(found.value, found.source), apiKeySource: found.source }
 }
 
-function fromFile(path: string | undefined, source: string): SourcedValue | undefined {
-  if (path === undefined) return undefined
+function sourceOf(texts: Texts, describe: (name: Name) => string): Source {
+  return (name) => {
+    const text = texts[name]
+    return text === undefined ? undefined : { text, source: describe(name) }
+  }
+}
+
+function flagOf({ flag }: Setting<unknown>): string {
+  return `${flag}`
+}
+
+function variablesOf(env: Environment): Texts {
+  const entries = Object.entries(clientSettings).map(([name, setting]) => [name, env[setting.env]])
+  return Object.fromEntries(entries)
+}
+
+/** The path in a profile is relative to the configuration file. */
+function locateFile(profile: Profile, { path }: Configuration): Texts {
+  const { apiKeyFile } = profile
+  return { ...profile, apiKeyFile: apiKeyFile && resolve(dirname(path), apiKeyFile) }
+}
+
+function resolveSetting<Value>(name: Name, setting: Setting<Value>, sources: readonly Source[]) {
+  const preset = { text: setting.default ?? '', source: 'the default' }
+  const found = sources.values().map((from) => from(name))
+  const { text, source } = found.find((each) => each !== undefined) ?? preset
+  return { value: parseSetting(setting, text, source), source }
+}
+
+function findApiKey(sources: readonly Source[]): Pick<Connection, 'apiKey' | 'apiKeySource'> {
+  const all = sources.values().map((from) => from('apiKey') ?? readFile(from('apiKeyFile')))
+  const found = all.find((each) => each !== undefined)
+  if (found === undefined) return {}
+  return { apiKey: parseApiKey(found.text, found.source), apiKeySource: found.source }
+}
+
+function readFile(named: ReturnType<Source>): ReturnType<Source> {
+  if (named === undefined) return undefined
+  const { text: path, source } = named
   const toError = (reason: string) => usageError(`The file ${path} named by ${source} ${reason}.`)
   const content = readOr(toError, () => readBounded(path))
-  return { value: content.toString('utf8'), source: `${path} (${source})` }
+  return { text: content.toString('utf8'), source: `${path} (${source})` }
 }
 
 /**
