@@ -1,12 +1,11 @@
 import type { ApiKey } from '../../../client/src/index.ts'
-import { type Role, roles } from '../../contract/roles.ts'
+import { roles } from '../../contract/roles.ts'
 import { parseId } from '../../core/ids.ts'
-import { didYouMean } from '../../nearest.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
-import { usageError } from '../terminal/failures.ts'
+import { parseChoice, usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime, parseTimeOption } from '../terminal/times.ts'
@@ -31,9 +30,8 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
       'With --admin it is created in the database directly, without a server.',
     )
   }
-  const role = readRole(flags.role)
-  const expireTime =
-    flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
+  const role = parseChoice(flags.role, roles, 'The role')
+  const expireTime = parseTimeOption(flags.expires, '--expires')
   await withSession(terminal, flags, async ({ client, print, notify }) => {
     const created = await client.apiKeys.create({
       name,
@@ -46,12 +44,6 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
     )
     print(created, () => `${created.apiKey}\n`)
   })
-}
-
-function readRole(text: string): Role {
-  const role = roles.find((name) => name === text)
-  if (role !== undefined) return role
-  throw usageError(`The role must be one of ${roles.join(', ')}${didYouMean(text, roles)}`)
 }
 
 const columns: readonly Column<ApiKey>[] = [
@@ -87,17 +79,16 @@ export async function showApiKey(session: Session, ref: string | undefined): Pro
 }
 
 function formatDetails(terminal: Terminal, apiKey: ApiKey): string {
-  const { projectId, expireTime, lastUseTime } = apiKey
   return formatMembers(terminal, [
     ['id', apiKey.id],
     ['name', apiKey.name],
     ['role', apiKey.role],
-    ['project', projectId ?? 'all'],
+    ['project', apiKey.projectId ?? 'all'],
     ['state', stateOf(apiKey)],
     ['begins with', apiKey.prefix],
     ['created', formatTime(apiKey.createTime, terminal)],
-    ['last used', lastUseTime === undefined ? undefined : formatTime(lastUseTime, terminal)],
-    ['expires', expireTime === undefined ? undefined : formatTime(expireTime, terminal)],
+    ['last used', formatTime(apiKey.lastUseTime, terminal)],
+    ['expires', formatTime(apiKey.expireTime, terminal)],
   ])
 }
 
@@ -126,7 +117,7 @@ export async function renameApiKey(session: Session, ref: string, name: string):
 }
 
 export async function changeRole(session: Session, ref: string, roleName: string): Promise<void> {
-  const role = readRole(roleName)
+  const role = parseChoice(roleName, roles, 'The role')
   const { id, name } = await findApiKey(session, ref)
   session.print(await session.client.apiKeys.update(id, { role }))
   session.notify(`“${name}” is now a ${role}.`)

@@ -16,7 +16,9 @@ export interface OutputFile {
 
 /** What a format writes for the key sets. */
 export interface Output {
-  /** One for each key, in a folder whose earlier files are removed when their key is gone. */
+  /** The folder of the key files; `--out` itself if there is none. */
+  keyFolder?: string
+  /** One for each key; earlier ones are removed when their key is gone. */
   keyFiles: OutputFile[]
   /** Written after the files of new keys and before those of old keys are removed. */
   files: OutputFile[]
@@ -33,71 +35,49 @@ export interface FormatOptions {
   algorithms: readonly string[]
 }
 
-export interface Format {
-  help: string
-  /** The folder of the key files. */
-  keyFolder(out: string): string
-  render(sets: readonly PublishedKeys[], options: FormatOptions): Output
-}
+/** The files for the key sets. */
+export type Format = (sets: readonly PublishedKeys[], options: FormatOptions) => Output
 
 /** Every value of `--format`. */
 export const formats: Readonly<Record<string, Format>> = {
-  jwks: {
-    help: 'a JWKS file; for several projects a folder with one for each',
-    keyFolder: (out) => out,
-    render: (sets, options) => ({
-      keyFiles: [],
-      files: sets.map((set) => ({
-        path: pathFor(options, `${fileNameOf(set.project)}.json`),
-        content: `${jwksText(selectKeys(set, options))}\n`,
-      })),
-    }),
+  /** A JWKS file; for several projects a folder with one for each. */
+  jwks: (sets, options) => ({
+    keyFiles: [],
+    files: sets.map((set) => ({
+      path: pathFor(options, `${fileNameOf(set.project)}.json`),
+      content: `${jwksText(selectKeys(set, options))}\n`,
+    })),
+  }),
+  /** A folder with KID.pem for each key; for several projects with a folder for each. */
+  'pem-dir': (sets, options) => ({
+    keyFiles: sets.flatMap((set) => pemFiles(set, options).map(({ file }) => file)),
+    files: [],
+  }),
+  /** A configuration with a defaults section for each project, and a folder FILE.d of PEM files. */
+  haproxy(sets, options) {
+    const keyFolder = `${options.out}.d`
+    const all = sets.map((set) => ({ set, keys: pemFiles(set, { ...options, out: keyFolder }) }))
+    const content = all.map(({ set, keys }) => haproxySection(set.project, keys)).join('\n')
+    return {
+      keyFolder,
+      keyFiles: all.flatMap(({ keys }) => keys.map(({ file }) => file)),
+      files: [{ path: options.out, content: haproxyHead + content }],
+    }
   },
-  'pem-dir': {
-    help: 'a folder with KID.pem for each key; for several projects with a folder for each',
-    keyFolder: (out) => out,
-    render: (sets, options) => ({
-      keyFiles: sets.flatMap((set) => pemFiles(set, options).map(({ file }) => file)),
-      files: [],
-    }),
-  },
-  haproxy: {
-    help: 'an HAProxy configuration with a defaults section for each project, and a folder FILE.d of PEM files',
-    keyFolder: haproxyFolder,
-    render(sets, options) {
-      const folder = { ...options, out: haproxyFolder(options.out) }
-      const all = sets.map((set) => ({ set, keys: pemFiles(set, folder) }))
-      const content = all.map(({ set, keys }) => haproxySection(set.project, keys)).join('\n')
-      return {
-        keyFiles: all.flatMap(({ keys }) => keys.map(({ file }) => file)),
-        files: [{ path: options.out, content: haproxyHead + content }],
-      }
-    },
-  },
-  'envoy-lds': {
-    help: 'the --template with {{jwks}}, or {{jwks PROJECT}}, replaced by the JWKS as the content of a quoted string',
-    keyFolder: (out) => out,
-    render: (sets, options) => ({
-      keyFiles: [],
-      files: [{ path: options.out, content: fillTemplate(sets, options) }],
-    }),
-  },
-  nginx: {
-    help: 'a module for njs: its default export is a list of {issuer, kid, alg, spki}, with the SPKI in base64',
-    keyFolder: (out) => out,
-    render: (sets, options) => ({
-      keyFiles: [],
-      files: [{ path: options.out, content: njsModule(sets, options) }],
-    }),
-  },
+  /** The template with each {{jwks}} replaced by the JWKS as the content of a quoted string. */
+  'envoy-lds': (sets, options) => ({
+    keyFiles: [],
+    files: [{ path: options.out, content: fillTemplate(sets, options) }],
+  }),
+  /** A module for njs whose default export is a list of {issuer, kid, alg, spki}, in base64. */
+  nginx: (sets, options) => ({
+    keyFiles: [],
+    files: [{ path: options.out, content: njsModule(sets, options) }],
+  }),
 }
 
 export function jwksText(keys: readonly PublishedKey[]): string {
   return JSON.stringify({ keys: keys.map(({ jwk }) => jwk) })
-}
-
-function haproxyFolder(out: string): string {
-  return `${out}.d`
 }
 
 function pathFor({ out, projectCount }: FormatOptions, name: string): string {

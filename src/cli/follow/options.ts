@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
-import { algorithmNames } from '../../contract/algorithms.ts'
-import { usageError } from '../terminal/failures.ts'
-import { readBytes } from '../terminal/files.ts'
+import { jwsAlgorithmNames } from '../../contract/algorithms.ts'
+import { parseChoice, usageError } from '../terminal/failures.ts'
+import { readText } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 import { formats, templateProblem } from './formats.ts'
@@ -51,10 +51,6 @@ export async function readFollowOptions(
   if (flags.once === true && flags.listen !== undefined) {
     throw usageError('--once and --listen exclude each other.')
   }
-  const { onStale } = flags
-  if (onStale !== 'keep' && onStale !== 'empty') {
-    throw usageError('--on-stale must be keep or empty.')
-  }
   return {
     url,
     projects,
@@ -63,7 +59,7 @@ export async function readFollowOptions(
     out: flags.out === undefined ? '' : resolve(flags.out),
     timeoutMs: hookTimeoutMs,
     listenAt: flags.listen === undefined ? undefined : parseAddress(flags.listen),
-    onStale,
+    onStale: parseChoice(flags.onStale, ['keep', 'empty'], '--on-stale'),
     staleAfterMs: parseDurationOption(flags.staleAfter, '--stale-after') * 1_000,
   }
 }
@@ -77,11 +73,7 @@ async function readOutput(
   if (format === undefined) {
     throw usageError(`--format must be one of ${Object.keys(formats).join(', ')}.`)
   }
-  for (const one of algorithm) {
-    if (!algorithmNames.some((known) => known === one && known !== 'RSA')) {
-      throw usageError(`--algorithm must be a JWS algorithm such as RS256, not ${one}.`)
-    }
-  }
+  const algorithms = algorithm.map((one) => parseChoice(one, jwsAlgorithmNames, '--algorithm'))
   if (out === undefined) return undefined
   const needsTemplate = name === 'envoy-lds'
   if (needsTemplate !== (file !== undefined)) {
@@ -93,7 +85,7 @@ async function readOutput(
     out: resolve(out),
     projectCount: projects.length,
     template,
-    algorithms: algorithm,
+    algorithms,
   }
 }
 
@@ -102,7 +94,7 @@ async function readTemplate(
   projects: readonly string[],
   terminal: Terminal,
 ): Promise<string> {
-  const text = (await readBytes(file, terminal)).toString('utf8')
+  const text = await readText(file, terminal)
   const problem = templateProblem(text, projects)
   if (problem !== undefined) throw usageError(`${file} ${problem}.`)
   return text

@@ -22,11 +22,11 @@ export interface FileWriter {
 
 /** Files are replaced by a rename, if their content differs, and read back before it. */
 export function createFileWriter(options: OutputOptions): FileWriter {
-  const keyFolder = options.format.keyFolder(options.out)
-  const manifest = join(keyFolder, manifestName)
   return {
     async write(sets) {
-      const { keyFiles, files } = options.format.render(sets, options)
+      const output = options.format(sets, options)
+      const { keyFolder = options.out, keyFiles, files } = output
+      const manifest = join(keyFolder, manifestName)
       const names = keyFiles.map(({ path }) => relative(keyFolder, path))
       const before = await readManifest(manifest)
       const obsolete = before.filter((name) => !names.includes(name))

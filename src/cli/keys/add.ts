@@ -20,8 +20,7 @@ interface KeyAddFlags {
 export async function addKey(session: Session, file: string, flags: KeyAddFlags): Promise<void> {
   const { client, project } = session
   const algorithm = parseAlgorithm(flags.algorithm)
-  const expireTime =
-    flags.expires === undefined ? undefined : parseTimeOption(flags.expires, '--expires')
+  const expireTime = parseTimeOption(flags.expires, '--expires')
   const key = await readPublicKeyFile(file, session.terminal)
   if (key.converted !== undefined) session.notify(key.converted)
   const kid = await registerKey(session, key, {

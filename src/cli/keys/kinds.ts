@@ -1,16 +1,13 @@
 import type { KeyObject } from 'node:crypto'
 import { type Algorithm, algorithmNames } from '../../contract/algorithms.ts'
 import { matchingAlgorithms } from '../../intake/algorithms.ts'
-import { didYouMean } from '../../nearest.ts'
-import { usageError } from '../terminal/failures.ts'
+import { parseChoice } from '../terminal/failures.ts'
 
 /** The named algorithm. Throws a usage error that suggests the nearest name. */
 export function parseAlgorithm(name: string, subject?: string): Algorithm
 export function parseAlgorithm(name: string | undefined, subject?: string): Algorithm | undefined
 export function parseAlgorithm(name: string | undefined, subject = '--algorithm') {
-  if (name === undefined || isAlgorithm(name)) return name
-  const suggestion = didYouMean(name, algorithmNames)
-  throw usageError(`${subject} must be one of ${algorithmNames.join(', ')}${suggestion}`)
+  return name === undefined ? name : parseChoice(name, algorithmNames, subject)
 }
 
 export function isAlgorithm(name: unknown): name is Algorithm {

@@ -45,7 +45,7 @@ export async function showKey(
 }
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
-  const { details, expireTime } = key
+  const { details } = key
   return formatMembers(terminal, [
     ['kid', key.id],
     ['published kid', details.publishedKid],
@@ -58,7 +58,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['SPKI SHA-256', details.spkiSha256],
     ['created', formatTime(key.createTime, terminal)],
     ['updated', formatTime(key.updateTime, terminal)],
-    ['expires', expireTime === undefined ? undefined : formatTime(expireTime, terminal)],
+    ['expires', formatTime(key.expireTime, terminal)],
     ['known to all from', formatTime(details.convergedTime, terminal)],
   ])
 }

@@ -1,5 +1,6 @@
 import { SettingError } from '../../config/setting.ts'
 import { errorTable, PubringError } from '../../errors.ts'
+import { didYouMean } from '../../nearest.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
 import { escapeControls, writeError } from './output.ts'
 import { colorsFor, type Terminal } from './terminal.ts'
@@ -34,6 +35,17 @@ export class CommandError extends Error {
 /** The error of an invalid call, before anything was done. */
 export function usageError(message: string, ...hints: string[]): CommandError {
   return new CommandError('usage', message, { hints })
+}
+
+/** One of the names. Throws a usage error that says what `subject` may be, and suggests the nearest. */
+export function parseChoice<Name extends string>(
+  text: string,
+  names: readonly Name[],
+  subject: string,
+): Name {
+  const choice = names.find((name) => name === text)
+  if (choice !== undefined) return choice
+  throw usageError(`${subject} must be one of ${names.join(', ')}${didYouMean(text, names)}`)
 }
 
 /** Reports the error on stderr, as JSON with `--json`. Returns the exit code. */

@@ -29,7 +29,10 @@ export function parseDurationOption(text: string, option: string): number {
  * A time, from a duration from now (`90d`), a date (`2027-01-31`: its start in UTC) or RFC 3339.
  * Throws a usage error that names the option.
  */
-export function parseTimeOption(text: string, option: string): string {
+export function parseTimeOption(text: string, option: string): string
+export function parseTimeOption(text: string | undefined, option: string): string | undefined
+export function parseTimeOption(text: string | undefined, option: string) {
+  if (text === undefined) return undefined
   const trimmed = text.trim()
   const duration = parseDuration(trimmed)
   const time = duration === undefined ? parseTime(trimmed) : Date.now() + duration
@@ -75,8 +78,8 @@ export function formatRelative(time: string, now = Date.now()): string {
 }
 
 /** The time, on a terminal with its distance from now. */
-export function formatTime(time: string, { stdout }: Terminal): string {
-  return stdout.isTTY === true ? `${time} (${formatRelative(time)})` : time
+export function formatTime<Time extends string | undefined>(time: Time, { stdout }: Terminal) {
+  return time === undefined || stdout.isTTY !== true ? time : `${time} (${formatRelative(time)})`
 }
 
 /** `active`, `expired`, or the word for a key that was deactivated. */

@@ -344,10 +344,10 @@ test.each([
   [{ out: 'x', format: 'yaml' }, /--format must be one of jwks, pem-dir, haproxy/],
   [{ out: 'x', format: 'envoy-lds' }, /needs --template/],
   [{ out: 'x', template: 'y' }, /needs --template/],
-  [{ out: 'x', algorithm: ['HS256'] }, /--algorithm must be a JWS algorithm/],
+  [{ out: 'x', algorithm: ['HS256'] }, /--algorithm must be one of RS256/],
   [{ listen: '8081' }, /--listen must be HOST:PORT/],
   [{ listen: '127.0.0.1:1', once: true as const }, /exclude each other/],
-  [{ out: 'x', onStale: 'drop' }, /--on-stale must be keep or empty/],
+  [{ out: 'x', onStale: 'drop' }, /--on-stale must be one of keep, empty/],
   [{ out: 'x', staleAfter: 'soon' }, /--stale-after must be a duration/],
 ])('the options %j are rejected', async (flags, message) => {
   await expect(optionsOf(['p'], flags)).rejects.toThrow(message)

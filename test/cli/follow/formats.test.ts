@@ -12,7 +12,7 @@ const published = (kids: readonly unknown[], project = 'p') =>
 
 const options = { out: '/run/keys', projectCount: 1, template: '', algorithms: [] }
 const render = (name: string, kids: readonly unknown[], template = '') =>
-  formats[name]?.render([published(kids)], { ...options, template }) ?? { keyFiles: [], files: [] }
+  formats[name]?.([published(kids)], { ...options, template }) ?? { keyFiles: [], files: [] }
 
 /** Texts that mean something to a shell, a path, or one of the formats. */
 const hostile = [
@@ -87,7 +87,7 @@ test('njs gets a module that lists the keys, without the built-ins that njs lack
 test('no text of the server can end a line of the module for njs', () => {
   const discovery = { issuer: 'https://keys.example/\u2028\u2029é"' }
   const set = { ...published(['k']), discovery }
-  const [file] = formats.nginx?.render([set], options).files ?? []
+  const [file] = formats.nginx?.([set], options).files ?? []
   expect(file?.content).toMatch(/^[\n\x20-\x7e]+$/)
   expect(file?.content).toContain(String.raw`\u2028\u2029\u00e9\"`)
 })
@@ -111,9 +111,9 @@ test('--algorithm selects keys, and ML-DSA keys only by name', () => {
   const pq = { kty: 'AKP', kid: 'pq', alg: 'ML-DSA-44', pub: 'AAAA' }
   const both = publishedKeys([jwkOf('es')], { fullKeys: [jwkOf('es'), pq] })
   const kids = (algorithms: string[]) =>
-    JSON.parse(
-      formats.jwks?.render([both], { ...options, algorithms }).files[0]?.content ?? '',
-    ).keys.map(({ kid }: { kid: string }) => kid)
+    JSON.parse(formats.jwks?.([both], { ...options, algorithms }).files[0]?.content ?? '').keys.map(
+      ({ kid }: { kid: string }) => kid,
+    )
   expect(kids([])).toEqual(['es'])
   expect(kids(['RS256'])).toEqual([])
   expect(kids(['ES256', 'ML-DSA-44'])).toEqual(['es', 'pq'])
@@ -122,11 +122,11 @@ test('--algorithm selects keys, and ML-DSA keys only by name', () => {
 test('several projects have files of their own', () => {
   const several = { ...options, projectCount: 2 }
   const sets = [published(['a'], 'one'), published(['a'], '../two')]
-  expect(formats.jwks?.render(sets, several).files.map(({ path }) => path)).toEqual([
+  expect(formats.jwks?.(sets, several).files.map(({ path }) => path)).toEqual([
     '/run/keys/one.json',
     '/run/keys/%2E.%2Ftwo.json',
   ])
-  const pems = formats['pem-dir']?.render(sets, several).keyFiles.map(({ path }) => path)
+  const pems = formats['pem-dir']?.(sets, several).keyFiles.map(({ path }) => path)
   expect(pems).toEqual(['/run/keys/one/a.pem', '/run/keys/%2E.%2Ftwo/a.pem'])
 })
 
