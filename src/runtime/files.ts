@@ -110,6 +110,7 @@ function codeOf(error: unknown): unknown {
 const reasons: Readonly<Record<string, string>> = {
   ENOENT: 'does not exist',
   EISDIR: 'is a folder',
+  EACCES: 'cannot be read by this user',
   EFBIG: 'is too large',
   ETIMEDOUT: 'is a pipe that nothing was written to in time',
 }

@@ -1,6 +1,6 @@
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
-import { readBytes } from '../terminal/files.ts'
+import { readText } from '../terminal/files.ts'
 import { notify } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
 import { readConfiguration, writeConfiguration } from './configuration.ts'
@@ -52,7 +52,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
 }
 
 async function readSecret(terminal: Terminal, url: string): Promise<string> {
-  if (!isInteractive(terminal)) return (await readBytes('-', terminal)).toString('utf8')
+  if (!isInteractive(terminal)) return readText('-', terminal)
   const { default: password } = await import('@inquirer/password')
   const { stdin: input, stderr: output } = terminal
   return password({ message: `API key for ${url}:`, mask: true }, { input, output })

@@ -6,11 +6,6 @@ import { quoteForShell } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { convertToPem, isDer, type PublicKeyFile } from './conversion.ts'
 
-/** The text of a file or, for `-`, of standard input, without a byte order mark. */
-export async function readText(file: string, terminal: Terminal): Promise<string> {
-  return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
-}
-
 /**
  * Reads a public key from a file or, for `-`, from standard input. A certificate, an SSH key, a JWK
  * and DER become PEM; any other text is left for the intake to judge. Throws for a private key in

@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import type { Readable } from 'node:stream'
 import { didYouMean } from '../../nearest.ts'
 import { readBoundedAsync, unreadableReason } from '../../runtime/files.ts'
 import { type CommandError, usageError } from './failures.ts'
@@ -15,24 +14,21 @@ export async function readBytes(
   terminal: Terminal,
   maxBytes = defaultMaxBytes,
 ): Promise<Buffer> {
-  if (file !== '-') return readFile(file, maxBytes)
-  const bytes = await readInput(terminal, maxBytes)
-  if (bytes.length > maxBytes) throw tooLarge(file, maxBytes)
-  return bytes
+  if (file === '-') return readInput(terminal, maxBytes)
+  // No further than the limit: a device or pipe may have no end.
+  return readBoundedAsync(file, maxBytes).catch((error: unknown) => {
+    throw unreadable(file, error, maxBytes)
+  })
+}
+
+/** The text of the file, or of standard input for `-`, without a byte order mark. */
+export async function readText(file: string, terminal: Terminal): Promise<string> {
+  return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
 }
 
 /** The file as messages name it. */
 export function sourceName(file: string): string {
   return file === '-' ? 'Standard input' : file
-}
-
-/** Reads no further than the limit: a device or pipe may have no end. */
-async function readFile(file: string, maxBytes: number): Promise<Buffer> {
-  try {
-    return await readBoundedAsync(file, maxBytes)
-  } catch (error) {
-    throw unreadable(file, error, maxBytes)
-  }
 }
 
 function tooLarge(file: string, maxBytes: number): CommandError {
@@ -44,7 +40,6 @@ function unreadable(file: string, error: unknown, maxBytes: number): CommandErro
   if (code === 'EFBIG') return tooLarge(file, maxBytes)
   if (code === 'ENOENT') return usageError(`There is no file ${file}${suggestSibling(file)}`)
   if (code === 'EISDIR') return usageError(`${file} is a folder: name the file of one key.`)
-  if (code === 'EACCES') return usageError(`${file} cannot be read by this user.`)
   return usageError(`${file} ${unreadableReason(error)}.`)
 }
 
@@ -57,21 +52,14 @@ function suggestSibling(file: string): string {
 }
 
 async function readInput(terminal: Terminal, maxBytes: number): Promise<Buffer> {
-  if (terminal.stdin.isTTY === true) notify(terminal, 'Reading standard input; end with Ctrl-D.')
-  return readStream(terminal.stdin as Readable, maxBytes)
-}
-
-/** The bytes of a stream, read no further than the first chunk beyond the limit. */
-export async function readStream(
-  stream: AsyncIterable<Uint8Array | string> | Iterable<Uint8Array>,
-  maxBytes: number,
-): Promise<Buffer> {
+  const { stdin } = terminal
+  if (stdin.isTTY === true) notify(terminal, 'Reading standard input; end with Ctrl-D.')
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of stream) {
+  for await (const chunk of stdin) {
     chunks.push(Buffer.from(chunk))
     length += Buffer.byteLength(chunk)
-    if (length > maxBytes) break
+    if (length > maxBytes) throw tooLarge('-', maxBytes)
   }
   return Buffer.concat(chunks)
 }

@@ -1,9 +1,8 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
-import { readText } from '../keys/files.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
-import { sourceName } from '../terminal/files.ts'
+import { readText, sourceName } from '../terminal/files.ts'
 import { formatSteps } from '../terminal/steps.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 

@@ -1,8 +1,8 @@
+import { readText } from '../../../../client/src/text-chunks.ts'
 import { isTlsCode, systemCode } from '../../connection/client-errors.ts'
 import { isLoopback } from '../../connection/connection.ts'
 import { type ExitKind, kindOfStatus } from '../../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
-import { readStream } from '../../terminal/files.ts'
 
 /** How to fetch a remote key set. */
 export interface FetchOptions {
@@ -29,8 +29,8 @@ export async function fetchKeySet(address: string, options: FetchOptions): Promi
       const message = `${url.host} answered ${response.status}, not a key set.`
       throw unavailable(message, kindOfStatus(response.status))
     }
-    const body = await readStream(response.body ?? [], maxResponseBytes)
-    if (body.length <= maxResponseBytes) return body
+    const text = await readText(response, maxResponseBytes)
+    if (text !== undefined) return Buffer.from(text)
     const message = `The response has more than ${maxResponseBytes} bytes: too large for a key set.`
     throw new CommandError('refused', message, { code: 'source_too_large' })
   } catch (error) {
