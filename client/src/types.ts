@@ -55,7 +55,7 @@ export type JwsAlgorithm =
   | 'ML-DSA-87'
 
 /** The role of an API key, from weak to strong. */
-export type Role = 'reader' | 'writer' | 'admin'
+export type Role = 'reader' | 'registrar' | 'writer' | 'admin'
 
 /** A project: a named set of JWT keys. */
 export type Project = {
@@ -182,7 +182,7 @@ export type JwtKeyUpdated = {
 export type ApiKey = {
   id: string
   name: string
-  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role: Role
   /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
@@ -198,7 +198,7 @@ export type ApiKey = {
 export type ApiKeyCreated = {
   id: string
   name: string
-  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role: Role
   /** The project that it is bound to; if absent, it is valid for all projects. */
   projectId?: string
@@ -216,7 +216,7 @@ export type ApiKeyCreated = {
 export type ApiKeyCreate = {
   /** 1 to 255 code points. */
   name: string
-  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role: Role
   /** Id or name of the project to bind the API key to; if absent, it is valid for all projects. */
   project?: string
@@ -226,7 +226,7 @@ export type ApiKeyCreate = {
 /** A merge patch (RFC 7396). */
 export type ApiKeyUpdate = {
   name?: string
-  /** `reader` reads, `writer` also changes JWT keys, `admin` changes everything. */
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
   role?: Role
   active?: boolean
   /** `null` clears it. */
@@ -239,10 +239,22 @@ export type Event = {
   revision: number
   type: string
   time: string
-  /** The API key that requested the change; without an id, Pubring itself or a command on the server. */
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
   actor: {
-    apiKeyId?: string
     name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      policyId: string
+      issuer: string
+      subject: string
+    }
   }
   subject: {
     type: 'project' | 'key' | 'api_key' | 'registry'

@@ -3,7 +3,8 @@ import { Time, TimeInput, Uuid } from './common.ts'
 import { roles } from './roles.ts'
 
 export const RoleName = Type.Enum([...roles], {
-  description: '`reader` reads, `writer` also changes JWT keys, `admin` changes everything.',
+  description:
+    '`reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything.',
   examples: ['writer'],
 })
 

@@ -9,10 +9,28 @@ export const Event = Type.Object(
     type: Type.String({ examples: ['key.updated'] }),
     time: Time,
     actor: Type.Object(
-      { apiKeyId: Type.Optional(Uuid), name: Type.String({ examples: ['deploy pipeline'] }) },
+      {
+        name: Type.String({ examples: ['deploy pipeline'] }),
+        apiKeyId: Type.Optional(Uuid),
+        user: Type.Optional(
+          Type.Object(
+            { issuer: Type.String(), subject: Type.String(), sessionId: Uuid },
+            {
+              description:
+                'A person who signed in. The hash of the event covers this and not `name`.',
+            },
+          ),
+        ),
+        workload: Type.Optional(
+          Type.Object(
+            { policyId: Uuid, issuer: Type.String(), subject: Type.String() },
+            { description: 'The workload that exchanged a token for the API key.' },
+          ),
+        ),
+      },
       {
         description:
-          'The API key that requested the change; without an id, Pubring itself or a command on the server.',
+          'Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server.',
       },
     ),
     subject: Type.Object({

@@ -1,3 +1,3 @@
 /** Roles from weak to strong; each includes the permissions of the previous ones. */
-export const roles = ['reader', 'writer', 'admin'] as const
+export const roles = ['reader', 'registrar', 'writer', 'admin'] as const
 export type Role = (typeof roles)[number]

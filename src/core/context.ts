@@ -43,8 +43,8 @@ export interface Store {
   keySet(projectId: string): Promise<KeySet | undefined>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
   findApiKey(id: string): Promise<ApiKeyRecord | undefined>
-  /** All API keys by creation, or those bound to one project. */
-  listApiKeys(boundTo: string | undefined): Promise<ApiKeyRecord[]>
+  /** API keys by creation: all, or those bound to one of the projects. */
+  listApiKeys(projects: 'all' | readonly string[]): Promise<ApiKeyRecord[]>
   countApiKeys(): Promise<number>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */
   isBlocked(key: ExposedKey): Promise<boolean>

@@ -1,6 +1,9 @@
 import { projectNamePattern } from '../contract/names.ts'
+import { roles } from '../contract/roles.ts'
 import { invalidField } from '../errors.ts'
-import { foldName, type Principal, type RequestContext } from './access.ts'
+import { projectsWith } from './access/grants.ts'
+import type { Principal, RequestContext } from './access/principal.ts'
+import { foldName } from './access/projects.ts'
 import type { Context } from './context.ts'
 import { newId, parseId } from './ids.ts'
 import { rejectPrivateKeys } from './keys/intake.ts'
@@ -29,13 +32,16 @@ export async function createProject(
 
 /** A page of the projects that the caller may see, by creation. */
 export async function listProjects(
-  context: Context,
-  principal: Principal,
+  { store }: Context,
+  { grants }: Principal,
   page: { after?: string; limit: number },
 ): Promise<ProjectRecord[]> {
-  if (principal.projectId === undefined) return context.store.listProjects(page)
-  const own = await context.store.findProject({ id: principal.projectId })
-  return own !== undefined && own.id > (page.after ?? '') ? [own] : []
+  const visible = projectsWith(grants, roles[0])
+  if (visible === 'all') return store.listProjects(page)
+  const { after = '', limit } = page
+  const ids = visible.filter((id) => id > after).sort()
+  const projects = await Promise.all(ids.slice(0, limit).map((id) => store.findProject({ id })))
+  return projects.filter((project) => project !== undefined)
 }
 
 export async function renameProject(

@@ -100,10 +100,3 @@ export interface KeyCount {
   /** The earliest `expireTime` among them. */
   firstExpiry?: string
 }
-
-/** What an operation requires of its caller; declared with its route. */
-export interface Access {
-  role: Role
-  /** Requires an API key for all projects. */
-  unbound?: true
-}

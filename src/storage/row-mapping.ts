@@ -2,7 +2,7 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
-import type { EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
+import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../core/records.ts'
 import type { Repair } from '../intake/types.ts'
 import { columnsOf, type Tables } from './schema.ts'
@@ -101,13 +101,15 @@ export function apiKeyToRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']>
 }
 
 export function eventToRow(event: LedgerEvent): Insertable<Tables['event']> {
+  const { name, apiKeyId, user, workload } = event.actor
   return {
     project_id: event.ledgerId,
     revision: event.revision,
     type: event.type,
     time: event.time,
-    actor_id: event.actor.apiKeyId ?? null,
-    actor_name: event.actor.name,
+    actor_id: apiKeyId ?? user?.sessionId ?? null,
+    actor_name: name,
+    actor: user === undefined && workload === undefined ? null : JSON.stringify({ user, workload }),
     subject_type: event.subject.type,
     subject_id: event.subject.id,
     changes: event.changes === undefined ? null : JSON.stringify(event.changes),
@@ -122,12 +124,19 @@ export function eventFromRow(row: Selectable<Tables['event']>): LedgerEvent {
     revision: row.revision,
     type: row.type as EventType,
     time: row.time,
-    actor: { ...(row.actor_id === null ? {} : { apiKeyId: row.actor_id }), name: row.actor_name },
+    actor: actorFromRow(row),
     subject: { type: row.subject_type as LedgerEvent['subject']['type'], id: row.subject_id },
     ...(row.changes === null ? {} : { changes: JSON.parse(row.changes) as EventChanges }),
     requestId: row.request_id,
     hash: row.hash,
   }
+}
+
+function actorFromRow(row: Selectable<Tables['event']>): Actor {
+  const identity: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
+  const { actor_id: id, actor_name: name } = row
+  const apiKey = id === null || identity.user !== undefined ? {} : { apiKeyId: id }
+  return { name, ...apiKey, ...identity }
 }
 
 export function projectFromRow(

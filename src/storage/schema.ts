@@ -14,8 +14,11 @@ const columns = {
     revision: 'integer',
     type: 'text',
     time: 'text',
+    /** Of the API key, or of a person's session. */
     actor_id: 'nullable text',
     actor_name: 'text',
+    /** JSON of a person or workload. */
+    actor: 'nullable text',
     subject_type: 'text',
     subject_id: 'text',
     changes: 'nullable text',

@@ -103,7 +103,7 @@ async function state() {
     heads: await store.heads([projectId, systemLedgerId]),
     projects: await store.listProjects({ limit: 10 }),
     keySet: await store.keySet(projectId),
-    apiKeys: await store.listApiKeys(undefined),
+    apiKeys: await store.listApiKeys('all'),
   }
 }
 
@@ -135,7 +135,8 @@ describe.each(losses)(
         const { id } = await newApiKey('admin')
         await lose(id)
         const before = await state()
-        const authorization = { apiKeyId: id, role: 'admin' } as const
+        const credential = { type: 'api_key', id } as const
+        const authorization = { credential, access: { role: 'admin' } } as const
         const change = changes[type]({ ...origin(), authorization })
         await expect(stored.store.commit(change)).rejects.toMatchObject({ code })
         expect(await state()).toEqual(before)

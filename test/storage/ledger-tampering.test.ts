@@ -3,6 +3,7 @@ import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import { verifyLedger, verifyLedgers } from '../../src/core/ledger/verification.ts'
 import { openLedgerReader, openStore } from '../../src/storage/open.ts'
+import { columnsOf } from '../../src/storage/schema.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
@@ -162,8 +163,8 @@ describe('a missing, moved or added event is found', () => {
 
   test.each([7, 0, -1])('one is copied to revision %i', async (revision) => {
     await tamper(
-      `insert into event select project_id, ${revision}, type, time, actor_id, actor_name,
-       subject_type, subject_id, changes, request_id, hash from event
+      `insert into event (${columnsOf('event')}) select
+       ${columnsOf('event').map((name) => (name === 'revision' ? revision : name))} from event
        where project_id = ? and revision = 6`,
       projectId,
     )

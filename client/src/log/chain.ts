@@ -9,7 +9,9 @@ export type ChainedEvent = {
   type: string
   /** ISO 8601, UTC. */
   time: string
-  actor: object
+  /** Of a person, the hash covers `user` alone: the name can be erased. */
+  actor: { name: string; user?: object | undefined }
+
   subject: object
   changes?: object
   requestId: string
@@ -24,7 +26,9 @@ export type ChainPosition = { revision: number; hash: string }
  * every later hash.
  */
 export function chainText(previousHash: string, event: ChainedEvent): string {
-  const { ledgerId, revision, type, time, actor, subject, changes, requestId } = event
+  const { ledgerId, revision, type, time, subject, changes, requestId } = event
+  const { user } = event.actor
+  const actor = user === undefined ? event.actor : { user }
   const content = { ledgerId, revision, type, time, actor, subject, changes, requestId }
   return `${previousHash}\n${canonicalJson(content)}`
 }

@@ -37,7 +37,8 @@ export function useRights() {
   const { self } = useSession()
   const unbound = self.projectId === undefined
   return {
-    mayWrite: self.role !== 'reader',
+    mayRegister: self.role !== 'reader',
+    mayWrite: self.role === 'writer' || self.role === 'admin',
     mayManage: self.role === 'admin' && unbound,
     unbound,
   }

@@ -1,5 +1,5 @@
 import { loadConfig } from '../../config/server-settings.ts'
-import { parseProjectRef } from '../../core/access.ts'
+import { parseProjectRef } from '../../core/access/projects.ts'
 import { createAuditPool } from '../../core/audit/pool.ts'
 import type { AuditOptions, AuditStore } from '../../core/audit/records.ts'
 import { runAudit } from '../../core/audit/run.ts'

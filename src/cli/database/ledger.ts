@@ -1,4 +1,4 @@
-import { parseProjectRef } from '../../core/access.ts'
+import { parseProjectRef } from '../../core/access/projects.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   hasLedger,

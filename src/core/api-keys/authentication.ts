@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import { invalidApiKey, type Principal } from '../access.ts'
+import { grantOf, invalidApiKey } from '../access/callers.ts'
+import type { Credential } from '../access/grants.ts'
+import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
@@ -19,8 +21,8 @@ export interface Authenticator {
    * `invalid_api_key`, which does not say whether the secret was ever valid.
    */
   authenticate(header: string | undefined): Promise<Principal>
-  /** Records that the API key was used now. */
-  recordUse(apiKeyId: string): void
+  /** Records that the credential was used now. */
+  recordUse(credential: Credential): void
   /** Writes the recorded last uses to the store. */
   flush(): Promise<void>
   /** Writes them a last time and stops the periodic writes. */
@@ -59,23 +61,23 @@ export function createAuthenticator({ store, clock }: Context): Authenticator {
       const secret = parseApiKeySecret(header)
       const caller = secret === undefined ? undefined : await find(apiKeyDigest(secret))
       if (caller === undefined) throw invalidApiKey()
-      lastUses.record(caller.apiKeyId, clock.now())
+      lastUses.record(caller.credential.id, clock.now())
       return caller
     },
-    recordUse: (apiKeyId) => lastUses.record(apiKeyId, clock.now()),
+    recordUse: ({ id }) => lastUses.record(id, clock.now()),
     flush: lastUses.flush,
     close: lastUses.close,
   }
 }
 
 function toPrincipal(record: ApiKeyRecord, head: string, time: number): Principal {
-  const { id, name, role, projectId } = record
+  const { id, name } = record
   const heads = [{ ledgerId: systemLedgerId, hash: head }]
   return {
-    apiKeyId: id,
-    name,
-    role,
-    ...(projectId === undefined ? {} : { projectId }),
+    credential: { type: 'api_key', id },
+    callerId: id,
+    actor: { apiKeyId: id, name },
+    grants: [grantOf(record)],
     validity: { heads, ...spanUntilExpiry([record], time) },
   }
 }

@@ -1,6 +1,8 @@
 import type { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../../contract/api-keys.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, type Principal, type RequestContext } from '../access.ts'
+import { projectsWith, requireAccess } from '../access/grants.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
+import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
 import { collectFaults, type Submitted } from '../faults.ts'
@@ -34,7 +36,9 @@ export async function createApiKey(
   throwAny()
   if (label === undefined || role === undefined) throw new Error('a fault was not reported')
   const bound = project === undefined ? undefined : await findProject(context, principal, project)
-  if (principal.projectId !== undefined && bound === undefined) {
+  if (bound !== undefined) {
+    requireAccess(principal.grants, { role: 'admin' }, bound.id)
+  } else if (projectsWith(principal.grants, 'admin') !== 'all') {
     throw new PubringError(
       'insufficient_role',
       'Your API key is bound to one project and can only create API keys for it. Name that project in "project".',
@@ -87,32 +91,37 @@ export function apiKeyRecord(
 }
 
 export async function getOwnApiKey(context: Context, principal: Principal): Promise<ApiKey> {
-  const record = await context.store.findApiKey(principal.apiKeyId)
+  const record = await context.store.findApiKey(principal.credential.id)
   if (record === undefined) throw apiKeyNotFound()
   return toApiKey(record, now(context.clock))
 }
 
-export async function listApiKeys(context: Context, principal: Principal): Promise<ApiKey[]> {
-  const records = await context.store.listApiKeys(principal.projectId)
-  const time = now(context.clock)
+/** The API keys of the projects of which the caller is admin. */
+export async function listApiKeys(
+  { store, clock }: Context,
+  { grants }: Principal,
+): Promise<ApiKey[]> {
+  const records = await store.listApiKeys(projectsWith(grants, 'admin'))
+  const time = now(clock)
   return records.map((record) => toApiKey(record, time))
 }
 
 /**
- * Throws `api_key_not_found`. For a caller that is bound to a project, reads only that project's
- * API keys, so that others give the same error after the same time as unknown ones.
+ * Throws `api_key_not_found`. For a caller that is bound to projects, reads only their API keys, so
+ * that others give the same error after the same time as unknown ones.
  */
 export async function getApiKey(
   context: Context,
-  principal: Principal,
+  { grants }: Principal,
   id: string,
 ): Promise<ApiKey> {
   const parsed = requireId(id)
   const { store, clock } = context
+  const projects = projectsWith(grants, 'admin')
   const record =
-    principal.projectId === undefined
+    projects === 'all'
       ? await store.findApiKey(parsed)
-      : (await store.listApiKeys(principal.projectId)).find((each) => each.id === parsed)
+      : (await store.listApiKeys(projects)).find((each) => each.id === parsed)
   if (record === undefined) throw apiKeyNotFound()
   return toApiKey(record, now(clock))
 }
@@ -151,14 +160,10 @@ interface ApiKeyReference {
   ifMatch?: string
 }
 
-function changeOf(
-  { principal: { projectId }, origin }: RequestContext,
-  { id, ifMatch }: ApiKeyReference,
-) {
+function changeOf({ origin }: RequestContext, { id, ifMatch }: ApiKeyReference) {
   return {
     origin,
     id: requireId(id),
-    ...(projectId === undefined ? {} : { boundTo: projectId }),
     ...(ifMatch === undefined ? {} : { ifMatch }),
   }
 }

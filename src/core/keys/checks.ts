@@ -1,7 +1,8 @@
 import type { KeyCheck } from '../../contract/key-checks.ts'
 import { intakeCodes } from '../../intake/codes.ts'
 import type { Verdict } from '../../intake/types.ts'
-import type { RequestContext } from '../access.ts'
+import { soleProject } from '../access/grants.ts'
+import type { RequestContext } from '../access/principal.ts'
 import { rejection } from '../faults.ts'
 import { submittedBefore } from './admission.ts'
 import { recordExposureOf } from './intake.ts'
@@ -12,7 +13,7 @@ import { examineSubmission, examineText, type Submission } from './submission.ts
  * a malformed request, those of the key included.
  */
 export async function checkKey(context: RequestContext, submission: Submission): Promise<KeyCheck> {
-  const { projectId } = context.principal
+  const projectId = soleProject(context.principal.grants)
   const examined = await examineText(context, submission)
   if (submission.malformed !== undefined || examined === undefined) {
     const result = await examineSubmission(context, projectId, submission, examined)

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { KeyImportReport } from '../../contract/key-imports.ts'
 import { type FieldError, PubringError } from '../../errors.ts'
-import type { Principal, RequestContext } from '../access.ts'
+import { permits } from '../access/grants.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import type { KeyToImport } from '../ledger/changes.ts'
 import { sharedPrime } from './admission.ts'
@@ -23,7 +24,7 @@ export function requireRestoreRights(principal: Principal, items: readonly unkno
   const has = (name: string) =>
     items.some((item) => typeof item === 'object' && item !== null && Object.hasOwn(item, name))
   const restored = ['kid', 'createTime', 'updateTime'].find(has)
-  const isAdminOfAll = principal.role === 'admin' && principal.projectId === undefined
+  const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
   if (isAdminOfAll || restored === undefined) return
   throw new PubringError(
     'insufficient_role',

@@ -1,11 +1,12 @@
 import { PubringError } from '../../errors.ts'
 import type { ExposedKey } from '../../intake/types.ts'
-import type { RequestContext } from '../access.ts'
+import type { RequestContext } from '../access/principal.ts'
 import type { Store } from '../context.ts'
-import type { ChangeOf, Origin, WeaknessReport } from '../ledger/changes.ts'
+import type { Actor } from '../ledger/chain.ts'
+import type { ChangeOf, WeaknessReport } from '../ledger/changes.ts'
 
 /** The actor that other projects see: the caller may belong to a project that they must not know of. */
-const anonymous: Origin['actor'] = { name: 'pubring' }
+const anonymous: Actor = { name: 'pubring' }
 
 /**
  * Blocks the public half of a submitted private key, and reports it to the ledger of the request and

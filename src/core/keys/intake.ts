@@ -1,5 +1,6 @@
 import type { Accepted, Verdict } from '../../intake/types.ts'
-import type { RequestContext } from '../access.ts'
+import { soleProject } from '../access/grants.ts'
+import type { RequestContext } from '../access/principal.ts'
 import { rejection } from '../faults.ts'
 import { containsPrivateKey } from '../labels.ts'
 import { recordExposure } from './incidents.ts'
@@ -40,7 +41,7 @@ export async function requireAccepted(
 export async function rejectPrivateKeys(
   context: RequestContext,
   texts: Record<string, string | undefined>,
-  projectId = context.principal.projectId,
+  projectId = soleProject(context.principal.grants),
 ): Promise<void> {
   for (const [pointer, text] of Object.entries(texts)) {
     if (text === undefined || !containsPrivateKey(text)) continue

@@ -1,6 +1,7 @@
 import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
-import { projectNotFound, type RequestContext } from '../access.ts'
+import type { RequestContext } from '../access/principal.ts'
+import { projectNotFound } from '../access/projects.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../expiry.ts'
 import { collectFaults, rejection, type Submitted } from '../faults.ts'

@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto'
 import { chainText } from '../../../client/src/log/chain.ts'
-import type { Origin } from './changes.ts'
 
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
@@ -18,6 +17,20 @@ export type EventType =
   | 'api_key.updated'
   | 'api_key.deleted'
 
+/** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
+export interface Actor {
+  /**
+   * Name of the API key, trust policy or command. That of a person is looked up when the event is
+   * read, and not hashed, so that the chain holds no personal data.
+   */
+  name: string
+  apiKeyId?: string
+  /** A person, as the OpenID provider identifies them. */
+  user?: { issuer: string; subject: string; sessionId: string }
+  /** The workload that exchanged a token for the API key. */
+  workload?: { policyId: string; issuer: string; subject: string }
+}
+
 type EventValue = string | number | boolean
 
 /** Old (`from`) and new (`to`) value of each changed member; absent if there is none. */
@@ -30,7 +43,7 @@ export interface EventContent {
   revision: number
   type: EventType
   time: string
-  actor: Origin['actor']
+  actor: Actor
   subject: { type: 'project' | 'key' | 'api_key' | 'registry'; id: string }
   changes?: EventChanges
   requestId: string

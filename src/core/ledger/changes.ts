@@ -3,11 +3,13 @@ import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
-import type { Access, ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
+import type { Access, Credential } from '../access/grants.ts'
+import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
+import type { Actor } from './chain.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
 export interface Origin {
-  actor: { apiKeyId?: string; name: string }
+  actor: Actor
   requestId: string
   /** ISO 8601. An `updateTime` never goes back, even if this does. */
   time: string
@@ -16,8 +18,11 @@ export interface Origin {
 }
 
 /** The access that a request was granted; its change checks it again inside the transaction. */
-export interface Authorization extends Access {
-  apiKeyId: string
+export interface Authorization {
+  credential: Credential
+  access: Access
+  /** The project that the access is to; absent: any. */
+  projectId?: string
 }
 
 /** Limits that the transaction of a change enforces. */
@@ -135,11 +140,10 @@ export type Change =
       type: 'api_key.update'
       origin: Origin
       id: string
-      boundTo?: string
       patch: ApiKeyUpdate
       ifMatch?: string
     }
-  | { type: 'api_key.delete'; origin: Origin; id: string; boundTo?: string; ifMatch?: string }
+  | { type: 'api_key.delete'; origin: Origin; id: string; ifMatch?: string }
   | { type: 'api_key.touch'; uses: ApiKeyUse[] }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }

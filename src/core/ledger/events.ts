@@ -1,9 +1,11 @@
 import type { Event } from '../../contract/events.ts'
 import { PubringError } from '../../errors.ts'
-import { findProject, type Principal, requireAccess, requireActiveApiKey } from '../access.ts'
+import { readCaller } from '../access/callers.ts'
+import { type Access, permits, requireAccess } from '../access/grants.ts'
+import type { Principal } from '../access/principal.ts'
+import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { parseId } from '../ids.ts'
-import type { Access } from '../records.ts'
 import { now } from '../times.ts'
 import { type LedgerEvent, systemLedgerId } from './chain.ts'
 import type { Permission } from './stream.ts'
@@ -26,24 +28,24 @@ export async function findLedger(
   } catch (error) {
     const id = parseId(idOrName)
     const isAbsent = error instanceof PubringError && error.code === 'project_not_found'
-    const isAdminOfAll = principal.role === 'admin' && principal.projectId === undefined
+    const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
     if (!isAbsent || !isAdminOfAll || id === undefined || id === systemLedgerId) throw error
     if (!(await context.store.heads([id])).has(id)) throw error
     return id
   }
 }
 
-/** Checks whether the API key of a request still permits it, and until when. */
+/** Checks whether the caller of a request may still read a ledger, and until when. */
 export async function readPermission(
   { store, clock }: Context,
-  { apiKeyId }: Principal,
+  { credential }: Principal,
   access: Access,
+  ledgerId: string,
 ): Promise<Permission> {
-  const apiKey = await store.findApiKey(apiKeyId)
   try {
-    requireActiveApiKey(apiKey, now(clock))
-    requireAccess(apiKey, access)
-    return apiKey.expireTime === undefined ? {} : { until: apiKey.expireTime }
+    const { grants, expireTime } = await readCaller(store, credential, now(clock))
+    requireAccess(grants, access, ledgerId)
+    return expireTime === undefined ? {} : { until: expireTime }
   } catch (error) {
     if (error instanceof PubringError) return 'refused'
     throw error

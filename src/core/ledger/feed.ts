@@ -10,7 +10,7 @@ export interface StreamRequest {
   ledgerId: string
   after: LedgerPosition
   /** Of the reader. */
-  apiKeyId: string
+  callerId: string
 }
 
 export interface EventFeed {
@@ -54,8 +54,8 @@ export function createEventFeed(
   }
 
   return {
-    open({ ledgerId, after, apiKeyId }, sink) {
-      const release = isClosed ? 'full' : places.take([`api key ${apiKeyId}`, `ledger ${ledgerId}`])
+    open({ ledgerId, after, callerId }, sink) {
+      const release = isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
       if (typeof release === 'string') return release
       const stream = createEventStream({
         clock,

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
+import type { Credential } from '../../core/access/grants.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
 import type { Clock } from '../../core/context.ts'
 import { type HeadsMatch, isValid, type Validity } from '../../core/validity.ts'
@@ -38,7 +39,7 @@ export interface Reuse {
 
 interface CachedResponse {
   route: string | undefined
-  apiKeyId: string | undefined
+  credential: Credential | undefined
   reuse: Reuse
   etag: string
   body: string
@@ -160,7 +161,7 @@ function toEntry(
   const bytes = Buffer.byteLength(body)
   return {
     route: request.routeOptions.url,
-    apiKeyId: request.principal?.apiKeyId,
+    credential: request.principal?.credential,
     reuse,
     etag,
     body,
@@ -177,12 +178,12 @@ function flatten(headers: [string, unknown][]): string[] {
 /** Reports a request that no route served, as `addRequestRecords` does for the others. */
 function reportOnFinish(
   app: FastifyInstance,
-  { route, apiKeyId, reuse }: CachedResponse,
+  { route, credential, reuse }: CachedResponse,
   served: { requestId: string; response: ServerResponse; arrival: number },
 ): void {
   const { requestId, response, arrival } = served
   const dataAgeMs = reuse.dataAgeMs?.()
-  const record = { requestId, method: 'GET', route, apiKeyId, dataAgeMs, wasHeld: false }
+  const record = { requestId, method: 'GET', route, credential, dataAgeMs, wasHeld: false }
   response.once('finish', () => {
     const ms = performance.now() - arrival
     app.requestRecords.report({ ...record, status: response.statusCode, ms })

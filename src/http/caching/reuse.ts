@@ -15,7 +15,7 @@ export function reuseKeyDocument(
   { store }: Context,
   document: CachedDocument,
 ): void {
-  const { apiKeyId, validity: principal } = principalOf(request)
+  const { credential, validity: principal } = principalOf(request)
   const { id, head } = projectOf(request)
   const project = { heads: [{ ledgerId: id, hash: head }], ...always }
   const validity = intersect(principal, project, document.validity)
@@ -25,7 +25,7 @@ export function reuseKeyDocument(
   request.reuse = {
     validity,
     headsMatch: store.headsMatch,
-    onReuse: () => authenticator.recordUse(apiKeyId),
+    onReuse: () => authenticator.recordUse(credential),
   }
 }
 

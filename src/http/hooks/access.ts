@@ -1,10 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import {
-  findProject,
-  type Principal,
-  type RequestContext,
-  requireAccess,
-} from '../../core/access.ts'
+import { requireAccess, soleProject } from '../../core/access/grants.ts'
+import type { Principal, RequestContext } from '../../core/access/principal.ts'
+import { findProject } from '../../core/access/projects.ts'
 import { createAuthenticator } from '../../core/api-keys/authentication.ts'
 import type { Context } from '../../core/context.ts'
 import { findLedger } from '../../core/ledger/events.ts'
@@ -43,7 +40,7 @@ export function addAuthentication(
     const { access } = request.routeOptions.config
     if (access === undefined || reply.elapsedTime < slowBodyMs) return
     await authenticate(request, reply)
-    requireAccess(principalOf(request), access)
+    requireAccess(principalOf(request).grants, access, scopeOf(request))
   })
 }
 
@@ -64,7 +61,7 @@ export function addAccess(app: FastifyInstance, context: Context): void {
     } else if (idOrName !== undefined) {
       request.project = await findProject(context, principal, idOrName)
     }
-    requireAccess(principal, access)
+    requireAccess(principal.grants, access, scopeOf(request))
   })
 }
 
@@ -81,6 +78,11 @@ function projectIn(params: unknown): string | undefined {
   if (typeof params !== 'object' || params === null) return undefined
   const idOrName: unknown = Reflect.get(params, 'projectIdOrName')
   return typeof idOrName === 'string' ? idOrName : undefined
+}
+
+/** The project in the path, whose role counts. */
+function scopeOf({ project, ledgerId }: FastifyRequest): string | undefined {
+  return project?.id ?? ledgerId
 }
 
 /** The caller; for routes with an `access`. */
@@ -104,18 +106,20 @@ export function ledgerOf(request: FastifyRequest): string {
 /** The context of a request; for routes with an `access`. */
 export function contextOf(request: FastifyRequest, context: Context): RequestContext {
   const principal = principalOf(request)
-  const { apiKeyId, name, projectId } = principal
+  const { credential, callerId, actor, grants } = principal
   const { access } = request.routeOptions.config
+  const projectId = scopeOf(request)
+  const scope = projectId === undefined ? {} : { projectId }
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {
     ...context,
     principal,
     origin: {
-      actor: { apiKeyId, name },
+      actor,
       requestId: request.id,
       time: now(context.clock),
-      ...(access === undefined ? {} : { authorization: { apiKeyId, ...access } }),
+      ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
     },
-    intake: context.intakeFor({ apiKeyId, projectId, signal }),
+    intake: context.intakeFor({ callerId, projectId: soleProject(grants), signal }),
   }
 }

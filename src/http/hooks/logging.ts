@@ -34,10 +34,13 @@ const requestLogLevels: readonly string[] = ['info', 'debug', 'trace']
  */
 export function addRequestLog(app: FastifyInstance): void {
   const isEnabled = () => requestLogLevels.includes(app.log.level)
-  app.requestRecords.observe(({ requestId, method, route, status, problem, ms, apiKeyId }) => {
+  app.requestRecords.observe(({ requestId, method, route, status, problem, ms, credential }) => {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
-    app.log.info({ requestId, method, route, status, code, ms: rounded, apiKeyId }, 'request')
+    app.log.info(
+      { requestId, method, route, status, code, ms: rounded, apiKeyId: credential?.id },
+      'request',
+    )
   }, isEnabled)
 }
 

@@ -24,13 +24,13 @@ export function createFailureLimit(
   return rate && createLimit(clock, { name: 'failures', rate, callerOf: clientAddress, reason })
 }
 
-const apiKeyOf = ({ principal }: FastifyRequest) => principal?.apiKeyId ?? ''
+const callerOf = ({ principal }: FastifyRequest) => principal?.callerId ?? ''
 
 const tooManyRequests = 'The rate limit is exceeded.'
 
 function limitApiKeys(app: FastifyInstance, clock: Clock, { rateLimit: rate }: HttpOptions): void {
   if (rate === undefined) return
-  const limit = { name: 'api-key', rate, callerOf: apiKeyOf, reason: tooManyRequests }
+  const limit = { name: 'api-key', rate, callerOf, reason: tooManyRequests }
   const spend = createLimit(clock, limit)
   app.addHook('onRequest', async (request, reply) => {
     const { cost } = request.routeOptions.config
@@ -57,7 +57,7 @@ function limitPublicRequests(
 function limitChanges(app: FastifyInstance, clock: Clock, { writeLimit: rate }: HttpOptions): void {
   if (rate === undefined) return
   const reason = 'Your API key has made too many changes.'
-  const spend = createLimit(clock, { name: 'changes', rate, callerOf: apiKeyOf, reason })
+  const spend = createLimit(clock, { name: 'changes', rate, callerOf, reason })
   app.addHook('preHandler', async (request, reply) => {
     const { access, changes } = request.routeOptions.config
     const isRead = request.method === 'GET' || request.method === 'HEAD'

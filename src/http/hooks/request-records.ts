@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import type { Credential } from '../../core/access/grants.ts'
 import type { PubringError } from '../../errors.ts'
 
 /** A finished request, for the log and the metrics. */
@@ -12,7 +13,7 @@ export interface RequestRecord {
   problem?: PubringError | undefined
   /** Milliseconds from the head of the request to the last byte of the response. */
   ms: number
-  apiKeyId?: string | undefined
+  credential?: Credential | undefined
   dataAgeMs?: number | undefined
   /** Whether it waited for a change, so that its duration does not measure the server. */
   wasHeld: boolean
@@ -50,7 +51,7 @@ export function addRequestRecords(app: FastifyInstance): void {
       status: reply.statusCode,
       problem: request.problem,
       ms: arrival === undefined ? reply.elapsedTime : performance.now() - arrival,
-      apiKeyId: request.principal?.apiKeyId,
+      credential: request.principal?.credential,
       dataAgeMs: request.dataAgeMs,
       wasHeld: wasHeld(reply),
     })

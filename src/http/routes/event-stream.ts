@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Access } from '../../core/access/grants.ts'
 import type { LedgerEvent } from '../../core/ledger/chain.ts'
 import { readPermission, toEvent } from '../../core/ledger/events.ts'
 import { formatPosition, type LedgerPosition, positionOf } from '../../core/ledger/position.ts'
 import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { principalOf } from '../hooks/access.ts'
 
@@ -33,7 +33,7 @@ export function sendEvents(
     send: (events) => body.push(events.map(frame).join('')),
     reset: () => body.push(resetFrame),
     heartbeat: () => body.push(':\n\n'),
-    permission: () => readPermission(live.context, principal, ledger.access),
+    permission: () => readPermission(live.context, principal, ledger.access, ledger.ledgerId),
     end(how, error) {
       if (error !== undefined) request.log.error({ err: error }, 'an event stream failed')
       if (how === 'complete') body.push(null)
@@ -48,7 +48,7 @@ export function sendEvents(
   })
   body.push(`retry: ${retryMs}\n\n`)
   const { ledgerId, after } = ledger
-  const opened = live.events.open({ ledgerId, after, apiKeyId: principal.apiKeyId }, sink)
+  const opened = live.events.open({ ledgerId, after, callerId: principal.callerId }, sink)
   if (typeof opened === 'string') {
     endWait()
     throw opened === 'full' ? tooManyStreams() : shareUsedUp()

@@ -1,6 +1,7 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Event } from '../../contract/events.ts'
+import type { Access } from '../../core/access/grants.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { toEvent } from '../../core/ledger/events.ts'
 import {
@@ -13,7 +14,6 @@ import {
   readEventsAfter,
 } from '../../core/ledger/position.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import type { Access } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { ledgerOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'

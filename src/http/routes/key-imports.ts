@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { createPlaces, type Places } from '../../async/places.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-imports.ts'
+import { soleProject } from '../../core/access/grants.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
 import { PubringError } from '../../errors.ts'
@@ -63,8 +64,9 @@ export function keyImportRoutes(app: App, context: Context, { maxImportBytes }: 
 /** Takes a place until the response is sent or the client has left. */
 function takePlace(places: Places, request: FastifyRequest, { raw: response }: FastifyReply): void {
   const { socket } = request.raw
+  const { callerId, grants } = principalOf(request)
   if (socket.destroyed) return
-  const release = places.take([groupOf(principalOf(request))])
+  const release = places.take([groupOf({ callerId, projectId: soleProject(grants) })])
   if (release === 'full') throw tooManyImports()
   if (release === 'share_used_up') throw tooManyOfCaller()
   const end = () => {

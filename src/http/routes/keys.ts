@@ -52,7 +52,7 @@ function createRoute(app: App, context: Context): void {
     method: 'POST',
     url: collection,
     config: {
-      access: { role: 'writer' },
+      access: { role: 'registrar' },
       cost: 5,
       errors: [
         'invalid_key_pem',

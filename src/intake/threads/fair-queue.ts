@@ -2,8 +2,8 @@ import { PubringError } from '../../errors.ts'
 
 /** For whom keys are examined. */
 export interface IntakeCaller {
-  apiKeyId: string
-  /** The project that the API key is bound to. */
+  callerId: string
+  /** The project that the caller is bound to. */
   projectId?: string | undefined
   /** Aborted once the caller no longer waits for the result. */
   signal?: AbortSignal
@@ -60,8 +60,8 @@ interface Task {
 }
 
 /** The API keys that are bound to a project count as one; one for all projects counts alone. */
-export function groupOf({ apiKeyId, projectId }: IntakeCaller): string {
-  return projectId ?? apiKeyId
+export function groupOf({ callerId, projectId }: IntakeCaller): string {
+  return projectId ?? callerId
 }
 
 /**
@@ -85,8 +85,8 @@ export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
     const group = groups.get(id) ?? { ...unused, callers: new Map(), clock: 0 }
     groups.set(id, group)
     const tasks = { single: new Set<Task>(), slice: new Set<Task>() }
-    const known = group.callers.get(caller.apiKeyId) ?? { ...unused, group, tasks, lastCost: 1 }
-    group.callers.set(caller.apiKeyId, known)
+    const known = group.callers.get(caller.callerId) ?? { ...unused, group, tasks, lastCost: 1 }
+    group.callers.set(caller.callerId, known)
     return known
   }
   function requireRoom(caller: Caller): void {

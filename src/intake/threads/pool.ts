@@ -76,7 +76,7 @@ export function createIntakePool(options: IntakePoolOptions = {}): IntakePool {
       bulk: bulkFor(caller),
     }),
     async warmUp() {
-      await threads.examine({ text: '' }, { apiKeyId: '' })
+      await threads.examine({ text: '' }, { callerId: '' })
     },
     replaceBlocklist(records) {
       blocklist = shareBlocklist(records)

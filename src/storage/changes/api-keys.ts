@@ -1,4 +1,6 @@
-import { projectNotFound } from '../../core/access.ts'
+import type { Caller } from '../../core/access/callers.ts'
+import { type Access, projectsWith, requireAccess } from '../../core/access/grants.ts'
+import { projectNotFound } from '../../core/access/projects.ts'
 import { requireLifetime } from '../../core/api-keys/lifetime.ts'
 import {
   apiKeyChanges,
@@ -34,8 +36,11 @@ export async function createApiKey(
     .where('digest', '=', apiKey.digest)
     .executeTakeFirst()
   if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
-  requireLifetime(ledger.caller, undefined, apiKey)
-  if (apiKey.projectId !== undefined) await requireProject(db, apiKey.projectId)
+  requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
+  const { projectId } = apiKey
+  const access: Access = { role: 'admin', ...(projectId === undefined ? { unbound: true } : {}) }
+  if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
+  if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
   await appendEvents(db, ledger, origin, [
     apiKeyEvent('api_key.created', apiKey.id, apiKeyChanges(undefined, apiKey)),
@@ -45,17 +50,17 @@ export async function createApiKey(
 
 export async function updateApiKey(
   db: Db,
-  { id, boundTo, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
+  { id, patch, ifMatch, origin }: ChangeOf<'api_key.update'>,
 ): Promise<Outcome<ApiKeyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
-  const before = findVisible(all, id, boundTo)
+  const before = findVisible(all, id, ledger.caller)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
   const changes = apiKeyChanges(before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
-  requireLifetime(ledger.caller, before, after)
+  requireLifetime(ledger.caller?.apiKey, before, after)
   requireOtherAdmin(all, before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   await db
@@ -69,11 +74,11 @@ export async function updateApiKey(
 
 export async function deleteApiKey(
   db: Db,
-  { id, boundTo, ifMatch, origin }: ChangeOf<'api_key.delete'>,
+  { id, ifMatch, origin }: ChangeOf<'api_key.delete'>,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
-  const apiKey = findVisible(all, id, boundTo)
+  const apiKey = findVisible(all, id, ledger.caller)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
   await remove(db, ledger, origin, apiKey)
@@ -142,16 +147,16 @@ async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
   return rows.map(apiKeyFromRow)
 }
 
-/** To an admin bound to a project, API keys of other projects do not exist. */
+/** To an admin of single projects, the API keys of others do not exist. */
 function findVisible(
   all: readonly ApiKeyRecord[],
   id: string,
-  boundTo: string | undefined,
+  caller: Caller | undefined,
 ): ApiKeyRecord {
   const found = all.find((apiKey) => apiKey.id === id)
-  if (found === undefined || (boundTo ?? found.projectId) !== found.projectId) {
-    throw apiKeyNotFound()
-  }
+  const projects = caller === undefined ? 'all' : projectsWith(caller.grants, 'admin')
+  const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
+  if (found === undefined || !isVisible) throw apiKeyNotFound()
   return found
 }
 

@@ -1,6 +1,6 @@
-import { requireAccess, requireActiveApiKey } from '../../core/access.ts'
+import { type Caller, callerOf } from '../../core/access/callers.ts'
+import { requireAccess } from '../../core/access/grants.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
-import type { ApiKeyRecord } from '../../core/records.ts'
 import { isoTime } from '../../core/times.ts'
 import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
@@ -17,20 +17,19 @@ const readForShare = statement((db, { id }: { id: string }) => {
 })
 
 /**
- * Checks again, inside the transaction, what the request was admitted on: that its API key still
+ * Checks again, inside the transaction, what the request was admitted on: that its credential still
  * exists, is active and has the role. So no change commits after its API key's revocation was
- * answered. Returns the API key; a change without an API key has none. Throws `invalid_api_key` or
+ * answered. Returns the caller; a change by the system has none. Throws `invalid_api_key` or
  * `insufficient_role`.
  */
 export async function requireAuthorization(
   db: Db,
-  origin: Origin,
-): Promise<ApiKeyRecord | undefined> {
-  const { authorization } = origin
+  { authorization }: Origin,
+): Promise<Caller | undefined> {
   if (authorization === undefined) return undefined
-  const [row] = await readForShare(db, { id: authorization.apiKeyId })
-  const apiKey = row && apiKeyFromRow(row)
-  requireActiveApiKey(apiKey, isoTime(Date.now()))
-  requireAccess(apiKey, authorization)
-  return apiKey
+  const { credential, access, projectId } = authorization
+  const [row] = await readForShare(db, { id: credential.id })
+  const caller = callerOf(row && apiKeyFromRow(row), isoTime(Date.now()))
+  requireAccess(caller.grants, access, projectId)
+  return caller
 }

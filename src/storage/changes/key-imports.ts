@@ -1,4 +1,4 @@
-import { projectNotFound } from '../../core/access.ts'
+import { projectNotFound } from '../../core/access/projects.ts'
 import { admitImport } from '../../core/keys/import-admission.ts'
 import type { ChangeOf, ImportResult } from '../../core/ledger/changes.ts'
 import { keyToRow } from '../row-mapping.ts'

@@ -1,4 +1,4 @@
-import { projectNotFound } from '../../core/access.ts'
+import { projectNotFound } from '../../core/access/projects.ts'
 import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'

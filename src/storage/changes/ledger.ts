@@ -1,8 +1,8 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
-import { projectNotFound } from '../../core/access.ts'
+import type { Caller } from '../../core/access/callers.ts'
+import { projectNotFound } from '../../core/access/projects.ts'
 import { type EventContent, eventHash, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
-import type { ApiKeyRecord } from '../../core/records.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
 import { insertion, pipeline, statement } from '../statements.ts'
@@ -13,8 +13,8 @@ export interface LockedLedger {
   ledgerId: string
   revision: number
   previousHash: string
-  /** The API key that requests the change, as it is under the lock; none for the system. */
-  caller?: ApiKeyRecord | undefined
+  /** Who requests the change, as it is under the lock; none for the system. */
+  caller?: Caller | undefined
 }
 
 /** What a change adds to its origin to make an event. */

@@ -1,4 +1,4 @@
-import { projectNotFound } from '../../core/access.ts'
+import { projectNotFound } from '../../core/access/projects.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import type { ProjectRecord } from '../../core/records.ts'

@@ -7,6 +7,7 @@ import { keyCensus } from './0003-key-census.ts'
 import { kids } from './0004-kids.ts'
 import { releases } from './0005-releases.ts'
 import { publishedKids } from './0006-published-kids.ts'
+import { actors } from './0007-actors.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -29,6 +30,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0004-kids': { ...kids, oldestRelease: '0.1.0', index: 'event_kid' },
   '0005-releases': { ...releases, oldestRelease: '0.1.0' },
   '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
+  '0007-actors': { ...actors, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

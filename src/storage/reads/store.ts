@@ -80,9 +80,9 @@ function createApiKeyReads(db: Db) {
       const [row] = await apiKeyById(db, { id })
       return row && apiKeyFromRow(row)
     },
-    async listApiKeys(boundTo) {
+    async listApiKeys(projects) {
       const all = db.selectFrom('api_key').select(apiKeyColumns).orderBy('id')
-      const query = boundTo === undefined ? all : all.where('project_id', '=', boundTo)
+      const query = projects === 'all' ? all : all.where('project_id', 'in', projects)
       return (await query.execute()).map(apiKeyFromRow)
     },
     async countApiKeys() {

@@ -81,7 +81,7 @@ describe('a cached API key', () => {
     for (let n = 0; n < 100; n += 1) await authenticator.authenticate(secret)
     expect(reads.digests).toBe(1)
     await store.commit({ type: 'api_key.update', origin: origin(), id, patch: { role: 'reader' } })
-    expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'reader' })
+    expect(await authenticator.authenticate(secret)).toMatchObject({ grants: [{ role: 'reader' }] })
     expect(reads.digests).toBe(2)
   })
 
@@ -99,7 +99,7 @@ describe('a cached API key', () => {
     const expireTime = '2026-03-01T00:00:01.000Z'
     const { secret } = await register('reader', expireTime)
     time = Date.parse(expireTime) - 1
-    expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'reader' })
+    expect(await authenticator.authenticate(secret)).toMatchObject({ grants: [{ role: 'reader' }] })
     time += 1
     await expect(authenticator.authenticate(secret)).rejects.toEqual(rejected)
   })
@@ -165,7 +165,7 @@ describe('the read of the ledger head', () => {
     reads.waiting = Promise.reject(new Error('away'))
     await expect(authenticator.authenticate(secret)).rejects.toThrow('away')
     reads.waiting = Promise.resolve()
-    expect(await authenticator.authenticate(secret)).toMatchObject({ role: 'writer' })
+    expect(await authenticator.authenticate(secret)).toMatchObject({ grants: [{ role: 'writer' }] })
   })
 })
 

@@ -115,7 +115,7 @@ const hold = (latest: PublishedProject, waitMs = 60_000) =>
     latest,
     waitMs,
   )
-const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, apiKeyId: 'x' })
+const from = (revision: number) => ({ ledgerId: projectId, after: { revision }, callerId: 'x' })
 const toggle = (active: boolean, store = live.context.store) =>
   store.commit({
     type: 'key.update',

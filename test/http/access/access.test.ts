@@ -1,5 +1,6 @@
 import type { InjectOptions } from 'fastify'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Role, roles } from '../../../src/contract/roles.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
@@ -13,19 +14,22 @@ const callers = [
   'disabled',
   'expired',
   "other's reader",
+  "other's registrar",
   "other's writer",
   "other's admin",
   'bound reader',
+  'bound registrar',
   'bound writer',
   'bound admin',
   'reader',
+  'registrar',
   'writer',
   'admin',
 ] as const
 type Caller = (typeof callers)[number]
 
 /** Least role; "unbound": not bound to a project either. */
-type Need = 'public' | 'reader' | 'writer' | 'admin' | 'unbound admin'
+type Need = 'public' | 'reader' | 'registrar' | 'writer' | 'admin' | 'unbound admin'
 
 /**
  * Every operation: the role it requires, and its response to a permitted caller for a body that is
@@ -47,7 +51,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'PATCH /v1/projects/{projectIdOrName}': ['unbound admin', 400, 'invalid_json'],
   'DELETE /v1/projects/{projectIdOrName}': ['unbound admin', 409, 'project_not_empty'],
   'GET /v1/projects/{projectIdOrName}/jwt-keys': ['reader', 200],
-  'POST /v1/projects/{projectIdOrName}/jwt-keys': ['writer', 400, 'invalid_json'],
+  'POST /v1/projects/{projectIdOrName}/jwt-keys': ['registrar', 400, 'invalid_json'],
   'POST /v1/projects/{projectIdOrName}/key-imports': ['writer', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['reader', 404, 'key_not_found'],
   'PATCH /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 400, 'invalid_json'],
@@ -73,7 +77,7 @@ beforeAll(async () => {
   const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
   await server.send('POST', `/v1/projects/${project.id}/jwt-keys`, { body })
   const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
-  for (const role of ['reader', 'writer', 'admin'] as const) {
+  for (const role of roles) {
     secrets.set(role, await apiKey(role))
     secrets.set(`bound ${role}`, await apiKey(role, project.id))
     secrets.set(`other's ${role}`, await apiKey(role, other.json().id))
@@ -121,7 +125,6 @@ test('every operation of the API is tested here', () => {
 })
 
 const strangers: readonly Caller[] = ['wrong', 'revoked', 'disabled', 'expired']
-const ranks = ['reader', 'writer', 'admin']
 
 /** The expected result in the order of checks: 401, 404 for the project, 403, then the request. */
 function expected(caller: Caller, { operation, method, url }: Route): [number, string?] {
@@ -131,7 +134,7 @@ function expected(caller: Caller, { operation, method, url }: Route): [number, s
   if (strangers.includes(caller)) return [401, 'invalid_api_key']
   const [, binding, role = ''] = /^(other's |bound )?(\w+)$/.exec(caller) ?? []
   if (binding === "other's " && url.includes(server.project.id)) return [404, 'project_not_found']
-  const tooLow = ranks.indexOf(role) < ranks.indexOf(need.replace('unbound ', ''))
+  const tooLow = roles.indexOf(role as Role) < roles.indexOf(need.replace('unbound ', '') as Role)
   if (tooLow || (need.startsWith('unbound') && binding !== undefined)) {
     return [403, 'insufficient_role']
   }

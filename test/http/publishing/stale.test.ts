@@ -98,7 +98,8 @@ describe('while the database is away', () => {
 
   test('it is ready but stale, and takes no changes', async () => {
     const ready = { status: 200, state: 'stale', body: { status: 'ok', state: 'stale' } }
-    expect(await health('ready')).toEqual(ready)
+    // On PostgreSQL a failed attempt to write may add `writes`.
+    expect(await health('ready')).toMatchObject(ready)
     const reason = { status: 'unavailable', reason: 'storage' }
     expect(await health('write')).toEqual({ status: 503, body: reason })
     clock.advance(600_000)

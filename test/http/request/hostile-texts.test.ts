@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseProjectRef } from '../../../src/core/access.ts'
+import { parseProjectRef } from '../../../src/core/access/projects.ts'
 import { parseApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
 import { parseEntityTags } from '../../../src/core/entity-tags.ts'
 import { parseLabel } from '../../../src/core/labels.ts'

@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 const rsa = fixture('keys/good/rsa2048.pem')
-const caller = { apiKeyId: 'a' }
+const caller = { callerId: 'a' }
 
 test('the verdicts of many keys are those of each key, in their order', async () => {
   pool = createIntakePool({ threads: 1 })
@@ -57,7 +57,7 @@ function stubRunner(queue: FairQueue, order: string[], onExamine?: () => void) {
   return {
     examine: (_tasks: IntakeTask[], importer: IntakeCaller) =>
       queue.run(importer, 'slice', async () => {
-        order.push(importer.apiKeyId)
+        order.push(importer.callerId)
         onExamine?.()
         return { result: [examine(ecKey().publicKeyPem)], cpuMs: 1 }
       }),
@@ -70,7 +70,7 @@ const threeKeys = Array.from({ length: 3 }, () => ({ text: 'x'.repeat(500) }))
 test('the imports of two API keys take turns', async () => {
   const order: string[] = []
   const bulkFor = createBulkIntake(stubRunner(createFairQueue(1, 8), order), 1)
-  await Promise.all(['a', 'b'].map((apiKeyId) => bulkFor({ apiKeyId }).examineAll(threeKeys)))
+  await Promise.all(['a', 'b'].map((callerId) => bulkFor({ callerId }).examineAll(threeKeys)))
   expect(order).toEqual(['a', 'b', 'a', 'b', 'a', 'b'])
 })
 
@@ -78,7 +78,7 @@ test('an import of a caller that leaves stops at the next batch', async () => {
   const order: string[] = []
   const leaving = new AbortController()
   const runner = stubRunner(createFairQueue(1, 8), order, () => leaving.abort())
-  const bulk = createBulkIntake(runner, 1)({ apiKeyId: 'a', signal: leaving.signal })
+  const bulk = createBulkIntake(runner, 1)({ callerId: 'a', signal: leaving.signal })
   await expect(bulk.examineAll(threeKeys)).rejects.toMatchObject({ code: 'invalid_request' })
   expect(order).toEqual(['a'])
 })

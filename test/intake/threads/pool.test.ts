@@ -7,7 +7,7 @@ import { examineKey } from '../../../src/intake/index.ts'
 import { createIntakePool, type IntakePool } from '../../../src/intake/threads/pool.ts'
 import { accepted, examine, fixture } from '../../support/keys/intake.ts'
 
-const caller = { apiKeyId: 'a' }
+const caller = { callerId: 'a' }
 const dying = new URL('../../support/keys/dying-worker.ts', import.meta.url)
 const rsa = fixture('keys/good/rsa2048.pem')
 const long = (what: string) => `${what} ${'x'.repeat(500)}`
@@ -131,7 +131,7 @@ test.each(['await pool.close()', ''])('the process exits by itself: %j', (last) 
   const script = `
     import { createIntakePool } from './src/intake/threads/pool.ts'
     const pool = createIntakePool({ threads: 1 })
-    const verdict = await pool.for({ apiKeyId: 'a' }).examine(${JSON.stringify(rsa)})
+    const verdict = await pool.for({ callerId: 'a' }).examine(${JSON.stringify(rsa)})
     ${last}
     console.log(verdict.ok)`
   const output = execFileSync(process.execPath, ['--input-type=module', '-e', script], {

@@ -18,11 +18,8 @@ export function toInput({ name, role, expireTime }: ApiKey): ApiKeyInput {
 
 const roles: { value: Role; label: string; description: string }[] = [
   { value: 'reader', label: 'Reader', description: 'Reads, and checks keys and tokens.' },
-  {
-    value: 'writer',
-    label: 'Writer',
-    description: 'Also registers, changes and deletes JWT keys.',
-  },
+  { value: 'registrar', label: 'Registrar', description: 'Also registers JWT keys.' },
+  { value: 'writer', label: 'Writer', description: 'Also changes and deletes JWT keys.' },
   { value: 'admin', label: 'Admin', description: 'Also manages projects and API keys.' },
 ]
 

@@ -51,13 +51,13 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
 }
 
 function NoKeys({ onRegister }: { onRegister(): void }) {
-  const { mayWrite } = useRights()
+  const { mayRegister } = useRights()
   return (
     <Card withBorder>
       <EmptyState
         title="No keys yet"
         action={
-          mayWrite && (
+          mayRegister && (
             <Button mt="sm" onClick={onRegister}>
               Register the first key
             </Button>

@@ -45,7 +45,7 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 }
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
-  const { mayWrite } = useRights()
+  const { mayRegister } = useRights()
   // The dialog closes when the tab changes.
   const [registeringOnTab, setRegisteringOnTab] = useState<string>()
   const register = () => setRegisteringOnTab(tab)
@@ -61,7 +61,7 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
         title={project.name}
         actions={
           <>
-            {mayWrite && (
+            {mayRegister && (
               <Button leftSection={<IconPlus size={16} />} onClick={register}>
                 Register a key
               </Button>

@@ -1,0 +1,50 @@
+import { projectNamePattern } from '../../contract/names.ts'
+import { roles } from '../../contract/roles.ts'
+import { PubringError } from '../../errors.ts'
+import type { Context, ProjectRef } from '../context.ts'
+import { parseId } from '../ids.ts'
+import type { ProjectSnapshot } from '../records.ts'
+import { projectsWith } from './grants.ts'
+import type { Principal } from './principal.ts'
+
+/** Parses a UUID as an id and anything else as a name. */
+export function parseProjectRef(text: string): ProjectRef {
+  const id = parseId(text)
+  return id === undefined ? { name: foldName(text) } : { id }
+}
+
+/** Lower-cases A to Z only: names are ASCII. */
+export function foldName(text: string): string {
+  return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+}
+
+/**
+ * The project in the path, if the caller may see it. For a caller bound to projects, reads only
+ * these: "does not exist" and "not visible" give the same error after the same time.
+ */
+export async function findProject(
+  { store }: Context,
+  { grants }: Principal,
+  idOrName: string,
+): Promise<ProjectSnapshot> {
+  const ref = parseProjectRef(idOrName)
+  // PostgreSQL rejects some texts, such as NUL, and no project has such a name.
+  const canExist = 'id' in ref || projectNamePattern.test(ref.name)
+  const visible = projectsWith(grants, roles[0])
+  const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
+  const found = canExist ? await Promise.all(read.map(store.findProject)) : []
+  const project = found.find((each) => each !== undefined && matchesRef(ref, each))
+  if (project === undefined) throw projectNotFound()
+  return project
+}
+
+function matchesRef(ref: ProjectRef, { id, name }: ProjectSnapshot): boolean {
+  return 'id' in ref ? ref.id === id : ref.name === name
+}
+
+export function projectNotFound(): PubringError {
+  return new PubringError(
+    'project_not_found',
+    'Your API key can see no project with this id or name. GET /v1/projects lists those it can see.',
+  )
+}
