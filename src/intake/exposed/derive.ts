@@ -1,6 +1,6 @@
 import { createECDH, createPrivateKey, createPublicKey } from 'node:crypto'
 import { modPow } from '../arithmetic.ts'
-import { fixedBytes, toBigInt } from '../encoding/bytes.ts'
+import { fixedBytes } from '../encoding/bytes.ts'
 import { tag } from '../encoding/der.ts'
 import { encode, encodePkcs8 } from '../encoding/der-writer.ts'
 import { sha256Hex, thumbprintOf } from '../encoding/jwk.ts'
@@ -75,9 +75,7 @@ function deriveEc(dotted: string, scalar: bigint): ParsedKey | undefined {
   if (curve === undefined || scalar < 1n || scalar >= curve.n) return undefined
   const pair = createECDH(curve.platformName)
   pair.setPrivateKey(Buffer.from(fixedBytes(scalar, curve.size)))
-  const point = pair.getPublicKey()
-  const x = toBigInt(point.subarray(1, 1 + curve.size))
-  return parsedEcKey(curve, x, toBigInt(point.subarray(1 + curve.size)))
+  return parsedEcKey(curve, pair.getPublicKey())
 }
 
 /** Ed25519 and ML-DSA keys, from a seed or an expanded private key. */

@@ -1,14 +1,14 @@
 import { matchingAlgorithms } from '../algorithms.ts'
 import { isTrivialKey } from '../blocklists/trivial-keys.ts'
 import { commands } from '../commands.ts'
-import { base64url, fixedBytes, minimalBytes, toBigInt } from '../encoding/bytes.ts'
+import { base64url, minimalBytes, toBigInt } from '../encoding/bytes.ts'
 import { expectOid, readElement, tag } from '../encoding/der.ts'
 import { encodeOid, encodeSpki } from '../encoding/der-writer.ts'
 import { sha256Hex } from '../encoding/jwk.ts'
 import { nameOfCurve, oid } from '../encoding/oids.ts'
 import type { Examination, ParsedKey } from '../parsed-key.ts'
 import type { Fault } from '../types.ts'
-import { decompress, isOnCurve, type JoseCurve, joseCurves, secp256k1 } from './curves.ts'
+import { decodePoint, type JoseCurve, joseCurves, secp256k1 } from './curves.ts'
 
 /** Examines an EC key (RFC 5480): parameters and point of its SPKI. */
 export function examineEc(parameters: Uint8Array, point: Uint8Array): Examination {
@@ -62,22 +62,22 @@ function examinePoint(curve: JoseCurve, point: Uint8Array): Examination {
   if (point.length !== length) {
     return invalidPoint(`The point has ${point.length} bytes instead of ${length} for ${name}.`)
   }
-  const x = toBigInt(point.subarray(1, 1 + size))
-  if (!isCompressed) return examineCoordinates(curve, x, toBigInt(point.subarray(1 + size)))
-  const y = decompress(curve, x, format === 0x03)
-  if (y === undefined) return invalidPoint(`The compressed point is not on the curve ${name}.`)
-  return { ...examineCoordinates(curve, x, y), repairs: ['compressed_point'] }
+  const decoded = decodePoint(curve, point)
+  if (decoded === undefined) {
+    const invalid = invalidPoint(`The point is not on the curve ${name}.`)
+    return isCompressed ? invalid : { ...invalid, key: parsedEcKey(curve, point) }
+  }
+  const key = parsedEcKey(curve, decoded)
+  return {
+    key,
+    faults: checkTrivial(key.material),
+    ...(isCompressed && { repairs: ['compressed_point'] }),
+  }
 }
 
 function invalidPoint(finding: string): Examination {
   const detail = `${finding} The key is damaged: copy it from its file again.`
   return { faults: [{ code: 'ec_point_invalid', detail }] }
-}
-
-function examineCoordinates(curve: JoseCurve, x: bigint, y: bigint): Examination {
-  const key = parsedEcKey(curve, x, y)
-  if (isOnCurve(curve, x, y)) return { key, faults: checkTrivial(key.material) }
-  return { ...invalidPoint(`The point is not on the curve ${curve.name}.`), key }
 }
 
 function checkTrivial(material: Uint8Array): Fault[] {
@@ -86,17 +86,19 @@ function checkTrivial(material: Uint8Array): Fault[] {
   return [{ code: 'ec_private_key_trivial', detail }]
 }
 
-/** An EC key as JWK with full-length coordinates (RFC 7518 section 6.2.1) and as SPKI. */
-export function parsedEcKey(curve: JoseCurve, x: bigint, y: bigint): ParsedKey {
-  const xBytes = fixedBytes(x, curve.size)
-  const yBytes = fixedBytes(y, curve.size)
-  const point = Buffer.concat([Uint8Array.of(0x04), xBytes, yBytes])
+/**
+ * An EC key with an uncompressed point as JWK with full-length coordinates (RFC 7518 section 6.2.1) and
+ * as SPKI.
+ */
+export function parsedEcKey(curve: JoseCurve, point: Uint8Array): ParsedKey {
+  const x = point.subarray(1, 1 + curve.size)
+  const y = point.subarray(1 + curve.size)
   return {
     name: `EC ${curve.name}`,
-    jwk: { kty: 'EC', crv: curve.name, x: base64url(xBytes), y: base64url(yBytes) },
+    jwk: { kty: 'EC', crv: curve.name, x: base64url(x), y: base64url(y) },
     crv: curve.name,
     spki: encodeSpki(oid.ecPublicKey, encodeOid(curve.oid), point),
-    material: minimalBytes(x),
+    material: minimalBytes(toBigInt(x)),
     algorithms: [...matchingAlgorithms[curve.name]],
     platformType: 'ec',
   }
