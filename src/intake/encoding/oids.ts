@@ -64,37 +64,15 @@ export function nameOfUnsupported(dotted: string): string {
   return family?.name ?? (dotted.length <= 64 ? dotted : 'unknown')
 }
 
+/** Unsupported curves that people generate keys on. */
 const curveNames: ReadonlyMap<string, string> = new Map([
   ['1.2.840.10045.3.1.1', 'P-192'],
   ['1.3.132.0.33', 'P-224'],
   ['1.3.132.0.10', 'secp256k1'],
-  ['1.3.132.0.6', 'secp112r1'],
-  ['1.3.132.0.7', 'secp112r2'],
-  ['1.3.132.0.8', 'secp160r1'],
-  ['1.3.132.0.9', 'secp160k1'],
-  ['1.3.132.0.30', 'secp160r2'],
-  ['1.3.132.0.31', 'secp192k1'],
-  ['1.3.132.0.32', 'secp224k1'],
-  ['1.3.132.0.26', 'sect233k1'],
-  ['1.3.132.0.27', 'sect233r1'],
-  ['1.3.132.0.16', 'sect283k1'],
-  ['1.3.132.0.17', 'sect283r1'],
-  ['1.3.132.0.36', 'sect409k1'],
-  ['1.3.132.0.37', 'sect409r1'],
-  ['1.3.132.0.38', 'sect571k1'],
-  ['1.3.132.0.39', 'sect571r1'],
-  ['1.3.36.3.3.2.8.1.1.1', 'brainpoolP160r1'],
-  ['1.3.36.3.3.2.8.1.1.3', 'brainpoolP192r1'],
-  ['1.3.36.3.3.2.8.1.1.5', 'brainpoolP224r1'],
   ['1.3.36.3.3.2.8.1.1.7', 'brainpoolP256r1'],
-  ['1.3.36.3.3.2.8.1.1.8', 'brainpoolP256t1'],
-  ['1.3.36.3.3.2.8.1.1.9', 'brainpoolP320r1'],
   ['1.3.36.3.3.2.8.1.1.11', 'brainpoolP384r1'],
-  ['1.3.36.3.3.2.8.1.1.12', 'brainpoolP384t1'],
   ['1.3.36.3.3.2.8.1.1.13', 'brainpoolP512r1'],
-  ['1.3.36.3.3.2.8.1.1.14', 'brainpoolP512t1'],
   ['1.2.156.10197.1.301', 'SM2'],
-  ['1.2.250.1.223.101.256.1', 'FRP256v1'],
 ])
 
 /** The name of an unsupported curve, or its dotted identifier. */
