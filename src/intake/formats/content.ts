@@ -1,5 +1,6 @@
 import { commands } from '../commands.ts'
 import { tag } from '../encoding/der.ts'
+import { headerAt } from '../secrets/shapes.ts'
 
 /** What DER is, by the label that its PEM block should have. */
 export type Content =
@@ -55,29 +56,17 @@ export function contentOfBlock(text: string): Content | undefined {
 
 /** Recognizes the content by its first tags. The parser checks later whether it is valid. */
 export function contentOf(der: Uint8Array): Content | undefined {
-  const outer = elementIn(der)
+  const outer = headerAt(der, 0)
   if (outer?.tag !== tag.sequence) return undefined
-  const [first] = outer.content
-  if (first === tag.integer) return 'RSA PUBLIC KEY'
-  if (first === tag.oid) return 'PKCS7'
-  const inner = elementIn(outer.content)
-  const start = inner?.content[0]
-  if (inner?.tag !== tag.sequence || start === undefined) return undefined
-  if (start === tag.oid) return 'PUBLIC KEY'
-  if (start === 0xa0) return 'CERTIFICATE'
-  if (start !== tag.integer) return undefined
+  const inner = headerAt(der, outer.start)
+  if (inner?.tag === tag.integer) return 'RSA PUBLIC KEY'
+  if (inner?.tag === tag.oid) return 'PKCS7'
+  if (inner?.tag !== tag.sequence) return undefined
+  const first = headerAt(der, inner.start)
+  if (first?.tag === tag.oid) return 'PUBLIC KEY'
+  if (first?.tag === 0xa0) return 'CERTIFICATE'
+  if (first?.tag !== tag.integer) return undefined
   // After the integer, a certificate of version 1 has an algorithm, and a request a name.
-  const second = elementIn(elementIn(inner.content)?.rest ?? new Uint8Array())
-  return second?.content[0] === tag.oid ? 'CERTIFICATE' : 'CERTIFICATE REQUEST'
-}
-
-/** One element in DER or BER, even if it was cut off. */
-function elementIn(bytes: Uint8Array) {
-  const [name, length] = bytes
-  if (name === undefined || length === undefined) return undefined
-  const start = length < 0x80 ? 2 : 2 + (length & 0x7f)
-  const size = bytes.subarray(2, start).reduce((sum, byte) => sum * 256 + byte, 0)
-  // 0x80 is the indefinite length of BER.
-  const end = length === 0x80 ? bytes.length : start + (length < 0x80 ? length : size)
-  return { tag: name, content: bytes.subarray(start, end), rest: bytes.subarray(end) }
+  const second = headerAt(der, first.end)
+  return second && der[second.start] === tag.oid ? 'CERTIFICATE' : 'CERTIFICATE REQUEST'
 }

@@ -101,7 +101,8 @@ export function isComplete(bytes: Uint8Array, at: number): boolean {
   return outer !== undefined && outer.end <= bytes.length
 }
 
-function headerAt(bytes: Uint8Array, at: number): Header | undefined {
+/** The element at an offset, in DER or BER, even if it was cut off. */
+export function headerAt(bytes: Uint8Array, at: number): Header | undefined {
   const tag = bytes[at]
   const first = bytes[at + 1]
   if (tag === undefined || first === undefined) return undefined
