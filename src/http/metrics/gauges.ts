@@ -70,16 +70,19 @@ function addDatabase(registry: Registry, { watch, context: { store } }: LiveServ
   })
 }
 
+/** The gauge has no value while `read` returns undefined. */
 function addGauge(
   registry: Registry,
-  read: () => number | Promise<number>,
+  read: () => number | undefined | Promise<number>,
   options: Pick<GaugeConfiguration<string>, 'name' | 'help' | 'aggregator'>,
 ): void {
   new Gauge({
     ...options,
     registers: [registry],
     async collect() {
-      this.set(await read())
+      const value = await read()
+      if (value === undefined) this.remove()
+      else this.set(value)
     },
   })
 }
@@ -107,12 +110,12 @@ function addKeys(registry: Registry, { context }: LiveServices): void {
       }
     },
   })
-  addOptionalGauge(registry, () => statistics().nextExpiry, {
+  addGauge(registry, () => statistics().nextExpiry, {
     name: 'pubring_next_key_expiry_seconds',
     help: 'Time until the next active key expires, as last counted; absent if none does.',
     aggregator: 'min',
   })
-  addOptionalGauge(registry, () => statistics().ageSeconds, {
+  addGauge(registry, () => statistics().ageSeconds, {
     name: 'pubring_keys_age_seconds',
     help: 'Time since the keys were last counted; absent before the first count.',
     aggregator: 'max',
@@ -121,22 +124,6 @@ function addKeys(registry: Registry, { context }: LiveServices): void {
     name: 'pubring_keys_count_failed',
     help: '1 if the last count of the keys failed, so that pubring_keys is outdated.',
     aggregator: 'max',
-  })
-}
-
-function addOptionalGauge(
-  registry: Registry,
-  read: () => number | undefined,
-  options: Pick<GaugeConfiguration<string>, 'name' | 'help' | 'aggregator'>,
-): void {
-  new Gauge({
-    ...options,
-    registers: [registry],
-    collect() {
-      const value = read()
-      if (value === undefined) this.remove()
-      else this.set(value)
-    },
   })
 }
 
