@@ -1,3 +1,5 @@
+import type { Problem } from './contract/problem.ts'
+
 /**
  * Every error of the API: one stable code per cause, with its HTTP status and title (RFC 9457). The
  * call site writes the `detail`. `advice` is Markdown for the documentation.
@@ -206,24 +208,10 @@ export const errorTable = {
 export type ErrorCode = keyof typeof errorTable
 
 /** An invalid member of the body or parameter of the query. */
-export interface FieldError {
-  /** JSON pointer (RFC 6901) into the body; empty for the whole body. */
-  pointer?: string
-  /** Name of the query parameter. */
-  parameter?: string
-  code: string
-  detail: string
-  /** Slow rules of the key policy that were not checked, because this fault rejects the key. */
-  skipped?: string[]
-}
+export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
-export interface ErrorExtras {
-  errors?: FieldError[]
-  /** `duplicate_key`: id of the registered key. */
-  kid?: string
-  /** The exceeded limit: a size or a number. */
-  limit?: number
+export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */
