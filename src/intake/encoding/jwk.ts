@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { PublicJwk } from '../types.ts'
 
 /** In lexicographic order (RFC 7638 section 3.2, RFC 8037 section 2, RFC 9964 section 6). */
-const requiredMembers = {
+export const requiredMembers = {
   RSA: ['e', 'kty', 'n'],
   EC: ['crv', 'kty', 'x', 'y'],
   OKP: ['crv', 'kty', 'x'],

@@ -1,4 +1,5 @@
 import { commands } from '../commands.ts'
+import { requiredMembers } from '../encoding/jwk.ts'
 import { describeEmbeddedKey } from './bare.ts'
 
 /** Says what to do with JSON in place of PEM; undefined if the text is none. */
@@ -69,16 +70,9 @@ function describeKeySet(keys: readonly unknown[]): string {
   return `${name}. Send one of them, or all (${commands.importKeys('jwks.json')}). To ${convert}`
 }
 
-const requiredMembers: Readonly<Record<string, readonly string[]>> = {
-  RSA: ['n', 'e'],
-  EC: ['crv', 'x', 'y'],
-  OKP: ['crv', 'x'],
-  AKP: ['alg', 'pub'],
-}
-
 /** What keeps a JWK from being read. */
 function describeFault(jwk: Members, name: string): string | undefined {
-  const members = requiredMembers[String(jwk.kty)]
+  const members = membersOfType.get(jwk.kty)
   if (members === undefined)
     return `${name} whose kty is not RSA, EC, OKP or AKP. It cannot be used.`
   const invalid = members.find((member) => !isBase64url(jwk[member]))
@@ -86,6 +80,8 @@ function describeFault(jwk: Members, name: string): string | undefined {
   const problem = jwk[invalid] === undefined ? 'is missing' : 'is not a text in base64url'
   return `${name} whose member ${invalid} ${problem}. Export the key again: ${commands.exportPublic}`
 }
+
+const membersOfType = new Map<unknown, string[]>(Object.entries(requiredMembers))
 
 function isBase64url(value: unknown): boolean {
   return typeof value === 'string' && /^[\w-]+=*$/.test(value)
