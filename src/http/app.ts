@@ -17,10 +17,10 @@ import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
 import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
-import { addSecurityHeaders } from './hooks/security-headers.ts'
+import { addNoSniff, addPageHeaders } from './hooks/security-headers.ts'
 import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
 import { addMetrics } from './metrics/metrics.ts'
-import { addDocs } from './openapi/docs.ts'
+import { addDocs, descriptionRoute } from './openapi/docs.ts'
 import { addOpenApi } from './openapi/openapi.ts'
 import type { HttpOptions } from './options.ts'
 import { addQueryDefault } from './request/query.ts'
@@ -66,7 +66,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addMetrics(app, live, options)
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)
-  await addSecurityHeaders(app, options.publicUrl)
+  addNoSniff(app)
   addMethods(app)
   await addOverload(app, options.overloadLag ?? 0)
   addAuthentication(app, context, createFailureLimit(context.clock, options))
@@ -91,7 +91,11 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
   healthRoutes(routes, live)
-  addDocs(app)
-  await addConsole(app)
+  descriptionRoute(app)
+  await app.register(async (pages) => {
+    await addPageHeaders(pages, options.publicUrl)
+    addDocs(pages)
+    await addConsole(pages)
+  })
   return app
 }

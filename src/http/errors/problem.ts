@@ -14,9 +14,6 @@ interface ProblemResponse {
  */
 const challenge = 'ApiKey realm="pubring", header="X-Api-Key"'
 
-/** Errors are data: browsers must not load, run or frame anything in them. */
-const contentSecurityPolicy = "default-src 'none'; frame-ancestors 'none'"
-
 /** The `type` of a problem: the page on this server that explains the code. */
 export function problemType(publicUrl: string, code: ErrorCode): string {
   return `${publicUrl}/docs/errors#${code}`
@@ -53,7 +50,6 @@ export function renderProblem(
       'content-type': 'application/problem+json',
       'content-length': String(Buffer.byteLength(body)),
       'cache-control': 'no-store',
-      'content-security-policy': contentSecurityPolicy,
       'x-content-type-options': 'nosniff',
       'x-request-id': requestId,
       ...(status === 401 ? { 'www-authenticate': challenge } : {}),

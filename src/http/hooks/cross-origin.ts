@@ -14,7 +14,6 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
     'access-control-expose-headers',
     'Age, ETag, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
   )
-  reply.header('cross-origin-resource-policy', 'cross-origin')
   done()
 }
 

@@ -1,12 +1,20 @@
 import helmet from '@fastify/helmet'
 import type { FastifyInstance } from 'fastify'
 
+/** No response is what its type does not say: data is never run as a script or shown as a page. */
+export function addNoSniff(app: FastifyInstance): void {
+  app.addHook('onRequest', (_request, reply, done) => {
+    reply.header('x-content-type-options', 'nosniff')
+    done()
+  })
+}
+
 /**
- * Sets the strictest content security policy, which suits data; pages relax it themselves. There is
- * no CORS header: the management API is closed to scripts of other origins.
+ * Headers that only matter to pages, for the routes of this scope. The content security policy is the
+ * strictest; pages relax it themselves.
  */
-export async function addSecurityHeaders(app: FastifyInstance, publicUrl: string): Promise<void> {
-  await app.register(helmet, {
+export async function addPageHeaders(pages: FastifyInstance, publicUrl: string): Promise<void> {
+  await pages.register(helmet, {
     contentSecurityPolicy: {
       useDefaults: false,
       directives: { defaultSrc: ["'none'"], frameAncestors: ["'none'"] },

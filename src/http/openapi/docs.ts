@@ -3,9 +3,8 @@ import { entityTag } from '../../core/entity-tags.ts'
 import { errorTable } from '../../errors.ts'
 import { referenceRoutes } from './reference.ts'
 
-/** Serves the OpenAPI document and the pages `/docs` and `/docs/errors`. */
+/** Serves the pages `/docs` and `/docs/errors`. */
 export function addDocs(app: FastifyInstance): void {
-  descriptionRoute(app)
   app.route({
     method: 'GET',
     url: '/docs/errors',
@@ -16,8 +15,8 @@ export function addDocs(app: FastifyInstance): void {
   referenceRoutes(app)
 }
 
-/** Serialized on the first request; routes do not change after the start. */
-function descriptionRoute(app: FastifyInstance): void {
+/** Serves the OpenAPI document, serialized on the first request; routes do not change after the start. */
+export function descriptionRoute(app: FastifyInstance): void {
   let document: { body: Buffer; etag: string } | undefined
   function serialize(): { body: Buffer; etag: string } {
     const body = Buffer.from(JSON.stringify(app.swagger()))
