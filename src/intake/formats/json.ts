@@ -1,27 +1,23 @@
+import { parseJson } from '../../runtime/json.ts'
 import { commands } from '../commands.ts'
 import { requiredMembers } from '../encoding/jwk.ts'
 import { describeEmbeddedKey } from './bare.ts'
 
 /** Says what to do with JSON in place of PEM; undefined if the text is none. */
 export function describeJson(body: string): string | undefined {
-  const { value, isNested } = parseJson(body) ?? {}
+  const { value, isNested } = findObject(body) ?? {}
   if (value === undefined) return undefined
   if (isNested) return `${nameOf(value)} in a JSON string. Decode the string first.`
   return describeValue(value)
 }
 
 /** The JSON object or array in a text, even if it is encoded as a JSON string once or twice more. */
-function parseJson(body: string): { value: object; isNested: boolean } | undefined {
+function findObject(body: string): { value: object; isNested: boolean } | undefined {
   let text = body
   for (let depth = 0; depth < 3 && /^["{[]/.test(text); depth += 1) {
-    let value: unknown
-    try {
-      value = JSON.parse(text)
-    } catch {
-      return undefined
-    }
+    const value = parseJson(text)
     if (typeof value === 'object' && value !== null) return { value, isNested: depth > 0 }
-    text = String(value).trim()
+    text = typeof value === 'string' ? value.trim() : ''
   }
   return undefined
 }
