@@ -1,4 +1,4 @@
-import { duplicateMember } from '../../intake/encoding/json-text.ts'
+import { structureOf } from '../../intake/encoding/json-text.ts'
 import { decodeUtf8, isObject, parseJson } from '../../runtime/json.ts'
 import { quote } from './findings.ts'
 
@@ -135,8 +135,8 @@ function decodeJsonPart(
   }
   const warnings = canonicalWarnings(part, subject)
   if (bytes[0] === 0xef) warnings.push(`${subject} begins with a byte order mark (BOM).`)
-  const twice = duplicateMember(text)
-  if (twice !== undefined) warnings.push(`${subject} has the member ${quote(twice)} twice.`)
+  const { duplicate } = structureOf(text)
+  if (duplicate !== undefined) warnings.push(`${subject} has the member ${quote(duplicate)} twice.`)
   return { value, warnings }
 }
 

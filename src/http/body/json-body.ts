@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { PubringError } from '../../errors.ts'
-import { duplicateMember, holdsMoreValues, nestingDepth } from '../../intake/encoding/json-text.ts'
+import { holdsMoreValues, structureOf } from '../../intake/encoding/json-text.ts'
 import { decodeUtf8, parseJson } from '../../runtime/json.ts'
 import { printableName } from '../errors/names.ts'
 import { expectsContinue } from '../request/protocol.ts'
@@ -72,12 +72,12 @@ function parseJsonBody(bytes: Uint8Array): unknown {
       'The body is not valid JSON. Check quotes and commas, and write line breaks in a PEM as \\n.',
     )
   }
-  if (nestingDepth(text) > maxDepth) {
+  const { depth, duplicate } = structureOf(text)
+  if (depth > maxDepth) {
     throw invalidJson(
       `The body is nested deeper than ${maxDepth} levels. Send one flat JSON object.`,
     )
   }
-  const duplicate = duplicateMember(text)
   if (duplicate !== undefined) {
     throw invalidJson(`${printableName(duplicate, 'A member')} occurs twice in one object.`)
   }

@@ -1,23 +1,20 @@
 /** Brackets and strings of a JSON text. A string followed by a colon is a member name. */
 const tokens = /[{}[\]]|("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?/g
 
-/** The greatest nesting depth of the text, which must be valid JSON. */
-export function nestingDepth(text: string): number {
-  let depth = 0
-  let deepest = 0
-  for (const [token] of text.matchAll(tokens)) {
-    if (token === '{' || token === '[') deepest = Math.max(deepest, ++depth)
-    else if (token === '}' || token === ']') depth--
-  }
-  return deepest
+interface JsonStructure {
+  /** The greatest nesting depth. */
+  depth: number
+  /**
+   * The first member name (unescaped) that occurs twice in one object, or undefined. `JSON.parse` keeps
+   * the last value, other parsers the first (RFC 8259 section 4).
+   */
+  duplicate: string | undefined
 }
 
-/**
- * The first member name (unescaped) that occurs twice in one object, or undefined. `JSON.parse`
- * keeps the last value, other parsers the first (RFC 8259 section 4). The text must be valid JSON.
- */
-export function duplicateMember(text: string): string | undefined {
+/** What `JSON.parse` does not tell of a text, which must be valid JSON. */
+export function structureOf(text: string): JsonStructure {
   const open: (Set<string> | undefined)[] = []
+  const structure: JsonStructure = { depth: 0, duplicate: undefined }
   for (const [token, string, colon] of text.matchAll(tokens)) {
     if (token === '{') open.push(new Set())
     else if (token === '[') open.push(undefined)
@@ -25,11 +22,12 @@ export function duplicateMember(text: string): string | undefined {
     else if (string !== undefined && colon !== undefined) {
       const name = String(JSON.parse(string))
       const names = open.at(-1)
-      if (names?.has(name)) return name
+      if (names?.has(name)) structure.duplicate ??= name
       names?.add(name)
     }
+    structure.depth = Math.max(structure.depth, open.length)
   }
-  return undefined
+  return structure
 }
 
 const [quote, backslash, comma, bracket, brace] = Buffer.from('"\\,[{')
