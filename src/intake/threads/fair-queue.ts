@@ -35,8 +35,6 @@ type Kind = 'single' | 'slice'
 interface Share {
   /** CPU milliseconds, on the clock of the shares that it competes with. */
   used: number
-  /** Tasks that wait. */
-  waiting: number
   /** Tasks that wait or run. */
   pending: number
 }
@@ -102,18 +100,13 @@ export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
   function waitForTurn(caller: Caller, kind: Kind, signal?: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const { group, tasks } = caller
-    /** False if the task no longer waits. */
-    const leave = (): boolean => {
-      if (!tasks[kind].delete(task)) return false
-      for (const share of [group, caller]) share.waiting -= 1
-      return true
-    }
     const task: Task = {
       start() {
-        if (leave()) resolve()
+        tasks[kind].delete(task)
+        resolve()
       },
       cancel(error) {
-        if (!leave()) return
+        if (!tasks[kind].delete(task)) return
         settle(caller)
         reject(error)
       },
@@ -122,18 +115,15 @@ export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
     signal?.addEventListener('abort', onAbort)
     if (group.pending === 0) group.used = Math.max(group.used, clock)
     if (caller.pending === 0) caller.used = Math.max(caller.used, group.clock)
-    for (const share of [group, caller]) {
-      share.waiting += 1
-      share.pending += 1
-    }
+    for (const share of [group, caller]) share.pending += 1
     tasks[kind].add(task)
     startNext()
     return promise.finally(() => signal?.removeEventListener('abort', onAbort))
   }
   function startNext(): void {
     while (running < slots) {
-      const group = leastUsed(groups.values())
-      const caller = group && leastUsed(group.callers.values())
+      const group = leastUsed(groups.values().filter(hasWaiting))
+      const caller = group && leastUsed(group.callers.values().filter(isWaiting))
       if (caller === undefined) return
       clock = Math.max(clock, caller.group.used)
       caller.group.clock = Math.max(caller.group.clock, caller.used)
@@ -184,7 +174,7 @@ export function createFairQueue(slots: number, maxWaiting: number): FairQueue {
   }
 }
 
-const unused = { used: 0, waiting: 0, pending: 0 }
+const unused = { used: 0, pending: 0 }
 
 function charge(caller: Caller, cpuMs: number): void {
   caller.used += cpuMs
@@ -209,9 +199,12 @@ function largest<Item>(items: Iterable<Item>, sizeOf: (item: Item) => number): I
   )
 }
 
+const isWaiting = ({ tasks }: Caller): boolean => tasks.single.size + tasks.slice.size > 0
+
+const hasWaiting = ({ callers }: Group): boolean => callers.values().some(isWaiting)
+
 function leastUsed<Item extends Share>(shares: Iterable<Item>): Item | undefined {
-  const waiting = [...shares].filter((share) => share.waiting > 0)
-  return largest(waiting, ({ used }) => -used)
+  return largest(shares, ({ used }) => -used)
 }
 
 function tooManyOfCaller(count: number, waitMs: number): PubringError {
