@@ -1,9 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { gcd } from '../arithmetic.ts'
 import { toBigInt } from '../encoding/bytes.ts'
-import { weakness } from '../rsa/fault.ts'
 import { lazy } from '../rsa/lazy.ts'
-import type { Fault } from '../types.ts'
 
 /**
  * The product of the primes of 2048- and 4096-bit keys that researchers factored because the keys shared
@@ -15,10 +13,7 @@ const product = lazy(() => {
 })
 
 /** Finds a prime of a key that has been factored. Takes 1.3 ms at 2048 bits. */
-export function checkFactoredPrimes(n: bigint): Fault | undefined {
+export function describeFactoredPrime(n: bigint): string | undefined {
   if (gcd(n, product() % n) === 1n) return undefined
-  return weakness(
-    'rsa_shared_prime',
-    'The RSA modulus shares a prime with keys that researchers have factored.',
-  )
+  return 'The RSA modulus shares a prime with keys that researchers have factored.'
 }

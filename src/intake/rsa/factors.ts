@@ -1,7 +1,5 @@
 import { checkPrimeSync } from 'node:crypto'
 import { bitLength, powerOfTwo } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 import { smallPart, smallPrimes } from './primes.ts'
 
 /** The smallest prime up to 65537 that divides `n`. */
@@ -14,13 +12,10 @@ export function smallFactor(n: bigint): number | undefined {
  * A modulus with a small prime factor is damaged or not an RSA modulus (BR 6.1.6 requires no factor
  * below 752; Boulder's goodkey, badkeys `smallfactors`).
  */
-export function checkSmallFactor(n: bigint): Fault | undefined {
+export function describeSmallFactor(n: bigint): string | undefined {
   const factor = smallFactor(n)
   if (factor === undefined) return undefined
-  return weakness(
-    'rsa_small_factor',
-    `The RSA modulus is divisible by ${factor}: it is damaged or not an RSA modulus.`,
-  )
+  return `The RSA modulus is divisible by ${factor}: it is damaged or not an RSA modulus.`
 }
 
 /** For a larger prime, OpenSSL's test takes seconds. */
@@ -38,10 +33,7 @@ export function isProbablePrime(n: bigint): boolean {
 }
 
 /** With a prime modulus, the private exponent is e^-1 mod (n - 1) (SP 800-89 section 5.3.3). */
-export function checkComposite(n: bigint): Fault | undefined {
+export function describePrime(n: bigint): string | undefined {
   if (!isProbablePrime(n)) return undefined
-  return weakness(
-    'rsa_modulus_not_composite',
-    'The RSA modulus is a prime number, so anyone can compute the private key.',
-  )
+  return 'The RSA modulus is a prime number, so anyone can compute the private key.'
 }

@@ -1,6 +1,4 @@
 import { exactSquareRoot, isqrt } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 import { squareSieve } from './square-sieve.ts'
 
 /** Rounds at intake. BR 6.1.1.3 requires 100; Boulder runs 110. */
@@ -35,12 +33,9 @@ export function fermatFactor(n: bigint, rounds: number): FermatResult | undefine
 }
 
 /** Primes so close together that Fermat's method finds them (FIPS 186-5 A.1.3, BR 6.1.1.3). */
-export function checkFermat(n: bigint, rounds: number): Fault | undefined {
+export function describeClosePrimes(n: bigint, rounds: number): string | undefined {
   const result = fermatFactor(n, rounds)
   if (result === undefined) return undefined
   const steps = `${result.round} ${result.round === 1 ? 'step' : 'steps'} of Fermat's method`
-  return weakness(
-    'rsa_primes_too_close',
-    `The two primes of this key are too close together (found in ${steps}).`,
-  )
+  return `The two primes of this key are too close together (found in ${steps}).`
 }

@@ -1,6 +1,4 @@
 import { bitLength, exactSquareRoot, gcd, isqrt } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 
 /**
  * Guesses for the difference of the primes, in bits below their size. FIPS 186-5 A.1.3 requires
@@ -58,11 +56,8 @@ export function factorByGuessedGap(n: bigint): { factor: bigint; k: number } | u
 }
 
 /** Primes that differ by a power of two that a standard names as a bound. */
-export function checkGuessedGap(n: bigint): Fault | undefined {
+export function describeGuessedGap(n: bigint): string | undefined {
   const result = factorByGuessedGap(n)
   if (result === undefined) return undefined
-  return weakness(
-    'rsa_primes_too_close',
-    `The two primes of this key differ by almost exactly 2^${result.k}, so they are easy to find.`,
-  )
+  return `The two primes of this key differ by almost exactly 2^${result.k}, so they are easy to find.`
 }

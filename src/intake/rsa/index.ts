@@ -1,35 +1,60 @@
 import { bitLength } from '../arithmetic.ts'
-import { checkFactoredPrimes } from '../blocklists/factored-primes.ts'
+import { describeFactoredPrime } from '../blocklists/factored-primes.ts'
 import type { IntakeCode } from '../codes.ts'
 import type { Fault } from '../types.ts'
-import { checkComposite, checkSmallFactor } from './factors.ts'
-import { auditFermatRounds, checkFermat, intakeFermatRounds } from './fermat.ts'
-import { checkGuessedGap } from './guessed-gaps.ts'
+import { describePrime, describeSmallFactor } from './factors.ts'
+import { weakness } from './fault.ts'
+import { auditFermatRounds, describeClosePrimes, intakeFermatRounds } from './fermat.ts'
+import { describeGuessedGap } from './guessed-gaps.ts'
 import { checkExponent, checkModulusForm, maxBits } from './limits.ts'
-import { checkPower } from './powers.ts'
-import { checkEqualEnds } from './related.ts'
-import { checkRoca } from './roca.ts'
-import { checkCommonSmoothPart, checkPollard } from './smooth.ts'
-import { checkStructure } from './structure.ts'
+import { describePower } from './powers.ts'
+import { describeEqualEnds } from './related.ts'
+import { describeRoca } from './roca.ts'
+import { describeCommonSmoothPart, describeSmoothPrime } from './smooth.ts'
+import { describeStructure } from './structure.ts'
 
 export { type SharedPrime, sharedPrimes, sharesPrime } from './shared-primes.ts'
 
-type Check = (n: bigint) => Fault | undefined
+/** A rule, and what a modulus that breaks it is, in a sentence; undefined for any other. */
+type Rule = readonly [code: IntakeCode, describe: (n: bigint) => string | undefined]
+
+/** A modulus that breaks one of these is not the product of two large primes. */
+const shape: readonly Rule[] = [
+  ['rsa_small_factor', describeSmallFactor],
+  ['rsa_modulus_power', describePower],
+]
+
+/** Independent signs that the primes are known or can be found, which take less than 10 ms. */
+const quick: readonly Rule[] = [
+  ['rsa_roca', describeRoca],
+  ['rsa_primes_smooth', describeCommonSmoothPart],
+  ['rsa_shared_prime', describeFactoredPrime],
+]
+
+const primality: Rule = ['rsa_modulus_not_composite', describePrime]
+
+/** Searches for related primes; the first result ends them. */
+const relations: readonly Rule[] = [
+  ['rsa_primes_too_close', (n) => describeClosePrimes(n, intakeFermatRounds)],
+  ['rsa_primes_too_close', describeGuessedGap],
+  ['rsa_primes_related', describeEqualEnds],
+]
+
+const structure: Rule = ['rsa_modulus_structured', describeStructure]
+
+/** Searches that take too long for intake. */
+const audited: readonly Rule[] = [
+  ['rsa_primes_too_close', (n) => describeClosePrimes(n, auditFermatRounds)],
+  ['rsa_primes_smooth', describeSmoothPrime],
+]
+
+/** The codes of `checkSlowly`, the primality test first. */
+export const slowCodes: readonly IntakeCode[] = [
+  ...new Set([primality, ...relations, structure].map(([code]) => code)),
+]
 
 /** Smaller keys are rejected anyway, and the checks would find false positives. */
 const minBitsToCheck = 1024
-
-/** Searches for related primes and stops at the first result. */
-const checkRelation: Check = (n) =>
-  checkFermat(n, intakeFermatRounds) ?? checkGuessedGap(n) ?? checkEqualEnds(n)
-
-/** The codes of `checkSlowly`, the primality test first. */
-export const slowCodes = [
-  'rsa_modulus_not_composite',
-  'rsa_primes_too_close',
-  'rsa_primes_related',
-  'rsa_modulus_structured',
-] as const satisfies readonly IntakeCode[]
 
 /**
  * The faults of an RSA public key that take less than 10 ms to find, size and exponent first. The
@@ -41,10 +66,8 @@ export function checkQuickly(n: bigint, e: bigint): Fault[] {
 
 function checkModulus(n: bigint): Fault[] {
   if (!isCheckable(n)) return []
-  const wrongShape = checkSmallFactor(n) ?? checkPower(n)
-  return wrongShape === undefined
-    ? faultsOf([checkRoca, checkCommonSmoothPart, checkFactoredPrimes], n)
-    : [wrongShape]
+  const wrongShape = firstFaultOf(shape, n)
+  return wrongShape.length > 0 ? wrongShape : faultsOf(quick, n)
 }
 
 /**
@@ -52,9 +75,9 @@ function checkModulus(n: bigint): Fault[] {
  * faults. Takes about 5 ms at 2048 bits and up to 0.3 s at 8192: run it in a worker thread.
  */
 export function checkSlowly(n: bigint): Fault[] {
-  const prime = checkComposite(n)
+  const prime = faultOf(primality, n)
   if (prime !== undefined) return [{ ...prime, skipped: slowCodes.slice(1) }]
-  return faultsOf([checkRelation, checkStructure], n)
+  return [...firstFaultOf(relations, n), ...faultsOf([structure], n)]
 }
 
 /** All faults of an RSA public key, the slow ones too if others reject it. */
@@ -64,8 +87,22 @@ export function checkRsa(n: bigint, e: bigint): Fault[] {
   return [...checkModulusForm(n), ...checkExponent(n, e), ...quick, ...slow]
 }
 
-function faultsOf(checks: readonly Check[], n: bigint): Fault[] {
-  return checks.map((check) => check(n)).filter((fault) => fault !== undefined)
+function faultOf([code, describe]: Rule, n: bigint): Fault | undefined {
+  const finding = describe(n)
+  return finding === undefined ? undefined : weakness(code, finding)
+}
+
+function faultsOf(rules: readonly Rule[], n: bigint): Fault[] {
+  return rules.map((rule) => faultOf(rule, n)).filter((fault) => fault !== undefined)
+}
+
+/** The fault by the first rule that is broken, without checking the others. */
+function firstFaultOf(rules: readonly Rule[], n: bigint): Fault[] {
+  const faults = rules.values().map((rule) => faultOf(rule, n))
+  return faults
+    .filter((fault) => fault !== undefined)
+    .take(1)
+    .toArray()
 }
 
 function isCheckable(n: bigint): boolean {
@@ -81,7 +118,5 @@ function isCheckable(n: bigint): boolean {
  */
 export function auditRsa(n: bigint, e: bigint): Fault[] {
   const faults = checkRsa(n, e)
-  if (faults.length > 0 || !isCheckable(n)) return faults
-  const slow = [checkFermat(n, auditFermatRounds), checkPollard(n)]
-  return slow.filter((fault) => fault !== undefined)
+  return faults.length > 0 || !isCheckable(n) ? faults : faultsOf(audited, n)
 }

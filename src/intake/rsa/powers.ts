@@ -1,6 +1,4 @@
 import { bitLength, exactSquareRoot, integerRoot } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 import { lazy } from './lazy.ts'
 import { smallPrimes } from './primes.ts'
 
@@ -59,12 +57,9 @@ export function powerDegree(n: bigint): number | undefined {
 }
 
 /** n = p^k (SP 800-89 section 5.3.3 and BR 6.1.6: "not the power of a prime"). */
-export function checkPower(n: bigint): Fault | undefined {
+export function describePower(n: bigint): string | undefined {
   const k = powerDegree(n)
   if (k === undefined) return undefined
   const degree = k === 2 ? 'the square' : `the ${k}${k === 3 ? 'rd' : 'th'} power`
-  return weakness(
-    'rsa_modulus_power',
-    `The RSA modulus is ${degree} of a number, so anyone can factor it.`,
-  )
+  return `The RSA modulus is ${degree} of a number, so anyone can factor it.`
 }

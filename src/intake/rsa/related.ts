@@ -1,6 +1,4 @@
 import { bitLength, exactSquareRoot, isqrt } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 import { addResidues, type Residues, squareSieve } from './square-sieve.ts'
 
 /** Bits of (p + q)/2 that may be unknown from √n and from the square root modulo 2^k. */
@@ -62,10 +60,7 @@ function searchFrom(n: bigint, start: bigint, root: bigint, bits: number): bigin
 }
 
 /** Primes of which one was derived from the other, or both from one seed. */
-export function checkEqualEnds(n: bigint): Fault | undefined {
+export function describeEqualEnds(n: bigint): string | undefined {
   if (factorWithEqualEnds(n) === undefined) return undefined
-  return weakness(
-    'rsa_primes_related',
-    'The two primes of this key have the same first and last bits, so they can be computed.',
-  )
+  return 'The two primes of this key have the same first and last bits, so they can be computed.'
 }

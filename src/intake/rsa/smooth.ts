@@ -1,6 +1,4 @@
 import { bitLength, gcd, powerOfTwo } from '../arithmetic.ts'
-import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 import { lazy } from './lazy.ts'
 import { product, smallPart, smallPrimes } from './primes.ts'
 
@@ -22,13 +20,10 @@ export function smoothBitsBelow(n: bigint): number {
 }
 
 /** Whether p - 1 and q - 1, and therefore n - 1, are divisible by the same many small primes. */
-export function checkCommonSmoothPart(n: bigint): Fault | undefined {
+export function describeCommonSmoothPart(n: bigint): string | undefined {
   const bits = smoothBitsBelow(n)
   if (bits <= maxCommonSmoothBits) return undefined
-  return weakness(
-    'rsa_primes_smooth',
-    `Both primes of this key are 1 modulo the same ${bits}-bit product of small primes.`,
-  )
+  return `Both primes of this key are 1 modulo the same ${bits}-bit product of small primes.`
 }
 
 const exponentHex = lazy((): string => {
@@ -52,10 +47,7 @@ export function pollardFactor(n: bigint): bigint | undefined {
 }
 
 /** A prime p with only small factors in p - 1 (FIPS 186-5 A.1.1 requires auxiliary primes). */
-export function checkPollard(n: bigint): Fault | undefined {
+export function describeSmoothPrime(n: bigint): string | undefined {
   if (pollardFactor(n) === undefined) return undefined
-  return weakness(
-    'rsa_primes_smooth',
-    "A prime p of this key has only small factors in p - 1 (found by Pollard's method).",
-  )
+  return "A prime p of this key has only small factors in p - 1 (found by Pollard's method)."
 }

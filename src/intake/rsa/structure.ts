@@ -2,7 +2,6 @@ import { bitLength, exactSquareRoot, gcd } from '../arithmetic.ts'
 import { commands } from '../commands.ts'
 import { minimalBytes } from '../encoding/bytes.ts'
 import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 
 /** A longer run of equal bytes has probability 2^-112 in a random modulus of 2048 bits. */
 const maxRun = 15
@@ -118,8 +117,8 @@ export function factorWithDenominator(n: bigint, v: bigint): bigint | undefined 
   return undefined
 }
 
-/** Describes a pattern in the bits of `n` that random primes do not produce. */
-function describeStructure(n: bigint): string | undefined {
+/** What is unusual about the bits of `n`, as a predicate. */
+function patternOf(n: bigint): string | undefined {
   const run = longestEqualRun(n)
   if (run > maxRun) return `contains ${run} equal bytes in a row`
   if (hasBiasedBits(n)) return 'has far more one bits than zero bits, or far fewer'
@@ -133,11 +132,8 @@ function describeStructure(n: bigint): string | undefined {
 }
 
 /** A modulus whose bits reveal how it was generated (badkeys `pattern`, `rsabias`, `rsapoly`). */
-export function checkStructure(n: bigint): Fault | undefined {
-  const structure = describeStructure(n)
-  if (structure === undefined) return undefined
-  return weakness(
-    'rsa_modulus_structured',
-    `The RSA modulus ${structure}, which does not happen with random primes.`,
-  )
+export function describeStructure(n: bigint): string | undefined {
+  const pattern = patternOf(n)
+  if (pattern === undefined) return undefined
+  return `The RSA modulus ${pattern}, which does not happen with random primes.`
 }
