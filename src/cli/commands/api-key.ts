@@ -8,13 +8,9 @@ const refHelp = 'Id of the API key, or its name if unique'
 
 const loadApiKeys = () => import('../admin/api-keys.ts')
 
+/** Long because it is a list. */
 export function registerApiKeys(program: Command, terminal: Terminal): void {
   const apiKey = addGroup(program, 'api-key', 'Manage API keys')
-  registerCreate(apiKey, terminal)
-  registerManagement(apiKey, terminal)
-}
-
-function registerCreate(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, 'create', 'Create an API key and print its secret, shown only once', {
     notes: [
       'The server creates it, for one project with --project, otherwise for all projects.',
@@ -45,9 +41,6 @@ function registerCreate(apiKey: Command, terminal: Terminal): void {
       const { createApiKey } = await loadApiKeys()
       return createApiKey(terminal, flags)
     })
-}
-
-function registerManagement(apiKey: Command, terminal: Terminal): void {
   addApiCommand(apiKey, 'list', 'List the API keys, without their secrets', {
     notes:
       'In a pipe: id, name, role, projectId, state, prefix, lastUseTime, expireTime, tab-separated.',

@@ -2,13 +2,8 @@ import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addProjectCommand, sessionAction, yesOption } from './options.ts'
 
+/** Long because it is a list. */
 export function registerBulk(program: Command, terminal: Terminal): void {
-  registerImport(program, terminal)
-  registerExport(program, terminal)
-  registerApply(program, terminal)
-}
-
-function registerImport(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
       'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
@@ -32,9 +27,6 @@ function registerImport(program: Command, terminal: Terminal): void {
     .option('--dry-run', 'Show what would be imported, and import nothing')
     .option('--allow-http', 'Allow the address of a key set to be http')
     .action(sessionAction(terminal, async () => (await import('../import/run.ts')).importSource))
-}
-
-function registerExport(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'export', 'Write the keys of one project or of all to stdout', {
     notes:
       'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
@@ -47,9 +39,6 @@ function registerExport(program: Command, terminal: Terminal): void {
         .default('json'),
     )
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
-}
-
-function registerApply(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'apply', "Make a project's keys match a file", {
     notes:
       'The plan is shown first. Keys that are not in the file stay, unless --prune is set. The last active key is never removed without --yes.',

@@ -2,14 +2,8 @@ import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addCommand, addGroup, databaseOption, jsonOption, lazyAction } from './options.ts'
 
+/** Long because it is a list. */
 export function registerDatabase(program: Command, terminal: Terminal): void {
-  registerSetup(program, terminal)
-  registerBackups(program, terminal)
-  registerChecks(program, terminal)
-  registerAudit(program, terminal)
-}
-
-function registerSetup(program: Command, terminal: Terminal): void {
   addCommand(program, 'migrate', 'Migrate the database to the schema of this release', {
     notes: 'serve does the same at startup.',
     examples: ['pubring migrate && pubring serve'],
@@ -28,9 +22,6 @@ function registerSetup(program: Command, terminal: Terminal): void {
     .requiredOption('--to <url>', 'The target: an empty database, or an earlier copy of the source')
     .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
-}
-
-function registerBackups(program: Command, terminal: Terminal): void {
   addCommand(program, 'backup', 'Copy the database to a file, with or without a running server', {
     examples: ['pubring backup "pubring-$(date +%F).db"'],
   })
@@ -48,9 +39,6 @@ function registerBackups(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
-}
-
-function registerChecks(program: Command, terminal: Terminal): void {
   addCommand(program, 'check', 'Check the database or a backup, and its hash chains', {
     notes: 'Exits with 1 if something is broken.',
     examples: ['pubring check pubring-2026-01-31.db'],
@@ -71,9 +59,6 @@ function registerChecks(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
-}
-
-function registerAudit(program: Command, terminal: Terminal): void {
   addCommand(program, 'audit', 'Examine all registered keys more thoroughly than at registration', {
     notes: 'Exits with 1 if it finds a weak key. After an interruption, run it again to continue.',
     examples: ['pubring audit --deactivate'],

@@ -2,15 +2,12 @@ import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addApiCommand, addGroup, addProjectCommand, lazyAction } from './options.ts'
 
+/** Long because it is a list. */
 export function registerJwks(program: Command, terminal: Terminal): void {
   const jwks = addGroup(program, 'jwks', 'Show and follow published key sets; needs no API key')
   addProjectCommand(jwks, 'show', 'Print the key set of a project as JSON', {
     examples: ['pubring jwks show --project payments', 'pubring jwks show | jq -r ".keys[].kid"'],
   }).action(lazyAction(terminal, async () => (await import('../keys/show.ts')).showJwks))
-  registerFollow(jwks, terminal)
-}
-
-function registerFollow(jwks: Command, terminal: Terminal): void {
   addApiCommand(jwks, 'follow', 'Keep the key sets of projects in files or at a local address', {
     notes:
       'Runs beside a verifier until SIGTERM: writes the keys again within a second of each change, and then runs --exec with JWKS_PROJECTS and JWKS_OUT in its environment. While the server is away the last keys stay, for --stale-after; then --on-stale decides. SIGHUP fetches and writes everything again.',

@@ -17,16 +17,9 @@ const lastActiveNote =
 
 const loadChanges = () => import('../keys/changes.ts')
 
+/** Long because it is a list. */
 export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
-  registerAdd(key, terminal)
-  registerReads(key, terminal)
-  registerChanges(key, terminal)
-  registerRotate(key, terminal)
-  registerCheck(key, terminal)
-}
-
-function registerAdd(key: Command, terminal: Terminal): void {
   addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
       'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
@@ -48,9 +41,6 @@ function registerAdd(key: Command, terminal: Terminal): void {
     )
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
-}
-
-function registerReads(key: Command, terminal: Terminal): void {
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
     notes: 'In a pipe: kid, name, algorithm, state, createTime, expireTime, tab-separated.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].id"'],
@@ -66,9 +56,6 @@ function registerReads(key: Command, terminal: Terminal): void {
     .argument('<key>', refHelp)
     .option('--pem', 'Print only the key, as PEM')
     .action(sessionAction(terminal, async () => (await import('../keys/show.ts')).showKey))
-}
-
-function registerChanges(key: Command, terminal: Terminal): void {
   addProjectCommand(key, 'rename', 'Rename a key', {
     examples: ['pubring key rename KID "orders service, autumn 2026"'],
   })
@@ -101,9 +88,6 @@ function registerChanges(key: Command, terminal: Terminal): void {
     .argument('<key>', refHelp)
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deleteKey))
-}
-
-function registerRotate(key: Command, terminal: Terminal): void {
   addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
       'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
@@ -126,9 +110,6 @@ function registerRotate(key: Command, terminal: Terminal): void {
     .option('--delete', 'Delete the old key in the end; without it, it stays, inactive')
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
-}
-
-function registerCheck(key: Command, terminal: Terminal): void {
   addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
     notes:
       'Takes every form that key add takes, and sends nothing. Exits with 1 if the key would be rejected.',

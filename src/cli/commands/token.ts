@@ -2,13 +2,9 @@ import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addGroup, addProjectCommand, lazyAction, sessionAction } from './options.ts'
 
+/** Long because it is a list. */
 export function registerTokens(program: Command, terminal: Terminal): void {
   const token = addGroup(program, 'token', 'Check tokens and sign samples')
-  registerCheck(token, terminal)
-  registerSample(token, terminal)
-}
-
-function registerCheck(token: Command, terminal: Terminal): void {
   addProjectCommand(token, 'check', 'Explain why a token verifies or not', {
     notes:
       'Exits with 1 if it does not verify. A token is a secret: pass it in a file or on standard input, never on the command line.',
@@ -27,9 +23,6 @@ function registerCheck(token: Command, terminal: Terminal): void {
       'The iss that the verifier expects; default: the issuer of the project',
     )
     .action(sessionAction(terminal, async () => (await import('../tokens/check.ts')).checkToken))
-}
-
-function registerSample(token: Command, terminal: Terminal): void {
   addProjectCommand(token, 'sample', 'Sign a token with a private key file, and print it', {
     notes:
       'The private key does not leave this machine. Without --kid, the kid comes from the project’s key set, which must contain the public half.',
