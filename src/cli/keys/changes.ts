@@ -3,7 +3,7 @@ import type { Session } from '../connection/session.ts'
 import { confirm } from '../terminal/confirm.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
 import { findKey, resolveKid } from './find.ts'
-import { confirmLastActive, withPatches } from './last-active.ts'
+import { confirmPatch } from './last-active.ts'
 
 export async function renameKey(session: Session, ref: string, label: string): Promise<void> {
   const key = await updateKey(session, ref, { label })
@@ -46,14 +46,10 @@ async function updateGuarded(
   patch: JwtKeyUpdate,
   yes: boolean | undefined,
 ): Promise<JwtKeyUpdated> {
-  const before = await session.client.keys.list(session.project)
-  const { id } = findKey(session, before, ref)
-  await confirmLastActive(
-    session,
-    { before, after: withPatches(before, new Map([[id, patch]])) },
-    yes,
-  )
-  return updateKey(session, id, patch)
+  const keys = await session.client.keys.list(session.project)
+  const { id: kid } = findKey(session, keys, ref)
+  await confirmPatch(session, keys, { kid, patch, yes })
+  return updateKey(session, kid, patch)
 }
 
 async function updateKey(

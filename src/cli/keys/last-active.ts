@@ -32,6 +32,16 @@ export async function confirmLastActive(
   })
 }
 
+/** As `confirmLastActive`, for a change of one key. */
+export async function confirmPatch(
+  session: Session,
+  keys: readonly JwtKey[],
+  { kid, patch, yes }: { kid: string; patch: JwtKeyUpdate; yes: boolean | undefined },
+): Promise<void> {
+  const after = withPatches(keys, new Map([[kid, patch]]))
+  await confirmLastActive(session, { before: keys, after }, yes)
+}
+
 /** The states of the keys once those with a patch, by kid, are patched. */
 export function withPatches(
   keys: readonly JwtKey[],

@@ -12,7 +12,7 @@ import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
 import { parseAlgorithm } from './kinds.ts'
-import { confirmLastActive, withPatches } from './last-active.ts'
+import { confirmPatch } from './last-active.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
@@ -54,16 +54,18 @@ export async function rotateKey(
   parseAlgorithm(flags.algorithm)
   const key = await readPublicKeyFile(file, session.terminal)
   if (key.converted !== undefined) session.notify(key.converted)
-  const keys = await findKeys(session, key)
-  const { registered } = keys
-  if (registered !== undefined && isOldKeyGone(keys, flags)) {
+  const { publicKeyPem } = await requireAccepted(session, key)
+  const keys = await session.client.keys.list(session.project)
+  const registered = keys.find((each) => each.publicKeyPem === publicKeyPem)
+  const oldKid = parseId(flags.old ?? '')
+  if (registered && oldKid !== undefined && keys.every(({ id }) => id !== oldKid)) {
     const { id: kid, label, algorithm } = registered
     session.print({ outcome: 'deleted', kid, algorithm, old: flags.old }, () => `${kid}\n`)
     session.notify(`“${label}” is registered and the old key is gone: the rotation is complete.`)
     return
   }
   const signal = session.terminal.interruptSignal()
-  const pair = await registerNewKey(session, key, keys, flags)
+  const pair = await registerNewKey(session, key, { keys, registered }, flags)
   const rotation = { session, signal, file, flags, tokenLifetimeMs, ...pair }
   try {
     report(rotation, await resume(rotation))
@@ -72,29 +74,11 @@ export async function rotateKey(
   }
 }
 
-interface ProjectKeys {
-  keys: JwtKey[]
-  /** The new key, if it is already registered. */
-  registered: JwtKey | undefined
-}
-
-async function findKeys(session: Session, key: PublicKeyFile): Promise<ProjectKeys> {
-  const { publicKeyPem } = await requireAccepted(session, key)
-  const keys = await session.client.keys.list(session.project)
-  return { keys, registered: keys.find((each) => each.publicKeyPem === publicKeyPem) }
-}
-
-/** Whether the old key was named by its kid and is no longer registered. */
-function isOldKeyGone({ keys }: ProjectKeys, { old = '' }: KeyRotateFlags): boolean {
-  const kid = parseId(old)
-  return kid !== undefined && keys.every(({ id }) => id !== kid)
-}
-
 /** Step 1: both keys are registered. */
 async function registerNewKey(
   session: Session,
   key: PublicKeyFile,
-  { keys, registered }: ProjectKeys,
+  { keys, registered }: { keys: JwtKey[]; registered: JwtKey | undefined },
   flags: KeyRotateFlags,
 ): Promise<Pick<Rotation, 'next' | 'old'>> {
   const { client, project } = session
@@ -189,34 +173,22 @@ async function retireOldKey(rotation: Rotation): Promise<void> {
 /** Demands a confirmation if the new key is no longer active, or expires as well. */
 async function updateOldKey({ session, old, flags }: Rotation, patch: JwtKeyUpdate): Promise<void> {
   const { client, project } = session
-  const before = await client.keys.list(project)
-  await confirmLastActive(
-    session,
-    { before, after: withPatches(before, new Map([[old.id, patch]])) },
-    flags.yes,
-  )
+  const keys = await client.keys.list(project)
+  await confirmPatch(session, keys, { kid: old.id, patch, yes: flags.yes })
   await client.keys.update(project, old.id, patch)
 }
 
 function report(rotation: Rotation, outcome: Outcome): void {
-  const { session, next, old } = rotation
+  const { session, next, old, flags } = rotation
+  const resumed = { ...rotation, flags: { ...flags, switched: true as const } }
+  const messages: Record<Outcome, string> = {
+    deleted: `6. Deleted “${old.label}”. The rotation is complete.`,
+    kept: `6. “${old.label}” stays in the list, inactive. The rotation is complete.`,
+    switch_signer: `   Once they do, run: ${resumeCommand(resumed)}\n   It ${remainingSteps(rotation)}.`,
+  }
   const document = { outcome, kid: next.id, algorithm: next.algorithm, old: old.id }
   session.print(document, () => `${next.id}\n`)
-  session.notify(outcomeMessage(rotation, outcome))
-}
-
-function outcomeMessage(rotation: Rotation, outcome: Outcome): string {
-  const { old, flags } = rotation
-  switch (outcome) {
-    case 'deleted':
-      return `6. Deleted “${old.label}”. The rotation is complete.`
-    case 'kept':
-      return `6. “${old.label}” stays in the list, inactive. The rotation is complete.`
-    case 'switch_signer': {
-      const resumed = { ...rotation, flags: { ...flags, switched: true as const } }
-      return `   Once they do, run: ${resumeCommand(resumed)}\n   It ${remainingSteps(rotation)}.`
-    }
-  }
+  session.notify(messages[outcome])
 }
 
 /** What is left to do once the signer is switched, in the words of a promise. */

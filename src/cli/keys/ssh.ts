@@ -1,6 +1,5 @@
 import type { KeyObject } from 'node:crypto'
 import { describeUnusable } from '../../intake/formats/ssh.ts'
-import { joseCurves } from '../../intake/kinds/curves.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { type Jwk, publicKeyOf } from './jwk.ts'
 
@@ -11,12 +10,10 @@ import { type Jwk, publicKeyOf } from './jwk.ts'
 export function readSshKey(text: string): KeyObject {
   const [name, ...fields] = readStrings(Buffer.from(blobOf(text), 'base64'))
   const type = name?.toString('latin1') ?? ''
-  if (type === 'ssh-rsa') return publicKeyOf(rsaJwk(fields))
-  if (type === 'ssh-ed25519') return publicKeyOf(ed25519Jwk(fields))
-  if (type.startsWith('ecdsa-sha2-nistp')) return publicKeyOf(ecJwk(fields))
+  if (type === '') throw new Error('not an SSH key')
   const reason = describeUnusable(type)
-  if (reason === undefined) throw new Error('not an SSH key')
-  throw new CommandError('refused', reason, { code: 'unsupported_key' })
+  if (reason !== undefined) throw new CommandError('refused', reason, { code: 'unsupported_key' })
+  return publicKeyOf(toJwk(type, fields))
 }
 
 function blobOf(text: string): string {
@@ -46,24 +43,17 @@ function readStrings(blob: Buffer): Buffer[] {
   return strings
 }
 
-/** RFC 4253 section 6.6. */
-function rsaJwk([e, n, ...rest]: Buffer[]): Jwk {
-  if (e === undefined || n === undefined || rest.length > 0) throw new Error('damaged')
-  return { kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') }
-}
-
-/** RFC 8709 section 4. */
-function ed25519Jwk([key, ...rest]: Buffer[]): Jwk {
-  if (key?.length !== 32 || rest.length > 0) throw new Error('damaged')
-  return { kty: 'OKP', crv: 'Ed25519', x: key.toString('base64url') }
-}
-
-/** RFC 5656 section 3.1, with an uncompressed point. */
-function ecJwk([curve, point, ...rest]: Buffer[]): Jwk {
-  const crv = curve?.toString('latin1').replace('nistp', 'P-') ?? ''
-  const size = joseCurves.find(({ name }) => name === crv)?.size
-  if (size === undefined || point === undefined || rest.length > 0) throw new Error('damaged')
-  if (point[0] !== 4 || point.length !== 1 + 2 * size) throw new Error('damaged')
-  const [x, y] = [point.subarray(1, 1 + size), point.subarray(1 + size)]
-  return { kty: 'EC', crv, x: x.toString('base64url'), y: y.toString('base64url') }
+/** By RFC 4253 section 6.6, RFC 8709 section 4 and RFC 5656 section 3.1. */
+function toJwk(type: string, fields: readonly Buffer[]): Jwk {
+  if (fields.length !== (type === 'ssh-ed25519' ? 1 : 2)) throw new Error('damaged')
+  const [first, second] = fields.map((field) => field.toString('base64url'))
+  if (type === 'ssh-rsa') return { kty: 'RSA', e: first, n: second }
+  if (type === 'ssh-ed25519') return { kty: 'OKP', crv: 'Ed25519', x: first }
+  const [curve = '', point = ''] = fields.map((field) => field.toString('latin1'))
+  const size = (point.length - 1) / 2
+  if (!point.startsWith('\x04')) throw new Error('damaged')
+  const [x, y] = [point.slice(1, 1 + size), point.slice(1 + size)].map((coordinate) =>
+    Buffer.from(coordinate, 'latin1').toString('base64url'),
+  )
+  return { kty: 'EC', crv: curve.replace('nistp', 'P-'), x, y }
 }
