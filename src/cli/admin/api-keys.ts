@@ -4,7 +4,7 @@ import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { parseChoice, usageError } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
@@ -123,24 +123,16 @@ export async function changeRole(session: Session, ref: string, roleName: string
   session.notify(`“${name}” is now a ${role}.`)
 }
 
-export async function revokeApiKey(
-  session: Session,
-  ref: string,
-  { yes }: { yes?: true },
-): Promise<void> {
+export async function revokeApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
   const apiKey = await findApiKey(session, ref)
-  await confirmRemoval(session, apiKey, 'Revoke it?', yes)
+  await confirmRemoval(session, apiKey, 'Revoke it?', flags)
   session.print(await session.client.apiKeys.update(apiKey.id, { active: false }))
   session.notify(`“${apiKey.name}” is revoked.`)
 }
 
-export async function deleteApiKey(
-  session: Session,
-  ref: string,
-  { yes }: { yes?: true },
-): Promise<void> {
+export async function deleteApiKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
   const apiKey = await findApiKey(session, ref)
-  await confirmRemoval(session, apiKey, 'Delete it?', yes)
+  await confirmRemoval(session, apiKey, 'Delete it?', flags)
   await session.client.apiKeys.delete(apiKey.id)
   session.print({ deleted: apiKey.id })
   session.notify(`“${apiKey.name}” (${apiKey.id}) is deleted and no longer valid.`)
@@ -151,15 +143,14 @@ async function confirmRemoval(
   { client, terminal }: Session,
   { id, name, role, prefix }: ApiKey,
   question: string,
-  yes: boolean | undefined,
+  flags: YesFlag,
 ): Promise<void> {
   const isOwn = (await client.apiKeys.self()).id === id
-  await confirm(terminal, {
+  await confirm(terminal, flags, {
     statement: isOwn
       ? `“${name}” is the API key that this command uses.`
       : `“${name}” (${role}, ${prefix}…) will no longer be valid.`,
     question,
-    yes,
     unattended: isOwn ? 'refuse' : 'proceed',
   })
 }

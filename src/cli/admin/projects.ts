@@ -1,6 +1,6 @@
 import type { Project } from '../../../client/src/index.ts'
 import { type Session, selectProject } from '../connection/session.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import { formatTime } from '../terminal/times.ts'
 
@@ -50,16 +50,11 @@ export async function renameProject(session: Session, ref: string, name: string)
   session.notify(`Project ${id} is now called ${project.name}.`)
 }
 
-export async function deleteProject(
-  session: Session,
-  ref: string,
-  { yes }: { yes?: true },
-): Promise<void> {
+export async function deleteProject(session: Session, ref: string, flags: YesFlag): Promise<void> {
   const { id, name } = await findProject(session, ref)
-  await confirm(session.terminal, {
+  await confirm(session.terminal, flags, {
     statement: `Project ${name} (${id}) will be deleted permanently.`,
     question: 'Delete it?',
-    yes,
     unattended: 'proceed',
   })
   await session.client.projects.delete(id)

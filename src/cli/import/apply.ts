@@ -1,6 +1,6 @@
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirmLastActive } from '../keys/last-active.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import {
@@ -17,17 +17,15 @@ import { isSendable, type SendableRow, type SendOptions, sendRows } from './send
 import { readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
-interface ApplyFlags {
+interface ApplyFlags extends YesFlag {
   project?: string
   prune?: true
   dryRun?: true
-  yes?: true
 }
 
 /** Makes a project's keys match a file: shows the plan, then carries it out. */
 export async function applyFile(session: Session, file: string, flags: ApplyFlags): Promise<void> {
   const { client, terminal } = session
-  const { yes } = flags
   const { project: declared, entries } = await readDeclaration(file, terminal)
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
     throw usageError(
@@ -48,7 +46,7 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   await confirmLastActive(
     session,
     { before: existing, after: statesAfter(plan, existing, now) },
-    yes,
+    flags,
   )
   await confirmPlan(terminal, plan, flags)
   await carryOut(session, plan)
@@ -104,12 +102,11 @@ function showPlan(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
   if (isEmpty(plan)) notify(`Nothing to do: project ${project} matches the file.`)
 }
 
-async function confirmPlan(terminal: Terminal, plan: Plan, { yes }: ApplyFlags): Promise<void> {
+async function confirmPlan(terminal: Terminal, plan: Plan, flags: ApplyFlags): Promise<void> {
   const isRemoval = removesKeys(plan)
-  await confirm(terminal, {
+  await confirm(terminal, flags, {
     statement: isRemoval ? 'This deactivates or deletes keys.' : 'This is the plan.',
     question: 'Do it?',
-    yes,
     unattended: isRemoval ? 'refuse' : 'proceed',
   })
 }

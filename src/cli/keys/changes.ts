@@ -1,6 +1,6 @@
 import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
 import { findKey, resolveKid } from './find.ts'
 import { confirmPatch } from './last-active.ts'
@@ -16,12 +16,8 @@ export async function activateKey(session: Session, ref: string): Promise<void> 
 }
 
 /** The last active key of a project is changed only after a confirmation. */
-export async function deactivateKey(
-  session: Session,
-  ref: string,
-  { yes }: { yes?: true },
-): Promise<void> {
-  const key = await updateGuarded(session, ref, { active: false }, yes)
+export async function deactivateKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
+  const key = await updateGuarded(session, ref, { active: false }, flags)
   session.notify(`Deactivated “${key.label}”. ${convergence(key)}`)
 }
 
@@ -29,10 +25,10 @@ export async function expireKey(
   session: Session,
   ref: string,
   when: string,
-  { yes }: { yes?: true },
+  flags: YesFlag,
 ): Promise<void> {
   const expireTime = when === 'never' ? null : parseTimeOption(when, 'The time')
-  const key = await updateGuarded(session, ref, { expireTime }, yes)
+  const key = await updateGuarded(session, ref, { expireTime }, flags)
   session.notify(
     key.expireTime === undefined
       ? `“${key.label}” no longer expires.`
@@ -44,11 +40,11 @@ async function updateGuarded(
   session: Session,
   ref: string,
   patch: JwtKeyUpdate,
-  yes: boolean | undefined,
+  flags: YesFlag,
 ): Promise<JwtKeyUpdated> {
   const keys = await session.client.keys.list(session.project)
   const { id: kid } = findKey(session, keys, ref)
-  await confirmPatch(session, keys, { kid, patch, yes })
+  await confirmPatch(session, keys, [kid, patch], flags)
   return updateKey(session, kid, patch)
 }
 
@@ -65,18 +61,13 @@ async function updateKey(
 }
 
 /** Deletes an inactive key; the server rejects the deletion of an active one. */
-export async function deleteKey(
-  session: Session,
-  ref: string,
-  { yes }: { yes?: true },
-): Promise<void> {
+export async function deleteKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
   const { client, project, terminal } = session
   const key = await client.keys.get(project, await resolveKid(session, ref))
   if (!key.active) {
-    await confirm(terminal, {
+    await confirm(terminal, flags, {
       statement: `“${key.label}” (${key.id}) will be permanently deleted from project ${project}.`,
       question: 'Delete it?',
-      yes,
       unattended: 'proceed',
     })
   }

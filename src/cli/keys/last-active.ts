@@ -2,7 +2,7 @@ import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { activeKeysEnd } from '../../core/keys/patches.ts'
 import { isoTime } from '../../core/times.ts'
 import type { Session } from '../connection/session.ts'
-import { confirm } from '../terminal/confirm.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
 
 /** What decides whether, and until when, a key is active. */
 export type KeyState = { active: boolean; expireTime?: string }
@@ -14,20 +14,19 @@ export type KeyState = { active: boolean; expireTime?: string }
 export async function confirmLastActive(
   session: Session,
   { before, after }: { before: readonly KeyState[]; after: readonly KeyState[] },
-  yes: boolean | undefined,
+  flags: YesFlag,
 ): Promise<void> {
   const { project, terminal } = session
   const now = isoTime(session.now())
   const activeOf = (keys: readonly KeyState[]) => keys.filter(({ active }) => active)
   const end = activeKeysEnd(activeOf(before), activeOf(after), now)
   if (end === undefined) return
-  await confirm(terminal, {
+  await confirm(terminal, flags, {
     statement:
       end === now
         ? `This removes the last active key of project ${project}: no token verifies then.`
         : `The last active key of project ${project} then expires at ${end}: no token verifies after that.`,
     question: 'Continue?',
-    yes,
     unattended: 'refuse',
   })
 }
@@ -36,10 +35,11 @@ export async function confirmLastActive(
 export async function confirmPatch(
   session: Session,
   keys: readonly JwtKey[],
-  { kid, patch, yes }: { kid: string; patch: JwtKeyUpdate; yes: boolean | undefined },
+  [kid, patch]: [kid: string, patch: JwtKeyUpdate],
+  flags: YesFlag,
 ): Promise<void> {
   const after = withPatches(keys, new Map([[kid, patch]]))
-  await confirmLastActive(session, { before: keys, after }, yes)
+  await confirmLastActive(session, { before: keys, after }, flags)
 }
 
 /** The states of the keys once those with a patch, by kid, are patched. */

@@ -2,7 +2,7 @@ import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/sr
 import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
-import { ask } from '../terminal/confirm.ts'
+import { ask, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell } from '../terminal/output.ts'
 import { isInteractive } from '../terminal/terminal.ts'
@@ -16,14 +16,13 @@ import { confirmPatch } from './last-active.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-interface KeyRotateFlags extends ConnectionFlags {
+interface KeyRotateFlags extends ConnectionFlags, YesFlag {
   name?: string
   old?: string
   algorithm?: string
   switched?: true
   tokenLifetime: string
   delete?: true
-  yes?: true
 }
 
 /** A rotation in progress. All of its state is on the server, so it can be resumed. */
@@ -174,7 +173,7 @@ async function retireOldKey(rotation: Rotation): Promise<void> {
 async function updateOldKey({ session, old, flags }: Rotation, patch: JwtKeyUpdate): Promise<void> {
   const { client, project } = session
   const keys = await client.keys.list(project)
-  await confirmPatch(session, keys, { kid: old.id, patch, yes: flags.yes })
+  await confirmPatch(session, keys, [old.id, patch], flags)
   await client.keys.update(project, old.id, patch)
 }
 

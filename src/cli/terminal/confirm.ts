@@ -1,13 +1,16 @@
 import { CommandError, usageError } from './failures.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
+/** The flag of a command that asks for a confirmation. */
+export interface YesFlag {
+  yes?: true
+}
+
 /** A confirmation before an action that is hard to undo. */
 interface Question {
   /** What is the case, or what will happen. */
   statement: string
   question: string
-  /** Whether `--yes` was passed. */
-  yes: boolean | undefined
   /** What happens without a person to ask: demand `--yes`, or proceed. */
   unattended: 'refuse' | 'proceed'
 }
@@ -15,7 +18,8 @@ interface Question {
 /** Throws if the user declines, or if `--yes` is required and missing. */
 export async function confirm(
   terminal: Terminal,
-  { statement, question, yes, unattended }: Question,
+  { yes }: YesFlag,
+  { statement, question, unattended }: Question,
 ): Promise<void> {
   if (yes === true) return
   if (!isInteractive(terminal)) {
