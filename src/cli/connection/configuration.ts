@@ -7,7 +7,7 @@ import { didYouMean } from '../../nearest.ts'
 import { readBounded, readOr } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
-import { usageError } from '../terminal/failures.ts'
+import { requireKnown, usageError } from '../terminal/failures.ts'
 
 /** The settings for one server, under a name that the user chooses. */
 export interface Profile {
@@ -70,11 +70,8 @@ function requireObject(value: unknown, path: string, what: string): Record<strin
 
 function readProfile(value: unknown, path: string, name: string): Profile {
   const profile = requireObject(value, path, `profile ${name}`)
+  requireKnown(Object.keys(profile), members, `${path}: profile ${name} has an unknown member`)
   for (const [member, text] of Object.entries(profile)) {
-    if (!members.some((known) => known === member)) {
-      const hint = didYouMean(member, members, `; known members: ${members.join(', ')}.`)
-      throw usageError(`${path}: a profile has no member ${member}${hint}`)
-    }
     if (typeof text !== 'string' || text === '') {
       throw usageError(`${path}: ${member} of profile ${name} must be a non-empty string.`)
     }

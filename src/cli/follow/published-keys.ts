@@ -7,7 +7,6 @@ import { isObject } from '../../runtime/json.ts'
 /** A public key of a key set. Its values come from the server and may contain any text. */
 export interface PublishedKey {
   kid: string
-  kty: string
   alg: string
   /** As published, without unknown members. */
   jwk: Record<string, string>
@@ -63,7 +62,7 @@ function parseKey(value: unknown): PublishedKey[] {
   )
   const { kid = '', kty = '', alg = '' } = jwk
   const isKnown = asymmetricTypes.includes(kty) && algorithmNames.some((name) => name === alg)
-  return isKnown && kidPattern.test(kid) ? [{ kid, kty, alg, jwk }] : []
+  return isKnown && kidPattern.test(kid) ? [{ kid, alg, jwk }] : []
 }
 
 /** The keys that verify tokens: without the placeholder of a project that has no active key. */

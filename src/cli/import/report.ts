@@ -33,13 +33,8 @@ export function printImport(session: Session, rows: readonly ImportRow[], dryRun
   )
 }
 
-function itemOf({ item: _item, costMs: _cost, kid, errors, note, ...row }: ImportRow) {
-  return {
-    ...row,
-    ...(kid === undefined ? {} : { kid }),
-    ...(errors.length === 0 ? {} : { errors }),
-    ...(note === undefined ? {} : { note }),
-  }
+function itemOf({ item: _item, costMs: _cost, errors, ...row }: ImportRow) {
+  return errors.length === 0 ? row : { ...row, errors }
 }
 
 function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {

@@ -48,6 +48,18 @@ export function parseChoice<Name extends string>(
   throw usageError(`${subject} must be one of ${names.join(', ')}${didYouMean(text, names)}`)
 }
 
+/** Throws a usage error for a name that is not known; `message` is how it starts. */
+export function requireKnown(
+  names: readonly string[],
+  known: readonly string[],
+  message: string,
+): void {
+  const unknown = names.find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const suggestion = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
+  throw usageError(`${message}: ${unknown}${suggestion}`)
+}
+
 /** Reports the error on stderr, as JSON with `--json`. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal): number {
   const failure = failureOf(error)

@@ -4,7 +4,7 @@ import {
   type JsonWebKeyInput,
   type KeyObject,
 } from 'node:crypto'
-import { SignJWT } from 'jose'
+import { type JWTHeaderParameters, SignJWT } from 'jose'
 import type { Jwk } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
@@ -39,7 +39,9 @@ export async function sampleToken(
   const chosen = algorithm && jwsAlgorithmOf(algorithm)
   const key = parsePrivateKey(await readText(file, terminal), sourceName(file))
   const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
-    const token = await sign(key, { alg, kid, lifetimeSeconds }, { ...flags, issuer })
+    const iat = Math.floor(Date.now() / 1_000)
+    const claims = { sub: flags.subject, iat, exp: iat + lifetimeSeconds, iss: issuer }
+    const token = await sign(key, { alg, typ: 'JWT', kid }, { ...claims, aud: flags.audience })
     printResult(terminal, { token }, () => `${token}\n`)
   }
   if (flags.kid !== undefined) {
@@ -52,29 +54,17 @@ export async function sampleToken(
   })
 }
 
+/** Leaves out claims that are undefined. */
 async function sign(
   key: KeyObject,
-  { alg, kid, lifetimeSeconds }: { alg: string; kid: string; lifetimeSeconds: number },
-  {
-    issuer,
-    audience,
-    subject,
-  }: Pick<TokenSampleFlags, 'audience' | 'subject'> & {
-    issuer: string | undefined
-  },
+  header: JWTHeaderParameters,
+  claims: Record<string, unknown>,
 ): Promise<string> {
-  const now = Math.floor(Date.now() / 1_000)
-  const token = new SignJWT()
-    .setProtectedHeader({ alg, typ: 'JWT', kid })
-    .setSubject(subject)
-    .setIssuedAt(now)
-    .setExpirationTime(now + lifetimeSeconds)
-  if (issuer !== undefined) token.setIssuer(issuer)
-  if (audience !== undefined) token.setAudience(audience)
   try {
-    return await token.sign(key)
+    return await new SignJWT(claims).setProtectedHeader(header).sign(key)
   } catch {
-    throw usageError(`This key cannot sign with ${alg}.`, 'Choose another one with --algorithm.')
+    const hint = 'Choose another one with --algorithm.'
+    throw usageError(`This key cannot sign with ${header.alg}.`, hint)
   }
 }
 

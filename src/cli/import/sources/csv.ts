@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
-import { usageError } from '../../terminal/failures.ts'
-import { recordEntry, requireKnown, type SourceEntry } from './entry.ts'
+import { requireKnown, usageError } from '../../terminal/failures.ts'
+import { recordEntry, type SourceEntry } from './entry.ts'
 import type { ExportedKey } from './export-document.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */

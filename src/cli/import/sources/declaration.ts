@@ -1,11 +1,11 @@
 import { dirname, resolve } from 'node:path'
 import { isoTime, parseTimeMs } from '../../../core/times.ts'
 import { parseAlgorithm } from '../../keys/kinds.ts'
-import { usageError } from '../../terminal/failures.ts'
+import { requireKnown, usageError } from '../../terminal/failures.ts'
 import { readText, sourceName } from '../../terminal/files.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { readMaterial } from '../material.ts'
-import { readDocument, recordEntry, requireKnown, type SourceEntry } from './entry.ts'
+import { readDocument, recordEntry, type SourceEntry } from './entry.ts'
 
 const example = '{"project": "payments", "keys": [{"name": "spring", "file": "spring.pem"}]}'
 
@@ -31,15 +31,16 @@ export async function readDeclaration(file: string, terminal: Terminal) {
   return { project, entries }
 }
 
-const members = [
-  'name',
-  'algorithm',
-  'publicKeyPem',
-  'file',
-  'active',
-  'expireTime',
-  'publishedKid',
-]
+/** The types of the members of a declared key. */
+const members: Readonly<Record<string, string>> = {
+  name: 'string',
+  algorithm: 'string',
+  publicKeyPem: 'string',
+  file: 'string',
+  active: 'boolean',
+  expireTime: 'string',
+  publishedKid: 'string',
+}
 
 /** `readPem` reads a file that is named relative to the declaration. */
 async function readKey(
@@ -48,41 +49,33 @@ async function readKey(
   readPem: (file: string) => Promise<string>,
 ): Promise<SourceEntry> {
   if (typeof value !== 'object' || value === null) throw usageError(`${place} must be an object.`)
-  requireKnown(Object.keys(value), members, `${place} has an unknown member`)
-  const {
-    name,
-    active = true,
-    expireTime,
-    file,
-    publicKeyPem: inline,
-    publishedKid,
-  } = Object(value)
-  if (typeof name !== 'string') throw usageError(`${place} must have a name.`)
-  if (typeof active !== 'boolean') throw usageError(`active of ${place} must be true or false.`)
-  const time = typeof expireTime === 'string' ? parseTimeMs(expireTime) : undefined
+  requireKnown(Object.keys(value), Object.keys(members), `${place} has an unknown member`)
+  for (const [member, content] of Object.entries(value)) {
+    if (typeof content === members[member]) continue
+    const type = members[member] === 'boolean' ? 'true or false' : 'text'
+    throw usageError(`${member} of ${place} must be ${type}.`)
+  }
+  const { name, active = true, expireTime, file, publicKeyPem: inline, ...others } = Object(value)
+  if (name === undefined) throw usageError(`${place} must have a name.`)
+  const time = expireTime === undefined ? undefined : parseTimeMs(expireTime)
   if (expireTime !== undefined && time === undefined) {
     throw usageError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
   }
-  if (publishedKid !== undefined && typeof publishedKid !== 'string') {
-    throw usageError(`publishedKid of ${place} must be text.`)
-  }
-  const isInline = typeof inline === 'string' && file === undefined
-  if (!isInline && (typeof file !== 'string' || inline !== undefined)) {
+  if ((inline === undefined) === (file === undefined)) {
     throw usageError(`${place} must have either publicKeyPem or file.`)
   }
-  const publicKeyPem: string = isInline ? inline : await readPem(file)
-  const record = { label: name.trim(), publicKeyPem, active, publishedKid }
+  const publicKeyPem: string = inline ?? (await readPem(file))
+  const record = { label: name.trim(), publicKeyPem, active, publishedKid: others.publishedKid }
   const entry = recordEntry(
     { ...record, expireTime: time === undefined ? time : isoTime(time) },
     place,
   )
-  if ('key' in entry) entry.key.algorithm = algorithmOf(value, publicKeyPem, place)
+  if ('key' in entry) entry.key.algorithm = algorithmOf(others, publicKeyPem, place)
   return entry
 }
 
-function algorithmOf(value: { algorithm?: unknown }, publicKeyPem: string, place: string) {
-  const { algorithm } = value
-  if (algorithm !== undefined) return parseAlgorithm(String(algorithm), `algorithm of ${place}`)
+function algorithmOf({ algorithm }: { algorithm?: string }, publicKeyPem: string, place: string) {
+  if (algorithm !== undefined) return parseAlgorithm(algorithm, `algorithm of ${place}`)
   const usual = readMaterial(publicKeyPem)?.algorithms[0]
   if (usual !== undefined) return usual
   throw usageError(`${place} holds no public key that can be read: use PEM.`)

@@ -1,6 +1,5 @@
 import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
-import { didYouMean } from '../../../nearest.ts'
 import { parseJson } from '../../../runtime/json.ts'
 import { convertToPem } from '../../keys/conversion.ts'
 import { CommandError, usageError } from '../../terminal/failures.ts'
@@ -77,18 +76,6 @@ export function recordEntry(
     return typeof value === 'string' && value !== '' ? [[member, value]] : []
   })
   return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
-}
-
-/** Throws a usage error for an unknown name; `message` is how it starts. */
-export function requireKnown(
-  names: readonly string[],
-  known: readonly string[],
-  message: string,
-): void {
-  const unknown = names.find((name) => !known.includes(name))
-  if (unknown === undefined) return
-  const suggestion = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
-  throw usageError(`${message}: ${unknown}${suggestion}`)
 }
 
 /** The JSON object or array in the text. Throws a usage error if there is none. */
