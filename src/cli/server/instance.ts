@@ -83,9 +83,8 @@ export async function listenForMetrics(
   metrics: () => Promise<string>,
 ): Promise<void> {
   if (port === undefined) return
-  const server = await serveMetrics({ host, port }, metrics).catch((error: unknown) => {
-    throw listenError(error, { host, port, prefix: 'PUBRING_METRICS' })
-  })
+  const listening = serveMetrics({ host, port }, metrics)
+  const server = await listening.catch(explainFor(host, port, 'PUBRING_METRICS'))
   // It must not keep a process alive that has nothing else to do.
   server.unref()
 }
@@ -96,20 +95,14 @@ export async function requireFreePort(
   prefix = 'PUBRING',
 ): Promise<void> {
   const server = createServer().listen({ host, port })
-  try {
-    await once(server, 'listening')
-  } catch (error) {
-    throw listenError(error, { host, port, prefix })
-  }
+  await once(server, 'listening').catch(explainFor(host, port, prefix))
   server.close()
   await once(server, 'close')
 }
 
 /** Listens on the configured address. Rejects with a one-line message if it cannot. */
 export async function listen(app: HttpApp, { host, port }: Config): Promise<void> {
-  await listenOn(app, { host, port }).catch((error: unknown) => {
-    throw listenError(error, { host, port, prefix: 'PUBRING' })
-  })
+  await listenOn(app, { host, port }).catch(explainFor(host, port, 'PUBRING'))
 }
 
 /** All workers share the processors; each examines keys in its own threads. */
@@ -118,27 +111,23 @@ function intakeBounds({ intakeThreads, intakeQueue, maxPemLength, workers }: Con
   return { maxQueue: intakeQueue, maxLength: maxPemLength, threads: intakeThreads ?? share }
 }
 
-interface ListenAddress {
-  host: string
-  port: number
-  /** Of the settings that hold it. */
-  prefix: string
-}
-
-function listenError(error: unknown, { host, port, prefix }: ListenAddress): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EADDRINUSE') {
-    return new Error(
-      `Port ${port} on ${host} is in use: stop the process that listens there, or set ${prefix}_PORT.`,
-    )
+/** Throws one line for a person who cannot listen there; `prefix` is that of the settings. */
+function explainFor(host: string, port: number, prefix: string) {
+  return (error: unknown): never => {
+    switch (error instanceof Error && 'code' in error && error.code) {
+      case 'EADDRINUSE':
+        throw new Error(
+          `Port ${port} on ${host} is in use: stop the process that listens there, or set ${prefix}_PORT.`,
+        )
+      case 'EACCES':
+        throw new Error(
+          `This user cannot listen on port ${port}: set ${prefix}_PORT to 1024 or higher.`,
+        )
+      case 'EADDRNOTAVAIL':
+      case 'ENOTFOUND':
+        throw new Error(`${prefix}_HOST ${host} is not an address of this machine.`)
+      default:
+        throw error
+    }
   }
-  if (code === 'EACCES') {
-    return new Error(
-      `This user cannot listen on port ${port}: set ${prefix}_PORT to 1024 or higher.`,
-    )
-  }
-  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') {
-    return new Error(`${prefix}_HOST ${host} is not an address of this machine.`)
-  }
-  return error
 }

@@ -1,4 +1,5 @@
 import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
 import process from 'node:process'
 import { createWorkerMetrics, type ProcessMetrics } from '../../http/metrics/worker-metrics.ts'
 
@@ -29,22 +30,12 @@ export function collectMetrics(liveWorkers: () => Worker[]): () => Promise<strin
   }
 }
 
-/** Resolves after the worker's reply, its exit or the timeout. */
-function requestMetrics(worker: Worker): Promise<void> {
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      worker.off('message', onMessage)
-      worker.off('exit', done)
-      resolve()
-    }
-    const onMessage = (message: unknown) => {
-      if (isReply(message)) done()
-    }
-    const timer = setTimeout(done, replyTimeoutMs)
-    worker.on('message', onMessage).once('exit', done)
-    worker.send(request)
-  })
+/** Resolves after the worker's next message, which is the reply, its exit or the timeout. */
+async function requestMetrics(worker: Worker): Promise<void> {
+  const signal = AbortSignal.timeout(replyTimeoutMs)
+  const ends = ['message', 'exit'].map((event) => once(worker, event, { signal }))
+  worker.send(request)
+  await Promise.race(ends).catch(() => undefined)
 }
 
 function isReply(message: unknown): message is { [request]: ProcessMetrics } {
