@@ -79,79 +79,66 @@ function messageOf(error: PubringError, call: FailedCall): string {
 
 async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]> {
   const { code, retryAfter, status } = error
-  if (code === 'unreachable') return unreachableHints(systemCode(error), call)
-  const hints = hintsByCode[code]?.(call, error) ?? []
-  if (code === 'project_not_found') return [...(await similarProject(call)), ...hints]
-  if (status === 401) return [`It came from ${call.apiKeySource}.`, ...hints]
-  if (retryAfter !== undefined) return [`Try again in ${retryAfter} s.`, ...hints]
-  return hints
+  const hints = [
+    code === 'project_not_found' ? await similarProject(call) : undefined,
+    status === 401 ? `It came from ${call.apiKeySource}.` : undefined,
+    hintsByCode[code]?.(call, error),
+    code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
+    retryAfter === undefined ? undefined : `Try again in ${retryAfter} s.`,
+  ]
+  return hints.filter((hint) => hint !== undefined)
 }
 
-type Hints = (connection: Connection, error: PubringError) => string[]
+type Hint = (call: FailedCall, error: PubringError) => string | undefined
 
-const hintsByCode: Readonly<Record<string, Hints>> = {
-  invalid_api_key: () => [
+const hintsByCode: Readonly<Record<string, Hint>> = {
+  unreachable: unreachableHint,
+  invalid_api_key: () =>
     'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
-  ],
-  insufficient_role: ({ apiKeySource }) => [
+  insufficient_role: ({ apiKeySource }) =>
     `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
-  ],
-  insufficient_lifetime: ({ apiKeySource }) => [
+  insufficient_lifetime: ({ apiKeySource }) =>
     `The API key came from ${apiKeySource}; pubring api-key show tells when it expires. --expires limits a new one.`,
-  ],
-  project_not_found: ({ projectSource }) => [
+  project_not_found: ({ projectSource }) =>
     `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
-  ],
-  key_not_found: () => ['pubring key list shows the keys of the project.'],
-  api_key_not_found: () => ['pubring api-key list shows the API keys.'],
-  key_active: () => ['First run pubring key deactivate; or replace it with pubring key rotate.'],
-  project_not_empty: ({ project }) => [
+  key_not_found: () => 'pubring key list shows the keys of the project.',
+  api_key_not_found: () => 'pubring api-key list shows the API keys.',
+  key_active: () => 'First run pubring key deactivate; or replace it with pubring key rotate.',
+  project_not_empty: ({ project }) =>
     `Delete its keys first: pubring key list --project ${project}`,
-  ],
-  duplicate_key: (_connection, { problem }) =>
-    problem?.kid === undefined ? [] : [`pubring key show ${problem.kid}`],
-  private_key_submitted: () => [
+  duplicate_key: (_call, { problem }) => problem?.kid && `pubring key show ${problem.kid}`,
+  private_key_submitted: () =>
     'Treat the key as compromised: generate a new pair and stop signing with it.',
-  ],
-  unexpected_response: ({ url, urlSource }) => [
+  unexpected_response: ({ url, urlSource }) =>
     `Is there a Pubring at ${url}? It came from ${urlSource}.`,
-  ],
-  route_not_found: ({ url, urlSource }) => [
+  route_not_found: ({ url, urlSource }) =>
     `Is the path in ${url} right? It came from ${urlSource}.`,
-  ],
-  timeout: () => ['--timeout 60s allows more time.'],
+  timeout: () => '--timeout 60s allows more time.',
 }
 
-function unreachableHints(code: string, { url, urlSource, terminal }: FailedCall): string[] {
-  const source = `The address came from ${urlSource}.`
-  if (/_SSL_/.test(code)) return ['Try http:// instead of https://.', source]
+function unreachableHint({ url, terminal }: FailedCall, error: PubringError): string | undefined {
+  const code = systemCode(error)
+  if (/_SSL_/.test(code)) return 'Try http:// instead of https://.'
   if (isTlsCode(code)) {
-    return [
-      'To trust a private certificate authority, set NODE_EXTRA_CA_CERTS=authority.pem; to trust those of this machine, NODE_USE_SYSTEM_CA=1.',
-      source,
-    ]
+    return 'To trust a private certificate authority, set NODE_EXTRA_CA_CERTS=authority.pem; to trust those of this machine, NODE_USE_SYSTEM_CA=1.'
   }
   const { HTTPS_PROXY, https_proxy: secure = HTTPS_PROXY } = terminal.env
   const { HTTP_PROXY, http_proxy: plain = HTTP_PROXY } = terminal.env
   const proxy = url.startsWith('https:') ? secure : plain
-  if (proxy !== undefined) {
-    return ['A proxy is set; list hosts that need none in NO_PROXY.', source]
-  }
-  if (code === 'ECONNREFUSED') {
-    return ['Start one with pubring serve, or set --url, PUBRING_URL or a profile.', source]
-  }
-  return [source]
+  if (proxy !== undefined) return 'A proxy is set; list hosts that need none in NO_PROXY.'
+  if (code !== 'ECONNREFUSED') return undefined
+  return 'Start one with pubring serve, or set --url, PUBRING_URL or a profile.'
 }
 
 /** A project with a similar name, among those that the API key can access. */
-async function similarProject({ client, project }: FailedCall): Promise<string[]> {
+async function similarProject({ client, project }: FailedCall): Promise<string | undefined> {
   try {
     const { items } = await client.projects.list({ limit: 200 })
     const names = items.map(({ name }) => name)
     const match = nearest(project, names)
-    return match === undefined ? [] : [`Did you mean ${match}?`]
+    return match && `Did you mean ${match}?`
   } catch (error) {
-    if (error instanceof PubringError) return []
+    if (error instanceof PubringError) return undefined
     throw error
   }
 }

@@ -33,17 +33,13 @@ const asymmetricTypes = ['RSA', 'EC', 'OKP', 'AKP']
 const kidPattern = /^[\x20-\x7e]{1,255}$/
 
 /** Reads an entry of the server's response; undefined if it is not one. */
-export function parsePublishedKeys(value: unknown): PublishedKeys | undefined {
-  if (!isObject(value)) return undefined
-  const { project, projectId, etag, jwks, fullJwks, discovery } = value
-  const isComplete =
-    typeof project === 'string' &&
-    typeof projectId === 'string' &&
-    typeof etag === 'string' &&
-    isObject(discovery)
-  const [common, full] = [jwks, fullJwks].map(parseKeys)
-  if (!isComplete || common === undefined || full === undefined) return undefined
-  return { project, projectId, etag, jwks: common, fullJwks: full, discovery }
+export function parsePublishedKeys(entry: Record<string, unknown>): PublishedKeys | undefined {
+  const { project, projectId, etag, discovery } = entry
+  const [jwks, fullJwks] = [entry.jwks, entry.fullJwks].map(parseKeys)
+  if (typeof project !== 'string' || typeof projectId !== 'string') return undefined
+  if (typeof etag !== 'string' || !isObject(discovery)) return undefined
+  if (jwks === undefined || fullJwks === undefined) return undefined
+  return { project, projectId, etag, jwks, fullJwks, discovery }
 }
 
 function parseKeys(value: unknown): PublishedKey[] | undefined {
