@@ -14,6 +14,7 @@ import {
   JwtKeyUpdated,
   JwtKeyWithDetails,
 } from '../src/contract/keys.ts'
+import { LedgerProof, LogCheckpoint, LogEpoch } from '../src/contract/log.ts'
 import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
@@ -61,6 +62,9 @@ const contract: Record<string, object> = {
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },
   ApiKeyUpdate,
   Event,
+  LedgerProof,
+  LogCheckpoint,
+  LogEpoch,
   KeyFinding: {
     ...KeyCheck.properties.warnings.items,
     description: 'A reason to reject a key, or a warning about it.',

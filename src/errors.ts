@@ -94,6 +94,12 @@ export const errorTable = {
     title: 'The API key does not exist',
     advice: 'Check the id. The API key may have been deleted.',
   },
+  not_logged: {
+    status: 404,
+    title: 'The log does not have this',
+    advice:
+      'A new event is in the log after its next checkpoint, which takes a minute by default; an admin API key for all projects can request one. Numbers of events that do not exist never appear.',
+  },
   route_not_found: {
     status: 404,
     title: 'The path does not exist',
@@ -174,6 +180,12 @@ export const errorTable = {
     title: 'Too many requests',
     advice:
       'Wait the number of seconds in `Retry-After`. If there is a `RateLimit` header, it says how many requests remain; without one, too many keys of your API key are being examined at once, so send fewer at a time.',
+  },
+  log_stopped: {
+    status: 409,
+    title: 'This server cannot extend the log',
+    advice:
+      'Only the operator can help: the detail says why, and what to do. [What each reason means](operating.md#the-log).',
   },
   headers_too_large: {
     status: 431,

@@ -15,6 +15,9 @@ import type {
   KeyCheck,
   KeyImport,
   KeyImportReport,
+  LedgerProof,
+  LogCheckpoint,
+  LogEpoch,
   Project,
   TokenCheck,
 } from './types.ts'
@@ -78,6 +81,7 @@ export type Client = {
   keys: KeyOperations
   tokens: TokenOperations
   events: EventOperations
+  log: LogOperations
   apiKeys: ApiKeyOperations
   jwks: JwksOperations
 }
@@ -181,6 +185,25 @@ export type EventOperations = {
   follow(
     options?: CallOptions & { project?: string; after?: number | string },
   ): AsyncIterable<Event>
+}
+
+/**
+ * The log: one Merkle tree over the ledgers of all projects. `@pubring/client/log` verifies it.
+ *
+ * @example
+ * const { proof } = await client.log.prove({ project: 'payments', revision: 7 })
+ */
+export type LogOperations = {
+  /**
+   * Proves that the log has the event with this revision, and all before it; without `revision`, the
+   * last one in the log. Without `project`, of the system's ledger. Fails with `not_logged` until a
+   * checkpoint covers the event.
+   */
+  prove(options?: CallOptions & { project?: string; revision?: number }): Promise<LedgerProof>
+  /** Signs a checkpoint with all that was acknowledged before. */
+  checkpoint(options?: CallOptions): Promise<LogCheckpoint>
+  /** Starts a new tree, for a log that has stopped. Not retried if it may have succeeded. */
+  startEpoch(options?: CallOptions): Promise<LogEpoch>
 }
 
 /**

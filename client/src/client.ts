@@ -6,6 +6,7 @@ import type {
   EventOperations,
   JwksOperations,
   KeyOperations,
+  LogOperations,
   Precondition,
   ProjectOperations,
   TokenOperations,
@@ -32,6 +33,7 @@ export function createClient(options: ClientOptions): Client {
     keys: keyOperations(send),
     tokens: tokenOperations(send),
     events: eventOperations(send, transport),
+    log: logOperations(send),
     apiKeys: apiKeyOperations(send),
     jwks: jwksOperations(send),
   }
@@ -149,6 +151,19 @@ function eventOperations(send: Send, transport: Transport): EventOperations {
     list: async ({ project, after, limit, ...options } = {}) =>
       send(readList(eventsPath(project), { after, limit }), options),
     follow: ({ project, ...options } = {}) => followEvents(transport, eventsPath(project), options),
+  }
+}
+
+function logOperations(send: Send): LogOperations {
+  const post = (path: string): Operation => ({ method: 'POST', path, retry: 'if-not-processed' })
+  return {
+    prove: async ({ project, revision, ...options } = {}) => {
+      const path = project === undefined ? '/ledger-proof' : `${projectPath(project)}/ledger-proof`
+      return send({ ...read(path), query: { revision } }, options)
+    },
+    checkpoint: async (options = {}) =>
+      send({ ...post('/log/checkpoints'), retry: 'always' }, options),
+    startEpoch: async (options = {}) => send(post('/log/epochs'), options),
   }
 }
 

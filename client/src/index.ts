@@ -6,6 +6,7 @@ export type {
   EventOperations,
   JwksOperations,
   KeyOperations,
+  LogOperations,
   Precondition,
   ProjectOperations,
   TokenOperations,

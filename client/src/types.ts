@@ -273,6 +273,44 @@ export type Event = {
   hash: string
 }
 
+/** Shows that the log has the hash of an event of a ledger, and of all before it. */
+export type LedgerProof = {
+  ledgerId: string
+  /** Of the event that the entry names. */
+  revision: number
+  /** Hash of that event. */
+  head: string
+  time: string
+  /** The secret by which all entries of this ledger can be found, in base64. */
+  blinding: string
+  /** Position of the entry in the tree. */
+  index: number
+  hashes: string[]
+  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
+  checkpoint: string
+  /** All of it as one text (C2SP tlog-proof), for `pubring ledger verify`. */
+  proof: string
+}
+
+/** A state of the log that was signed and published. */
+export type LogCheckpoint = {
+  /** Name of the tree: the public URL of the log without its scheme. */
+  origin: string
+  /** Number of entries in the tree. */
+  size: number
+  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
+  checkpoint: string
+}
+
+/** A tree of the log. */
+export type LogEpoch = {
+  epoch: number
+  /** Name of the tree: the public URL of the log without its scheme. */
+  origin: string
+  /** What verifies the checkpoints of this tree: a "vkey" of C2SP signed-note. */
+  verifierKey: string
+}
+
 /** A reason to reject a key, or a warning about it. */
 export type KeyFinding = {
   code: string

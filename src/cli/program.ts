@@ -7,6 +7,7 @@ import { registerDatabase } from './commands/database.ts'
 import { registerEvents } from './commands/events.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
+import { registerLog } from './commands/log.ts'
 import { commonOptions } from './commands/options.ts'
 import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
@@ -43,6 +44,7 @@ function createTree(terminal: Terminal): Command {
   registerJwks(program, terminal)
   registerTokens(program, terminal)
   registerEvents(program, terminal)
+  registerLog(program, terminal)
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
   registerProfiles(program, terminal)

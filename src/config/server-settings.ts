@@ -199,6 +199,15 @@ export const settings = named({
     'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
     '500',
   ),
+  logKeyFile: setting(
+    text,
+    'File with the Ed25519 private key (PEM) that signs the checkpoints of the log. Default: beside an SQLite database, where the first start creates it; none for PostgreSQL.',
+  ),
+  logInterval: setting(
+    seconds(1, 86_400),
+    'Time between checkpoints of the log, if there are changes.',
+    '60s',
+  ),
   logLevel: setting(logLevel, 'Lowest level to log.', 'info'),
   logLevelFile: setting(
     fileWith(logLevel),
@@ -229,6 +238,7 @@ type Optional =
   | 'databaseReplicaUrl'
   | 'blocklist'
   | 'intakeThreads'
+  | 'logKeyFile'
   | 'metricsPort'
   | 'outboundCaFile'
   | 'outboundProxy'

@@ -5,6 +5,7 @@ import type { ExposedKey } from '../intake/types.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { LogReads, LogSigner } from './log/records.ts'
 import type {
   ApiKeyRecord,
   KeyCount,
@@ -56,6 +57,8 @@ export interface Store {
    * are never older than what this process has read or written.
    */
   published: Pick<Store, 'heads' | 'keySet' | 'events'>
+  /** The tree over the heads of all ledgers. */
+  log: LogReads
   /** Numbers of keys by kind and state at the time (ISO 8601). Slow, but does not delay others. */
   countKeys(time: string): Promise<KeyCount[]>
   /** What this process uses of a database server. */
@@ -97,6 +100,8 @@ export interface CoreConfig {
   /** The percentage of event streams that one API key, or one project, may have. */
   eventStreamShare: number
   maxImportKeys: number
+  /** Seconds between checkpoints of the log. */
+  logInterval: number
   /** Every issuer begins with it; no final slash. */
   publicUrl: string
 }
@@ -106,6 +111,8 @@ export interface Context {
   store: Store
   clock: Clock
   config: CoreConfig
+  /** Absent: this process does not sign the log. */
+  logSigner?: LogSigner
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
   /** For every request to another server. */

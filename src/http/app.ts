@@ -12,6 +12,7 @@ import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
 import { addCountedLog } from './hooks/counted-log.ts'
 import { addDatabaseLog } from './hooks/database-log.ts'
+import { addLogState } from './hooks/log-state.ts'
 import { addRequestLog } from './hooks/logging.ts'
 import { addMethods } from './hooks/methods.ts'
 import { addOverload } from './hooks/overload.ts'
@@ -32,6 +33,7 @@ import { keyCheckRoutes } from './routes/key-checks.ts'
 import { keyImportRoutes } from './routes/key-imports.ts'
 import { keySetChangesRoute } from './routes/key-set-changes.ts'
 import { keyRoutes } from './routes/keys.ts'
+import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
 import { publishedPemRoutes } from './routes/published-pem.ts'
@@ -63,6 +65,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addRequestLog(app)
   addCountedLog(app)
   addDatabaseLog(app, live)
+  addLogState(app, live.log)
   addMetrics(app, live, options)
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)
@@ -90,6 +93,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   publishedPemRoutes(routes, live)
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
+  logRoutes(routes, live)
   healthRoutes(routes, live)
   descriptionRoute(app)
   await app.register(async (pages) => {

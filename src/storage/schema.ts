@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 /**
  * The tables, the same on every engine. Text compares byte by byte; times are ISO 8601 UTC with
  * milliseconds, so they sort as text; booleans are 0 or 1; JSON is text that no query looks into.
- * Every table but the last two leads with the id of its project.
+ * Every table up to `key_audit` leads with the id of its project.
  */
 const columns = {
   project: { id: 'text', name: 'text', create_time: 'text', update_time: 'text' },
@@ -75,6 +75,30 @@ const columns = {
    * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
    */
   blocked_fingerprint: { fingerprint: 'text', create_time: 'text' },
+  /** The trees of the log, each with an origin of its own. The one with the highest epoch grows. */
+  log_epoch: {
+    epoch: 'integer',
+    origin: 'text',
+    verifier_key: 'text',
+    /** Number of entries; those beyond the checkpoint are not published yet. */
+    size: 'integer',
+    append_time: 'nullable text',
+    checkpoint_size: 'integer',
+    /** Null until the first one. */
+    checkpoint: 'nullable text',
+  },
+  log_entry: {
+    epoch: 'integer',
+    /** From 0. */
+    position: 'integer',
+    ledger_id: 'text',
+    revision: 'integer',
+    content: 'text',
+  },
+  /** Up to 256 hashes (C2SP tlog-tiles), in base64. A partial tile is the beginning of a row. */
+  log_tile: { epoch: 'integer', level: 'integer', position: 'integer', hashes: 'text' },
+  /** The last logged head of each ledger, and the random value that blinds its id, in base64. */
+  log_ledger: { ledger_id: 'text', blinding: 'text', epoch: 'integer', hash: 'text' },
 } as const
 
 type Columns = typeof columns
@@ -106,6 +130,10 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   key_audit: ['project_id', 'key_id'],
   api_key: ['id'],
   blocked_fingerprint: ['fingerprint'],
+  log_epoch: ['epoch'],
+  log_entry: ['epoch', 'position'],
+  log_tile: ['epoch', 'level', 'position'],
+  log_ledger: ['ledger_id'],
 } satisfies { [Name in TableName]: (keyof Tables[Name])[] }
 
 export const tableNames = Object.keys(columns) as TableName[]

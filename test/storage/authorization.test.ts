@@ -42,9 +42,10 @@ function exposed() {
 
 /** One change of each type that a request can cause; a new type does not compile without one. */
 const changes: {
-  [Type in Exclude<ChangeType, 'key.pass_audit' | 'api_key.touch' | 'storage.try'>]: (
-    origin: Origin,
-  ) => ChangeOf<Type>
+  [Type in Exclude<
+    ChangeType,
+    'key.pass_audit' | 'api_key.touch' | 'log.append' | 'log.publish' | 'storage.try'
+  >]: (origin: Origin) => ChangeOf<Type>
 } = {
   'project.create': (origin) => ({ type: 'project.create', origin, id: newId(), name: 'other' }),
   'project.rename': (origin) => ({ type: 'project.rename', origin, projectId, name: 'renamed' }),
@@ -94,6 +95,13 @@ const changes: {
     patch: { role: 'reader' },
   }),
   'api_key.delete': (origin) => ({ type: 'api_key.delete', origin, id: other.id }),
+  'log.start': (origin) => ({
+    type: 'log.start',
+    origin,
+    epoch: 1,
+    name: 'keys.example.com/log',
+    verifierKey: 'key',
+  }),
 }
 
 /** Everything that the changes above would alter. */
@@ -104,6 +112,7 @@ async function state() {
     projects: await store.listProjects({ limit: 10 }),
     keySet: await store.keySet(projectId),
     apiKeys: await store.listApiKeys('all'),
+    log: await store.log.epoch(),
   }
 }
 

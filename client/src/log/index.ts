@@ -17,5 +17,13 @@ export {
   verifyLedgerProof,
 } from './ledger-proof.ts'
 export { formatVerifierKey, parseVerifierKey, type VerifierKey } from './note.ts'
+export { consistencyProof, inclusionProof, type ReadNode, treeRoot } from './proofs.ts'
 export { scanLog } from './scan.ts'
-export { verifyConsistency, verifyInclusion } from './tree.ts'
+export {
+  createTileReader,
+  formatTilePath,
+  parseEntries,
+  parseTilePath,
+  type TileName,
+} from './tiles.ts'
+export { leafHash, type TreeHead, verifyConsistency, verifyInclusion } from './tree.ts'

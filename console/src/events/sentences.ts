@@ -16,6 +16,7 @@ const typeLabels: Record<string, string> = {
   'api_key.created': 'API key created',
   'api_key.updated': 'API key changed',
   'api_key.deleted': 'API key deleted',
+  'log.started': 'Log started',
 }
 
 /** The label of an event type in the filter. */
@@ -56,6 +57,9 @@ export function sentenceOf(event: Event, name: string | undefined): Sentence {
   const noun = nouns[subject.type] ?? subject.type
   if (type === 'private_key.refused') {
     return { verb: 'Rejected', noun: 'a submitted private key', rest: '' }
+  }
+  if (type === 'log.started') {
+    return { verb: 'Started', noun: 'the log', name: String(changes.origin?.to), rest: '' }
   }
   if (type === 'key.weakness_found') {
     return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }

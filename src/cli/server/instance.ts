@@ -13,6 +13,7 @@ import { systemClock } from '../../runtime/clock.ts'
 import { openServerStore } from '../../storage/open.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
+import { openLogSigner } from './log-key.ts'
 
 /** The registry of one process. */
 export interface Registry {
@@ -33,12 +34,14 @@ export async function openRegistry(
   { mustExist }: { mustExist: boolean },
 ): Promise<Registry> {
   const intake = createIntakePool({ ...intakeBounds(config), ...readBlocklist(config) })
+  const logSigner = openLogSigner(config, { create: !mustExist })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
   const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl, mustExist })
   const context: Context = {
     store,
     clock: systemClock,
     config,
+    ...(logSigner === undefined ? {} : { logSigner }),
     intakeFor: intake.for,
     fetch: createOutboundFetch({
       allow: config.outboundAllow,

@@ -36,10 +36,15 @@ async function serverStep(url: string): Promise<Step> {
   const get = (page: string) =>
     fetch(`${url}/health/${page}`, { signal: AbortSignal.timeout(healthTimeoutMs) })
   const [ready, write] = await Promise.all([get('ready'), get('write')])
-  const { state, reason } = Object(await ready.json())
+  const { state, reason, log } = Object(await ready.json())
   if (!ready.ok) return failedStep('server', `${url} is not ready (${reason}): see its log`)
   const detail = `${url} serves ${state} key sets`
   if (!write.ok) return failedStep('server', `${detail}, but changes fail: see its log`)
+  if (log === 'stopped') {
+    const advice =
+      'its log has stopped, because it no longer extends what was signed: restore what is missing, or start a new epoch (pubring log new-epoch)'
+    return failedStep('server', `${detail} and accepts changes, but ${advice}`)
+  }
   return { step: 'server', outcome: 'passed', detail: `${detail} and accepts changes` }
 }
 

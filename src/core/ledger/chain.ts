@@ -16,6 +16,7 @@ export type EventType =
   | 'api_key.created'
   | 'api_key.updated'
   | 'api_key.deleted'
+  | 'log.started'
 
 /** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
 export interface Actor {

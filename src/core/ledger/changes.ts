@@ -4,6 +4,7 @@ import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
+import type { LogTile, NewLogEntry } from '../log/records.ts'
 import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
 import type { Actor } from './chain.ts'
 
@@ -145,6 +146,26 @@ export type Change =
     }
   | { type: 'api_key.delete'; origin: Origin; id: string; ifMatch?: string }
   | { type: 'api_key.touch'; uses: ApiKeyUse[] }
+  | {
+      type: 'log.start'
+      origin: Origin
+      epoch: number
+      /** Origin of its checkpoints, and that of the tree before. */
+      name: string
+      previous?: string
+      verifierKey: string
+    }
+  | {
+      type: 'log.append'
+      epoch: number
+      /** Of the tree before: if it is another, or has an entry later than `notSince`, nothing is done. */
+      size: number
+      notSince: string
+      time: string
+      entries: NewLogEntry[]
+      tiles: LogTile[]
+    }
+  | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }
 
@@ -173,5 +194,9 @@ export interface ChangeResults {
   'api_key.update': ApiKeyRecord
   'api_key.delete': undefined
   'api_key.touch': undefined
+  'log.start': undefined
+  /** Whether the entries were appended. */
+  'log.append': boolean
+  'log.publish': undefined
   'storage.try': undefined
 }

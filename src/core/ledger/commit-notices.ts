@@ -40,9 +40,12 @@ export function ledgersOf(change: Change): string[] {
     case 'api_key.create':
     case 'api_key.update':
     case 'api_key.delete':
+    case 'log.start':
       return [systemLedgerId]
     case 'key.pass_audit':
     case 'api_key.touch':
+    case 'log.append':
+    case 'log.publish':
     case 'storage.try':
       return []
   }

@@ -5,6 +5,7 @@ import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
+import { createLog, type Log } from '../log/log.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
@@ -24,6 +25,7 @@ export interface LiveServices {
   keySets: LiveKeySets
   watch: RevisionWatch
   events: EventFeed
+  log: Log
   /** Ends all waits and streams; later requests do not wait. */
   close(): void
 }
@@ -49,8 +51,10 @@ export function createLiveServices(
     if (ledgerId === systemLedgerId) names.invalidate()
     watch.checkNow(ledgerId)
   }
+  const noticed = { ...context, store: withCommitNotices(store, onCommit) }
+  const log = createLog(noticed, context.logSigner)
   return {
-    context: { ...context, store: withCommitNotices(store, onCommit) },
+    context: noticed,
     publisher,
     damagedKeys,
     names,
@@ -58,7 +62,9 @@ export function createLiveServices(
     keySets,
     watch,
     events,
+    log,
     close() {
+      log.close()
       keySets.close()
       events.close()
       watch.close()

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type GaugeConfiguration, Histogram, type Registry } from 'prom-client'
 import { createKeyStatistics } from '../../core/keys/statistics.ts'
+import { isStop } from '../../core/log/faults.ts'
+import type { LogState } from '../../core/log/log.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 
 /** Gauges collected at each scrape. The values of workers add up unless `aggregator` is set. */
@@ -11,6 +13,11 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: LiveSe
   addGauge(registry, live.damagedKeys.count, {
     name: 'pubring_damaged_keys',
     help: 'Stored keys that do not match their own hashes and are not published, as far as their key sets were requested.',
+    aggregator: 'max',
+  })
+  addGauge(registry, () => Number(hasFailed(live.log.state())), {
+    name: 'pubring_log_stopped',
+    help: '1 if the last attempt to sign a checkpoint of the log has failed.',
     aggregator: 'max',
   })
   addGauge(registry, live.keySets.count, {
@@ -31,6 +38,10 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: LiveSe
     registers: [registry],
   })
   app.server.on('drop', () => dropped.inc())
+}
+
+function hasFailed({ fault, error }: LogState): boolean {
+  return error !== undefined || isStop(fault)
 }
 
 /** What this process uses of PostgreSQL; without values for SQLite, apart from the reads. */

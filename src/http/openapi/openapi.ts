@@ -6,13 +6,14 @@ import * as events from '../../contract/events.ts'
 import * as keyChecks from '../../contract/key-checks.ts'
 import * as keyImports from '../../contract/key-imports.ts'
 import * as keys from '../../contract/keys.ts'
+import * as log from '../../contract/log.ts'
 import * as problem from '../../contract/problem.ts'
 import * as projects from '../../contract/projects.ts'
 import * as published from '../../contract/published.ts'
 import * as tokenChecks from '../../contract/token-checks.ts'
 import { reference, responsesOf } from './operations.ts'
 
-const modules = [apiKeys, events, keyChecks, keyImports, keys, problem, projects, published]
+const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
 const components = [...modules, tokenChecks]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
@@ -46,9 +47,11 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
-      tags: ['JWT keys', 'Key sets', 'Projects', 'Events', 'API keys', 'Health'].map((name) => ({
-        name,
-      })),
+      tags: ['JWT keys', 'Key sets', 'Projects', 'Events', 'Log', 'API keys', 'Health'].map(
+        (name) => ({
+          name,
+        }),
+      ),
       components: {
         securitySchemes: {
           apiKey: {

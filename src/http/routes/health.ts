@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import type { Context } from '../../core/context.ts'
+import { isStop } from '../../core/log/faults.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { staleAfterMs } from '../../core/publishing/publisher.ts'
 import { withStorageTimeout } from '../../core/storage-faults.ts'
@@ -23,6 +24,12 @@ const Health = Type.Object(
     writes: Type.Optional(
       Type.Enum(['failing'], {
         description: 'Present while the storage accepts no changes; key sets and lists are served.',
+      }),
+    ),
+    log: Type.Optional(
+      Type.Enum(['stopped'], {
+        description:
+          'Present while this process signs no checkpoints because the log would fork. Everything else works.',
       }),
     ),
   },
@@ -65,11 +72,12 @@ export function healthRoutes(app: App, live: LiveServices): void {
       const canServe = reason === undefined && (isFresh || live.publisher.canServe())
       if (!canServe) return sendUnavailable(request, reply, reason ?? 'storage')
       const state = isFresh ? 'fresh' : 'stale'
+      const log = isStop(live.log.state().fault) ? ({ log: 'stopped' } as const) : {}
       const writes = live.context.store.isWritable() ? {} : ({ writes: 'failing' } as const)
       return reply
         .header('cache-control', 'no-store')
         .header('pubring-state', state)
-        .send({ status: 'ok', state, ...writes })
+        .send({ status: 'ok', state, ...writes, ...log })
     },
   })
   app.route({

@@ -5,6 +5,7 @@ import { passAudit, reportWeakness } from './audits.ts'
 import { writeAndUndo } from './fingerprints.ts'
 import { importKeys } from './key-imports.ts'
 import { createKey, deleteKey, updateKey } from './keys.ts'
+import { appendToLog, publishCheckpoint, startLog } from './log.ts'
 import type { Outcome } from './outcome.ts'
 import { rejectPrivateKey } from './private-keys.ts'
 import { createProject, deleteProject, renameProject } from './projects.ts'
@@ -28,6 +29,9 @@ const appliers: Appliers = {
   'api_key.update': updateApiKey,
   'api_key.delete': deleteApiKey,
   'api_key.touch': touchApiKeys,
+  'log.start': startLog,
+  'log.append': appendToLog,
+  'log.publish': publishCheckpoint,
   'storage.try': writeAndUndo,
 }
 

@@ -8,6 +8,7 @@ import { kids } from './0004-kids.ts'
 import { releases } from './0005-releases.ts'
 import { publishedKids } from './0006-published-kids.ts'
 import { actors } from './0007-actors.ts'
+import { log } from './0008-log.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -31,6 +32,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0005-releases': { ...releases, oldestRelease: '0.1.0' },
   '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
   '0007-actors': { ...actors, oldestRelease: '0.1.0' },
+  '0008-log': { ...log, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

@@ -15,6 +15,7 @@ import {
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { chunked, statement } from '../statements.ts'
+import { createLogReads } from './log.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
@@ -34,6 +35,7 @@ export function createStoreReads(db: Db): StoreReads {
     ...createProjectReads(db),
     ...createApiKeyReads(db),
     ...createKeyReads(db),
+    log: createLogReads(db),
     async ping() {
       await db
         .selectNoFrom(({ exists, lit, selectFrom }) =>

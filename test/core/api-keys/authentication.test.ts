@@ -59,6 +59,7 @@ function config(): Context['config'] {
     maxEventStreams: 0,
     eventStreamShare: 100,
     maxImportKeys: 0,
+    logInterval: 60,
     publicUrl: 'http://x',
   }
 }

@@ -83,6 +83,7 @@ beforeEach(async () => {
       maxEventStreams: 10,
       eventStreamShare: 50,
       maxImportKeys: 10,
+      logInterval: 60,
       publicUrl: 'https://keys.example.com',
     },
     intakeFor() {

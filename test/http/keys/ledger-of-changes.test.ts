@@ -3,15 +3,21 @@ import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain
 import type { ChangeType } from '../../../src/core/ledger/changes.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
+import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 
 let server: TestApp
+let logKey: TestKeyFile
 let actor: { apiKeyId: string; name: string }
 beforeAll(async () => {
-  server = await startApp()
+  logKey = createKeyFile()
+  server = await startApp({ logSigner: logKey.open() })
   const { id, name } = (await server.send('GET', '/v1/api-keys/self')).json()
   actor = { apiKeyId: id, name }
 })
-afterAll(() => server.close())
+afterAll(async () => {
+  await server.close()
+  logKey.remove()
+})
 
 const keys = '/v1/projects/payments/jwt-keys'
 const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
@@ -36,7 +42,13 @@ interface Done {
 }
 
 /** Changes that no request makes: those of `pubring audit` are tried with it. */
-type Unrequested = 'api_key.touch' | 'storage.try' | 'key.report_weakness' | 'key.pass_audit'
+type Unrequested =
+  | 'api_key.touch'
+  | 'storage.try'
+  | 'key.report_weakness'
+  | 'key.pass_audit'
+  | 'log.append'
+  | 'log.publish'
 
 /** Every change there is, done by a request: a new one does not compile until it is here. */
 const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Promise<Done>>> = {
@@ -106,6 +118,11 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
       const answer = await server.send('DELETE', `/v1/api-keys/${id}`)
       return { answer, events: inSystem(id, 'api_key.deleted') }
     }
+  },
+  'log.start': async () => async () => {
+    const answer = await server.send('POST', '/v1/log/epochs')
+    const subject = { type: 'registry', id: systemLedgerId }
+    return { answer, events: [[systemLedgerId, 'log.started', subject]] }
   },
 }
 

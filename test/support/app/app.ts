@@ -54,6 +54,7 @@ interface TestOptions {
   /** By default to public addresses only. */
   fetch?: Context['fetch']
   clock?: Clock
+  logSigner?: Context['logSigner']
   /** By default a new one of the run's engine. */
   database?: TestDatabase
 }
@@ -140,10 +141,12 @@ function testContext(store: Store, options: TestOptions): Context {
       maxEventStreams: 1_000,
       eventStreamShare: 25,
       maxImportKeys: 1_000,
+      logInterval: 60,
       publicUrl,
       ...options.config,
     },
     intakeFor: options.intakeFor ?? ((caller) => ({ examine, bulk: bulkFor(caller) })),
+    ...(options.logSigner === undefined ? {} : { logSigner: options.logSigner }),
     fetch: options.fetch ?? createOutboundFetch({ allow: [] }),
   }
 }

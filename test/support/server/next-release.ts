@@ -8,7 +8,7 @@ const project = join(import.meta.dirname, '../../..')
  * release can run. Returns its program.
  */
 export function makeNextRelease(folder: string): string {
-  for (const part of ['bin', 'src', 'package.json']) {
+  for (const part of ['bin', 'client', 'src', 'package.json']) {
     cpSync(join(project, part), join(folder, part), { recursive: true })
   }
   for (const part of ['node_modules', 'console', 'docs']) {

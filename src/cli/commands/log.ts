@@ -1,0 +1,45 @@
+import type { Command } from 'commander'
+import { settings } from '../../config/server-settings.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import {
+  addApiCommand,
+  addCommand,
+  addGroup,
+  databaseOption,
+  jsonOption,
+  lazyAction,
+  optionOf,
+  sessionAction,
+  yesOption,
+} from './options.ts'
+
+const loadLog = () => import('../admin/log.ts')
+
+export function registerLog(program: Command, terminal: Terminal): void {
+  const log = addGroup(program, 'log', 'Operate the signed log of all ledgers')
+  addApiCommand(log, 'checkpoint', 'Sign a checkpoint now and print it', {
+    notes: 'The server signs one a minute after changes anyway (PUBRING_LOG_INTERVAL).',
+    examples: ['pubring log checkpoint > checkpoint.txt'],
+  }).action(sessionAction(terminal, async () => (await loadLog()).signCheckpoint))
+  addApiCommand(
+    log,
+    'new-epoch',
+    'Start a new tree, for a log that has stopped, and print its key',
+    {
+      notes:
+        'A log stops if it does not extend what was signed, as after the restore of an older backup. Give the new verifier key to everyone who verifies the log.',
+      examples: ['pubring log new-epoch --yes'],
+    },
+  )
+    .addOption(yesOption())
+    .action(sessionAction(terminal, async () => (await loadLog()).startEpoch))
+  addCommand(log, 'key', 'Print the verifier key of the log, from the key file and the database', {
+    notes: 'Those who verify the log should get it from you and not from the server.',
+    examples: ['pubring log key > log.vkey'],
+  })
+    .addOption(jsonOption())
+    .addOption(databaseOption())
+    .addOption(optionOf(settings.logKeyFile))
+    .addOption(optionOf(settings.publicUrl))
+    .action(lazyAction(terminal, async () => (await import('../database/log-key.ts')).printKey))
+}

@@ -1,0 +1,34 @@
+import { formatVerifierKey } from '../../../client/src/log/note.ts'
+import { loadConfig } from '../../config/server-settings.ts'
+import { logOrigin, logVerifierKey } from '../../core/log/signing.ts'
+import { openReads } from '../../storage/open.ts'
+import { createLogReads } from '../../storage/reads/log.ts'
+import { openLogSigner } from '../server/log-key.ts'
+import { notify, printResult } from '../terminal/output.ts'
+import type { Terminal } from '../terminal/terminal.ts'
+import type { DatabaseFlags } from './flags.ts'
+
+/** Prints the verifier key of the tree that grows, or of the first one if there is none yet. */
+export async function printKey(
+  terminal: Terminal,
+  flags: DatabaseFlags & { logKeyFile?: string; publicUrl?: string },
+): Promise<void> {
+  const { databaseUrl, logKeyFile, publicUrl: url } = flags
+  const config = loadConfig(terminal.env, { databaseUrl, logKeyFile, publicUrl: url })
+  const signer = openLogSigner(config, { create: false })
+  if (signer === undefined) {
+    throw new Error(
+      'There is no key of the log: set PUBRING_LOG_KEY_FILE, or start the server once if its database is SQLite.',
+    )
+  }
+  const { db, close } = await openReads(config.databaseUrl)
+  const log = await createLogReads(db).epoch().finally(close)
+  const origin = log?.origin ?? logOrigin(config.publicUrl, 1)
+  const verifierKey = formatVerifierKey(await logVerifierKey(origin, signer))
+  printResult(terminal, { origin, verifierKey }, () => `${verifierKey}\n`)
+  if (log === undefined) {
+    notify(terminal, `The log starts as ${origin} (PUBRING_PUBLIC_URL) with its first checkpoint.`)
+  } else if (log.verifierKey !== verifierKey) {
+    notify(terminal, `The log ${origin} has another key: ${log.verifierKey}`)
+  }
+}

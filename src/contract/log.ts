@@ -1,0 +1,57 @@
+import { type Static, Type } from 'typebox'
+import { Time, Uuid } from './common.ts'
+
+const Origin = Type.String({
+  description: 'Name of the tree: the public URL of the log without its scheme.',
+  examples: ['keys.example.com/log'],
+})
+
+const Checkpoint = Type.String({
+  description: 'A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses.',
+})
+
+const base64 = (description: string) =>
+  Type.String({ description: `${description}, in base64.`, contentEncoding: 'base64' })
+
+export const LogCheckpoint = Type.Object(
+  {
+    origin: Origin,
+    size: Type.Integer({ minimum: 0, description: 'Number of entries in the tree.' }),
+    checkpoint: Checkpoint,
+  },
+  { $id: 'LogCheckpoint', description: 'A state of the log that was signed and published.' },
+)
+export type LogCheckpoint = Static<typeof LogCheckpoint>
+
+export const LogEpoch = Type.Object(
+  {
+    epoch: Type.Integer({ minimum: 1 }),
+    origin: Origin,
+    verifierKey: Type.String({
+      description: 'What verifies the checkpoints of this tree: a "vkey" of C2SP signed-note.',
+    }),
+  },
+  { $id: 'LogEpoch', description: 'A tree of the log.' },
+)
+export type LogEpoch = Static<typeof LogEpoch>
+
+export const LedgerProof = Type.Object(
+  {
+    ledgerId: Uuid,
+    revision: Type.Integer({ minimum: 1, description: 'Of the event that the entry names.' }),
+    head: Type.String({ description: 'Hash of that event.' }),
+    time: Time,
+    blinding: base64('The secret by which all entries of this ledger can be found'),
+    index: Type.Integer({ minimum: 0, description: 'Position of the entry in the tree.' }),
+    hashes: Type.Array(base64('A hash of the inclusion proof (RFC 6962)')),
+    checkpoint: Checkpoint,
+    proof: Type.String({
+      description: 'All of it as one text (C2SP tlog-proof), for `pubring ledger verify`.',
+    }),
+  },
+  {
+    $id: 'LedgerProof',
+    description: 'Shows that the log has the hash of an event of a ledger, and of all before it.',
+  },
+)
+export type LedgerProof = Static<typeof LedgerProof>

@@ -1,0 +1,72 @@
+import type { Origin } from '../ledger/changes.ts'
+import { faultIn, type LogFault, logError } from './faults.ts'
+import type { LogEpoch, LogSigner } from './records.ts'
+import { type LogContext, signCheckpoint, startEpoch } from './signing.ts'
+
+/** `error`: one that no fault of the log has caused, such as of the storage. */
+export interface LogState {
+  fault?: LogFault
+  error?: unknown
+}
+
+/** The part of this process in the log. All but the state throw `log_stopped` if it has none. */
+export interface Log {
+  /** A checkpoint with everything that was committed before the call. */
+  sign(): Promise<LogEpoch>
+  /** Starts a tree with an origin of its own; for an admin, where the one before cannot go on. */
+  startEpoch(origin: Origin): Promise<LogEpoch>
+  /** After the last run. */
+  state(): LogState
+  /** Called after each run. */
+  onRun(observe: (state: LogState) => void): void
+  close(): void
+}
+
+/**
+ * Signs checkpoints at the configured interval, if this process has a key, and on request. Runs follow
+ * one another: one that is requested begins after those before it.
+ */
+export function createLog(context: LogContext, signer: LogSigner | undefined): Log {
+  const intervalMs = context.config.logInterval * 1_000
+  const observers: ((state: LogState) => void)[] = []
+  let state: LogState = {}
+  let work: Promise<unknown> = Promise.resolve()
+  let timer: NodeJS.Timeout | undefined
+  let isClosed = false
+
+  function run<Result>(task: (signer: LogSigner) => Promise<Result>): Promise<Result> {
+    if (signer === undefined) return Promise.reject(logError('no_key'))
+    const running = work.then(() => task(signer))
+    work = running.then(
+      () => report({}),
+      (error: unknown) => {
+        const fault = faultIn(error)
+        report(fault === undefined ? { error } : { fault })
+      },
+    )
+    return running
+  }
+  function report(next: LogState): void {
+    state = next
+    for (const observe of observers) observe(next)
+  }
+  function schedule(): void {
+    if (isClosed || signer === undefined) return
+    timer = setTimeout(async () => {
+      // Observers report a failure.
+      await run((one) => signCheckpoint(context, one, intervalMs)).catch(() => undefined)
+      schedule()
+    }, intervalMs).unref()
+  }
+  schedule()
+  return {
+    sign: () => run((one) => signCheckpoint(context, one, 0)),
+    startEpoch: (origin) => run((one) => startEpoch(context, one, origin)),
+    state: () => state,
+    onRun: (observe) => void observers.push(observe),
+    close() {
+      isClosed = true
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,48 @@
+import { fromBase64, toBase64, utf8 } from '../../../client/src/log/encoding.ts'
+import { parseEntry } from '../../../client/src/log/leaf.ts'
+import { formatLedgerProof } from '../../../client/src/log/ledger-proof.ts'
+import { inclusionProof } from '../../../client/src/log/proofs.ts'
+import type { LedgerProof } from '../../contract/log.ts'
+import { PubringError } from '../../errors.ts'
+import { logError } from './faults.ts'
+import type { LogReads } from './records.ts'
+import { createNodeReader, sha256 } from './tiles.ts'
+
+/**
+ * Proves the first logged head of the ledger that covers a revision, or its last one, against the
+ * published checkpoint. Throws `not_logged` if there is none.
+ */
+export async function proveLedger(
+  log: LogReads,
+  ledgerId: string,
+  revision: number | undefined,
+): Promise<LedgerProof> {
+  const current = await log.epoch()
+  if (current?.checkpoint === undefined) throw notLogged()
+  const { epoch, checkpoint, checkpointSize: size } = current
+  const search = { before: size, ...(revision === undefined ? {} : { revision }) }
+  const found = await log.findEntry(epoch, ledgerId, search)
+  if (found === undefined) throw notLogged()
+  const { position: index, content } = found
+  const blinding = fromBase64(found.blinding)
+  if (blinding === undefined) throw logError('damaged')
+  const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
+  const hashes = await inclusionProof(index, size, createNodeReader(log, epoch, size), sha256)
+  const head = { ledgerId, ...entry }
+  const proof = formatLedgerProof({ head, opening: { blinding }, index, hashes, checkpoint })
+  return {
+    ...head,
+    blinding: found.blinding,
+    index,
+    hashes: hashes.map(toBase64),
+    checkpoint,
+    proof,
+  }
+}
+
+function notLogged(): PubringError {
+  return new PubringError(
+    'not_logged',
+    'The log has no such event of this ledger yet: it may get there with the next checkpoint.',
+  )
+}

@@ -1,0 +1,87 @@
+import type { Bytes } from '../../../client/src/log/encoding.ts'
+
+/** A tree of the log. Another one begins, with an origin of its own, where a tree cannot go on. */
+export interface LogEpoch {
+  /** From 1. */
+  epoch: number
+  /** Name of the tree in checkpoints: the public URL of the log, without its scheme. */
+  origin: string
+  /** C2SP signed-note "vkey" of its checkpoints. */
+  verifierKey: string
+  /** Number of entries. */
+  size: number
+  /** Time of the last entry. */
+  appendTime?: string
+  /** Of the checkpoint; 0 without one. */
+  checkpointSize: number
+  /** The last published one, a signed note. */
+  checkpoint?: string
+}
+
+/** The head of a ledger that the tree does not have yet. */
+export interface MovedHead {
+  ledgerId: string
+  revision: number
+  hash: string
+  /** Absent if the ledger never had an entry. */
+  blinding?: string
+}
+
+/** An entry, and what is known of its ledger. */
+export interface NewLogEntry extends MovedHead {
+  blinding: string
+  /** The entry as text. */
+  content: string
+}
+
+export interface LogTile {
+  level: number
+  position: number
+  /** Up to 256 hashes, in base64. */
+  hashes: string
+}
+
+/** An entry of a ledger. */
+export interface FoundLogEntry {
+  position: number
+  content: string
+  /** Of its ledger: 32 random bytes, in base64. */
+  blinding: string
+}
+
+/** The reads of the log. Each is one statement, unless it says otherwise. */
+export interface LogReads {
+  /** A tree, by default the one that grows; undefined if there is none. */
+  epoch(number?: number): Promise<LogEpoch | undefined>
+  /**
+   * The next `limit` ledgers after an id, in two statements: the heads that differ from what the tree
+   * has. `last` is the `after` of the next page; absent at the end.
+   */
+  movedHeads(
+    epoch: number,
+    page: { after: string; limit: number },
+  ): Promise<{ heads: MovedHead[]; last?: string }>
+  tile(epoch: number, level: number, position: number): Promise<string | undefined>
+  /** The texts of entries from `start` up to `end`, without the latter. */
+  entries(epoch: number, range: { start: number; end: number }): Promise<string[]>
+  /** The first entry of the ledger with at least this revision, or its last one, before a position. */
+  findEntry(
+    epoch: number,
+    ledgerId: string,
+    search: { revision?: number; before: number },
+  ): Promise<FoundLogEntry | undefined>
+}
+
+/** The key of this process, and what it has signed, which a restored database may not know. */
+export interface LogSigner {
+  /** Ed25519, 32 bytes. */
+  publicKey: Bytes
+  sign(message: Bytes): Bytes
+  /** The last checkpoint that was signed for the origin, by any process with this key file. */
+  lastSigned(origin: string): string | undefined
+  /**
+   * Stores the checkpoint durably. False, without a change, if another process stores one now or has
+   * stored a later one.
+   */
+  record(origin: string, checkpoint: string): boolean
+}

@@ -1,0 +1,191 @@
+import { randomBytes } from 'node:crypto'
+import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
+import { utf8 } from '../../../client/src/log/encoding.ts'
+import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
+import {
+  createVerifierKey,
+  formatNote,
+  formatVerifierKey,
+  parseNote,
+  signatureTypes,
+  signNote,
+  type VerifierKey,
+} from '../../../client/src/log/note.ts'
+import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
+import { leafHash, type TreeHead, verifyConsistency } from '../../../client/src/log/tree.ts'
+import type { Context, CoreConfig } from '../context.ts'
+import { newId } from '../ids.ts'
+import type { Origin } from '../ledger/changes.ts'
+import { isoTime, now } from '../times.ts'
+import { logError } from './faults.ts'
+import type { LogEpoch, LogSigner, MovedHead, NewLogEntry } from './records.ts'
+import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
+
+/** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
+const pageSize = 1_000
+
+/** What the log needs of the context. */
+export interface LogContext extends Pick<Context, 'store' | 'clock'> {
+  config: Pick<CoreConfig, 'publicUrl' | 'logInterval'>
+}
+
+/** The name of the key in checkpoints, and of the tree: the public URL of the log. */
+export function logOrigin(publicUrl: string, epoch: number): string {
+  const name = `${publicUrl.replace(/^https?:\/\//, '')}/log`
+  return epoch === 1 ? name : `${name}/${epoch}`
+}
+
+export function logVerifierKey(origin: string, { publicKey }: LogSigner): Promise<VerifierKey> {
+  return createVerifierKey({ name: origin, type: signatureTypes.ed25519, publicKey })
+}
+
+/**
+ * Starts a tree after the last one, or the first one. Its origin is one that this key has never
+ * signed a checkpoint for, even if the database has lost it.
+ */
+export async function startEpoch(
+  { store, config }: LogContext,
+  signer: LogSigner,
+  origin: Origin,
+): Promise<LogEpoch> {
+  const previous = await store.log.epoch()
+  let epoch = (previous?.epoch ?? 0) + 1
+  while (signer.lastSigned(logOrigin(config.publicUrl, epoch)) !== undefined) epoch += 1
+  const name = logOrigin(config.publicUrl, epoch)
+  const verifierKey = formatVerifierKey(await logVerifierKey(name, signer))
+  await store.commit({
+    type: 'log.start',
+    origin,
+    epoch,
+    name,
+    verifierKey,
+    ...(previous === undefined ? {} : { previous: previous.origin }),
+  })
+  const started = await store.log.epoch()
+  if (started === undefined) throw logError('diverged')
+  return started
+}
+
+/**
+ * The tree as it is now, and the last checkpoint that this key has signed. Throws `log_stopped` unless
+ * this process may sign the next one: its tree extends that of the last one.
+ */
+async function readContinuous(
+  { store }: LogContext,
+  signer: LogSigner,
+  epoch: number,
+): Promise<{ log: LogEpoch; tree: TreeHead; signed?: TreeHead & { note: string } }> {
+  const before = await store.log.epoch(epoch)
+  if (before === undefined) throw logError('diverged')
+  const key = formatVerifierKey(await logVerifierKey(before.origin, signer))
+  if (key !== before.verifierKey) throw logError('other_key')
+  const note = signer.lastSigned(before.origin)
+  // Again, because another process with the key may just have appended and signed.
+  const log = note === undefined ? before : ((await store.log.epoch(epoch)) ?? before)
+  const read = createNodeReader(store.log, epoch, log.size)
+  const tree = { size: log.size, root: await treeRoot(log.size, read, sha256) }
+  if (note === undefined) {
+    if (before.checkpoint !== undefined) throw logError('checkpoints_missing')
+    return { log, tree }
+  }
+  const signed = { ...readCheckpoint(note), note }
+  if (signed.size < before.checkpointSize) throw logError('other_signer')
+  await requireExtension({ store }, log, signed, tree)
+  return { log, tree, signed }
+}
+
+/**
+ * Throws `log_stopped` unless the tree extends that of a checkpoint, such as the last signed one or
+ * one that a witness has.
+ */
+export async function requireExtension(
+  { store }: Pick<LogContext, 'store'>,
+  { epoch }: Pick<LogEpoch, 'epoch'>,
+  older: TreeHead,
+  newer: TreeHead,
+): Promise<void> {
+  if (older.size > newer.size) throw logError('diverged')
+  const read = createNodeReader(store.log, epoch, newer.size)
+  const proof = await consistencyProof(older.size, newer.size, read, sha256)
+  if (!(await verifyConsistency(older, newer, proof))) throw logError('diverged')
+}
+
+export function readCheckpoint(note: string) {
+  return parseCheckpoint(parseNote(note).text)
+}
+
+/**
+ * Appends the heads that moved to the tree, and signs and publishes a checkpoint of it. Throws
+ * `log_stopped` if this process must not. `minAgeMs`: appends nothing if any process has appended
+ * something more recently. Reads the heads of all ledgers, a page at a time; apart from that, the
+ * cost is proportional to the heads that moved.
+ */
+export async function signCheckpoint(
+  context: LogContext,
+  signer: LogSigner,
+  minAgeMs: number,
+): Promise<LogEpoch> {
+  const { store, clock } = context
+  const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
+  const current = (await store.log.epoch()) ?? (await startEpoch(context, signer, origin))
+  const { log } = await readContinuous(context, signer, current.epoch)
+  await appendMovedHeads(context, log, minAgeMs)
+  return publish(context, signer, log.epoch)
+}
+
+async function appendMovedHeads(
+  { store, clock }: LogContext,
+  { epoch, ...log }: LogEpoch,
+  minAgeMs: number,
+): Promise<void> {
+  const start = clock.now()
+  const time = isoTime(start)
+  let size = log.size
+  let after: string | undefined = ''
+  let isFirst = true
+  while (after !== undefined) {
+    const { heads, last } = await store.log.movedHeads(epoch, { after, limit: pageSize })
+    after = last
+    if (heads.length === 0) continue
+    const entries = await Promise.all(heads.map((head) => newEntry(head, time)))
+    const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
+    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
+    const notSince = isFirst ? isoTime(start - minAgeMs) : time
+    const append = { epoch, size, time, notSince, entries, tiles }
+    // Another process appends, which is as good.
+    if (!(await store.commit({ type: 'log.append', ...append }))) return
+    size += entries.length
+    isFirst = false
+  }
+}
+
+async function newEntry(head: MovedHead, time: string): Promise<NewLogEntry> {
+  const { ledgerId, revision, hash } = head
+  const blinding = head.blinding ?? randomBytes(32).toString('base64')
+  const key = await entryKey(Uint8Array.from(Buffer.from(blinding, 'base64')), revision, sha256)
+  const ledger = await blindedLedgerId(key, ledgerId, sha256)
+  const content = formatEntry({ ledger, revision, head: hash, time })
+  return { ...head, blinding, content: new TextDecoder().decode(content) }
+}
+
+/**
+ * The checkpoint is stored beside the key before anyone else can see it. One that was stored and not
+ * published, because the process ended in between, is published now.
+ */
+async function publish(context: LogContext, signer: LogSigner, epoch: number): Promise<LogEpoch> {
+  const { log, tree, signed } = await readContinuous(context, signer, epoch)
+  const { origin, checkpoint, checkpointSize } = log
+  const { size } = tree
+  if (checkpoint !== undefined && checkpointSize === size) return log
+  const isSigned = signed?.size === size
+  const note = isSigned ? signed.note : await signTree(signer, origin, tree)
+  if (!isSigned && !signer.record(origin, note)) return log
+  await context.store.commit({ type: 'log.publish', epoch, size, checkpoint: note })
+  return { ...log, checkpoint: note, checkpointSize: size }
+}
+
+async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Promise<string> {
+  const text = formatCheckpoint({ origin, ...tree })
+  const key = await logVerifierKey(origin, signer)
+  return formatNote(text, [await signNote(text, key, signer.sign)])
+}

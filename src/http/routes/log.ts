@@ -1,0 +1,207 @@
+import type { FastifySchema } from 'fastify'
+import { Type } from 'typebox'
+import { LedgerProof, LogCheckpoint, LogEpoch } from '../../contract/log.ts'
+import { systemLedgerId } from '../../core/ledger/chain.ts'
+import { proveLedger } from '../../core/log/proofs.ts'
+import { readLogFile } from '../../core/log/publishing.ts'
+import type { LiveServices } from '../../core/publishing/live.ts'
+import { PubringError } from '../../errors.ts'
+import { contextOf, ledgerOf } from '../hooks/access.ts'
+import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
+import type { App } from '../options.ts'
+import { ProjectPath, Query } from '../request/paths.ts'
+
+const tags = ['Log']
+
+/** Checkpoints change every minute at most; C2SP tlog-tiles asks for a few seconds. */
+const checkpointMaxAge = 5
+
+/** A year: the content of a tile never changes. */
+const tileMaxAge = 31_536_000
+
+const text = 'text/plain; charset=utf-8'
+
+/** The log: public files for everyone, proofs for the readers of a ledger, operations for admins. */
+export function logRoutes(app: App, live: LiveServices): void {
+  publicRoutes(app, live, '/log')
+  // Further trees: their origins are the addresses of their files.
+  publicRoutes(app, live, '/log/:epoch')
+  verifierKeyRoute(app, live)
+  proofRoutes(app, live)
+  adminRoutes(app, live)
+}
+
+interface LogFile {
+  mediaType: string
+  cacheControl: string
+  body: string | Uint8Array
+}
+
+function publicRoutes(app: App, live: LiveServices, prefix: string): void {
+  const { log } = live.context.store
+  const hide = prefix !== '/log'
+  publicRoute(app, `${prefix}/checkpoint`, {
+    schema: {
+      hide,
+      operationId: 'getLogCheckpoint',
+      summary: 'The current checkpoint of the log',
+      description:
+        'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Beside it are the tiles of the tree and the bundles of its entries (C2SP tlog-tiles): `/log/tile/LEVEL/N` and `/log/tile/entries/N`. The files of a tree that began with another epoch are below `/log/EPOCH/`, as its origin says.',
+    },
+    read: async (epoch) => textFile((await log.epoch(epoch))?.checkpoint),
+  })
+  publicRoute(app, `${prefix}/tile/*`, {
+    schema: { hide: true },
+    async read(epoch, path) {
+      const body = await readLogFile(log, epoch, `tile/${path}`)
+      if (body === undefined) return undefined
+      const cacheControl = `public, max-age=${tileMaxAge}, immutable`
+      return { body, cacheControl, mediaType: 'application/octet-stream' }
+    },
+  })
+}
+
+function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void {
+  publicRoute(app, '/log/vkey', {
+    schema: {
+      operationId: 'getLogVerifierKey',
+      summary: 'The verifier key of the log',
+      description:
+        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: who reads it here at each use trusts whatever answers.',
+    },
+    async read() {
+      const current = await store.log.epoch()
+      return textFile(current && `${current.verifierKey}\n`)
+    },
+  })
+}
+
+function textFile(body: string | undefined): LogFile | undefined {
+  const cacheControl = `public, max-age=${checkpointMaxAge}`
+  return body === undefined ? undefined : { mediaType: text, cacheControl, body }
+}
+
+interface PublicFile {
+  schema: FastifySchema
+  read(epoch: number, path: string): Promise<LogFile | undefined>
+}
+
+function publicRoute(app: App, url: string, { read, schema }: PublicFile): void {
+  app.route<{ Params: { epoch?: string; '*'?: string } }>({
+    method: ['GET', 'HEAD'],
+    url,
+    onRequest: openToAllOrigins,
+    config: {
+      etag: true,
+      errors: ['not_logged', 'log_stopped', 'storage_unavailable'],
+      headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
+    },
+    schema: {
+      ...schema,
+      tags,
+      response: {
+        200: { description: 'The file.', content: { 'text/plain': { schema: Type.String() } } },
+      },
+    },
+    handler: async (request, reply) => {
+      const { epoch = '1', '*': path = '' } = request.params
+      const file = /^[1-9]\d{0,8}$/.test(epoch) ? await read(Number(epoch), path) : undefined
+      if (file === undefined) throw notPublished()
+      const body = typeof file.body === 'string' ? file.body : Buffer.from(file.body)
+      return reply
+        .header('content-type', file.mediaType)
+        .header('cache-control', file.cacheControl)
+        .send(body)
+    },
+  })
+  preflightRoute(app, url)
+}
+
+function notPublished(): PubringError {
+  return new PubringError(
+    'not_logged',
+    'The log has no such file. Its checkpoint says how many entries its tiles have.',
+  )
+}
+
+const ProofQuery = Query({
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Revision of the event to prove: the proof is of the first logged head with at least this revision. Default: the last logged head.',
+    }),
+  ),
+})
+
+const proofSchema = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
+const proofErrors = ['not_logged', 'log_stopped'] as const
+
+function proofRoutes(app: App, { context: { store } }: LiveServices): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/projects/:projectIdOrName/ledger-proof',
+    config: { access: { role: 'reader' }, ledger: true, errors: proofErrors },
+    schema: {
+      ...proofSchema,
+      operationId: 'getLedgerProof',
+      summary: "Prove that the log has a project's ledger",
+      description:
+        'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
+      params: ProjectPath,
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/ledger-proof',
+    config: { access: { role: 'admin', unbound: true }, errors: proofErrors },
+    schema: {
+      ...proofSchema,
+      operationId: 'getSystemLedgerProof',
+      summary: "Prove that the log has the registry's ledger",
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, systemLedgerId, request.query.revision)),
+  })
+}
+
+function adminRoutes(app: App, { log, context }: LiveServices): void {
+  const config = { access: { role: 'admin', unbound: true }, errors: ['log_stopped'] } as const
+  app.route({
+    method: 'POST',
+    url: '/v1/log/checkpoints',
+    config,
+    schema: {
+      operationId: 'createLogCheckpoint',
+      summary: 'Sign a checkpoint of the log now',
+      description:
+        'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
+      tags,
+      response: { 201: LogCheckpoint },
+    },
+    handler: async (_request, reply) => {
+      const { origin, checkpoint = '', checkpointSize: size } = await log.sign()
+      return reply.code(201).send({ origin, size, checkpoint })
+    },
+  })
+  app.route({
+    method: 'POST',
+    url: '/v1/log/epochs',
+    config,
+    schema: {
+      operationId: 'startLogEpoch',
+      summary: 'Start a new tree of the log',
+      description:
+        'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
+      tags,
+      response: { 201: LogEpoch },
+    },
+    handler: async (request, reply) => {
+      const started = await log.startEpoch(contextOf(request, context).origin)
+      const { epoch, origin, verifierKey } = started
+      return reply.code(201).send({ epoch, origin, verifierKey })
+    },
+  })
+}

@@ -1,0 +1,374 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type Bytes, fromBase64, toBase64 } from '../../../client/src/log/encoding.ts'
+import { parseEntry } from '../../../client/src/log/leaf.ts'
+import {
+  parseLedgerProof,
+  verifyCheckpoint,
+  verifyLedgerProof,
+} from '../../../client/src/log/ledger-proof.ts'
+import { parseVerifierKey } from '../../../client/src/log/note.ts'
+import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
+import { scanLog } from '../../../client/src/log/scan.ts'
+import { createTileReader, formatTilePath, parseEntries } from '../../../client/src/log/tiles.ts'
+import { verifyConsistency } from '../../../client/src/log/tree.ts'
+import type { Store } from '../../../src/core/context.ts'
+import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
+import { createLog, type LogState } from '../../../src/core/log/log.ts'
+import { proveLedger } from '../../../src/core/log/proofs.ts'
+import { readLogFile } from '../../../src/core/log/publishing.ts'
+import type { LogEpoch, LogSigner } from '../../../src/core/log/records.ts'
+import { readCheckpoint, signCheckpoint, startEpoch } from '../../../src/core/log/signing.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { createDatabase, type TestDatabase } from '../../support/store/database.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
+
+let stored: TestStore
+let key: TestKeyFile
+let databases: TestDatabase[] = []
+beforeEach(async () => {
+  stored = await openTestStore()
+  key = createKeyFile()
+})
+afterEach(async () => {
+  await stored.dispose()
+  key.remove()
+  for (const database of databases) await database.remove()
+  databases = []
+})
+
+const clock = testClock()
+const publicUrl = 'https://keys.example.com/base'
+const contextOf = (store: Store, logInterval = 60) => ({
+  store,
+  clock,
+  config: { publicUrl, logInterval },
+})
+
+const sign = (store = stored.store, signer: LogSigner = key.open(), minAgeMs = 0) =>
+  signCheckpoint(contextOf(store), signer, minAgeMs)
+
+const stopped = (code: string) =>
+  expect.objectContaining({
+    code: 'log_stopped',
+    extras: { errors: [expect.objectContaining({ code })] },
+  })
+
+async function rename(projectId: string, name: string, store = stored.store): Promise<void> {
+  await store.commit({ type: 'project.rename', origin: origin(), projectId, name })
+}
+
+/** A checkpoint that its own verifier key verifies. */
+async function verified({ checkpoint = '', verifierKey, origin }: LogEpoch) {
+  const found = await verifyCheckpoint(checkpoint, { log: await parseVerifierKey(verifierKey) })
+  expect(found.origin).toBe(origin)
+  return found
+}
+
+const reader =
+  (store: Store, epoch = 1) =>
+  async (path: string): Promise<Bytes> => {
+    const file = await readLogFile(store.log, epoch, path)
+    if (file === undefined) throw new Error(`no ${path}`)
+    return Uint8Array.from(file)
+  }
+
+/** What everyone can read, and compares with the checkpoint. */
+async function readEntries(store: Store, log: LogEpoch) {
+  const checkpoint = await verified(log)
+  const read = reader(store, log.epoch)
+  const node = createTileReader(checkpoint.size, (tile) => read(formatTilePath(tile)))
+  expect(toBase64(await treeRoot(checkpoint.size, node))).toBe(toBase64(checkpoint.root))
+  const entries: ReturnType<typeof parseEntry>[] = []
+  for (let index = 0; index * 256 < checkpoint.size; index += 1) {
+    const width = Math.min(256, checkpoint.size - index * 256)
+    const bundle = await read(formatTilePath({ level: 'entries', index, width }))
+    entries.push(...parseEntries(bundle).map(parseEntry))
+  }
+  return entries
+}
+
+test('the heads of all ledgers are logged, and then those that moved', async () => {
+  const { store } = stored
+  const { id } = await createProject(store, 'payments')
+  const first = await sign()
+  const { origin, size } = await verified(first)
+  expect({ origin, size }).toEqual({ origin: 'keys.example.com/base/log', size: 2 })
+  const heads = await store.heads([id, systemLedgerId])
+  const logged = (await readEntries(store, first)).map(({ head }) => head)
+  expect(logged.sort()).toEqual([...heads.values()].map(({ hash }) => hash).sort())
+
+  expect(await sign()).toMatchObject({ checkpoint: first.checkpoint, size: 2 })
+  await createProject(store, 'other')
+  await rename(id, 'renamed')
+  await rename(id, 'again')
+  const second = await sign()
+  expect(await readEntries(store, second)).toHaveLength(5)
+  const [older, newer] = [await verified(first), await verified(second)]
+  const node = createTileReader(5, async (tile) => reader(store)(formatTilePath(tile)))
+  expect(await verifyConsistency(older, newer, await consistencyProof(2, 5, node))).toBe(true)
+})
+
+test('the start of the log is in the ledger of the system', async () => {
+  await createProject(stored.store, 'payments')
+  const { verifierKey } = await sign()
+  const events = await stored.store.events(systemLedgerId, { after: 1, limit: 10 })
+  expect(events).toMatchObject([
+    {
+      type: 'log.started',
+      actor: { name: 'pubring serve' },
+      subject: { type: 'registry', id: systemLedgerId },
+      changes: { origin: { to: 'keys.example.com/base/log' }, verifierKey: { to: verifierKey } },
+    },
+  ])
+})
+
+test('a proof of each event is valid, and names the ledger', async () => {
+  const { store } = stored
+  const { id } = await createProject(store, 'payments')
+  await sign()
+  for (const name of ['b', 'c', 'd']) await rename(id, name)
+  const log = await sign()
+  const keys = { log: await parseVerifierKey(log.verifierKey) }
+  const revisions: number[] = []
+  for (const revision of [1, 2, 3, 4, undefined]) {
+    const { proof, ...members } = await proveLedger(store.log, id, revision)
+    const parsed = parseLedgerProof(proof)
+    await verifyLedgerProof(parsed, keys)
+    revisions.push(members.revision)
+    expect(parsed.head).toMatchObject({ ledgerId: id, head: members.head })
+    const checkpoint = await verified(log)
+    const heads = await scanLog(parsed, { checkpoint, read: reader(store) })
+    expect([...heads.keys()]).toEqual([1, 4])
+  }
+  expect(revisions).toEqual([1, 4, 4, 4, 4])
+  await expect(proveLedger(store.log, id, 5)).rejects.toMatchObject({ code: 'not_logged' })
+})
+
+test('more ledgers than fit in a page, a tile and a level of tiles', async () => {
+  await createProject(stored.store, 'payments')
+  const rows = Array.from({ length: 2_600 }, (_, index) => {
+    const id = `00000000-0000-7000-8000-${String(index).padStart(12, '0')}`
+    return `('${id}', 1, '${'a'.repeat(64)}')`
+  })
+  await stored.database.execute(
+    `insert into ledger (project_id, revision, hash) values ${rows.join()}`,
+  )
+  const log = await sign()
+  expect(log.size).toBe(2_602)
+  expect(await readEntries(stored.store, log)).toHaveLength(2_602)
+  expect((await sign()).checkpoint).toBe(log.checkpoint)
+})
+
+test('at the interval, nothing is appended that soon after something else was', async () => {
+  await createProject(stored.store, 'payments')
+  const first = await sign()
+  await createProject(stored.store, 'other')
+  expect(await sign(stored.store, key.open(), 60_000)).toEqual(first)
+  clock.advance(61_000)
+  expect((await sign(stored.store, key.open(), 60_000)).size).toBe(4)
+})
+
+test('tiles are published as far as the checkpoint covers them', async () => {
+  await createProject(stored.store, 'payments')
+  await sign()
+  const { log } = stored.store
+  for (const path of ['tile/0/000.p/2', 'tile/0/000.p/1', 'tile/entries/000.p/2']) {
+    expect(await readLogFile(log, 1, path), path).toBeDefined()
+  }
+  const absent = ['tile/0/000.p/3', 'tile/0/000', 'tile/1/000.p/1', 'tile/0/001.p/1', 'tile/x']
+  for (const path of absent) expect(await readLogFile(log, 1, path), path).toBeUndefined()
+  expect(await readLogFile(log, 2, 'tile/0/000.p/1')).toBeUndefined()
+})
+
+describe('the log never forks', () => {
+  /** A database as it was before changes that were logged and signed. */
+  async function goBack(): Promise<TestDatabase> {
+    const database = await createDatabase()
+    const before = await openTestStore(database)
+    const { id } = await createProject(before.store, 'payments')
+    await sign(before.store)
+    await before.dispose()
+    const earlier = await database.copy()
+    const after = await openTestStore(database)
+    await rename(id, 'lost', after.store)
+    await sign(after.store)
+    await after.dispose()
+    databases.push(database)
+    return earlier
+  }
+
+  test('a restored database or a fail-over that has lost changes stops it, and a new epoch starts it', async () => {
+    const restored = await openTestStore(await goBack())
+    const { store } = restored
+    await expect(sign(store)).rejects.toEqual(stopped('diverged'))
+    // As many entries as were signed, and more.
+    for (const name of ['a', 'b', 'c']) await createProject(store, name)
+    await expect(sign(store)).rejects.toEqual(stopped('diverged'))
+    expect((await store.log.epoch())?.size).toBe(2)
+
+    const started = await startEpoch(contextOf(store), key.open(), origin())
+    expect(started).toMatchObject({ epoch: 2, origin: 'keys.example.com/base/log/2', size: 0 })
+    const log = await sign(store)
+    expect(await readEntries(store, log)).toHaveLength(5)
+    expect((await store.events(systemLedgerId, { after: 0, limit: 20 })).at(-1)).toMatchObject({
+      type: 'log.started',
+      changes: { origin: { from: 'keys.example.com/base/log', to: log.origin } },
+    })
+    await restored.dispose()
+  })
+
+  test('the same changes again, at another time, are not the same log', async () => {
+    const restored = await openTestStore(await goBack())
+    const [project] = await restored.store.listProjects({ limit: 1 })
+    await rename(project?.id ?? '', 'lost', restored.store)
+    await expect(sign(restored.store)).rejects.toEqual(stopped('diverged'))
+    await restored.dispose()
+  })
+
+  test('an origin that was signed once is not used again by a new database', async () => {
+    await createProject(stored.store, 'payments')
+    await sign()
+    await startEpoch(contextOf(stored.store), key.open(), origin())
+    await sign()
+    const fresh = await openTestStore()
+    expect(await sign(fresh.store)).toMatchObject({
+      epoch: 3,
+      origin: 'keys.example.com/base/log/3',
+    })
+    await fresh.dispose()
+  })
+
+  test('without the file of signed checkpoints it stops', async () => {
+    await createProject(stored.store, 'payments')
+    await sign()
+    const file = `${key.file}.checkpoints`
+    renameSync(file, `${file}.old`)
+    await expect(sign()).rejects.toEqual(stopped('checkpoints_missing'))
+    renameSync(`${file}.old`, file)
+    expect((await sign()).checkpointSize).toBe(2)
+    writeFileSync(file, '{')
+    await expect(sign()).rejects.toThrow('is damaged')
+  })
+
+  test('with another key it stops', async () => {
+    await createProject(stored.store, 'payments')
+    await sign()
+    const other = createKeyFile()
+    await expect(sign(stored.store, other.open())).rejects.toEqual(stopped('other_key'))
+    other.remove()
+  })
+
+  test('a copy of the key that has not signed the last checkpoint leaves it to the other one', async () => {
+    await createProject(stored.store, 'payments')
+    await sign()
+    const copy = createKeyFile()
+    for (const end of ['', '.checkpoints']) {
+      writeFileSync(`${copy.file}${end}`, readFileSync(`${key.file}${end}`))
+    }
+    await createProject(stored.store, 'other')
+    await sign()
+    await expect(sign(stored.store, copy.open())).rejects.toEqual(stopped('other_signer'))
+    copy.remove()
+  })
+
+  test('a process that ends between storing and publishing a checkpoint publishes it later', async () => {
+    await createProject(stored.store, 'payments')
+    const { store } = stored
+    const failing: Store = {
+      ...store,
+      async commit(change) {
+        if (change.type === 'log.publish') throw new Error('killed')
+        return store.commit(change)
+      },
+    }
+    await expect(sign(failing)).rejects.toThrow('killed')
+    const recorded = key.open().lastSigned('keys.example.com/base/log') ?? ''
+    expect((await store.log.epoch())?.checkpoint).toBeUndefined()
+    expect((await sign()).checkpoint).toBe(recorded)
+    expect((await store.log.epoch())?.checkpoint).toBe(recorded)
+  })
+
+  test('a lost or altered tile stops it', async () => {
+    const { store, database } = stored
+    await createProject(store, 'payments')
+    await sign()
+    const tile = (await store.log.tile(1, 0, 0)) ?? ''
+    const altered = fromBase64(tile)?.map((byte, index) => (index === 40 ? byte ^ 1 : byte))
+    const change = (hashes: string) => database.execute('update log_tile set hashes = ?', hashes)
+    await change(toBase64(altered ?? new Uint8Array()))
+    await expect(sign()).rejects.toEqual(stopped('diverged'))
+    await change(tile.slice(0, 40))
+    await expect(sign()).rejects.toEqual(stopped('damaged'))
+    await change(tile)
+    await sign()
+  })
+
+  test('processes with one key file sign one tree', async () => {
+    const others = await Promise.all([1, 2].map(() => openTestStore(stored.database)))
+    const stores = [stored.store, ...others.map(({ store }) => store)]
+    await createProject(stored.store, 'payments')
+    await sign()
+    const signed: string[] = []
+    for (let round = 0; round < 6; round += 1) {
+      await createProject(stored.store, `p-${round}`)
+      const runs = await Promise.all(stores.map((store) => sign(store)))
+      signed.push(...runs.map(({ checkpoint = '' }) => checkpoint))
+    }
+    const last = await sign()
+    const node = createTileReader(last.size, async (tile) =>
+      reader(stored.store)(formatTilePath(tile)),
+    )
+    for (const note of signed) {
+      const older = readCheckpoint(note)
+      const proof = await consistencyProof(older.size, last.size, node)
+      expect(await verifyConsistency(older, await verified(last), proof)).toBe(true)
+    }
+    await Promise.all(others.map(({ store }) => store.close()))
+  })
+})
+
+test('a rewritten ledger leaves a second head in the log, which a scan finds', async () => {
+  const { store, database } = stored
+  const { id } = await createProject(store, 'payments')
+  await sign()
+  await database.execute('update ledger set hash = ? where project_id = ?', 'f'.repeat(64), id)
+  const log = await sign()
+  const proof = parseLedgerProof((await proveLedger(store.log, id, undefined)).proof)
+  const checkpoint = await verified(log)
+  await expect(scanLog(proof, { checkpoint, read: reader(store) })).rejects.toMatchObject({
+    code: 'disproved',
+  })
+})
+
+describe('the service', () => {
+  test('without a key it does not sign, and says so', async () => {
+    const log = createLog(contextOf(stored.store), undefined)
+    await expect(log.sign()).rejects.toEqual(stopped('no_key'))
+    await expect(log.startEpoch(origin())).rejects.toEqual(stopped('no_key'))
+    expect(log.state()).toEqual({})
+    log.close()
+  })
+
+  test('it signs at the interval, and reports when it stops and goes on', async () => {
+    await createProject(stored.store, 'payments')
+    const log = createLog(contextOf(stored.store, 0.02), key.open())
+    const states: LogState[] = []
+    const seen = (state: LogState) =>
+      new Promise<void>((resolve) => {
+        log.onRun((next) => {
+          states.push(next)
+          if (JSON.stringify(next) === JSON.stringify(state)) resolve()
+        })
+      })
+    await seen({})
+    expect((await stored.store.log.epoch())?.checkpointSize).toBe(2)
+    rmSync(`${key.file}.checkpoints`)
+    await seen({ fault: 'checkpoints_missing' })
+    expect(log.state()).toEqual({ fault: 'checkpoints_missing' })
+    await log.startEpoch(origin())
+    await seen({})
+    log.close()
+  })
+})

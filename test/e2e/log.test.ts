@@ -1,0 +1,74 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openShell, type Shell } from '../cli/support.ts'
+import { rememberPrivateKey } from '../support/secrets.ts'
+import { stopServer } from '../support/server/command.ts'
+import { freePort, startServer, temporaryFolder } from '../support/server/process.ts'
+
+let folder: string
+let remove: () => void
+let env: Record<string, string>
+let client: Record<string, string>
+let shell: Shell
+beforeEach(async () => {
+  const temporary = temporaryFolder()
+  folder = temporary.folder
+  remove = temporary.remove
+  env = {
+    PUBRING_PORT: String(await freePort()),
+    PUBRING_DATABASE_URL: `sqlite:${join(folder, 'pubring.db')}`,
+  }
+  client = {}
+  shell = openShell(() => ({ ...env, ...client }))
+})
+afterEach(() => {
+  shell.remove()
+  remove()
+})
+
+test('a restored backup stops the log, until an admin starts a new epoch', async () => {
+  const origin = `127.0.0.1:${env.PUBRING_PORT}/log`
+  const url = `http://127.0.0.1:${env.PUBRING_PORT}`
+  const pubring = (...args: string[]) => shell.pubring(args)
+  const published = async (path: string) => (await fetch(`${url}/log/${path}`)).text()
+  let server = await startServer(folder, env)
+  client = { PUBRING_URL: url, PUBRING_API_KEY: server.apiKey }
+  const keyFile = join(folder, 'pubring.db.log-key')
+  expect(statSync(keyFile).mode & 0o777).toBe(0o600)
+  rememberPrivateKey(readFileSync(keyFile, 'utf8'))
+
+  const key = await pubring('log', 'key')
+  expect(key.stdout.startsWith(`${origin}+`), key.stderr).toBe(true)
+  const first = await pubring('log', 'checkpoint')
+  expect(first.stdout.startsWith(`${origin}\n2\n`), first.stderr).toBe(true)
+  expect([await published('checkpoint'), await published('vkey')]).toEqual([
+    first.stdout,
+    key.stdout,
+  ])
+  const backup = join(folder, 'backup.db')
+  expect((await pubring('backup', backup)).code).toBe(0)
+  await pubring('project', 'create', 'lost')
+  expect((await pubring('log', 'checkpoint')).code).toBe(0)
+  await stopServer(server)
+  expect((await pubring('restore', backup)).code).toBe(0)
+
+  server = await startServer(folder, env)
+  await pubring('project', 'create', 'another')
+  const stopped = await pubring('log', 'checkpoint')
+  expect(stopped).toMatchObject({ code: 7, stdout: '' })
+  expect(stopped.stderr).toContain('does not extend a checkpoint that was signed before')
+  expect(await (await fetch(`${url}/health/ready`)).json()).toMatchObject({ log: 'stopped' })
+  const status = await pubring('status')
+  expect(status).toMatchObject({ code: 1, stdout: expect.stringContaining('its log has stopped') })
+
+  const epoch = await pubring('log', 'new-epoch', '--yes')
+  expect(epoch.stdout.startsWith(`${origin}/2+`), epoch.stderr).toBe(true)
+  const next = await pubring('log', 'checkpoint')
+  expect(await published('2/checkpoint')).toBe(next.stdout)
+  expect((await pubring('log', 'key')).stdout).toBe(epoch.stdout)
+  expect((await pubring('status')).code).toBe(0)
+  await stopServer(server)
+  expect(server.output()).toContain('the log has stopped')
+  expect(server.output()).toContain('checkpoints of the log are signed again')
+})

@@ -1,0 +1,189 @@
+import { hash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Bytes, toBase64 } from '../../../client/src/log/encoding.ts'
+import {
+  parseLedgerProof,
+  verifyCheckpoint,
+  verifyLedgerProof,
+} from '../../../client/src/log/ledger-proof.ts'
+import { parseVerifierKey } from '../../../client/src/log/note.ts'
+import { treeRoot } from '../../../client/src/log/proofs.ts'
+import { scanLog } from '../../../client/src/log/scan.ts'
+import { createTileReader, formatTilePath } from '../../../client/src/log/tiles.ts'
+import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+
+let key: TestKeyFile
+let server: TestApp
+beforeAll(async () => {
+  key = createKeyFile()
+  server = await startApp({ logSigner: key.open() })
+})
+afterAll(async () => {
+  await server.close()
+  key.remove()
+})
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  server.inject({ method: 'GET', url: path, headers })
+
+async function signNow(): Promise<{ origin: string; size: number; checkpoint: string }> {
+  const response = await server.send('POST', '/v1/log/checkpoints')
+  expect(response.statusCode, response.body).toBe(201)
+  return response.json()
+}
+
+async function readFile(path: string): Promise<Bytes> {
+  const response = await get(path)
+  expect(response.statusCode, path).toBe(200)
+  return Uint8Array.from(response.rawPayload)
+}
+
+const trusted = async () => ({
+  log: await parseVerifierKey((await get('/log/vkey')).body.trim()),
+})
+
+test('before the first checkpoint there is no log', async () => {
+  const proof = '/v1/projects/payments/ledger-proof'
+  for (const path of ['/log/checkpoint', '/log/vkey', '/log/tile/0/000.p/1']) {
+    const response = await get(path)
+    expect(response.json(), path).toMatchObject({ status: 404, code: 'not_logged' })
+    expect(response.headers['cache-control'], path).toContain('no-store')
+  }
+  expect((await server.send('GET', proof)).json()).toMatchObject({ code: 'not_logged' })
+})
+
+test('anyone can read and verify the log with what is public, in every browser', async () => {
+  const { origin, size, checkpoint } = await signNow()
+  expect(origin).toBe('keys.example.com/base/log')
+  const response = await get('/log/checkpoint')
+  expect(response.body).toBe(checkpoint)
+  expect(response.headers).toMatchObject({
+    'content-type': 'text/plain; charset=utf-8',
+    'cache-control': 'public, max-age=5',
+    'access-control-allow-origin': '*',
+    etag: expect.stringMatching(/^"/),
+  })
+  const etag = String(response.headers.etag)
+  expect((await get('/log/checkpoint', { 'if-none-match': etag })).statusCode).toBe(304)
+
+  const verified = await verifyCheckpoint(response.body, await trusted())
+  expect(verified).toMatchObject({ origin, size })
+  const read = createTileReader(size, (tile) => readFile(`/log/${formatTilePath(tile)}`))
+  expect(toBase64(await treeRoot(size, read))).toBe(toBase64(verified.root))
+  const tile = await get(`/log/tile/0/000.p/${size}`)
+  expect(tile.headers).toMatchObject({
+    'content-type': 'application/octet-stream',
+    'cache-control': 'public, max-age=31536000, immutable',
+    'access-control-allow-origin': '*',
+  })
+  expect(tile.rawPayload).toHaveLength(32 * size)
+})
+
+test.each([
+  ...['/log/tile/0/001', '/log/tile/0/000', '/log/tile/0/000.p/99', '/log/tile/00/000.p/1'],
+  ...[
+    '/log/tile/',
+    '/log/2/checkpoint',
+    '/log/0/checkpoint',
+    '/log/01/checkpoint',
+    '/log/x/tile/0',
+  ],
+  '/log/tile/0/%2e%2e/000',
+])('%s does not exist', async (path) => {
+  const response = await get(path)
+  expect(response.json()).toMatchObject({ status: 404 })
+})
+
+describe('proofs', () => {
+  test('of an event, for the readers of its project only', async () => {
+    const { id, name } = server.project
+    await signNow()
+    await server.send('PATCH', `/v1/projects/${id}`, { body: { name: 'renamed' } })
+    await server.send('PATCH', `/v1/projects/${id}`, { body: { name } })
+    await signNow()
+    const reader = await server.apiKey('reader', id)
+    const headers = { 'x-api-key': reader }
+    const url = `/v1/projects/${name}/ledger-proof`
+    const response = await server.send('GET', `${url}?revision=2`, { headers })
+    expect(response.statusCode, response.body).toBe(200)
+    expect(response.headers['cache-control']).toBe('private, no-cache')
+    const proof = response.json()
+    const events = (await server.send('GET', `/v1/projects/${id}/events`)).json()
+    expect(proof).toMatchObject({ ledgerId: id, revision: 3, head: events.at(-1).hash })
+
+    const parsed = parseLedgerProof(proof.proof)
+    const checkpoint = await verifyLedgerProof(parsed, await trusted())
+    const read = (path: string) => readFile(`/log/${path}`)
+    expect([...(await scanLog(parsed, { checkpoint, read })).keys()]).toEqual([1, 3])
+
+    const last = await server.send('GET', url, { headers })
+    expect(last.json()).toEqual(proof)
+    expect((await server.send('GET', `${url}?revision=4`)).json()).toMatchObject({
+      code: 'not_logged',
+    })
+    expect((await server.send('GET', `${url}?revision=0`)).json().code).toBe('invalid_request')
+    const other = await server.send('POST', '/v1/projects', { body: { name: 'other' } })
+    const foreign = await server.apiKey('reader', other.json().id)
+    const refused = await server.send('GET', url, { headers: { 'x-api-key': foreign } })
+    expect(refused.json()).toMatchObject({ status: 404, code: 'project_not_found' })
+  })
+
+  test('of the ledger of the registry, for admins of all projects', async () => {
+    await signNow()
+    const proof = (await server.send('GET', '/v1/ledger-proof')).json()
+    expect(proof.ledgerId).toBe(systemLedgerId)
+    await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
+    const bound = await server.apiKey('admin', server.project.id)
+    const headers = { 'x-api-key': bound }
+    for (const [method, path] of [
+      ['GET', '/v1/ledger-proof'],
+      ['POST', '/v1/log/checkpoints'],
+      ['POST', '/v1/log/epochs'],
+    ] as const) {
+      const response = await server.send(method, path, { headers })
+      expect(response.json(), path).toMatchObject({ code: 'insufficient_role' })
+    }
+  })
+
+  test('no entry names a ledger', async () => {
+    const { size } = await signNow()
+    const bundle = await readFile(`/log/tile/entries/000.p/${size}`)
+    const text = Buffer.from(bundle).toString('latin1')
+    expect(text).not.toContain(server.project.id)
+    expect(text).not.toContain(hash('sha256', server.project.id))
+  })
+})
+
+test('a new epoch has an origin and files of its own; those of the one before stay', async () => {
+  const before = await signNow()
+  const response = await server.send('POST', '/v1/log/epochs')
+  expect(response.statusCode, response.body).toBe(201)
+  expect(response.json()).toMatchObject({ epoch: 2, origin: 'keys.example.com/base/log/2' })
+  const { size, checkpoint } = await signNow()
+  expect((await get('/log/2/checkpoint')).body).toBe(checkpoint)
+  expect((await get('/log/vkey')).body).toBe(`${response.json().verifierKey}\n`)
+  const verified = await verifyCheckpoint(checkpoint, await trusted())
+  const read = createTileReader(size, (tile) => readFile(`/log/2/${formatTilePath(tile)}`))
+  expect(toBase64(await treeRoot(size, read))).toBe(toBase64(verified.root))
+  expect((await get('/log/checkpoint')).body).toBe(before.checkpoint)
+  const proof = (await server.send('GET', '/v1/projects/payments/ledger-proof')).json()
+  await verifyLedgerProof(parseLedgerProof(proof.proof), await trusted())
+})
+
+test('a server without a key refuses to sign, and serves the log of another one', async () => {
+  const { database } = server
+  const other = await startApp({ database })
+  for (const path of ['/v1/log/checkpoints', '/v1/log/epochs']) {
+    const response = await other.send('POST', path)
+    expect(response.json()).toMatchObject({
+      status: 409,
+      code: 'log_stopped',
+      errors: [{ code: 'no_key' }],
+    })
+  }
+  const [own, others] = [await get('/log/checkpoint'), await other.inject('/log/checkpoint')]
+  expect(others.body).toBe(own.body)
+  await other.close()
+})
