@@ -57,6 +57,8 @@ export type ClientOptions = {
 export type CallOptions = {
   /** Aborts the operation, also while it waits for a retry, with the error `aborted`. */
   signal?: AbortSignal
+  /** In place of the client's `retries`. */
+  retries?: number
 }
 
 /**

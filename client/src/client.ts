@@ -46,8 +46,8 @@ export function createClient(options: ClientOptions): Client {
 type Send = <Body>(operation: Operation, options: CallOptions) => Promise<Body>
 
 function createSend(transport: Transport): Send {
-  return async <Body>(operation: Operation, { signal }: CallOptions) => {
-    const { body } = await transport.send({ ...operation, signal })
+  return async <Body>(operation: Operation, { signal, retries }: CallOptions) => {
+    const { body } = await transport.send({ ...operation, signal, retries })
     return body as Body
   }
 }
@@ -60,8 +60,8 @@ const readPublic = (path: string): Operation => ({ ...read(path), access: 'publi
 const create = (path: string, body: object): Operation => {
   return { method: 'POST', path, body, retry: 'if-not-processed' }
 }
-/** A POST that stores nothing. */
-const check = (path: string, body: object): Operation => {
+/** A POST that stores nothing, or the same when it is repeated. */
+const repeatable = (path: string, body: object): Operation => {
   return { method: 'POST', path, body, retry: 'always' }
 }
 /**
@@ -86,8 +86,8 @@ const eventsPath = (project: string | undefined) =>
   project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
 
 function projectOperations(send: Send, transport: Transport): ProjectOperations {
-  const list: ProjectOperations['list'] = async ({ limit, after, signal } = {}) => {
-    const operation = { ...readList('/projects', { limit, after }), signal }
+  const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
+    const operation = { ...readList('/projects', { limit, after }), ...options }
     const { body, headers } = await transport.send(operation)
     const next = nextCursor(headers, transport.url)
     return { items: body as Project[], ...(next === undefined ? {} : { next }) }
@@ -131,18 +131,16 @@ function keyOperations(send: Send): KeyOperations {
       send(conditional(patch(keyPath(project, kid), changes), options), options),
     delete: async (project, kid, options = {}) =>
       send(conditional(remove(keyPath(project, kid)), options), options),
-    import: async (project, body, options = {}) => {
-      const post = body.dryRun === true ? check : create
-      return send(post(`${projectPath(project)}/key-imports`, body), options)
-    },
-    check: async (body, options = {}) => send(check('/key-checks', body), options),
+    import: async (project, body, options = {}) =>
+      send(repeatable(`${projectPath(project)}/key-imports`, body), options),
+    check: async (body, options = {}) => send(repeatable('/key-checks', body), options),
   }
 }
 
 function tokenOperations(send: Send): TokenOperations {
   return {
     check: async (project, body, options = {}) =>
-      send(check(`${projectPath(project)}/token-checks`, body), options),
+      send(repeatable(`${projectPath(project)}/token-checks`, body), options),
   }
 }
 

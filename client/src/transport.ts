@@ -15,6 +15,8 @@ export type Operation = {
   headers?: Record<string, string>
   body?: object
   signal?: AbortSignal | undefined
+  /** In place of those of the transport. */
+  retries?: number | undefined
   retry: RetryMode
   /** The response body is an array. */
   list?: true
@@ -72,7 +74,8 @@ export function createTransport(options: ClientOptions): Transport {
         sleep(delayMs, operation.signal).catch((cause) => {
           throw toError(operation, cause)
         })
-      return sendWithRetries(operation, retries, () => sendOnce(operation), wait)
+      const limit = operation.retries ?? retries
+      return sendWithRetries(operation, limit, () => sendOnce(operation), wait)
     },
   }
 }

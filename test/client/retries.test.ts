@@ -103,6 +103,16 @@ describe('when the connection is cut', () => {
     await expect(client.keys.delete(project, kid)).rejects.toMatchObject(gone)
   })
 
+  test('after an import is registered, the retry reports its keys as present', async () => {
+    const keys = [body()]
+    proxy.cutAt('POST /v1', 'after')
+    const report = await client.keys.import(project, { keys }, { retries: 1 })
+    expect(report.items).toMatchObject([{ outcome: 'present' }])
+    proxy.cutAt('POST /v1', 'after')
+    const once = client.keys.import(project, { keys }, { retries: 0 })
+    await expect(once).rejects.toMatchObject({ code: 'unreachable' })
+  })
+
   test('permanently, the call fails with `unreachable` after the last retry', async () => {
     proxy.cut()
     const limitedClient = createClient({ url: client.url, apiKey: server.admin, retries: 1 })

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import {
   type KeyImportItem,
   type KeyImportReport,
@@ -7,8 +6,6 @@ import {
 import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
-
-// This file is long because batching, retries and merging of reports share the same batches.
 
 export interface SendOptions {
   dryRun?: boolean
@@ -35,6 +32,9 @@ interface BatchLimits {
   /** Keeps the examination of one request well below usual time-outs. */
   costMs: number
 }
+
+/** Some 10 seconds in all. If a response was lost, the keys that it registered are `present` then. */
+const retries = 7
 
 /** The defaults of a server, with headroom for the rest of the body. */
 const defaultLimits: BatchLimits = { keys: 1_000, bytes: 4_000_000, costMs: 4_000 }
@@ -162,9 +162,7 @@ function createSender(
   return async ({ project, rows }, dryRun) => {
     const keys = rows.map(({ item }) => item)
     try {
-      const report = await retryLost(signal, () =>
-        client.keys.import(project, { keys, dryRun }, { signal }),
-      )
+      const report = await client.keys.import(project, { keys, dryRun }, { signal, retries })
       for (const [index, { outcome, kid }] of report.items.entries()) {
         const row = rows[index]
         if (row === undefined) continue
@@ -188,26 +186,6 @@ async function sendAccepted(send: Send, batch: Batch, dryRun: boolean): Promise<
   while (rows.length > 0 && (await send({ ...batch, rows }, dryRun)) === undefined) {
     rows = rows.filter(({ outcome }) => outcome !== 'refused')
   }
-}
-
-const retryDelaysMs = [1_000, 4_000, 15_000]
-
-/** Repeats a request whose response was lost: keys that it did register are `present` then. */
-async function retryLost<Result>(
-  signal: AbortSignal,
-  request: () => Promise<Result>,
-): Promise<Result> {
-  for (const delayMs of retryDelaysMs) {
-    try {
-      return await request()
-    } catch (error) {
-      const isLost =
-        error instanceof PubringError && ['unreachable', 'timeout'].includes(error.code)
-      if (!isLost || signal.aborted) throw error
-      await delay(delayMs, undefined, { signal })
-    }
-  }
-  return request()
 }
 
 /** Sets the rejections in their rows. Throws any other error. */
