@@ -73,6 +73,9 @@ export async function createApp(registry: Registry, config: Config): Promise<Htt
   })
   const connections = maxConnections()
   if (connections !== undefined) app.server.maxConnections = connections
+  if (registry.context.logSigner === undefined) {
+    app.log.info('no PUBRING_LOG_KEY_FILE: this server signs no checkpoints of the log')
+  }
   app.addHook('onClose', () => registry.close())
   return app
 }

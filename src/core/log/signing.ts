@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
 import { utf8 } from '../../../client/src/log/encoding.ts'
 import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
@@ -146,8 +147,15 @@ async function appendMovedHeads(
   while (after !== undefined) {
     const { heads, last } = await store.log.movedHeads(epoch, { after, limit: pageSize })
     after = last
+    // SQLite reads without waiting: others get their turn.
+    await setImmediate()
     if (heads.length === 0) continue
-    const entries = await Promise.all(heads.map((head) => newEntry(head, time)))
+    const random = randomBytes(32 * heads.length)
+    const entries = await Promise.all(
+      heads.map((head, index) =>
+        newEntry(head, time, random.subarray(32 * index, 32 * index + 32)),
+      ),
+    )
     const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
     const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
     const notSince = isFirst ? isoTime(start - minAgeMs) : time
@@ -159,9 +167,10 @@ async function appendMovedHeads(
   }
 }
 
-async function newEntry(head: MovedHead, time: string): Promise<NewLogEntry> {
+/** `random`: 32 bytes, in case that the ledger has no entry yet. */
+async function newEntry(head: MovedHead, time: string, random: Buffer): Promise<NewLogEntry> {
   const { ledgerId, revision, hash } = head
-  const blinding = head.blinding ?? randomBytes(32).toString('base64')
+  const blinding = head.blinding ?? random.toString('base64')
   const key = await entryKey(Uint8Array.from(Buffer.from(blinding, 'base64')), revision, sha256)
   const ledger = await blindedLedgerId(key, ledgerId, sha256)
   const content = formatEntry({ ledger, revision, head: hash, time })

@@ -1,0 +1,104 @@
+/**
+ * Cost of signing the log of a registry with a million events in 100,000 ledgers: CPU of this process
+ * (with the writing thread of SQLite, without a PostgreSQL server) and its memory. The rows are made up.
+ *
+ *   npm run bench:log [-- postgres]
+ */
+import { generateKeyPairSync, hash } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import process from 'node:process'
+import { openLogSigner } from '../src/cli/server/log-key.ts'
+import { newId } from '../src/core/ids.ts'
+import { signCheckpoint } from '../src/core/log/signing.ts'
+import { systemClock } from '../src/runtime/clock.ts'
+import { openCopyEndpoint } from '../src/storage/copy/endpoints.ts'
+import { insertRows } from '../src/storage/copy/tables.ts'
+import { openStore } from '../src/storage/open.ts'
+import { createDatabases } from './server/databases.ts'
+
+const [ledgers, eventsPerLedger, ledgersPerStatement] = [100_000, 10, 50]
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+async function fill(url: string): Promise<void> {
+  await (await openStore(url)).close()
+  const { db, commit, close } = await openCopyEndpoint(url, 'target')
+  for (let ledger = 0; ledger < ledgers; ledger += ledgersPerStatement) {
+    const ids = Array.from({ length: ledgersPerStatement }, () => newId())
+    const heads = ids.map((id) => ({ project_id: id, revision: eventsPerLedger, hash: hashOf(id) }))
+    await insertRows(db, 'ledger', heads)
+    await insertRows(db, 'event', ids.flatMap(eventsOf))
+    if (ledger % 10_000 === 0) await commit()
+  }
+  await commit()
+  await close()
+}
+
+const hashOf = (text: string) => hash('sha256', text)
+
+function eventsOf(id: string) {
+  return Array.from({ length: eventsPerLedger }, (_, index) => ({
+    project_id: id,
+    revision: index + 1,
+    type: 'key.updated',
+    time: new Date().toISOString(),
+    actor_name: 'bench:log',
+    subject_type: 'key',
+    subject_id: id,
+    request_id: id,
+    hash: hashOf(`${id} ${index}`),
+  }))
+}
+
+/** Moves the heads of this many ledgers, as a change of each would. */
+async function move(url: string, count: number): Promise<void> {
+  const { db, commit, close } = await openCopyEndpoint(url, 'target')
+  const step = Math.floor(ledgers / count)
+  const rows = await db.selectFrom('ledger').select('project_id').orderBy('project_id').execute()
+  for (const { project_id: id } of rows.filter((_, index) => index % step === 0).slice(0, count)) {
+    await db
+      .updateTable('ledger')
+      .set(({ eb }) => ({ revision: eb('revision', '+', 1), hash: hashOf(id + performance.now()) }))
+      .where('project_id', '=', id)
+      .execute()
+  }
+  await commit()
+  await close()
+}
+
+const engine = process.argv.includes('postgres') ? 'postgres' : 'sqlite'
+const databases = createDatabases()
+const { url } = await databases.create(engine)
+print(`Filling ${engine} with ${ledgers * eventsPerLedger} events in ${ledgers} ledgers.`)
+await fill(url)
+
+const keyFile = join(mkdtempSync(join(tmpdir(), 'pubring-bench-')), 'log.key')
+const { privateKey } = generateKeyPairSync('ed25519')
+writeFileSync(keyFile, privateKey.export({ format: 'pem', type: 'pkcs8' }))
+const signer = openLogSigner({ databaseUrl: 'postgres://', logKeyFile: keyFile }, { create: false })
+if (signer === undefined) throw new Error('no signer')
+const store = await openStore(url)
+const context = {
+  store,
+  clock: systemClock,
+  config: { publicUrl: 'https://keys.example.com', logInterval: 60 },
+}
+print('moved heads | seconds | CPU s | longest pause of the event loop, ms | memory, MiB')
+for (const moved of [ledgers, 0, 1, 100, 10_000, 0]) {
+  if (moved > 0 && moved < ledgers) await move(url, moved)
+  const pauses = monitorEventLoopDelay({ resolution: 1 })
+  pauses.enable()
+  const [start, usage] = [performance.now(), process.cpuUsage()]
+  await signCheckpoint(context, signer, 0)
+  const { user, system } = process.cpuUsage(usage)
+  pauses.disable()
+  const seconds = (performance.now() - start) / 1_000
+  const memory = process.memoryUsage.rss() / 2 ** 20
+  const figures = [seconds, (user + system) / 1e6].map((value) => value.toFixed(2))
+  print([moved, ...figures, (pauses.max / 1e6).toFixed(0), memory.toFixed(0)].join(' | '))
+}
+await store.close()
+await databases.close()
+rmSync(dirname(keyFile), { recursive: true })
