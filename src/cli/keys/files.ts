@@ -1,5 +1,5 @@
 import { findSecret } from '../../intake/secrets/detector.ts'
-import { parseJson } from '../../runtime/json.ts'
+import { publicHalfCommand as printPublicHalf } from '../../intake/secrets/public-half.ts'
 import { CommandError } from '../terminal/failures.ts'
 import { readBytes, sourceName } from '../terminal/files.ts'
 import { quoteForShell } from '../terminal/output.ts'
@@ -31,23 +31,10 @@ function privateKeyFile(file: string, bytes: Buffer): CommandError {
 
 /** The command that writes the public half of the private key, or how to get it without one. */
 function publicHalfCommand(file: string, bytes: Buffer): string {
-  const text = bytes.toString('utf8')
   const quoted = file === '-' ? 'private.pem' : quoteForShell(file)
-  if (/^-----BEGIN OPENSSH PRIVATE KEY-----/.test(text)) {
-    return `ssh-keygen -y -f ${quoted} > key.pub`
-  }
-  const jwk = jwkPath(text)
-  if (jwk !== undefined) {
-    return `node -p "crypto.createPublicKey({key: JSON.parse(fs.readFileSync(process.argv[1]))${jwk}, format: 'jwk'}).export({type: 'spki', format: 'pem'})" ${quoted} > public.pem`
-  }
-  const isPem = /^-----BEGIN (?:RSA |EC |ENCRYPTED )?PRIVATE KEY-----/m.test(text)
-  if (isPem || isDer(bytes)) return `openssl pkey -in ${quoted} -pubout -out public.pem`
-  return 'export it with the tool that made the key.'
-}
-
-/** Where the JWK is in the JSON of a file: the only one of a set, or the document itself. */
-function jwkPath(text: string): string | undefined {
-  const { kty, keys } = Object(parseJson(text))
-  if (typeof kty === 'string') return ''
-  return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
+  const command = isDer(bytes)
+    ? `openssl pkey -in ${quoted} -pubout`
+    : printPublicHalf(bytes.toString('utf8'), quoted)
+  if (command === undefined) return 'export it with the tool that made the key.'
+  return `${command} > ${command.startsWith('ssh-keygen') ? 'key.pub' : 'public.pem'}`
 }
