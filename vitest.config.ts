@@ -53,7 +53,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'console',
-          include: ['test/console/**/*.test.ts'],
+          include: ['test/console/**/!(*.long).test.ts'],
           globalSetup: 'test/support/setup/console.ts',
           provide: { engine: 'sqlite' },
         },

@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
-import { EmptyState, LoadingPage } from './components/states.tsx'
+import { LoadingPage, NotFoundPage } from './components/states.tsx'
 import { Frame } from './frame.tsx'
 import { SessionGate, useSession } from './session/context.tsx'
 import { SignInPage } from './session/sign-in.tsx'
@@ -56,7 +56,7 @@ function Pages() {
         <LedgerPage />
       </Route>
       <Route>
-        <EmptyState title="Page not found">Check the address, or go to Projects.</EmptyState>
+        <NotFoundPage />
       </Route>
     </Switch>
   )

@@ -1,6 +1,5 @@
 import {
   ActionIcon,
-  Alert,
   AppShell,
   Badge,
   Burger,
@@ -14,7 +13,7 @@ import {
   useMantineColorScheme,
   VisuallyHidden,
 } from '@mantine/core'
-import { useDisclosure, useNetwork } from '@mantine/hooks'
+import { useDisclosure } from '@mantine/hooks'
 import {
   IconHistory,
   IconKey,
@@ -25,13 +24,16 @@ import {
 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
+import { PageBoundary } from './components/boundary.tsx'
+import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
+import { UserText } from './components/user-text.tsx'
+import { clearDrafts } from './forms/drafts.ts'
 import { useRights, useSession } from './session/context.tsx'
 
 /** The header and navigation around every page. */
 export function Frame({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
-  const { online } = useNetwork()
   return (
     <AppShell
       header={{ height: 60 }}
@@ -46,12 +48,8 @@ export function Frame({ children }: { children: ReactNode }) {
       </AppShell.Navbar>
       <AppShell.Main>
         <Container size="lg" px={0} py="sm">
-          {!online && (
-            <Alert color="yellow" mb="md" title="You are offline" role="status">
-              The page may be outdated. Your input is kept: save when you are online again.
-            </Alert>
-          )}
-          {children}
+          <LiveStatus />
+          <PageBoundary>{children}</PageBoundary>
         </Container>
       </AppShell.Main>
     </AppShell>
@@ -136,10 +134,10 @@ function AccountMenu() {
         <UnstyledButton>
           <Group gap={6} wrap="nowrap">
             <VisuallyHidden>Signed in with API key</VisuallyHidden>
-            <Text size="sm" maw={140} truncate>
-              {self.name}
+            <Text size="sm" maw={{ base: 80, xs: 160 }} truncate>
+              <UserText>{self.name}</UserText>
             </Text>
-            <Badge variant="light" size="sm" tt="none">
+            <Badge variant="light" size="sm" tt="none" className="unshrinkable">
               {self.role}
             </Badge>
           </Group>
@@ -149,7 +147,13 @@ function AccountMenu() {
         <Menu.Label>
           <span className="mono">{self.prefix}…</span>
         </Menu.Label>
-        <Menu.Item leftSection={<IconLogout size={16} />} onClick={signOut}>
+        <Menu.Item
+          leftSection={<IconLogout size={16} />}
+          onClick={() => {
+            clearDrafts()
+            signOut()
+          }}
+        >
           Sign out
         </Menu.Item>
       </Menu.Dropdown>

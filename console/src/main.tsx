@@ -4,6 +4,7 @@ import { MantineProvider } from '@mantine/core'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
+import { Boundary } from './components/boundary.tsx'
 import { theme } from './theme.ts'
 
 /** Lets Mantine insert style elements under the content security policy of this page. */
@@ -14,7 +15,9 @@ if (root !== null) {
   createRoot(root).render(
     <StrictMode>
       <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => styleNonce}>
-        <App />
+        <Boundary>
+          <App />
+        </Boundary>
       </MantineProvider>
     </StrictMode>,
   )

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
   accessibilityViolations,
   openConsole,
@@ -30,68 +30,192 @@ beforeAll(async () => {
 })
 afterAll(() => console_.close())
 
-const routes = () => [
-  '/',
-  `/projects/${projectId}/keys`,
-  `/projects/${projectId}/connect`,
-  `/projects/${projectId}/verify`,
-  `/projects/${projectId}/history`,
-  `/projects/${projectId}/rotate/${kid}`,
-  '/api-keys',
-  '/ledger',
-  '/no-such-page',
-]
+/** Every page, with its title. */
+const pages = (): Record<string, string> => ({
+  '/': 'Projects',
+  [`/projects/${projectId}/keys`]: 'Keys · default',
+  [`/projects/${projectId}/connect`]: 'Connect · default',
+  [`/projects/${projectId}/verify`]: 'Check a token · default',
+  [`/projects/${projectId}/history`]: 'History · default',
+  [`/projects/${projectId}/rotate/${kid}`]: 'Rotate “orders, autumn” · default',
+  '/api-keys': 'API keys',
+  '/ledger': 'Ledger',
+  '/no-such-page': 'Page not found',
+})
 
 async function go(page: Page, route: string): Promise<void> {
   await page.goto(`${console_.server.url}/console/#${route}`)
-  await page.waitForTimeout(150)
+  await page.getByRole('heading', { level: 1 }).waitFor()
   await page.getByRole('status', { name: 'Loading' }).first().waitFor({ state: 'detached' })
 }
 
-async function faultsOf(page: Page, paths: string[]): Promise<Record<string, string[]>> {
+const menuItem = (name: string) => (page: Page) => page.getByRole('menuitem', { name }).click()
+const press = (name: string) => (page: Page) => page.getByRole('button', { name }).click()
+const inMenu = (menu: string, item: string) => [press(menu), menuItem(item)]
+type Step = (page: Page) => Promise<unknown>
+
+/** Every menu, dialog and form with an error: its page and what opens it. */
+const open = (): [name: string, route: string, ...steps: Step[]][] => {
+  const keys = `/projects/${projectId}/keys`
+  const autumn = 'Actions for orders, autumn'
+  const spring = 'Actions for orders, spring'
+  const error = (page: Page) => page.getByText('It was not sent.').waitFor()
+  return [
+    ['the account menu', '/', press('Signed in with API key')],
+    ['a new project', '/', press('New project')],
+    ['the menu of a project', keys, press('Project actions')],
+    ['renaming a project', keys, ...inMenu('Project actions', 'Rename')],
+    ['the menu of an active key', keys, press(autumn)],
+    ['the menu of an inactive key', keys, press(spring)],
+    ['the details of a key', keys, ...inMenu(autumn, 'Details')],
+    ['renaming a key', keys, ...inMenu(autumn, 'Rename')],
+    ['the expiry of a key', keys, ...inMenu(autumn, 'Set expiry')],
+    ['deactivating a key', keys, ...inMenu(autumn, 'Deactivate')],
+    ['activating a key', keys, ...inMenu(spring, 'Activate')],
+    ['deleting a key', keys, ...inMenu(spring, 'Delete')],
+    [
+      'an error in a field',
+      keys,
+      press('Register a key'),
+      (page) => page.getByLabel('Label').fill(`pubring_${'a'.repeat(49)}`),
+      error,
+    ],
+    [
+      'a filter of the history',
+      `/projects/${projectId}/history`,
+      (page) => page.getByLabel('Event').first().click(),
+    ],
+    ['a new API key', '/api-keys', press('New API key')],
+    ['the menu of an API key', '/api-keys', press('Actions for revoked')],
+    ['the menu of the own API key', '/api-keys', press('Actions for first admin')],
+    ['editing an API key', '/api-keys', ...inMenu('Actions for revoked', 'Edit')],
+    ['reactivating an API key', '/api-keys', ...inMenu('Actions for revoked', 'Reactivate')],
+    ['deleting an API key', '/api-keys', ...inMenu('Actions for revoked', 'Delete')],
+    [
+      'the suggestions of projects',
+      '/api-keys',
+      press('New API key'),
+      (page) => page.getByRole('combobox', { name: 'Project' }).click(),
+      (page) => page.getByRole('option', { name: 'default' }).waitFor(),
+    ],
+  ]
+}
+
+test('axe finds no fault on any page, and each has its title', { timeout: 90_000 }, async () => {
+  const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
-  for (const route of paths) {
+  for (const [route, title] of Object.entries(pages())) {
     await go(page, route)
+    expect(await page.title()).toBe(`${title} · Pubring`)
     const found = await accessibilityViolations(page)
     if (found.length > 0) faults[route] = found
   }
-  return faults
-}
+  expect(faults).toEqual({})
+})
 
-describe.each(['light', 'dark'] as const)('in %s mode', (colorScheme) => {
-  test('axe finds no fault on any page', { timeout: 90_000 }, async () => {
-    const page = await console_.open('/', { colorScheme })
-    expect(await faultsOf(page, routes())).toEqual({})
-  })
+test('axe finds no fault in any menu, dialog and error', { timeout: 90_000 }, async () => {
+  const page = await console_.open('/')
+  const faults: Record<string, string[]> = {}
+  for (const [name, route, ...steps] of open()) {
+    await go(page, route)
+    for (const step of steps) await step(page)
+    await page.locator('[role=menu], [role=dialog], [role=listbox]').first().waitFor()
+    const found = await accessibilityViolations(page)
+    if (found.length > 0) faults[name] = found
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Escape')
+    await page.locator('[role=menu], [role=dialog]').first().waitFor({ state: 'detached' })
+  }
+  expect(faults).toEqual({})
+})
 
-  test.each([
-    ['valid', () => pair.privateKey],
-    ['invalid', () => keyFor('ES256').privateKey],
-  ])('axe finds no fault in the report of a token (%s)', async (_name, signer) => {
-    const page = await console_.open(`/projects/${projectId}/verify`, { colorScheme })
-    const token = signToken(signer(), { alg: 'ES256', kid }, { iat: 1 })
+test('axe finds no fault in the report of a token', async () => {
+  const page = await console_.open(`/projects/${projectId}/verify`)
+  for (const signer of [pair.privateKey, keyFor('ES256').privateKey]) {
+    const token = signToken(signer, { alg: 'ES256', kid }, { iat: 1 })
     await page.getByLabel('Token', { exact: true }).fill(token)
     await page.getByRole('button', { name: 'Check token' }).click()
     await page.locator('[data-step]').first().waitFor()
     expect(await accessibilityViolations(page)).toEqual([])
-  })
+  }
+})
 
-  test.each([
-    ['New API key', () => '/api-keys'],
-    ['Register a key', () => `/projects/${projectId}/keys`],
-  ])('axe finds no fault in the dialog “%s”', async (name, route) => {
-    const page = await console_.open(route(), { colorScheme })
-    await page.getByRole('button', { name }).first().click()
+/** What has the focus: its role or tag, and its name or text. */
+const focused = (page: Page) =>
+  page.evaluate<string>(`{
+    const { activeElement: each } = document
+    const name = each.getAttribute('aria-label') ?? each.textContent
+    ;(each.getAttribute('role') ?? each.tagName.toLowerCase()) + ': ' + name
+  }`)
+
+test('the focus returns after dialogs and menus, and stays after changes of tab and page', async () => {
+  const page = await console_.open(`/projects/${projectId}/keys`)
+  const pressKeys = async (...names: string[]) => {
+    for (const name of names) await page.keyboard.press(name)
+  }
+  const expectFocus = (expected: string) => expect.poll(() => focused(page)).toBe(expected)
+  await page.getByRole('button', { name: 'Register a key' }).focus()
+  await pressKeys('Enter')
+  await page.getByRole('dialog').waitFor()
+  await pressKeys('Escape')
+  await expectFocus('button: Register a key')
+  const spring = 'Actions for orders, spring'
+  for (const item of ['Rename', 'Delete']) {
+    await page.getByRole('button', { name: spring }).focus()
+    await pressKeys('Enter')
+    await page.getByRole('menuitem', { name: item }).focus()
+    await pressKeys('Enter')
     await page.getByRole('dialog').waitFor()
-    expect(await accessibilityViolations(page)).toEqual([])
-  })
+    await pressKeys('Escape')
+    await expectFocus(`button: ${spring}`)
+  }
+  // The row is gone, and with it what opened the dialog.
+  await pressKeys('Enter')
+  await page.getByRole('menuitem', { name: 'Delete' }).focus()
+  await pressKeys('Enter')
+  await page.getByRole('button', { name: 'Delete permanently' }).focus()
+  await pressKeys('Enter')
+  await expectFocus('h1: default')
+  await page.getByRole('tab', { name: 'Keys' }).focus()
+  for (const name of ['Connect', 'Check a token', 'History']) {
+    await pressKeys('ArrowRight')
+    await page.getByRole('tab', { name, selected: true }).waitFor()
+    await page.getByRole('tabpanel').waitFor()
+    await expectFocus(`tab: ${name}`)
+  }
+  await page.getByRole('link', { name: 'API keys' }).focus()
+  await pressKeys('Enter')
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  await expectFocus('a: API keys')
+  await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys`)
+  await page.getByRole('button', { name: 'Actions for orders, autumn' }).click()
+  await page.getByRole('menuitem', { name: 'Rotate…' }).click()
+  await expectFocus('h1: Rotate “orders, autumn”')
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await expectFocus('h1: default')
 })
 
 test('no page is wider than a phone', { timeout: 60_000 }, async () => {
   const page = await console_.open('/', phone)
-  for (const route of routes()) {
+  for (const route of Object.keys(pages())) {
     await go(page, route)
     const wide = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
     expect(wide, route).toBeLessThanOrEqual(0)
   }
+})
+
+test('the list of keys loads at most 200 kB of JavaScript, and nothing violates the policy', async () => {
+  const page = await console_.open(`/projects/${projectId}/keys`)
+  await page.locator('tr[data-id]').first().waitFor()
+  const files = await page.evaluate<string[]>(
+    `performance.getEntriesByType('resource').map(({ name }) => name).filter((name) => name.endsWith('.js'))`,
+  )
+  const sizes = files.map(async (file) => {
+    const response = await fetch(file, { headers: { 'accept-encoding': 'br' } })
+    expect(response.headers.get('content-encoding')).toBe('br')
+    return Number(response.headers.get('content-length'))
+  })
+  const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  expect(total).toBeGreaterThan(50_000)
+  expect(total).toBeLessThanOrEqual(200_000)
 })

@@ -36,7 +36,7 @@ async function choose(page: Page, label: string, item: string): Promise<void> {
 describe('deactivating a key', () => {
   test('names the key and warns if it is the last active one', async () => {
     const kid = await registered('winter')
-    const page = await console_.open(`/projects/${project}`, { colorScheme: 'dark' })
+    const page = await console_.open(`/projects/${project}`)
     await choose(page, 'winter', 'Deactivate')
     const dialog = page.getByRole('dialog', { name: 'Deactivate “winter”?' })
     await dialog.getByText('All tokens of this project will stop verifying').waitFor()
@@ -55,6 +55,11 @@ describe('deactivating a key', () => {
     const page = await console_.open(`/projects/${project}`)
     await choose(page, 'spring', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete “spring”?' })
+    const identity = dialog.getByRole('group', { name: 'The key' })
+    await identity.getByText('Deactivated by first admin').waitFor()
+    expect(await identity.textContent()).toMatch(
+      new RegExp(`spring.*inactive.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`),
+    )
     await dialog.getByRole('button', { name: 'Show curl command' }).click()
     await dialog.getByText(`-X DELETE`).waitFor()
     expect(await dialog.textContent()).not.toContain(console_.apiKey)
@@ -115,6 +120,11 @@ test('a rotation continues after leaving it halfway', async () => {
   await page.getByText('Tokens of the old key are still valid').waitFor()
   await page.reload()
   await page.getByRole('button', { name: 'Deactivate without waiting' }).click()
+  const ask = page.getByRole('dialog', { name: 'Deactivate without waiting?' })
+  await ask.getByText('Tokens of this key may be valid until').waitFor()
+  expect(await ask.getByRole('group', { name: 'The key' }).textContent()).toContain(old)
+  expect(await console_.client.keys.get(project, old)).toMatchObject({ active: true })
+  await ask.getByRole('button', { name: 'Deactivate now' }).click()
   await page.getByText('Verifiers have dropped the old key').waitFor()
   await page.getByRole('button', { name: 'Delete the old key' }).click()
   await page.getByText('Rotation complete').waitFor()

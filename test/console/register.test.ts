@@ -68,7 +68,9 @@ describe('a key is registered', () => {
     const page = await openForm()
     const { publicKey } = freshPair('P-384')
     await drop(page, publicKey.export({ type: 'spki', format: 'der' }), 'key.der')
+    await page.getByLabel('Expires at').fill('2099-01-02T03:04')
     const key = await register(page, 'dropped')
+    expect(key?.expireTime).toMatch(/^2099/)
     const publicKeyPem = publicKey.export({ type: 'spki', format: 'pem' })
     expect(key).toMatchObject({ algorithm: 'ES384', publicKeyPem })
     await page.context().close()
@@ -96,15 +98,25 @@ describe('a key is registered', () => {
   test.each([
     ['certificate', () => fixture('cert_valid.pem')],
     ['JWK', () => JSON.stringify(freshPair('P-256').publicKey.export({ format: 'jwk' }))],
+    ['OpenSSH key', () => sshKey()],
   ])('from a %s, converted in the browser', async (form, text) => {
     const page = await openForm()
     await field(page).fill(text())
-    await page.getByText(`This is a ${form}`).waitFor()
+    await page.getByText(new RegExp(`This is an? ${form}`)).waitFor()
     await page.getByRole('button', { name: 'Extract public key' }).click()
     expect(await register(page, `from a ${form}`)).toMatchObject({ active: true })
     await page.context().close()
   })
 })
+
+/** An Ed25519 key as in a .pub file: each part after its length (RFC 8709 section 4). */
+function sshKey(): string {
+  const { x = '' } = edKey().privateKey.export({ format: 'jwk' })
+  const parts = [Buffer.from('ssh-ed25519'), Buffer.from(x, 'base64url')]
+  const lengthOf = (part: Buffer) => Buffer.from([0, 0, 0, part.length])
+  const blob = Buffer.concat(parts.flatMap((part) => [lengthOf(part), part]))
+  return `ssh-ed25519 ${blob.toString('base64')} alice@example.com`
+}
 
 describe('a private key is rejected before anything is sent', () => {
   test.each([
@@ -121,7 +133,8 @@ describe('a private key is rejected before anything is sent', () => {
     await page.getByLabel('Label').fill('private')
     await page.waitForTimeout(600)
     expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
-    expect(bodies).toEqual([])
+    // The page asks regularly whether the service can be reached.
+    expect(bodies.filter((body) => !body.endsWith('/v1/api-keys/self '))).toEqual([])
     expect(await page.evaluate(storages)).not.toContain(pem.slice(40, 80))
     await page.getByRole('button', { name: 'Clear the field' }).click()
     expect(await field(page).inputValue()).toBe('')
@@ -150,17 +163,20 @@ describe('a key that cannot be registered', () => {
     await page.context().close()
   })
 
-  test('because it exists is reported, and the input is kept', async () => {
+  test('because it exists is reported before it is sent, and the input is kept', async () => {
     const { publicKeyPem } = ecKey()
     const body = { name: 'first', algorithm: 'ES256', publicKeyPem } as const
-    await console_.client.keys.create('default', body)
+    const { kid } = await console_.client.keys.create('default', body)
     const page = await openForm()
+    await page.getByText('Still needed: a public key and a label.').waitFor()
     await field(page).fill(publicKeyPem)
-    await page.getByText('Valid key').waitFor()
     await page.getByLabel('Label').fill('second')
-    await page.getByRole('button', { name: 'Register key' }).click()
-    await page.getByText('duplicate_key', { exact: true }).waitFor()
-    expect(await field(page).inputValue()).toBe(publicKeyPem)
+    await page.getByText('This key is already registered').waitFor()
+    const dialog = page.getByRole('dialog')
+    expect(await dialog.textContent()).toContain(kid)
+    expect(await dialog.getByText('Valid key').count()).toBe(0)
+    await page.getByText('Still needed: a key that is not registered yet.').waitFor()
+    expect(await page.getByRole('button', { name: 'Register key' }).isDisabled()).toBe(true)
     expect(await page.getByLabel('Label').inputValue()).toBe('second')
     await page.context().close()
   })

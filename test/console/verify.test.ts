@@ -42,6 +42,7 @@ describe('a valid token', () => {
       audience: 'orders',
     })
     expect(await page.getByText('This token is valid').isVisible()).toBe(true)
+    expect(await page.locator('[data-verdict]').getAttribute('style')).toMatch(/teal/)
     expect(await countOf(page, 'failed')).toBe(0)
     expect(await countOf(page, 'passed')).toBe(9)
     expect(await page.getByRole('link', { name: label }).getAttribute('href')).toContain(project.id)
@@ -52,9 +53,11 @@ describe('a valid token', () => {
 
   test('shows what was not compared as such, and warnings, not in green', async () => {
     const page = await checked(tokenWith({ aud: 'orders', iat: seconds(3_600) }))
-    expect(await page.getByRole('status').textContent()).toMatch(
-      /No check failed\..*warnings \(exp, nbf\)\. Not compared: aud\./,
+    const verdict = page.locator('[data-verdict]')
+    expect(await verdict.textContent()).toMatch(
+      /not everything was compared.*warnings \(exp, nbf\)\. Not compared: aud\. Enter the audience/,
     )
+    expect(await verdict.getAttribute('style')).not.toMatch(/teal|green/)
     const colors = async (step: string) => {
       const icons = await page.locator(`[data-step="${step}"] [role="img"]`).all()
       return Promise.all(icons.map((icon) => icon.getAttribute('style')))
@@ -72,7 +75,16 @@ describe('a valid token', () => {
     expect(await page.getByText('issuer_mismatch', { exact: true }).isVisible()).toBe(true)
     await page.getByLabel('Expected issuer').fill('https://orders.example.com')
     await page.getByRole('button', { name: 'Check token' }).click()
-    await page.getByText('This token is valid').waitFor()
+    await page.getByText('not everything was compared').waitFor()
+    expect(await page.getByText('This token is valid').count()).toBe(0)
+    // The fields survive a change of the tab; a reload keeps what is no secret.
+    await page.getByRole('tab', { name: 'Keys' }).click()
+    await page.getByRole('tab', { name: 'Check a token' }).click()
+    expect(await page.getByLabel('Token', { exact: true }).inputValue()).toBe(token)
+    await page.reload()
+    await page.getByText('Still needed: a token.').waitFor()
+    expect(await page.getByLabel('Expected issuer').inputValue()).toMatch(/orders/)
+    expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(token)
   })
 
   test('is sent only to the host of the console', () => {

@@ -3,6 +3,7 @@ import { useDisclosure } from '@mantine/hooks'
 import { useId } from 'react'
 import { useSession } from '../session/context.tsx'
 import { CopyBlock } from './copy.tsx'
+import { shellWord } from './shell.ts'
 
 /** An API request; `path` is relative to `/v1`. */
 export type ApiRequest = {
@@ -13,17 +14,12 @@ export type ApiRequest = {
 
 /** The request as a curl command that reads the API key from the environment. */
 function curlCommand(baseUrl: string, { method = 'GET', path, body }: ApiRequest): string {
-  const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${quoted(baseUrl + path)}`]
+  const lines = [`curl${method === 'GET' ? '' : ` -X ${method}`} ${shellWord(baseUrl + path)}`]
   lines.push(`  -H "X-Api-Key: $PUBRING_API_KEY"`)
   if (body !== undefined) {
-    lines.push(`  -H 'Content-Type: application/json'`, `  -d ${quoted(JSON.stringify(body))}`)
+    lines.push(`  -H 'Content-Type: application/json'`, `  -d ${shellWord(JSON.stringify(body))}`)
   }
   return lines.join(' \\\n')
-}
-
-/** Quotes text as one word of a POSIX shell. */
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** Shows the curl command for what the page does. */

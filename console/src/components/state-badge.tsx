@@ -17,7 +17,7 @@ export function stateOf<Inactive extends 'inactive' | 'revoked'>(
   return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : inactive
 }
 
-/** The state as a word with an icon and a color. */
+/** The state as a word with an icon and a color, never cut. */
 export function StateBadge({ state }: { state: keyof typeof icons }) {
   const Icon = icons[state]
   const style =
@@ -29,7 +29,12 @@ export function StateBadge({ state }: { state: keyof typeof icons }) {
         }
       : { variant: 'default' }
   return (
-    <Badge {...style} tt="none" leftSection={<Icon size={13} aria-hidden />}>
+    <Badge
+      {...style}
+      tt="none"
+      className="unshrinkable"
+      leftSection={<Icon size={13} aria-hidden />}
+    >
       {state}
     </Badge>
   )

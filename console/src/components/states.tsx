@@ -1,14 +1,17 @@
 import { Center, Group, Loader, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { UseQueryResult } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
+import { focusAgain } from './dialog.tsx'
 import { ErrorNotice } from './error-notice.tsx'
+import { isOutage } from './outage.ts'
+import { usePageTitle } from './page-title.ts'
 
 /** A message in place of content that does not exist, with an action to create it. */
 export function EmptyState(props: { title: string; children?: ReactNode; action?: ReactNode }) {
   return (
     <Center py={56} px="md">
       <Stack align="center" gap="xs" maw={460}>
-        <Text fw={650} size="lg" ta="center">
+        <Text fw={650} size="lg" ta="center" style={{ overflowWrap: 'anywhere' }}>
           {props.title}
         </Text>
         <Text c="dimmed" ta="center" component="div">
@@ -18,6 +21,20 @@ export function EmptyState(props: { title: string; children?: ReactNode; action?
       </Stack>
     </Center>
   )
+}
+
+/** A page that has only a message. */
+export function MessagePage(props: { title: string; children: ReactNode }) {
+  return (
+    <>
+      <PageHeader title={props.title} />
+      <Text>{props.children}</Text>
+    </>
+  )
+}
+
+export function NotFoundPage() {
+  return <MessagePage title="Page not found">Check the address, or go to Projects.</MessagePage>
 }
 
 /** The placeholder of a page while its code is loading. */
@@ -40,33 +57,46 @@ export function LoadingRows({ rows = 4 }: { rows?: number }) {
   )
 }
 
-/** Renders the data of a query, or a placeholder of `rows` rows, or its error. */
+/**
+ * Renders the data of a query, or a placeholder of `rows` rows, or its error. Data that cannot be
+ * refreshed stays, with everything that is open in it: the frame says that it is not live.
+ */
 export function QueryResult<Data>(props: {
   query: UseQueryResult<Data>
   rows?: number
   children(data: Data): ReactNode
 }) {
   const { query, rows, children } = props
+  const { data, error } = query
+  if (data !== undefined && (error === null || isOutage(error))) return children(data)
   if (query.isPending) return <LoadingRows {...(rows && { rows })} />
-  if (query.isError) return <ErrorNotice error={query.error} retry={() => void query.refetch()} />
-  return children(query.data)
+  return <ErrorNotice error={error} retry={() => void query.refetch()} />
 }
 
-/** The title of a page, a line about it, and its actions. */
-export function PageHeader(props: { title: ReactNode; children?: ReactNode; actions?: ReactNode }) {
+/** The heading of a page, a line about it, and its actions. `name` names the page in the browser. */
+export function PageHeader(props: {
+  title: string
+  name?: string
+  children?: ReactNode
+  actions?: ReactNode
+}) {
+  const { title, name = title, children, actions } = props
+  usePageTitle(name)
+  // After a link or button of the previous page took the focus with it.
+  useEffect(() => focusAgain(null), [])
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
-      <div>
-        <Title order={1} size="h2">
-          {props.title}
+      <div style={{ minWidth: 0 }}>
+        <Title order={1} size="h2" tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+          {title}
         </Title>
-        {props.children !== undefined && (
-          <Text c="dimmed" mt={4} component="div" maw={720}>
-            {props.children}
+        {children !== undefined && (
+          <Text c="dimmed" mt={4} component="div" maw={720} style={{ overflowWrap: 'anywhere' }}>
+            {children}
           </Text>
         )}
       </div>
-      <Group gap="sm">{props.actions}</Group>
+      <Group gap="sm">{actions}</Group>
     </Group>
   )
 }

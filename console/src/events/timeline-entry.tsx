@@ -11,6 +11,7 @@ import { useId } from 'react'
 import type { Event } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
 import { RelativeTime } from '../components/times.tsx'
+import { UserText } from '../components/user-text.tsx'
 import { changePhrases, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
@@ -37,7 +38,8 @@ export function TimelineEntry({ event, name }: EntryProps) {
           <div style={{ flex: 1, minWidth: 0 }}>
             <SentenceText event={event} name={name} />
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-              {event.actor.name} · <RelativeTime time={event.time} /> · #{event.revision}
+              <UserText>{event.actor.name}</UserText> · <RelativeTime time={event.time} /> · #
+              {event.revision}
             </Text>
           </div>
           <IconChevronDown
@@ -63,11 +65,16 @@ function SentenceText({ event, name }: EntryProps) {
         <>
           {' '}
           <Text span inherit fw={600}>
-            “{sentence.name}”
+            “<UserText>{sentence.name}</UserText>”
           </Text>
         </>
       )}
-      {sentence.rest !== '' && ` ${sentence.rest}`}
+      {sentence.rest !== '' && (
+        <>
+          {' '}
+          <UserText>{sentence.rest}</UserText>
+        </>
+      )}
     </Text>
   )
 }
@@ -81,7 +88,7 @@ function Details({ event }: { event: Event }) {
       <Text size="sm">{exact}</Text>
       {changePhrases(changes).map(({ member, text }) => (
         <Text key={member} size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-          {text}
+          <UserText>{text}</UserText>
         </Text>
       ))}
       <CopyField label={`Id of the ${subjectType}`} value={subject.id} />

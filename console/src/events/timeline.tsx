@@ -1,13 +1,14 @@
 import { Button, Card, Group, Stack, Text } from '@mantine/core'
-import { useDocumentVisibility } from '@mantine/hooks'
 import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useCallback, useMemo } from 'react'
 import type { Event, Project } from '../../../client/src/index.ts'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { EmptyState, LoadingRows } from '../components/states.tsx'
+import { useDraft } from '../forms/drafts.ts'
+import { useLedgerEvents } from '../keys/follow.ts'
 import { useSession } from '../session/context.tsx'
-import { emptyFilter, type Filter, Filters, matches } from './filters.tsx'
+import { emptyFilter, Filters, matches } from './filters.tsx'
 import { listBackwards, newestRevision } from './paging.ts'
 import { subjectNames } from './sentences.ts'
 import { TimelineEntry } from './timeline-entry.tsx'
@@ -19,11 +20,14 @@ export function Timeline({ project }: { project?: Project }) {
   const pages = useEventPages(project)
   useLiveSystemEvents(project === undefined)
   if (pages.isPending) return <LoadingRows rows={6} />
-  if (pages.isError) return <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
+  if (pages.isLoadingError) {
+    return <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
+  }
   const path = project === undefined ? '/events' : `/projects/${project.id}/events`
   return (
     <Stack>
       <FilteredEvents
+        ledger={project?.id ?? 'system'}
         events={pages.data.pages.flatMap(({ items }) => items)}
         older={
           pages.hasNextPage
@@ -57,16 +61,18 @@ function useEventPages(project: Project | undefined) {
 
 /** The loaded events that match the filters; `older` loads more, if there are any. */
 function FilteredEvents(props: {
+  /** Names the draft of the filter. */
+  ledger: string
   events: Event[]
   older: { loading: boolean; load(): void } | undefined
 }) {
-  const { events, older } = props
-  const [filter, setFilter] = useState<Filter>(emptyFilter)
+  const { ledger, events, older } = props
+  const [filter, changeFilter] = useDraft(`filter.${ledger}`, emptyFilter)
   const names = subjectNames(events)
   const shown = events.filter((event) => matches(event, filter, names.get(event.subject.id)))
   return (
     <>
-      <Filters events={events} filter={filter} onFilter={setFilter} />
+      <Filters events={events} filter={filter} onChange={changeFilter} />
       <Group justify="space-between">
         <Text size="sm" c="dimmed" role="status">
           {shown.length === events.length
@@ -116,25 +122,19 @@ function Days({ events, names }: { events: Event[]; names: Map<string, string> }
   ))
 }
 
-/** Follows the system's ledger while the tab is visible. A project's page follows its own. */
+/** Follows the system's ledger. A project's page follows its own. */
 function useLiveSystemEvents(enabled: boolean): void {
   const { client } = useSession()
   const queries = useQueryClient()
-  const visible = useDocumentVisibility() === 'visible'
-  useEffect(() => {
-    if (!enabled || !visible) return
-    const controller = new AbortController()
-    const { signal } = controller
-    async function follow() {
-      const after = await newestRevision((from, limit) =>
-        client.events.list({ after: from, limit, signal }),
-      )
-      for await (const _event of client.events.follow({ after, signal })) {
-        await queries.invalidateQueries({ queryKey: ['events', 'system'] })
-      }
-    }
-    // The query of the list reports the error.
-    follow().catch(() => {})
-    return () => controller.abort()
-  }, [client, queries, enabled, visible])
+  const onEvent = useCallback(
+    () => queries.invalidateQueries({ queryKey: ['events', 'system'] }),
+    [queries],
+  )
+  const ledger = useMemo(() => {
+    if (!enabled) return undefined
+    const findStart = (signal: AbortSignal) =>
+      newestRevision((from, limit) => client.events.list({ after: from, limit, signal }))
+    return { findStart }
+  }, [client, enabled])
+  useLedgerEvents(ledger, onEvent)
 }

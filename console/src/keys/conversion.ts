@@ -1,26 +1,30 @@
 import { decodeBase64, readChildren, readElement, toPem } from './der.ts'
+import {
+  coordinateLengths,
+  type EcCurve,
+  ecPem,
+  isEcCurve,
+  isRawAlgorithm,
+  memberBytes,
+  rawPem,
+  rsaPem,
+} from './spki.ts'
 
 /** A public key in PEM, extracted from a format that the service does not accept. */
-export type Conversion = { from: 'certificate' | 'JWK'; pem: string }
+export type Conversion = { from: 'certificate' | 'JWK' | 'OpenSSH key'; pem: string }
 
 /**
- * The public key of a certificate or public JWK; undefined if the text is neither. A certificate is
- * not verified, only its key is used. Throws an error for the user if it cannot be read.
+ * The public key of a certificate, a public JWK or an OpenSSH public key; undefined if the text is
+ * none of them. The service checks the key; a certificate is not verified. Throws an error for the
+ * user if the text cannot be read.
  */
-export async function convert(text: string): Promise<Conversion | undefined> {
+export function convert(text: string): Conversion | undefined {
   if (/^\s*[{[]/.test(text)) return convertJson(text)
+  if (/^\s*(?:ssh|ecdsa-sha2)-\S+\s/.test(text)) return convertSsh(text)
   const [, body] =
     /-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----([\s\S]*?)-----END/.exec(text) ?? []
   const pem = body === undefined ? undefined : certificateKey(body.replace(/\\[rn]/g, ''))
   return pem === undefined ? undefined : { from: 'certificate', pem }
-}
-
-/** A JWK or JWKS; the service says what to do with other JSON. */
-async function convertJson(text: string): Promise<Conversion | undefined> {
-  const value = parseJson(text)
-  if (typeof value !== 'object' || value === null) return undefined
-  if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys')) return undefined
-  return { from: 'JWK', pem: await jwkKey(value) }
 }
 
 /** The SubjectPublicKeyInfo of an X.509 certificate (RFC 5280 section 4.1); undefined if that is all. */
@@ -39,39 +43,26 @@ function certificateKey(body: string): string | undefined {
   return toPem(bytes.subarray(key.start, key.to), 'PUBLIC KEY')
 }
 
-const importParameters: Record<string, RsaHashedImportParams | EcKeyImportParams | Algorithm> = {
-  RSA: { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' },
-  'P-256': { name: 'ECDSA', namedCurve: 'P-256' },
-  'P-384': { name: 'ECDSA', namedCurve: 'P-384' },
-  'P-521': { name: 'ECDSA', namedCurve: 'P-521' },
-  Ed25519: { name: 'Ed25519' },
+/** A JWK or JWKS; the service says what to do with other JSON. */
+function convertJson(text: string): Conversion | undefined {
+  const value = parseJson(text)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (!Object.hasOwn(value, 'kty') && !Object.hasOwn(value, 'keys')) return undefined
+  return { from: 'JWK', pem: jwkKey(singleKey(value)) }
 }
 
-/** The key of a public JWK (RFC 7517), or of a JWKS with one key. */
-async function jwkKey(value: object): Promise<string> {
-  const jwk = singleKey(value)
-  const parameters = importParameters[jwk.crv ?? jwk.kty ?? '']
-  if (parameters === undefined)
-    throw new Error('This kind of JWK cannot be converted here. Use pubring key add.')
-  if (globalThis.crypto.subtle === undefined) {
-    throw new Error('Browsers convert JWKs only on https pages. Use pubring key add.')
+/** The key of a public JWK (RFC 7517, RFC 7518 section 6, RFC 8037, draft-ietf-cose-dilithium). */
+function jwkKey({ kty, crv, alg, n, e, x, y, pub }: Record<string, unknown>): string {
+  if (kty === 'RSA') return rsaPem(memberBytes(n), memberBytes(e))
+  if (kty === 'EC' && isEcCurve(crv)) {
+    const length = coordinateLengths[crv]
+    return ecPem(crv, Uint8Array.of(4, ...memberBytes(x, length), ...memberBytes(y, length)))
   }
-  const { kty, crv, n, e, x, y } = jwk
-  const members = Object.entries({ kty, crv, n, e, x, y }).filter(
-    ([, value]) => value !== undefined,
+  if (kty === 'OKP' && isRawAlgorithm(crv)) return rawPem(crv, memberBytes(x))
+  if (kty === 'AKP' && isRawAlgorithm(alg)) return rawPem(alg, memberBytes(pub))
+  throw new Error(
+    'This is a JWK of a kind that Pubring does not accept. Use an RSA, EC (P-256, P-384, P-521), Ed25519 or ML-DSA key.',
   )
-  try {
-    const key = await crypto.subtle.importKey(
-      'jwk',
-      Object.fromEntries(members),
-      parameters,
-      true,
-      ['verify'],
-    )
-    return toPem(new Uint8Array(await crypto.subtle.exportKey('spki', key)), 'PUBLIC KEY')
-  } catch (cause) {
-    throw new Error('The JWK is damaged: a member is missing or invalid.', { cause })
-  }
 }
 
 function parseJson(text: string): unknown {
@@ -82,14 +73,48 @@ function parseJson(text: string): unknown {
   }
 }
 
-function singleKey(value: unknown): JsonWebKey {
-  if (typeof value !== 'object' || value === null) throw new Error('This is not a JWK.')
-  if (!('keys' in value)) return value
-  if (!Array.isArray(value.keys)) throw new Error('The keys of this JWKS are not an array.')
-  if (value.keys.length !== 1) {
-    throw new Error(
-      `This JWKS has ${value.keys.length} keys. Paste one of them, or use pubring import.`,
-    )
+function singleKey(value: object): Record<string, unknown> {
+  const { keys } = Object(value)
+  if (keys === undefined) return Object(value)
+  if (!Array.isArray(keys)) throw new Error('The keys of this JWKS are not an array.')
+  if (keys.length !== 1) {
+    throw new Error(`This JWKS has ${keys.length} keys. Paste one of them, or use pubring import.`)
   }
-  return singleKey(value.keys[0])
+  return Object(keys[0])
+}
+
+const sshCurves: Record<string, EcCurve> = {
+  nistp256: 'P-256',
+  nistp384: 'P-384',
+  nistp521: 'P-521',
+}
+
+/** An OpenSSH public key (RFC 4253 section 6.6, RFC 5656, RFC 8709); the service names other kinds. */
+function convertSsh(text: string): Conversion | undefined {
+  const blob = decodeBase64(text.trim().split(/\s+/)[1] ?? '')
+  const [type = new Uint8Array(), second, third] = blob === undefined ? [] : readStrings(blob)
+  const name = new TextDecoder().decode(type)
+  const pem = sshPem(name, second, third)
+  return pem === undefined ? undefined : { from: 'OpenSSH key', pem }
+}
+
+function sshPem(name: string, second?: Uint8Array, third?: Uint8Array): string | undefined {
+  const curve = sshCurves[name.replace('ecdsa-sha2-', '')]
+  if (name === 'ssh-ed25519' && second !== undefined) return rawPem('Ed25519', second)
+  if (second === undefined || third === undefined) return undefined
+  // The exponent comes first; for ECDSA, the name of the curve.
+  if (name === 'ssh-rsa') return rsaPem(third, second)
+  return curve === undefined ? undefined : ecPem(curve, third)
+}
+
+/** The strings of an SSH message, each after its length (RFC 4251 section 5). */
+function readStrings(bytes: Uint8Array): Uint8Array[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const strings: Uint8Array[] = []
+  for (let at = 0; at + 4 <= bytes.length; ) {
+    const end = at + 4 + view.getUint32(at)
+    strings.push(bytes.subarray(at + 4, end))
+    at = end
+  }
+  return strings
 }

@@ -45,3 +45,12 @@ export function toPem(bytes: Uint8Array, label: string): string {
   const lines = base64.match(/.{1,64}/g) ?? []
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`
 }
+
+/** The DER encoding of an element with these contents. */
+export function encodeElement(tag: number, ...contents: Uint8Array[]): Uint8Array {
+  const size = contents.reduce((sum, { length }) => sum + length, 0)
+  const lengthBytes: number[] = []
+  for (let rest = size; rest > 0; rest = Math.floor(rest / 256)) lengthBytes.unshift(rest % 256)
+  const header = size < 0x80 ? [tag, size] : [tag, 0x80 | lengthBytes.length, ...lengthBytes]
+  return Uint8Array.from([header, ...contents.map((each) => [...each])].flat())
+}

@@ -1,9 +1,9 @@
-import { useDocumentVisibility } from '@mantine/hooks'
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect } from 'react'
-import { type JwtKey, type JwtKeyUpdate, PubringError } from '../../../client/src/index.ts'
+import { useCallback, useMemo } from 'react'
+import type { JwtKey, JwtKeyUpdate, Project } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useSession } from '../session/context.tsx'
+import { useLedgerEvents } from './follow.ts'
 
 /** A project by its id or name. */
 export function useProject(project: string) {
@@ -72,37 +72,22 @@ export function useKeyChanges({ projectId, id }: JwtKey) {
   }
 }
 
-/**
- * Refreshes the queries of a project when one of its events arrives. Only while the tab is visible:
- * over HTTP/1.1 a browser shares six connections among all tabs.
- */
-export function useLiveProject(projectId: string | undefined, revision: number | undefined): void {
-  const { client } = useSession()
+/** Refreshes the queries of a project when one of its events arrives. */
+export function useLiveProject(project: Project | undefined): void {
   const queries = useQueryClient()
-  const visible = useDocumentVisibility() === 'visible'
-  const loaded = revision !== undefined
-  useEffect(() => {
-    if (projectId === undefined || !loaded || !visible) return
-    const controller = new AbortController()
-    const { signal } = controller
-    async function follow(project: string, after: number) {
-      for await (const _event of client.events.follow({ project, after, signal })) {
-        await queries.invalidateQueries({ queryKey: ['keys', project] })
-        await queries.invalidateQueries({ queryKey: ['events', project] })
-        await queries.invalidateQueries({ queryKey: ['project'] })
-      }
+  const id = project?.id
+  const onEvent = useCallback(async () => {
+    await queries.invalidateQueries({ queryKey: ['keys', id] })
+    await queries.invalidateQueries({ queryKey: ['events', id] })
+    await queries.invalidateQueries({ queryKey: ['project'] })
+  }, [queries, id])
+  const ledger = useMemo(() => {
+    if (id === undefined) return undefined
+    const findStart = async () => {
+      const cached = queries.getQueriesData<Project>({ queryKey: ['project'] })
+      return cached.find(([, each]) => each?.id === id)?.[1]?.revision ?? 0
     }
-    const cached = queries.getQueriesData<{ id: string; revision: number }>({
-      queryKey: ['project'],
-    })
-    const after = cached.find(([, project]) => project?.id === projectId)?.[1]?.revision ?? 0
-    follow(projectId, after).catch((error: unknown) => {
-      if (!(error instanceof PubringError)) throw error
-      if (error.code !== 'aborted') {
-        void queries.invalidateQueries({ queryKey: ['keys', projectId] })
-      }
-      if (error.code === 'history_changed') void queries.invalidateQueries()
-    })
-    return () => controller.abort()
-  }, [client, queries, projectId, loaded, visible])
+    return { project: id, findStart }
+  }, [queries, id])
+  useLedgerEvents(ledger, onEvent)
 }

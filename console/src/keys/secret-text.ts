@@ -1,12 +1,36 @@
 import { containsSecret } from '../../../src/intake/secrets/detector.ts'
+import { publicHalfCommand } from '../../../src/intake/secrets/public-half.ts'
 
 /** Longest text that is searched in every encoding, in characters: the service reads no more. */
 const maxSearchedLength = 65_536
 
-/**
- * Whether the text contains a private key, a symmetric key or an API key. The console never sends
- * such text. The detector is the service's own.
- */
+const apiKeyPattern = /pubring_[A-Za-z0-9]{20}/
+
+/** Whether the text contains a private or symmetric key. The detector is the service's own. */
+export function isPrivateKeyText(text: string): boolean {
+  return containsSecret(text, maxSearchedLength)
+}
+
+/** Whether the text contains a secret: a private key, a symmetric key or an API key. */
 export function isSecretText(text: string): boolean {
-  return containsSecret(text, maxSearchedLength) || /pubring_[A-Za-z0-9]{20}/.test(text)
+  return apiKeyPattern.test(text) || isPrivateKeyText(text)
+}
+
+/** What a secret is, and what to do with it. */
+export type SecretAdvice = { title: string; action: string; command?: string | undefined }
+
+export function adviseOn(secret: string): SecretAdvice {
+  if (apiKeyPattern.test(secret) && !isPrivateKeyText(secret)) {
+    return {
+      title: 'This is an API key. It was not sent.',
+      action: 'Clear the field. If others may have seen the API key, revoke it.',
+    }
+  }
+  const command = publicHalfCommand(secret, 'private.key')
+  return {
+    title: 'This looks like a private key. It was not sent.',
+    action:
+      'It has not left this browser. If it has passed through a chat, a ticket or a shared clipboard, treat the key as compromised and generate a new pair.',
+    command,
+  }
 }

@@ -1,4 +1,4 @@
-import { EmptyState, PageHeader } from '../components/states.tsx'
+import { MessagePage, PageHeader } from '../components/states.tsx'
 import { Timeline } from '../events/timeline.tsx'
 import { useRights } from '../session/context.tsx'
 
@@ -7,10 +7,10 @@ export function LedgerPage() {
   const { mayManage } = useRights()
   if (!mayManage) {
     return (
-      <EmptyState title="Admins only">
+      <MessagePage title="Ledger">
         Only an admin of all projects can read the system ledger. The history of a project has the
         changes to its keys.
-      </EmptyState>
+      </MessagePage>
     )
   }
   return (

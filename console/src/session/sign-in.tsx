@@ -1,18 +1,10 @@
-import {
-  Alert,
-  Anchor,
-  Button,
-  Card,
-  Center,
-  PasswordInput,
-  Stack,
-  Text,
-  Title,
-} from '@mantine/core'
+import { Alert, Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
+import { usePageTitle } from '../components/page-title.ts'
+import { ApiKeyField } from '../forms/text-fields.tsx'
 import { storedApiKey } from './context.tsx'
 
 /** Signs in with an API key, and resumes the session of this tab. */
@@ -25,9 +17,7 @@ export function SignInPage(props: {
   const [loading, setLoading] = useState(() => storedApiKey() !== undefined)
   const [error, setError] = useState<unknown>()
   const resumed = useRef(false)
-  const field = useRef<HTMLInputElement>(null)
-
-  useEffect(() => field.current?.focus(), [])
+  usePageTitle('Sign in')
 
   useEffect(() => {
     const stored = storedApiKey()
@@ -65,17 +55,16 @@ export function SignInPage(props: {
                 {reason} Sign in with another one.
               </Alert>
             )}
-            <PasswordInput
+            <ApiKeyField
               label="API key"
               description="Kept in this tab until you sign out or close it."
               placeholder="pubring_…"
               value={apiKey}
-              onChange={(event) => setApiKey(event.currentTarget.value)}
+              onValue={setApiKey}
               autoComplete="off"
               spellCheck={false}
               required
               withAsterisk={false}
-              ref={field}
             />
             {error !== undefined && <ErrorNotice error={error} />}
             <Button

@@ -14,15 +14,11 @@ export function publicHalfCommand(text: string, quotedFile: string): string | un
 
 /** Where the JWK is in the JSON: the only one of a set, or the document itself. */
 function jwkPath(text: string): string | undefined {
-  const { kty, keys } = readObject(text)
-  if (typeof kty === 'string') return ''
-  return Array.isArray(keys) && keys.length === 1 ? '.keys[0]' : undefined
-}
-
-function readObject(text: string): Record<string, unknown> {
+  if (!/^\s*\{/.test(text)) return undefined
   try {
-    return Object(JSON.parse(text))
+    const { kty, keys } = JSON.parse(text)
+    return typeof kty === 'string' ? '' : keys.length === 1 ? '.keys[0]' : undefined
   } catch {
-    return {}
+    return undefined
   }
 }

@@ -28,6 +28,8 @@ export interface TestConsole {
 export interface OpenOptions extends BrowserContextOptions {
   /** Instead of the first admin API key. */
   apiKey?: string
+  /** Instead of the server's own address. */
+  url?: string
 }
 
 export const phone: BrowserContextOptions = {
@@ -35,6 +37,12 @@ export const phone: BrowserContextOptions = {
   isMobile: true,
   hasTouch: true,
 }
+
+/** A rejected request is not an error of the page, and a header for https pages none on plain http. */
+const harmless = /Failed to (load resource|fetch dynamically)|Cross-Origin-Opener-Policy header/
+
+/** Resolves to this machine, without the privileges that browsers give to loopback addresses. */
+export const plainHost = 'keys.test'
 
 const unwantedFlags = new Set([
   // These weaken the isolation of pages.
@@ -55,7 +63,7 @@ export async function launchBrowser(): Promise<Browser> {
   const flags = chromium.args.filter((flag) => !unwantedFlags.has(flag))
   return playwright.launch({
     executablePath: await chromium.executablePath(),
-    args: [...flags, '--disable-gpu'],
+    args: [...flags, '--disable-gpu', `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`],
     headless: true,
   })
 }
@@ -71,18 +79,18 @@ export async function openConsole(env: Record<string, string> = {}): Promise<Tes
     apiKey: server.apiKey,
     client: createClient({ url: server.url, apiKey: server.apiKey }),
     browser,
-    open: async (route, { apiKey = server.apiKey, ...options } = {}) => {
+    open: async (route, { apiKey = server.apiKey, url = server.url, ...options } = {}) => {
       await last?.context().close()
       const page = await newPage(browser, options)
       last = page
       page.on('pageerror', (error) => errors.push(error.message))
       page.on('console', (message) => {
-        // A rejected request is not an error of the page.
-        const rejected = message.text().startsWith('Failed to load resource')
-        if (message.type() === 'error' && !rejected) errors.push(message.text())
+        if (message.type() === 'error' && !harmless.test(message.text())) {
+          errors.push(message.text())
+        }
       })
       page.on('request', (request) => hosts.add(new URL(request.url()).host))
-      await signIn(page, server.url, apiKey, route)
+      await signIn(page, url, apiKey, route)
       return page
     },
     requestedHosts: () => [...hosts],
@@ -119,11 +127,31 @@ export async function signIn(
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
 }
 
-/** Violations of WCAG 2.2 A and AA that axe finds in the page's current state. */
+/**
+ * Violations of WCAG 2.2 A and AA that axe finds in the page's current state, and those of the contrast
+ * in dark mode. The page must be in light mode, and is again.
+ */
 export async function accessibilityViolations(page: Page): Promise<string[]> {
-  const { violations } = await new AxeBuilder({ page })
-    .withTags(['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'])
-    .analyze()
+  const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+  const found = await analyze(page, (axe) => axe.withTags(tags))
+  await setColorScheme(page, 'dark')
+  found.push(...(await analyze(page, (axe) => axe.withRules('color-contrast'))))
+  await setColorScheme(page, 'light')
+  return found
+}
+
+async function setColorScheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await page.locator(`html[data-mantine-color-scheme=${colorScheme}]`).waitFor()
+  // Some colors change gradually.
+  await page.evaluate(`for (const each of document.getAnimations()) {
+    if (each.effect.getComputedTiming().endTime !== Infinity) each.finish()
+  }`)
+}
+
+async function analyze(page: Page, choose: (axe: AxeBuilder) => AxeBuilder): Promise<string[]> {
+  // Without frames, which no page has, and the extra page for their results.
+  const { violations } = await choose(new AxeBuilder({ page }).setLegacyMode()).analyze()
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary = '' }) => `${id}: ${target.join(' ')}: ${failureSummary}`),
   )

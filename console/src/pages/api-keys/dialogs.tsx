@@ -1,12 +1,14 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { ApiKey, ApiKeyUpdate } from '../../../../client/src/index.ts'
-import { ActionDialog } from '../../components/action-form.tsx'
-import { fromExpiryInput } from '../../components/expiry-field.tsx'
+import { withVisibleControls } from '../../components/user-text.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
+import { fromExpiryInput } from '../../forms/time-field.tsx'
 import { useSession } from '../../session/context.tsx'
-import { ApiKeyFields, type ApiKeyInput, toInput } from './fields.tsx'
+import { ApiKeyFields, type ApiKeyInput, roleOf, toInput } from './fields.tsx'
 
-export type ApiKeyAction = 'edit' | 'revoke' | 'reactivate' | 'delete'
+export const apiKeyActions = ['edit', 'revoke', 'reactivate', 'delete'] as const
+export type ApiKeyAction = (typeof apiKeyActions)[number]
 
 type DialogProps = { apiKey: ApiKey; onClose(): void }
 
@@ -16,6 +18,9 @@ export function ApiKeyDialog({ action, ...props }: DialogProps & { action: ApiKe
   if (action === 'delete') return <DeleteApiKey {...props} />
   return <SetActive {...props} active={action === 'reactivate'} />
 }
+
+/** “name”, as plain text. */
+const quoted = ({ name }: ApiKey) => `“${withVisibleControls(name)}”`
 
 function useApiKeyUpdate({ id }: ApiKey, body: ApiKeyUpdate) {
   const { client } = useSession()
@@ -34,7 +39,7 @@ function SetActive({ apiKey, onClose, active }: DialogProps & { active: boolean 
   const action = active ? 'Reactivate' : 'Revoke'
   return (
     <ActionDialog
-      title={`${action} “${apiKey.name}”?`}
+      title={`${action} ${quoted(apiKey)}?`}
       action={action}
       danger={!active}
       onClose={onClose}
@@ -52,7 +57,7 @@ function DeleteApiKey({ apiKey, onClose }: DialogProps) {
   const queries = useQueryClient()
   return (
     <ActionDialog
-      title={`Delete “${apiKey.name}”?`}
+      title={`Delete ${quoted(apiKey)}?`}
       action="Delete permanently"
       danger
       request={{ method: 'DELETE', path: `/api-keys/${apiKey.id}` }}
@@ -72,7 +77,7 @@ function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
   const name = input.name.trim()
   return {
     ...(name === apiKey.name ? {} : { name }),
-    ...(input.role === apiKey.role ? {} : { role: input.role }),
+    ...(input.role === apiKey.role ? {} : { role: roleOf(input) }),
     ...(input.expiry === toInput(apiKey).expiry
       ? {}
       : { expireTime: fromExpiryInput(input.expiry) ?? null }),
@@ -81,18 +86,20 @@ function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
 
 function EditApiKey({ apiKey, onClose }: DialogProps) {
   const { self } = useSession()
-  const [input, setInput] = useState<ApiKeyInput>(() => toInput(apiKey))
+  const draft = `api-key.${apiKey.id}`
+  const [input, change] = useDraft(draft, toInput(apiKey))
   const body = changedMembers(apiKey, input)
   const update = useApiKeyUpdate(apiKey, body)
   return (
     <ActionDialog
-      title={`Edit “${apiKey.name}”`}
+      title={`Edit ${quoted(apiKey)}`}
       action="Save"
-      disabled={body.name === '' || Object.keys(body).length === 0}
+      missing={[body.name === '' && 'a name', Object.keys(body).length === 0 && 'a change']}
+      draft={draft}
       onClose={onClose}
       {...update}
     >
-      <ApiKeyFields input={input} onInput={setInput} own={apiKey.id === self.id} />
+      <ApiKeyFields input={input} onChange={change} own={apiKey.id === self.id} />
     </ActionDialog>
   )
 }

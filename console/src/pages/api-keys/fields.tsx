@@ -1,11 +1,17 @@
-import { SegmentedControl, Stack, Text, TextInput } from '@mantine/core'
+import { SegmentedControl, Stack, Text } from '@mantine/core'
 import type { ApiKey, Role } from '../../../../client/src/index.ts'
-import { ExpiryField, toExpiryInput } from '../../components/expiry-field.tsx'
 import { localTime } from '../../components/times.tsx'
+import { LabelField } from '../../forms/label-field.tsx'
+import { ExpiryField, toExpiryInput } from '../../forms/time-field.tsx'
 import { useSession } from '../../session/context.tsx'
 
 /** The fields of an API key as typed. */
-export type ApiKeyInput = { name: string; role: Role; expiry: string }
+export type ApiKeyInput = { name: string; role: string; expiry: string }
+
+/** The chosen role; the weakest if it is none that the console knows. */
+export function roleOf({ role }: ApiKeyInput): Role {
+  return roles.find(({ value }) => value === role)?.value ?? 'reader'
+}
 
 /** The input of a new API key, which must not outlive the one that creates it. */
 export function newInput(self: ApiKey): ApiKeyInput {
@@ -25,32 +31,29 @@ const roles: { value: Role; label: string; description: string }[] = [
 
 type FieldsProps = {
   input: ApiKeyInput
-  onInput(input: ApiKeyInput): void
+  onChange(part: Partial<ApiKeyInput>): void
   /** Whether it is the API key that the user is signed in with. */
   own?: boolean
 }
 
 /** The fields for name, role and expiry. */
-export function ApiKeyFields({ input, onInput, own = false }: FieldsProps) {
+export function ApiKeyFields({ input, onChange, own = false }: FieldsProps) {
   const { self } = useSession()
-  const change = (part: Partial<ApiKeyInput>) => onInput({ ...input, ...part })
   return (
     <Stack>
-      <TextInput
+      <LabelField
         label="Name"
         description="Who or what uses the API key."
         placeholder="deploy pipeline"
         value={input.name}
-        onChange={(event) => change({ name: event.currentTarget.value })}
-        required
-        withAsterisk={false}
-        data-autofocus
+        onValue={(name) => onChange({ name })}
+        autoFocus
       />
-      <RoleField role={input.role} onRole={(role) => change({ role })} fixed={own} />
+      <RoleField role={roleOf(input)} onRole={(role) => onChange({ role })} fixed={own} />
       <ExpiryField
         value={input.expiry}
         description={expiryDescription(self, own)}
-        onValue={(expiry) => change({ expiry })}
+        onValue={(expiry) => onChange({ expiry })}
         disabled={own && self.expireTime !== undefined}
       />
     </Stack>

@@ -7,17 +7,20 @@ import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
-import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
+import { MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { OptionalTime } from '../../components/times.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
 import { useProject } from '../../keys/queries.ts'
 import { useRights, useSession } from '../../session/context.tsx'
 import { CreateApiKey } from './create-dialog.tsx'
-import { type ApiKeyAction, ApiKeyDialog } from './dialogs.tsx'
+import { type ApiKeyAction, ApiKeyDialog, apiKeyActions } from './dialogs.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
 
 export function ApiKeysPage() {
   const { client } = useSession()
   const { mayManage } = useRights()
-  const [adding, setAdding] = useState(false)
+  const [adding, setAdding] = useOpenDialog('api-keys', ['create'])
+  const [secret, setSecret] = useState<string>()
   const query = useQuery({
     queryKey: ['api-keys'],
     queryFn: ({ signal }) => client.apiKeys.list({ signal }),
@@ -25,9 +28,7 @@ export function ApiKeysPage() {
   })
   if (!mayManage) {
     return (
-      <EmptyState title="Admins only">
-        Only an admin of all projects can manage API keys.
-      </EmptyState>
+      <MessagePage title="API keys">Only an admin of all projects can manage API keys.</MessagePage>
     )
   }
   return (
@@ -35,7 +36,10 @@ export function ApiKeysPage() {
       <PageHeader
         title="API keys"
         actions={
-          <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+          <Button
+            leftSection={<IconPlus size={16} />}
+            onClick={() => setAdding({ action: 'create', id: '' })}
+          >
             New API key
           </Button>
         }
@@ -45,20 +49,32 @@ export function ApiKeysPage() {
       </PageHeader>
       <QueryResult query={query}>{(apiKeys) => <ApiKeyTable apiKeys={apiKeys} />}</QueryResult>
       <CurlHint path="/api-keys" />
-      {adding && <CreateApiKey onClose={() => setAdding(false)} />}
+      {adding !== undefined && (
+        <CreateApiKey
+          onClose={() => setAdding(undefined)}
+          onCreated={(created) => {
+            setAdding(undefined)
+            setSecret(created)
+          }}
+        />
+      )}
+      {secret !== undefined && (
+        <SecretDialog secret={secret} onClose={() => setSecret(undefined)} />
+      )}
     </>
   )
 }
 
 function ApiKeyTable({ apiKeys }: { apiKeys: ApiKey[] }) {
-  const [open, setOpen] = useState<{ action: ApiKeyAction; apiKey: ApiKey }>()
+  const [open, setOpen] = useOpenDialog('api-key', apiKeyActions)
+  const apiKey = apiKeys.find(({ id }) => id === open?.id)
   return (
     <Card withBorder padding="sm" mb="sm">
       <DataTable
         rows={apiKeys}
         columns={[
-          { title: 'Status', cell: (apiKey) => <StateBadge state={stateOf(apiKey, 'revoked')} /> },
-          { title: 'Name', cell: (apiKey) => <ApiKeyName apiKey={apiKey} /> },
+          { title: 'Status', cell: (row) => <StateBadge state={stateOf(row, 'revoked')} /> },
+          { title: 'Name', cell: (row) => <ApiKeyName apiKey={row} /> },
           { title: 'Role', cell: ({ role }) => role },
           {
             title: 'Project',
@@ -69,13 +85,15 @@ function ApiKeyTable({ apiKeys }: { apiKeys: ApiKey[] }) {
           { title: 'Expires', cell: ({ expireTime }) => <OptionalTime time={expireTime} /> },
           {
             title: 'Actions',
-            cell: (apiKey) => (
-              <ApiKeyActions apiKey={apiKey} onAction={(action) => setOpen({ action, apiKey })} />
+            cell: (row) => (
+              <ApiKeyActions apiKey={row} onAction={(action) => setOpen({ action, id: row.id })} />
             ),
           },
         ]}
       />
-      {open !== undefined && <ApiKeyDialog {...open} onClose={() => setOpen(undefined)} />}
+      {open !== undefined && apiKey !== undefined && (
+        <ApiKeyDialog action={open.action} apiKey={apiKey} onClose={() => setOpen(undefined)} />
+      )}
     </Card>
   )
 }
@@ -111,7 +129,7 @@ function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): 
               {apiKey.active ? 'Revoke' : 'Reactivate'}
             </Menu.Item>
           )}
-          <Menu.Item color="red" onClick={() => onAction('delete')}>
+          <Menu.Item className="warning" onClick={() => onAction('delete')}>
             Delete
           </Menu.Item>
         </>

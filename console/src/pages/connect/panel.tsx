@@ -1,22 +1,20 @@
-import { Alert, Card, NativeSelect, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { Alert, Card, NativeSelect, SimpleGrid, Stack, Tabs, Text } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
-import { useState } from 'react'
 import type { Project } from '../../../../client/src/index.ts'
+import { CopyField } from '../../components/copy.tsx'
 import { QueryResult } from '../../components/states.tsx'
+import { useDraft } from '../../forms/drafts.ts'
+import { TextField } from '../../forms/text-fields.tsx'
 import { useDiscovery, useKeys } from '../../keys/queries.ts'
 import { Setup } from './setup.tsx'
-import { clouds } from './snippets/clouds.ts'
-import { gateways } from './snippets/gateways.ts'
-import { languages } from './snippets/languages.ts'
 import { node } from './snippets/node.ts'
-import type { Addresses } from './snippets/types.ts'
+import { others } from './snippets/others.ts'
+import type { Verifier } from './snippets/types.ts'
 
-const groups = [
-  { group: 'Services', snippets: [...node, ...languages] },
-  { group: 'Gateways', snippets: gateways },
-  { group: 'Clouds and clusters', snippets: clouds },
-]
-const snippets = groups.flatMap((group) => group.snippets)
+const snippets = [...node, ...others]
+const defaultSnippet = 'node-jose'
+/** Stands for the audience until one is entered. */
+const placeholder = 'AUDIENCE'
 
 /** How to set up verifiers of a project. */
 export function ConnectPanel({ project }: { project: Project }) {
@@ -27,7 +25,10 @@ export function ConnectPanel({ project }: { project: Project }) {
       {({ issuer, jwks_uri: jwksUri }) => (
         <Stack>
           <LoopbackWarning issuer={issuer} />
-          <SnippetChooser addresses={{ issuer, jwksUri, algorithms }} />
+          <SnippetChooser
+            addresses={{ issuer, jwksUri, algorithms }}
+            draft={`connect.${project.id}`}
+          />
         </Stack>
       )}
     </QueryResult>
@@ -57,9 +58,10 @@ function useActiveAlgorithms(projectId: string): string[] {
   return algorithms.length === 0 ? ['RS256'] : [...new Set(algorithms)]
 }
 
-function SnippetChooser({ addresses }: { addresses: Addresses }) {
-  const [id, setId] = useState('node-live')
-  const [audience, setAudience] = useState('')
+function SnippetChooser(props: { addresses: Omit<Verifier, 'audience'>; draft: string }) {
+  const { addresses, draft } = props
+  const [{ id, audience }, change] = useDraft(draft, { id: defaultSnippet, audience: '' })
+  const verifier = { ...addresses, audience: audience.trim() || placeholder }
   return (
     <Card withBorder padding="lg">
       <Text size="sm" c="dimmed" mb="md" maw={720}>
@@ -67,42 +69,35 @@ function SnippetChooser({ addresses }: { addresses: Addresses }) {
         verifier supports it, pin the algorithms of its active keys. Before you sign with another
         algorithm, add it there.
       </Text>
-      <TextInput
+      <TextField
         label="Audience of your service (aud)"
         description="Used in the examples, so that tokens for other services are rejected."
-        placeholder="AUDIENCE"
+        placeholder={placeholder}
         value={audience}
-        onChange={(event) => setAudience(event.currentTarget.value)}
+        onValue={(text) => change({ audience: text })}
         maw={400}
         mb="md"
       />
       <NativeSelect
         hiddenFrom="md"
         label="Verifier"
-        data={groups.map((each) => ({
-          group: each.group,
-          items: each.snippets.map(({ id: value, title }) => ({ value, label: title })),
-        }))}
+        data={snippets.map(({ id: value, title }) => ({ value, label: title }))}
         value={id}
-        onChange={(event) => setId(event.currentTarget.value)}
+        onChange={(event) => change({ id: event.currentTarget.value })}
         mb="md"
       />
-      <SnippetTabs id={id} onId={setId} addresses={addresses} audience={audience.trim()} />
+      <SnippetTabs id={id} onId={(chosen) => change({ id: chosen })} verifier={verifier} />
+      <OtherVerifiers verifier={verifier} />
     </Card>
   )
 }
 
-function SnippetTabs(props: {
-  id: string
-  onId(id: string): void
-  addresses: Addresses
-  audience: string
-}) {
-  const { id, onId, addresses, audience } = props
+function SnippetTabs(props: { id: string; onId(id: string): void; verifier: Verifier }) {
+  const { id, onId, verifier } = props
   return (
     <Tabs
       value={id}
-      onChange={(value) => onId(value ?? 'node-live')}
+      onChange={(value) => onId(value ?? defaultSnippet)}
       orientation="vertical"
       keepMounted={false}
       variant="pills"
@@ -117,9 +112,31 @@ function SnippetTabs(props: {
       </Tabs.List>
       {snippets.map((snippet) => (
         <Tabs.Panel key={snippet.id} value={snippet.id} pl={{ base: 0, md: 'lg' }} miw={0}>
-          <Setup snippet={snippet} addresses={addresses} audience={audience} />
+          <Setup snippet={snippet} verifier={verifier} />
         </Tabs.Panel>
       ))}
     </Tabs>
+  )
+}
+
+/** The values that every verifier needs. */
+function OtherVerifiers({ verifier }: { verifier: Verifier }) {
+  const { issuer, jwksUri, algorithms, audience } = verifier
+  return (
+    <Stack gap="sm" mt="xl">
+      <Text fw={600}>Another verifier</Text>
+      <Text size="sm" c="dimmed" maw={720}>
+        These are the values that any verifier needs. docs/verifiers.md has programs and
+        configurations for more of them: Go, Java, Rust, Envoy, nginx and Apache among them.
+      </Text>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing="sm">
+        <CopyField label="Issuer" value={issuer} />
+        <CopyField label="Discovery" value={`${issuer}/.well-known/openid-configuration`} />
+        <CopyField label="Key set" value={jwksUri} />
+        <CopyField label="Keys as PEM" value={`${issuer}/.well-known/keys.pem`} />
+        <CopyField label="Algorithms" value={algorithms.join(', ')} />
+        <CopyField label="Audience" value={audience} />
+      </SimpleGrid>
+    </Stack>
   )
 }

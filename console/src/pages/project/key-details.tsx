@@ -1,15 +1,17 @@
-import { Modal, Stack } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { CopyBlock, CopyField } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
+import { Dialog } from '../../components/dialog.tsx'
 import { QueryResult } from '../../components/states.tsx'
 import { localTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
 import { useKey } from '../../keys/queries.ts'
 
 export function KeyDetails({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): void }) {
   const query = useKey(jwtKey.projectId, jwtKey.id)
   return (
-    <Modal opened onClose={onClose} title={jwtKey.label} size="lg">
+    <Dialog onClose={onClose} title={<UserText>{jwtKey.label}</UserText>} size="lg">
       <QueryResult query={query}>
         {({ id, details, createTime, updateTime, publicKeyPem }) => (
           <Stack gap="sm">
@@ -31,6 +33,6 @@ export function KeyDetails({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): voi
           </Stack>
         )}
       </QueryResult>
-    </Modal>
+    </Dialog>
   )
 }

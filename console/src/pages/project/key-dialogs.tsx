@@ -1,8 +1,10 @@
-import { TextInput } from '@mantine/core'
-import { useState } from 'react'
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { ActionDialog } from '../../components/action-form.tsx'
-import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../components/expiry-field.tsx'
+import { KeyIdentity } from '../../components/key-identity.tsx'
+import { withVisibleControls } from '../../components/user-text.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
+import { LabelField } from '../../forms/label-field.tsx'
+import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import { KeyDetails } from './key-details.tsx'
 import {
@@ -12,7 +14,8 @@ import {
   LastExpiryWarning,
 } from './last-active.tsx'
 
-export type KeyAction = 'show' | 'rename' | 'expire' | 'activate' | 'deactivate' | 'delete'
+export const keyActions = ['show', 'rename', 'expire', 'activate', 'deactivate', 'delete'] as const
+export type KeyAction = (typeof keyActions)[number]
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
@@ -26,15 +29,19 @@ export function KeyDialog({ action, ...props }: DialogProps & { action: KeyActio
   return <DeleteKey {...props} />
 }
 
+/** “label”, as plain text. */
+const quoted = ({ label }: JwtKey) => `“${withVisibleControls(label)}”`
+
 function ActivateKey({ jwtKey, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: true })
   return (
     <ActionDialog
-      title={`Activate “${jwtKey.label}”?`}
+      title={`Activate ${quoted(jwtKey)}?`}
       action="Activate"
       onClose={onClose}
       {...change}
     >
+      <KeyIdentity jwtKey={jwtKey} />
       Tokens signed with this key will verify again within a second.
     </ActionDialog>
   )
@@ -44,12 +51,13 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).update({ active: false })
   return (
     <ActionDialog
-      title={`Deactivate “${jwtKey.label}”?`}
+      title={`Deactivate ${quoted(jwtKey)}?`}
       action="Deactivate"
       danger
       onClose={onClose}
       {...change}
     >
+      <KeyIdentity jwtKey={jwtKey} />
       {isLastActive(jwtKey, keys) ? (
         <LastActiveWarning />
       ) : (
@@ -63,12 +71,13 @@ function DeleteKey({ jwtKey, onClose }: DialogProps) {
   const change = useKeyChanges(jwtKey).remove()
   return (
     <ActionDialog
-      title={`Delete “${jwtKey.label}”?`}
+      title={`Delete ${quoted(jwtKey)}?`}
       action="Delete permanently"
       danger
       onClose={onClose}
       {...change}
     >
+      <KeyIdentity jwtKey={jwtKey} />
       The key is inactive, so no token depends on it. Its kid is never reused, and its history stays
       in the ledger.
     </ActionDialog>
@@ -76,37 +85,46 @@ function DeleteKey({ jwtKey, onClose }: DialogProps) {
 }
 
 function RenameKey({ jwtKey, onClose }: DialogProps) {
-  const [label, setLabel] = useState(jwtKey.label)
-  const change = useKeyChanges(jwtKey).update({ label })
+  const draft = `rename.${jwtKey.id}`
+  const [{ label }, change] = useDraft(draft, { label: jwtKey.label })
+  const update = useKeyChanges(jwtKey).update({ label })
   return (
     <ActionDialog
-      title="Rename key"
+      title={`Rename ${quoted(jwtKey)}`}
       action="Rename"
-      disabled={label.trim() === ''}
+      missing={[label.trim() === '' && 'a label', label === jwtKey.label && 'a new label']}
+      draft={draft}
       onClose={onClose}
-      {...change}
+      {...update}
     >
-      <TextInput
+      <LabelField
         label="Label"
         description="A name for your team. It is not published to verifiers."
         value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
-        data-autofocus
+        onValue={(text) => change({ label: text })}
+        autoFocus
       />
     </ActionDialog>
   )
 }
 
 function ExpireKey({ jwtKey, keys, onClose }: DialogProps) {
-  const [expiry, setExpiry] = useState(toExpiryInput(jwtKey.expireTime))
+  const draft = `expire.${jwtKey.id}`
+  const [{ expiry }, change] = useDraft(draft, { expiry: toExpiryInput(jwtKey.expireTime) })
   const expireTime = fromExpiryInput(expiry)
-  const change = useKeyChanges(jwtKey).update({ expireTime: expireTime ?? null })
+  const update = useKeyChanges(jwtKey).update({ expireTime: expireTime ?? null })
   return (
-    <ActionDialog title={`Expiry of “${jwtKey.label}”`} action="Save" onClose={onClose} {...change}>
+    <ActionDialog
+      title={`Expiry of ${quoted(jwtKey)}`}
+      action="Save"
+      draft={draft}
+      onClose={onClose}
+      {...update}
+    >
       <ExpiryField
         value={expiry}
         description="The key is not published after this time. Leave empty for no expiry."
-        onValue={setExpiry}
+        onValue={(text) => change({ expiry: text })}
         autoFocus
       />
       {isLastToExpire(jwtKey, keys, expireTime) && <LastExpiryWarning />}

@@ -1,6 +1,7 @@
-import { Button, FileButton, Group, Text, Textarea } from '@mantine/core'
+import { Button, FileButton, Group, Text } from '@mantine/core'
 import { IconFile } from '@tabler/icons-react'
 import { type DragEvent, useState } from 'react'
+import { TextArea } from '../../forms/text-fields.tsx'
 import { readKeyFile } from '../../keys/file.ts'
 
 /** In bytes; larger than any key that the service accepts. */
@@ -39,7 +40,14 @@ export function KeyField({ text, onText }: { text: string; onText(text: string):
       onDrop={drop}
       aria-label="Public key, as text or as a file"
     >
-      <KeyTextarea text={text} onText={onText} error={error} />
+      <KeyTextarea
+        text={text}
+        onText={(typed) => {
+          setError(undefined)
+          onText(typed)
+        }}
+        error={error}
+      />
       <Group gap="sm" mt={6}>
         <FileButton onChange={(file) => void load(file)}>
           {(props) => (
@@ -63,19 +71,17 @@ function KeyTextarea(props: {
   error: string | undefined
 }) {
   return (
-    <Textarea
+    <TextArea
       label="Public key"
-      description="Paste a key in PEM, or drop a file. Certificates and JWKs can be converted here."
+      description="Paste a key in PEM, or drop a file. Certificates, JWKs and OpenSSH keys can be converted here."
       placeholder={
         '-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A…\n-----END PUBLIC KEY-----'
       }
       rows={9}
       styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: 13 } }}
       value={props.text}
-      onChange={(event) => props.onText(event.currentTarget.value)}
+      onValue={props.onText}
       error={props.error}
-      spellCheck={false}
-      autoComplete="off"
       data-autofocus
     />
   )

@@ -1,8 +1,10 @@
-import { Checkbox, Group, Select, TextInput } from '@mantine/core'
-import { useState } from 'react'
+import { Checkbox, Group, Select } from '@mantine/core'
 import { type Algorithm, algorithms, type KeyCheck } from '../../../../client/src/index.ts'
-import { ActionForm } from '../../components/action-form.tsx'
-import { isSecretText } from '../../keys/secret-text.ts'
+import { ActionForm } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
+import { LabelField } from '../../forms/label-field.tsx'
+import { TextField } from '../../forms/text-fields.tsx'
+import { ExpiryField, fromExpiryInput } from '../../forms/time-field.tsx'
 import { useSession } from '../../session/context.tsx'
 import { KeyField } from './key-field.tsx'
 import { useVerdict } from './verdict.ts'
@@ -16,6 +18,29 @@ function matchingAlgorithms(check: KeyCheck | undefined): Algorithm[] {
   return (check?.key?.algorithms ?? []).filter(isAlgorithm)
 }
 
+const emptyInput = {
+  text: '',
+  label: '',
+  algorithm: '',
+  publishedKid: '',
+  expiry: '',
+  active: true,
+}
+
+/** The body of the request; a member that is not used is left out. */
+function bodyOf(input: typeof emptyInput, algorithm: Algorithm) {
+  const expireTime = fromExpiryInput(input.expiry)
+  return {
+    name: input.label.trim(),
+    algorithm,
+    publicKeyPem: input.text,
+    ...(input.active ? {} : { active: false }),
+    ...(expireTime === undefined ? {} : { expireTime }),
+    ...(input.publishedKid === '' ? {} : { publishedKid: input.publishedKid }),
+  }
+}
+
+// Long because its fields share the input and the verdict.
 /** Registers a key, and checks it while the user types. */
 export function KeyForm(props: {
   projectId: string
@@ -24,89 +49,79 @@ export function KeyForm(props: {
 }) {
   const { projectId, onCancel, onRegistered } = props
   const { client } = useSession()
-  const [text, setText] = useState('')
-  const [name, setName] = useState('')
-  const [chosen, setChosen] = useState<Algorithm>()
-  const [publishedKid, setPublishedKid] = useState('')
-  const [active, setActive] = useState(true)
-  const verdict = useVerdict(text)
+  const draft = `key.${projectId}`
+  const [input, change] = useDraft(draft, emptyInput)
+  const verdict = useVerdict(projectId, input.text)
   const matching = matchingAlgorithms(verdict.check)
-  const algorithm = chosen !== undefined && matching.includes(chosen) ? chosen : matching[0]
-  const body = {
-    name: name.trim(),
-    algorithm: algorithm ?? 'RSA',
-    publicKeyPem: verdict.secret ? '' : text,
-    ...(active ? {} : { active }),
-    ...(publishedKid === '' ? {} : { publishedKid }),
-  }
-  const ready =
-    verdict.check?.accepted === true &&
-    algorithm !== undefined &&
-    body.name !== '' &&
-    !isSecretText(name) &&
-    !isSecretText(publishedKid)
+  const algorithm = matching.find((each) => each === input.algorithm) ?? matching[0]
+  const accepted = verdict.check?.accepted === true && verdict.duplicate === undefined
+  const body = accepted && algorithm !== undefined ? bodyOf(input, algorithm) : undefined
   return (
     <ActionForm
       action="Register key"
-      disabled={!ready}
+      missing={[
+        body === undefined && missingKey(input.text, verdict),
+        input.label.trim() === '' && 'a label',
+      ]}
+      draft={draft}
       request={
-        ready ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body } : undefined
+        body && body.name !== ''
+          ? { method: 'POST', path: `/projects/${projectId}/jwt-keys`, body }
+          : undefined
       }
-      run={async () => onRegistered((await client.keys.create(projectId, body)).kid)}
+      run={async () => body && onRegistered((await client.keys.create(projectId, body)).kid)}
       onCancel={onCancel}
     >
-      <KeyField text={text} onText={setText} />
-      <VerdictNotice verdict={verdict} text={text} onText={setText} />
+      <KeyField text={input.text} onText={(text) => change({ text })} />
+      <VerdictNotice verdict={verdict} text={input.text} onText={(text) => change({ text })} />
       <Group align="flex-start" grow preventGrowOverflow={false}>
-        <LabelField name={name} onName={setName} />
-        <AlgorithmSelect matching={matching} algorithm={algorithm} onAlgorithm={setChosen} />
+        <LabelField
+          label="Label"
+          description="Such as the service that signs with the key."
+          placeholder="orders service, spring 2026"
+          value={input.label}
+          onValue={(label) => change({ label })}
+        />
+        <AlgorithmSelect
+          matching={matching}
+          algorithm={algorithm}
+          onAlgorithm={(value) => change({ algorithm: value })}
+        />
       </Group>
-      <PublishedKidField kid={publishedKid} onKid={setPublishedKid} />
+      <Group align="flex-start" grow preventGrowOverflow={false}>
+        <ExpiryField
+          value={input.expiry}
+          description="The key is not published after this time. Leave empty for no expiry."
+          onValue={(expiry) => change({ expiry })}
+        />
+        <TextField
+          label="Published kid (optional)"
+          description="The kid that the tokens of this key carry already."
+          placeholder="Assigned by Pubring"
+          value={input.publishedKid}
+          onValue={(kid) => change({ publishedKid: kid.trim() })}
+        />
+      </Group>
       <Checkbox
         label="Publish now"
         description="Otherwise the key is stored inactive, and not trusted until you activate it."
-        checked={active}
-        onChange={(event) => setActive(event.currentTarget.checked)}
+        checked={input.active}
+        onChange={(event) => change({ active: event.currentTarget.checked })}
       />
     </ActionForm>
   )
 }
 
-function LabelField({ name, onName }: { name: string; onName(name: string): void }) {
-  return (
-    <TextInput
-      label="Label"
-      description="Such as the service that signs with the key."
-      placeholder="orders service, spring 2026"
-      value={name}
-      onChange={(event) => onName(event.currentTarget.value)}
-      error={
-        isSecretText(name) && 'This looks like a secret. It was not sent. Enter a name instead.'
-      }
-      required
-      withAsterisk={false}
-      miw={220}
-    />
-  )
-}
-
-function PublishedKidField({ kid, onKid }: { kid: string; onKid(kid: string): void }) {
-  return (
-    <TextInput
-      label="Published kid (optional)"
-      description="The kid that the tokens of this key carry already. Otherwise Pubring assigns one."
-      placeholder="Assigned by Pubring"
-      value={kid}
-      onChange={(event) => onKid(event.currentTarget.value.trim())}
-      error={isSecretText(kid) && 'This looks like a secret. It was not sent.'}
-    />
-  )
+function missingKey(text: string, { pending, duplicate }: ReturnType<typeof useVerdict>): string {
+  if (text.trim() === '') return 'a public key'
+  if (pending) return 'the check of the key'
+  return duplicate === undefined ? 'an acceptable public key' : 'a key that is not registered yet'
 }
 
 function AlgorithmSelect(props: {
   matching: Algorithm[]
   algorithm: Algorithm | undefined
-  onAlgorithm(algorithm: Algorithm | undefined): void
+  onAlgorithm(algorithm: Algorithm): void
 }) {
   const { matching, algorithm, onAlgorithm } = props
   return (
@@ -119,7 +134,7 @@ function AlgorithmSelect(props: {
         label: value === 'RSA' ? 'RSA (alg RS256)' : value,
       }))}
       value={algorithm ?? null}
-      onChange={(value) => onAlgorithm(isAlgorithm(value) ? value : undefined)}
+      onChange={(value) => isAlgorithm(value) && onAlgorithm(value)}
       disabled={matching.length === 0}
       allowDeselect={false}
       miw={220}

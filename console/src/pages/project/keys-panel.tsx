@@ -8,7 +8,6 @@ import {
   IconRefresh,
   IconTrash,
 } from '@tabler/icons-react'
-import { useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { JwtKey, Project } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
@@ -18,11 +17,13 @@ import { DataTable, RowName } from '../../components/data-table.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
+import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
 import { describeMaterial } from '../../keys/material.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { readRotation } from '../../session/rotations.ts'
-import { type KeyAction, KeyDialog } from './key-dialogs.tsx'
+import { type KeyAction, KeyDialog, keyActions } from './key-dialogs.tsx'
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
@@ -76,7 +77,7 @@ function PendingRotations({ keys }: { keys: JwtKey[] }) {
   const pending = keys.filter(({ id }) => readRotation(id).newKid !== undefined)
   return pending.map(({ id, projectId, label }) => (
     <Alert key={id} color="petrol" icon={<IconRefresh />} mb="sm">
-      The rotation of “{label}” is in progress.{' '}
+      The rotation of “<UserText>{label}</UserText>” is in progress.{' '}
       <Anchor component={Link} href={`/projects/${projectId}/rotate/${id}`} underline="always">
         Continue
       </Anchor>
@@ -85,7 +86,8 @@ function PendingRotations({ keys }: { keys: JwtKey[] }) {
 }
 
 function KeyTable({ keys }: { keys: JwtKey[] }) {
-  const [open, setOpen] = useState<{ action: KeyAction; key: JwtKey }>()
+  const [open, setOpen] = useOpenDialog('key', keyActions)
+  const openKey = keys.find(({ id }) => id === open?.id)
   return (
     <Card withBorder padding="sm" mb="sm">
       <DataTable
@@ -100,15 +102,15 @@ function KeyTable({ keys }: { keys: JwtKey[] }) {
           {
             title: 'Actions',
             cell: (key) => (
-              <KeyActions jwtKey={key} onAction={(action) => setOpen({ action, key })} />
+              <KeyActions jwtKey={key} onAction={(action) => setOpen({ action, id: key.id })} />
             ),
           },
         ]}
       />
-      {open !== undefined && (
+      {open !== undefined && openKey !== undefined && (
         <KeyDialog
           action={open.action}
-          jwtKey={keys.find(({ id }) => id === open.key.id) ?? open.key}
+          jwtKey={openKey}
           keys={keys}
           onClose={() => setOpen(undefined)}
         />
@@ -141,7 +143,7 @@ function Kid({ jwtKey: { id, label } }: { jwtKey: JwtKey }) {
           {id.slice(0, 8)}…{id.slice(-4)}
         </span>
       </Tooltip>
-      <CopyButton value={id} name={`kid of ${label}`} />
+      <CopyButton value={id} name={`kid of ${withVisibleControls(label)}`} />
     </Group>
   )
 }
@@ -150,17 +152,18 @@ function KeyActions(props: { jwtKey: JwtKey; onAction(action: KeyAction): void }
   const { mayWrite } = useRights()
   const [, navigate] = useLocation()
   const { active, id, projectId, label } = props.jwtKey
+  const state = stateOf(props.jwtKey, 'inactive')
   const item = (action: KeyAction, text: string, Icon: typeof IconEye) => (
     <Menu.Item
       leftSection={<Icon size={16} />}
-      {...(action === 'delete' && { color: 'red' })}
+      {...(action === 'delete' && { className: 'warning' })}
       onClick={() => props.onAction(action)}
     >
       {text}
     </Menu.Item>
   )
   return (
-    <ActionsMenu name={label}>
+    <ActionsMenu name={withVisibleControls(label)}>
       {item('show', 'Details', IconEye)}
       {mayWrite && (
         <>
@@ -173,11 +176,10 @@ function KeyActions(props: { jwtKey: JwtKey; onAction(action: KeyAction): void }
             </Menu.Item>
           )}
           {item('rename', 'Rename', IconPencil)}
-          {item('expire', 'Set expiry', IconAlarm)}
+          {item('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
           <Menu.Divider />
-          {active
-            ? item('deactivate', 'Deactivate', IconPlayerPause)
-            : item('activate', 'Activate', IconPlayerPlay)}
+          {state === 'active' && item('deactivate', 'Deactivate', IconPlayerPause)}
+          {state === 'inactive' && item('activate', 'Activate', IconPlayerPlay)}
           {!active && item('delete', 'Delete', IconTrash)}
         </>
       )}

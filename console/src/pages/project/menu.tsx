@@ -1,9 +1,9 @@
 import { Button, Menu } from '@mantine/core'
 import { IconDots, IconPencil, IconTrash } from '@tabler/icons-react'
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Project } from '../../../../client/src/index.ts'
-import { ActionDialog } from '../../components/action-form.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { useRights, useSession } from '../../session/context.tsx'
 import { ProjectForm } from '../projects/project-form.tsx'
@@ -12,7 +12,7 @@ import { ProjectForm } from '../projects/project-form.tsx'
 export function ProjectMenu({ project }: { project: Project }) {
   const { mayManage } = useRights()
   const keys = useKeys(project.id)
-  const [open, setOpen] = useState<'rename' | 'delete'>()
+  const [open, setOpen] = useOpenDialog('project', ['rename', 'delete'])
   if (!mayManage) return null
   const hasKeys = (keys.data?.length ?? 0) > 0
   const close = () => setOpen(undefined)
@@ -25,21 +25,24 @@ export function ProjectMenu({ project }: { project: Project }) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          <Menu.Item leftSection={<IconPencil size={16} />} onClick={() => setOpen('rename')}>
+          <Menu.Item
+            leftSection={<IconPencil size={16} />}
+            onClick={() => setOpen({ action: 'rename', id: project.id })}
+          >
             Rename
           </Menu.Item>
           <Menu.Item
             leftSection={<IconTrash size={16} />}
-            color="red"
+            className="warning"
             disabled={hasKeys}
-            onClick={() => setOpen('delete')}
+            onClick={() => setOpen({ action: 'delete', id: project.id })}
           >
             {hasKeys ? 'Delete (delete its keys first)' : 'Delete'}
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {open === 'rename' && <ProjectForm project={project} onClose={close} />}
-      {open === 'delete' && <DeleteProject project={project} onClose={close} />}
+      {open?.action === 'rename' && <ProjectForm project={project} onClose={close} />}
+      {open?.action === 'delete' && <DeleteProject project={project} onClose={close} />}
     </>
   )
 }

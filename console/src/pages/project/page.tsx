@@ -1,18 +1,19 @@
 import { Button, Card, SimpleGrid, Tabs } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type Project, PubringError } from '../../../../client/src/index.ts'
+import { Boundary } from '../../components/boundary.tsx'
 import { CopyField } from '../../components/copy.tsx'
-import { ErrorNotice } from '../../components/error-notice.tsx'
 import {
-  EmptyState,
   LoadingPage,
-  LoadingRows,
+  MessagePage,
+  NotFoundPage,
   PageHeader,
   QueryResult,
 } from '../../components/states.tsx'
 import { Timeline } from '../../events/timeline.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
 import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { KeysPanel } from './keys-panel.tsx'
@@ -29,36 +30,33 @@ const ConnectPanel = lazy(async () => ({
 /** A project with its addresses, keys, verifier setup, token check and history. */
 export function ProjectPage({ project, tab }: { project: string; tab: string }) {
   const query = useProject(project)
-  useLiveProject(query.data?.id, query.data?.revision)
-  if (query.isPending) return <LoadingRows rows={6} />
-  if (query.isError) {
-    const notFound = query.error instanceof PubringError && query.error.status === 404
-    return notFound ? (
-      <EmptyState title="Project not found">
+  useLiveProject(query.data)
+  const { error } = query
+  if (error instanceof PubringError && error.status === 404) {
+    return (
+      <MessagePage title="Project not found">
         It may have been deleted, or your API key has no access to it.
-      </EmptyState>
-    ) : (
-      <ErrorNotice error={query.error} retry={() => void query.refetch()} />
+      </MessagePage>
     )
   }
-  return <LoadedProject project={query.data} tab={tab} />
+  return (
+    <QueryResult query={query} rows={6}>
+      {(loaded) => <LoadedProject project={loaded} tab={tab} />}
+    </QueryResult>
+  )
 }
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
   const { mayRegister } = useRights()
-  // The dialog closes when the tab changes.
-  const [registeringOnTab, setRegisteringOnTab] = useState<string>()
-  const register = () => setRegisteringOnTab(tab)
-  useEffect(() => {
-    document.title = `${project.name} · Pubring`
-    return () => {
-      document.title = 'Pubring'
-    }
-  }, [project.name])
+  const [dialog, setDialog] = useOpenDialog('register', ['register', 'registered'])
+  const register = () => setDialog({ action: 'register', id: '' })
+  const label = tabLabels[tab]
+  if (label === undefined) return <NotFoundPage />
   return (
     <>
       <PageHeader
         title={project.name}
+        name={`${label} · ${project.name}`}
         actions={
           <>
             {mayRegister && (
@@ -72,26 +70,36 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
       />
       <Addresses projectId={project.id} />
       <ProjectTabs project={project} tab={tab} onRegister={register} />
-      {registeringOnTab === tab && (
-        <RegisterDialog project={project} onClose={() => setRegisteringOnTab(undefined)} />
+      {dialog !== undefined && (
+        <RegisterDialog
+          project={project}
+          kid={dialog.action === 'registered' ? dialog.id : undefined}
+          onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
+          onClose={() => setDialog(undefined)}
+        />
       )}
     </>
   )
 }
 
+const tabLabels: Record<string, string> = {
+  keys: 'Keys',
+  connect: 'Connect',
+  verify: 'Check a token',
+  history: 'History',
+}
+
 function ProjectTabs(props: { project: Project; tab: string; onRegister(): void }) {
   const { project, tab, onRegister } = props
   const [, navigate] = useLocation()
-  const tabs = [
-    {
-      value: 'keys',
-      label: 'Keys',
-      panel: <KeysPanel project={project} onRegister={onRegister} />,
-    },
-    { value: 'connect', label: 'Connect', panel: <ConnectPanel project={project} /> },
-    { value: 'verify', label: 'Check a token', panel: <VerifyPanel project={project} /> },
-    { value: 'history', label: 'History', panel: <Timeline project={project} /> },
-  ]
+  // Outlives the panel, but not the page: a token is a secret.
+  const [token, setToken] = useState('')
+  const panels: Record<string, ReactNode> = {
+    keys: <KeysPanel project={project} onRegister={onRegister} />,
+    connect: <ConnectPanel project={project} />,
+    verify: <VerifyPanel project={project} token={token} onToken={setToken} />,
+    history: <Timeline project={project} />,
+  }
   return (
     <Tabs
       value={tab}
@@ -99,19 +107,19 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
       keepMounted={false}
     >
       <Tabs.List mb="md">
-        {tabs.map(({ value, label }) => (
+        {Object.entries(tabLabels).map(([value, label]) => (
           <Tabs.Tab key={value} value={value}>
             {label}
           </Tabs.Tab>
         ))}
       </Tabs.List>
-      <Suspense fallback={<LoadingPage />}>
-        {tabs.map(({ value, panel }) => (
-          <Tabs.Panel key={value} value={value}>
-            {panel}
-          </Tabs.Panel>
-        ))}
-      </Suspense>
+      {Object.entries(panels).map(([value, panel]) => (
+        <Tabs.Panel key={value} value={value}>
+          <Boundary>
+            <Suspense fallback={<LoadingPage />}>{panel}</Suspense>
+          </Boundary>
+        </Tabs.Panel>
+      ))}
     </Tabs>
   )
 }

@@ -1,17 +1,21 @@
-import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Project } from '../../../../client/src/index.ts'
+import { Dialog } from '../../components/dialog.tsx'
 import { KeyForm } from './key-form.tsx'
 import { NewKeyInstructions } from './new-key.tsx'
 
-/** Registers a key, then explains how to use it. */
-export function RegisterDialog({ project, onClose }: { project: Project; onClose(): void }) {
+/** Registers a key, then explains how to use the key `kid`. */
+export function RegisterDialog(props: {
+  project: Project
+  kid: string | undefined
+  onRegistered(kid: string): void
+  onClose(): void
+}) {
+  const { project, kid, onRegistered, onClose } = props
   const queries = useQueryClient()
-  const [kid, setKid] = useState<string>()
   return (
-    <Modal
-      opened
+    <Dialog
       onClose={onClose}
       title={kid === undefined ? 'Register a key' : 'Key registered'}
       size="xl"
@@ -22,7 +26,7 @@ export function RegisterDialog({ project, onClose }: { project: Project; onClose
           projectId={project.id}
           onCancel={onClose}
           onRegistered={(registered) => {
-            setKid(registered)
+            onRegistered(registered)
             void queries.invalidateQueries({ queryKey: ['keys', project.id] })
           }}
         />
@@ -36,6 +40,6 @@ export function RegisterDialog({ project, onClose }: { project: Project; onClose
           </Group>
         </Stack>
       )}
-    </Modal>
+    </Dialog>
   )
 }

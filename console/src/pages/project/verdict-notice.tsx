@@ -1,7 +1,8 @@
 import { Alert, Button, Group, List, Loader, Stack, Text } from '@mantine/core'
-import { IconAlertTriangle, IconCircleCheck, IconShieldX, IconTransform } from '@tabler/icons-react'
-import type { KeyCheck } from '../../../../client/src/index.ts'
+import { IconAlertTriangle, IconCircleCheck, IconCopy, IconTransform } from '@tabler/icons-react'
+import type { JwtKey, KeyCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
+import { UserText } from '../../components/user-text.tsx'
 import type { Conversion } from '../../keys/conversion.ts'
 import type { KeyVerdict } from './verdict.ts'
 
@@ -17,8 +18,7 @@ export function VerdictNotice(props: NoticeProps) {
 }
 
 function Notice({ verdict, text, onText }: NoticeProps) {
-  const { secret, pending, check, conversion, error } = verdict
-  if (secret) return <SecretNotice onClear={() => onText('')} />
+  const { pending, check, duplicate, conversion, error } = verdict
   if (text.trim() === '') return null
   if (conversion !== undefined) {
     return <ConversionNotice conversion={conversion} onConvert={onText} />
@@ -38,41 +38,39 @@ function Notice({ verdict, text, onText }: NoticeProps) {
       </Group>
     )
   }
+  if (duplicate !== undefined) return <Duplicate jwtKey={duplicate} />
   if (check.accepted) return <Accepted check={check} />
   return <Faults faults={check.faults} check={check} />
-}
-
-function SecretNotice({ onClear }: { onClear(): void }) {
-  return (
-    <Alert
-      color="red"
-      icon={<IconShieldX />}
-      title="This looks like a secret. It was not sent."
-      role="alert"
-    >
-      <Text size="sm">
-        It may be a private key or an API key. Pubring needs only the public key. To print that of a
-        private key in PEM: <span className="mono">openssl pkey -in private.pem -pubout</span>. If
-        this text has passed through a chat, a ticket or a shared clipboard, treat the key as
-        compromised and generate a new pair.
-      </Text>
-      <Button size="xs" color="red.8" mt="sm" onClick={onClear}>
-        Clear the field
-      </Button>
-    </Alert>
-  )
 }
 
 function ConversionNotice(props: { conversion: Conversion; onConvert(pem: string): void }) {
   const { conversion, onConvert } = props
   return (
-    <Alert color="petrol" icon={<IconTransform />} title={`This is a ${conversion.from}`}>
+    <Alert
+      color="petrol"
+      icon={<IconTransform />}
+      title={`This is ${articleOf(conversion)} ${conversion.from}`}
+    >
       <Text size="sm">
         Pubring accepts only public keys. You can extract the key here in your browser.
       </Text>
       <Button size="xs" mt="sm" onClick={() => onConvert(conversion.pem)}>
         Extract public key
       </Button>
+    </Alert>
+  )
+}
+
+const articleOf = ({ from }: Conversion) => (from === 'OpenSSH key' ? 'an' : 'a')
+
+function Duplicate({ jwtKey: { id, label, active } }: { jwtKey: JwtKey }) {
+  return (
+    <Alert color="orange" icon={<IconCopy />} title="This key is already registered">
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        In this project it is “<UserText>{label}</UserText>”, {active ? 'active' : 'not active'},
+        with the kid <span className="mono">{id}</span>.{' '}
+        {active ? 'You can use it as it is.' : 'Activate it instead of registering it again.'}
+      </Text>
     </Alert>
   )
 }

@@ -1,8 +1,7 @@
-import { Anchor, Button, Card, Group, TextInput } from '@mantine/core'
+import { Anchor, Button, Card, Group } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { Link } from 'wouter'
 import { type Project, PubringError } from '../../../../client/src/index.ts'
 import { CopyButton } from '../../components/copy.tsx'
@@ -10,6 +9,8 @@ import { DataTable } from '../../components/data-table.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, LoadingRows, PageHeader } from '../../components/states.tsx'
 import { RelativeTime } from '../../components/times.tsx'
+import { useDraft, useOpenDialog } from '../../forms/drafts.ts'
+import { TextField } from '../../forms/text-fields.tsx'
 import { useRights, useSession } from '../../session/context.tsx'
 import { ProjectForm } from './project-form.tsx'
 
@@ -18,8 +19,8 @@ const pageSize = 100
 /** All projects, page by page; a search finds any of them by its full name or id. */
 export function ProjectsPage() {
   const { mayManage } = useRights()
-  const [adding, setAdding] = useState(false)
-  const [search, setSearch] = useState('')
+  const [adding, setAdding] = useOpenDialog('projects', ['create'])
+  const [{ search }, change] = useDraft('projects', { search: '' })
   const [term] = useDebouncedValue(search.trim().toLowerCase(), 200)
   return (
     <>
@@ -27,7 +28,10 @@ export function ProjectsPage() {
         title="Projects"
         actions={
           mayManage && (
-            <Button leftSection={<IconPlus size={16} />} onClick={() => setAdding(true)}>
+            <Button
+              leftSection={<IconPlus size={16} />}
+              onClick={() => setAdding({ action: 'create', id: '' })}
+            >
               New project
             </Button>
           )
@@ -35,17 +39,17 @@ export function ProjectsPage() {
       >
         Each project has its own keys, issuer and JWKS.
       </PageHeader>
-      <TextInput
+      <TextField
         aria-label="Search projects"
         placeholder="Search by name, or enter an id"
         leftSection={<IconSearch size={16} />}
         value={search}
-        onChange={(event) => setSearch(event.currentTarget.value)}
+        onValue={(text) => change({ search: text })}
         mb="md"
         maw={420}
       />
       <MatchingProjects term={term} />
-      {adding && <ProjectForm onClose={() => setAdding(false)} />}
+      {adding !== undefined && <ProjectForm onClose={() => setAdding(undefined)} />}
     </>
   )
 }
@@ -60,9 +64,11 @@ function MatchingProjects({ term }: { term: string }) {
   return (
     <Card withBorder padding="sm">
       {pages.isPending && <LoadingRows />}
-      {pages.isError && <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />}
-      {pages.isSuccess && shown.length > 0 && <ProjectTable projects={shown} />}
-      {pages.isSuccess && shown.length === 0 && <NoMatch term={term} more={pages.hasNextPage} />}
+      {pages.isLoadingError && (
+        <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
+      )}
+      {pages.data && shown.length > 0 && <ProjectTable projects={shown} />}
+      {pages.data && shown.length === 0 && <NoMatch term={term} more={pages.hasNextPage} />}
       {pages.hasNextPage && (
         <Group justify="center" p="sm">
           <Button

@@ -1,9 +1,9 @@
-import { TextInput } from '@mantine/core'
 import { useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { useLocation } from 'wouter'
 import type { Project } from '../../../../client/src/index.ts'
-import { ActionDialog } from '../../components/action-form.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useDraft } from '../../forms/drafts.ts'
+import { TextField } from '../../forms/text-fields.tsx'
 import { useSession } from '../../session/context.tsx'
 
 // Long because creating and renaming share the form.
@@ -12,7 +12,8 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
   const { client } = useSession()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const [name, setName] = useState(project?.name ?? '')
+  const draft = `project.${project?.id ?? 'new'}`
+  const [{ name }, change] = useDraft(draft, { name: project?.name ?? '' })
   const body = { name: name.trim() }
   async function save() {
     if (project === undefined) {
@@ -28,7 +29,8 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
     <ActionDialog
       title={project === undefined ? 'New project' : 'Rename project'}
       action={project === undefined ? 'Create project' : 'Rename'}
-      disabled={body.name === ''}
+      missing={[body.name === '' && 'a name', body.name === project?.name && 'a new name']}
+      draft={draft}
       request={
         project === undefined
           ? { method: 'POST', path: '/projects', body }
@@ -37,12 +39,11 @@ export function ProjectForm({ project, onClose }: { project?: Project; onClose()
       run={save}
       onClose={onClose}
     >
-      <TextInput
+      <TextField
         label="Name"
         description="Lowercase letters, digits and hyphens. The id and the issuer never change."
         value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-        maxLength={128}
+        onValue={(text) => change({ name: text })}
         required
         withAsterisk={false}
         data-autofocus

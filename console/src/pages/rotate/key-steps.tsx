@@ -1,35 +1,44 @@
-import { Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { ActionForm } from '../../components/action-form.tsx'
 import { Countdown } from '../../components/countdown.tsx'
+import { KeyIdentity } from '../../components/key-identity.tsx'
+import { stateOf } from '../../components/state-badge.tsx'
 import { QueryResult } from '../../components/states.tsx'
+import { localTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
+import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
 import { useKey, useKeyChanges } from '../../keys/queries.ts'
 import { lastTokenExpiry, type Rotation } from '../../session/rotations.ts'
 import { isLastActive, LastActiveWarning } from '../project/last-active.tsx'
 
-/** Activates the new key, so that verifiers can load it. */
+/** Activates the new key, so that verifiers can load it. An expired one needs another expiry. */
 export function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
-  const change = useKeyChanges(jwtKey).update({ active: true })
-  return <ActionForm action="Activate the new key" {...change} />
+  const changes = useKeyChanges(jwtKey)
+  if (stateOf(jwtKey, 'inactive') === 'expired') {
+    return (
+      <ActionForm action="Clear its expiry" {...changes.update({ expireTime: null })}>
+        The new key has expired. Clear its expiry to publish it again, or set another one under
+        “Keys”.
+      </ActionForm>
+    )
+  }
+  return <ActionForm action="Activate the new key" {...changes.update({ active: true })} />
 }
 
 /** Deactivates the old key, preferably after its last token has expired. */
 export function DeactivateOldKey(props: { jwtKey: JwtKey; keys: JwtKey[]; rotation: Rotation }) {
   const { jwtKey, keys, rotation } = props
   const change = useKeyChanges(jwtKey).update({ active: false })
+  const [asking, setAsking] = useState(false)
   const rerender = useRerender()
   const lastExpiry = lastTokenExpiry(rotation)
   const early = lastExpiry !== undefined && Date.parse(lastExpiry) > Date.now()
   return (
-    <ActionForm
-      action={early ? 'Deactivate without waiting' : 'Deactivate the old key'}
-      danger
-      {...change}
-    >
+    <Stack>
       <Text>
-        Tokens signed with “{jwtKey.label}” verify while the key is active. Deactivate it when the
-        last of them has expired. You can activate it again if needed.
+        Tokens signed with “<UserText>{jwtKey.label}</UserText>” verify while the key is active.
+        Deactivate it when the last of them has expired. You can activate it again if needed.
       </Text>
       {rotation.switchTime !== undefined && lastExpiry !== undefined && (
         <Countdown
@@ -41,8 +50,30 @@ export function DeactivateOldKey(props: { jwtKey: JwtKey; keys: JwtKey[]; rotati
           onDone={rerender}
         />
       )}
-      {isLastActive(jwtKey, keys) && <LastActiveWarning />}
-    </ActionForm>
+      <Group justify="flex-end">
+        <Button color="red.8" onClick={() => setAsking(true)}>
+          {early ? 'Deactivate without waiting…' : 'Deactivate the old key…'}
+        </Button>
+      </Group>
+      {asking && (
+        <ActionDialog
+          title={early ? 'Deactivate without waiting?' : 'Deactivate the old key?'}
+          action={early ? 'Deactivate now' : 'Deactivate'}
+          danger
+          onClose={() => setAsking(false)}
+          {...change}
+        >
+          <KeyIdentity jwtKey={jwtKey} />
+          {early && (
+            <Text className="warning" fw={600}>
+              Tokens of this key may be valid until {localTime(lastExpiry)}: verifiers will reject
+              them within seconds or minutes.
+            </Text>
+          )}
+          {isLastActive(jwtKey, keys) && <LastActiveWarning />}
+        </ActionDialog>
+      )}
+    </Stack>
   )
 }
 
@@ -57,7 +88,9 @@ export function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
         <ActionForm
           action="Delete the old key"
           danger
-          disabled={Date.parse(convergedTime) > Date.now()}
+          missing={[
+            Date.parse(convergedTime) > Date.now() && 'the time until verifiers have dropped it',
+          ]}
           {...change}
         >
           <Countdown
@@ -68,6 +101,7 @@ export function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
             since="All verifiers that honor the cache headers have rejected it since"
             onDone={rerender}
           />
+          <KeyIdentity jwtKey={jwtKey} />
           <Text>
             You can keep the inactive key in case you need it again. After deletion its history
             stays in the ledger.

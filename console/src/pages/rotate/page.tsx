@@ -3,7 +3,8 @@ import { useState } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, JwtKeyWithDetails, Project } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { EmptyState, LoadingRows, PageHeader } from '../../components/states.tsx'
+import { EmptyState, LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
+import { withVisibleControls } from '../../components/user-text.tsx'
 import { useKey, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { type Rotation, readRotation, writeRotation } from '../../session/rotations.ts'
@@ -18,15 +19,13 @@ export function RotatePage({ project: name, oldKid }: { project: string; oldKid:
   const { mayWrite } = useRights()
   const project = useProject(name)
   const keys = useKeys(project.data?.id)
-  useLiveProject(project.data?.id, project.data?.revision)
-  if (project.isError) return <ErrorNotice error={project.error} />
-  if (keys.isError) return <ErrorNotice error={keys.error} />
+  useLiveProject(project.data)
+  const failed = [project, keys].find(({ isLoadingError }) => isLoadingError)
+  if (failed) return <ErrorNotice error={failed.error} retry={() => void failed.refetch()} />
   if (!mayWrite) {
-    return (
-      <EmptyState title="Read-only access">Rotating a key requires the role writer.</EmptyState>
-    )
+    return <MessagePage title="Rotate a key">Rotating a key requires the role writer.</MessagePage>
   }
-  if (project.isPending || keys.isPending) return <LoadingRows rows={6} />
+  if (project.data === undefined || keys.data === undefined) return <LoadingRows rows={6} />
   return <LoadedRotation project={project.data} keys={keys.data} oldKid={oldKid} />
 }
 
@@ -62,15 +61,16 @@ function LoadedRotation(props: { project: Project; keys: JwtKey[]; oldKid: strin
   if (newKid !== undefined && newKey.isPending) return <LoadingRows rows={6} />
   if (oldKey === undefined && rotation.newKid === undefined) {
     return (
-      <EmptyState title="Key not found">
+      <MessagePage title="Key not found">
         It may have been deleted. The history of the project has the details.
-      </EmptyState>
+      </MessagePage>
     )
   }
+  const title = oldKey ? `Rotate “${withVisibleControls(oldKey.label)}”` : 'Rotate a key'
   return (
     <>
-      <PageHeader title="Rotate a key">
-        {oldKey && <>“{oldKey.label}” in </>}
+      <PageHeader title={title} name={`${title} · ${project.name}`}>
+        In{' '}
         <Anchor component={Link} href={`/projects/${project.id}`} underline="always">
           {project.name}
         </Anchor>
@@ -143,7 +143,7 @@ function ChooseNewKey(props: {
           placeholder="Choose a key"
           data={candidates.map(({ id, label }) => ({
             value: id,
-            label: `${label} (${id.slice(0, 8)}…)`,
+            label: `${withVisibleControls(label)} (${id.slice(0, 8)}…)`,
           }))}
           onChange={(kid) => kid !== null && onChosen(kid)}
           maw={460}

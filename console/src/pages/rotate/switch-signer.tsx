@@ -1,6 +1,7 @@
 import { Button, Group, NumberInput, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
 import type { JwtKeyWithDetails } from '../../../../client/src/index.ts'
+import { UserText } from '../../components/user-text.tsx'
+import { clearDraft, useDraft } from '../../forms/drafts.ts'
 import { TokenHeader } from '../project/new-key.tsx'
 
 /** The step that happens outside Pubring: signing with the new key. */
@@ -9,12 +10,13 @@ export function SwitchSigner(props: {
   onSwitched(tokenLifetimeMinutes: number): void
 }) {
   const { jwtKey, onSwitched } = props
-  const [lifetime, setLifetime] = useState<number | string>('')
+  const draft = `lifetime.${jwtKey.id}`
+  const [{ lifetime }, change] = useDraft(draft, { lifetime: '' })
   return (
     <Stack>
       <Text>
-        Verifiers now know “{jwtKey.label}”. Sign with its private key, and set this header in your
-        tokens:
+        Verifiers now know “<UserText>{jwtKey.label}</UserText>”. Sign with its private key, and set
+        this header in your tokens:
       </Text>
       <TokenHeader
         alg={jwtKey.details.jwsAlgorithm}
@@ -27,15 +29,22 @@ export function SwitchSigner(props: {
         label="Maximum token lifetime in minutes"
         description="exp minus iat. The old key must stay active for this long."
         value={lifetime}
-        onChange={setLifetime}
+        onChange={(value) => change({ lifetime: String(value) })}
         min={0}
         max={525_600}
         maw={340}
       />
       <Group justify="flex-end">
+        <Text id="lifetime-missing" size="sm" c="dimmed" role="status">
+          {lifetime === '' && 'Still needed: the maximum token lifetime.'}
+        </Text>
         <Button
-          disabled={typeof lifetime !== 'number'}
-          onClick={() => onSwitched(Number(lifetime))}
+          disabled={lifetime === ''}
+          onClick={() => {
+            clearDraft(draft)
+            onSwitched(Number(lifetime))
+          }}
+          aria-describedby="lifetime-missing"
         >
           The signer uses the new key
         </Button>

@@ -19,15 +19,26 @@ function tokenize(json: string): Token[] {
   return tokens
 }
 
+/** The JSON escapes of characters that would reorder or hide text. */
+function withEscapedControls(json: string): string {
+  return json.replace(/[\u2028\u2029\p{Cf}]/gu, (character) =>
+    Array.from({ length: character.length }, (_, index) => {
+      return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`
+    }).join(''),
+  )
+}
+
 /** An object as indented JSON with syntax colors. */
 export function JsonView({ value, label }: { value: Record<string, unknown>; label: string }) {
   return (
     <Code block tabIndex={0} aria-label={label} role="group" className="json">
-      {tokenize(JSON.stringify(value, null, 2)).map(({ offset, text, kind }) => (
-        <span key={offset} className={kind && `json-${kind}`}>
-          {text}
-        </span>
-      ))}
+      {tokenize(withEscapedControls(JSON.stringify(value, null, 2))).map(
+        ({ offset, text, kind }) => (
+          <span key={offset} className={kind && `json-${kind}`}>
+            {text}
+          </span>
+        ),
+      )}
     </Code>
   )
 }

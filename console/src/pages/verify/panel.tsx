@@ -1,21 +1,27 @@
 import { Card, Grid, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { Project, TokenCheck } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState } from '../../components/states.tsx'
+import { useDraft } from '../../forms/drafts.ts'
 import { useDiscovery } from '../../keys/queries.ts'
 import { useSession } from '../../session/context.tsx'
 import { decodeToken } from './decode.ts'
 import { Report } from './report.tsx'
-import { emptyInput, expectations, TokenForm, type TokenInput } from './token-form.tsx'
+import { expectations, TokenForm } from './token-form.tsx'
 import { TokenParts } from './token-parts.tsx'
 
 /** Checks a token step by step, and explains why it does not verify. */
-export function VerifyPanel({ project }: { project: Project }) {
+export function VerifyPanel(props: {
+  project: Project
+  token: string
+  onToken(token: string): void
+}) {
+  const { project, token, onToken } = props
+  const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '' })
+  const input = { ...expected, token }
   const { client } = useSession()
   const issuer = useDiscovery(project.id).data?.issuer
-  const [input, setInput] = useState<TokenInput>(emptyInput)
   const check = useMutation({
     mutationFn: () =>
       client.tokens.check(project.id, { token: input.token.trim(), ...expectations(input) }),
@@ -28,8 +34,9 @@ export function VerifyPanel({ project }: { project: Project }) {
         issuer={issuer}
         input={input}
         loading={check.isPending}
-        onInput={(changed) => {
-          setInput(changed)
+        onChange={({ token: changed = token, ...part }) => {
+          onToken(changed)
+          expect(part)
           check.reset()
         }}
         onSubmit={() => check.mutate()}

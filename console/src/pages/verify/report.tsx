@@ -10,6 +10,7 @@ import {
 } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { TokenCheck, TokenCheckOutcome } from '../../../../client/src/index.ts'
+import { UserText } from '../../components/user-text.tsx'
 import { advice, steps } from './advice.ts'
 
 /** The result of a token check with each of its steps. */
@@ -31,15 +32,48 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
   )
 }
 
+/** Green is only what was compared; a claim that the token does not have is nothing to compare. */
+const verdicts = {
+  valid: { color: 'teal', Icon: IconCircleCheck, title: 'This token is valid' },
+  warned: {
+    color: 'yellow',
+    Icon: IconAlertTriangle,
+    title: 'No check failed, but some verifiers may reject this token',
+  },
+  incomplete: {
+    color: 'gray',
+    Icon: IconEqualNot,
+    title: 'No check failed, but not everything was compared',
+  },
+  rejected: { color: 'red', Icon: IconShieldX, title: 'This token is rejected' },
+}
+
+function stepsWith({ steps: results }: TokenCheck, outcome: TokenCheckOutcome): string[] {
+  return results.filter((each) => each.outcome === outcome).map(({ step }) => step)
+}
+
+/** Claims of which the absence is not a gap: the check of their value has nothing to do. */
+const optionalClaims = ['nbf']
+
+function verdictOf(report: TokenCheck): keyof typeof verdicts {
+  if (!report.valid) return 'rejected'
+  const skipped = stepsWith(report, 'skipped').filter((step) => !optionalClaims.includes(step))
+  if (skipped.length > 0) return 'incomplete'
+  return stepsWith(report, 'warned').length > 0 ? 'warned' : 'valid'
+}
+
 function Summary({ report }: { report: TokenCheck }) {
   const { valid, reason } = report
   const failure = reason && advice[reason]
+  const verdict = verdictOf(report)
+  const { color, Icon, title } = verdicts[verdict]
   return (
     <Alert
-      color={valid ? 'teal' : 'red'}
-      icon={valid ? <IconCircleCheck /> : <IconShieldX />}
-      title={valid ? 'This token is valid' : (failure?.title ?? 'This token is rejected')}
+      color={color}
+      icon={<Icon />}
+      title={failure?.title ?? title}
       role="status"
+      data-verdict={verdict}
     >
       {valid ? validSummary(report) : (failure?.action ?? 'See the failed step.')}
       {reason !== undefined && (
@@ -52,15 +86,14 @@ function Summary({ report }: { report: TokenCheck }) {
 }
 
 /** Says what the verdict does not cover. */
-function validSummary({ steps: results }: TokenCheck): string {
-  const names = (outcome: TokenCheckOutcome) =>
-    results.flatMap(({ step, outcome: each }) => (each === outcome ? [step] : [])).join(', ')
-  const warned = names('warned')
-  const skipped = names('skipped')
+function validSummary(report: TokenCheck): string {
+  const warned = stepsWith(report, 'warned').join(', ')
+  const skipped = stepsWith(report, 'skipped')
   return [
-    warned === '' && skipped === '' ? 'All checks passed.' : 'No check failed.',
+    warned === '' && skipped.length === 0 ? 'All checks passed.' : 'No check failed.',
     warned === '' ? '' : `Some verifiers may reject it: see the warnings (${warned}).`,
-    skipped === '' ? '' : `Not compared: ${skipped}.`,
+    skipped.length === 0 ? '' : `Not compared: ${skipped.join(', ')}.`,
+    skipped.includes('aud') ? 'Enter the audience of your service to compare it.' : '',
   ]
     .filter((sentence) => sentence !== '')
     .join(' ')
@@ -72,7 +105,7 @@ function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: str
     <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
       Key:{' '}
       <Anchor component={Link} href={`/projects/${props.projectId}/keys`} underline="always">
-        {label}
+        <UserText>{label}</UserText>
       </Anchor>{' '}
       ({jwsAlgorithm}, {active ? 'active' : 'inactive'})
     </Text>
@@ -107,7 +140,7 @@ function Step(props: {
         </Text>
         {detail !== undefined && (
           <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            {detail}
+            <UserText>{detail}</UserText>
           </Text>
         )}
       </div>

@@ -1,11 +1,10 @@
-import { Button, Card, Group, SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import type { FormEvent } from 'react'
 import { CurlHint } from '../../components/curl.tsx'
+import { TextArea, TextField } from '../../forms/text-fields.tsx'
 
 /** The fields of a token check as typed; without an issuer, the one of the project is expected. */
-export type TokenInput = { token: string; audience: string; issuer: string }
-
-export const emptyInput: TokenInput = { token: '', audience: '', issuer: '' }
+type TokenInput = { token: string; audience: string; issuer: string }
 
 /** The members of the request that are filled in. */
 export function expectations(input: TokenInput): { audience?: string; issuer?: string } {
@@ -23,12 +22,11 @@ export function TokenForm(props: {
   issuer: string | undefined
   input: TokenInput
   loading: boolean
-  onInput(input: TokenInput): void
+  onChange(part: Partial<TokenInput>): void
   onSubmit(): void
 }) {
-  const { input, loading, onInput, onSubmit } = props
+  const { input, loading, onChange, onSubmit } = props
   const { token } = input
-  const change = (part: Partial<TokenInput>) => onInput({ ...input, ...part })
   function submit(event: FormEvent) {
     event.preventDefault()
     onSubmit()
@@ -37,27 +35,35 @@ export function TokenForm(props: {
     <Card withBorder padding="lg">
       <form onSubmit={submit}>
         <Stack>
-          <Textarea
+          <TextArea
             label="Token"
             description="Sent only to this server, and neither stored nor logged."
             placeholder="eyJhbGciOi…"
             rows={5}
             classNames={{ input: 'mono' }}
             value={token}
-            onChange={(event) => change({ token: event.currentTarget.value })}
-            spellCheck={false}
-            autoComplete="off"
+            onValue={(text) => onChange({ token: text })}
           />
-          <Expectations {...props} onChange={change} />
+          <Expectations {...props} />
           <Group justify="space-between" align="flex-start">
             <CurlHint
               method="POST"
               path={`/projects/${props.projectId}/token-checks`}
               body={{ token: 'YOUR_TOKEN', ...expectations(input) }}
             />
-            <Button type="submit" disabled={token.trim() === ''} loading={loading}>
-              Check token
-            </Button>
+            <Group gap="sm">
+              <Text id="token-missing" size="sm" c="dimmed" role="status">
+                {token.trim() === '' && 'Still needed: a token.'}
+              </Text>
+              <Button
+                type="submit"
+                disabled={token.trim() === ''}
+                loading={loading}
+                aria-describedby="token-missing"
+              >
+                Check token
+              </Button>
+            </Group>
           </Group>
         </Stack>
       </form>
@@ -73,19 +79,19 @@ function Expectations(props: {
   const { issuer, input, onChange } = props
   return (
     <SimpleGrid cols={{ base: 1, sm: 2 }}>
-      <TextInput
+      <TextField
         label="Expected audience (aud), optional"
-        description="If empty, it is not compared."
+        description="If empty, it is not compared: a token for another service then seems right."
         value={input.audience}
-        onChange={(event) => onChange({ audience: event.currentTarget.value })}
+        onValue={(audience) => onChange({ audience })}
         spellCheck={false}
       />
-      <TextInput
+      <TextField
         label="Expected issuer (iss), optional"
         description="If empty, the issuer of this project is expected."
         {...(issuer !== undefined && { placeholder: issuer })}
         value={input.issuer}
-        onChange={(event) => onChange({ issuer: event.currentTarget.value })}
+        onValue={(text) => onChange({ issuer: text })}
         spellCheck={false}
       />
     </SimpleGrid>

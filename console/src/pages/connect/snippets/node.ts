@@ -1,47 +1,28 @@
-import { quotedList, type Snippet } from './types.ts'
+import { literal, literals, type Snippet } from './types.ts'
 
 /** Verifiers for Node. */
 export const node: Snippet[] = [
   {
-    id: 'node-live',
-    title: 'Node, live',
-    file: 'verify.ts · npm install jose @pubring/client',
-    text: ({ issuer, algorithms }) => `import { projectKeySet } from '@pubring/client/verify'
-import { jwtVerify } from 'jose'
-
-const issuer = '${issuer}'
-// Create one per process.
-const keys = projectKeySet(issuer)
-
-export async function verify(token: string) {
-  const { payload } = await jwtVerify(token, keys, {
-    issuer,
-    audience: 'AUDIENCE',
-    algorithms: [${quotedList(algorithms)}],
-    requiredClaims: ['exp'],
-  })
-  return payload
-}
-`,
-    trust: 'under a second',
-    note: 'It is notified of every change. Without contact it trusts its keys for 30 seconds (maxStale), then none.',
-  },
-  {
     id: 'node-jose',
     title: 'Node, jose',
-    file: 'verify.ts · npm install jose',
-    text: ({ issuer, jwksUri, algorithms }) => `import { createRemoteJWKSet, jwtVerify } from 'jose'
+    file: 'verify.js · npm install jose',
+    text: ({
+      issuer,
+      jwksUri,
+      algorithms,
+      audience,
+    }) => `import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 // Create one per process: it is the cache.
-const keys = createRemoteJWKSet(new URL('${jwksUri}'), {
+const keys = createRemoteJWKSet(new URL(${literal(jwksUri)}), {
   cacheMaxAge: 60_000,
 })
 
-export async function verify(token: string) {
+export async function verify(token) {
   const { payload } = await jwtVerify(token, keys, {
-    issuer: '${issuer}',
-    audience: 'AUDIENCE',
-    algorithms: [${quotedList(algorithms)}],
+    issuer: ${literal(issuer)},
+    audience: ${literal(audience)},
+    algorithms: [${literals(algorithms)}],
     requiredClaims: ['exp'],
   })
   return payload
@@ -51,22 +32,52 @@ export async function verify(token: string) {
     note: 'This is cacheMaxAge; the default is 10 minutes.',
   },
   {
+    id: 'node-jsonwebtoken',
+    title: 'Node, jsonwebtoken',
+    file: 'verify.js · npm install jsonwebtoken jwks-rsa',
+    text: ({ issuer, jwksUri, algorithms, audience }) => `import jwt from 'jsonwebtoken'
+import { JwksClient } from 'jwks-rsa'
+
+// Create one per process: it is the cache.
+const keys = new JwksClient({
+  jwksUri: ${literal(jwksUri)},
+  cacheMaxAge: 60_000,
+})
+
+export async function verify(token) {
+  const kid = jwt.decode(token, { complete: true })?.header.kid
+  const key = await keys.getSigningKey(kid)
+  const claims = jwt.verify(token, key.getPublicKey(), {
+    issuer: ${literal(issuer)},
+    audience: ${literal(audience)},
+    algorithms: [${literals(algorithms)}],
+  })
+  if (claims.exp === undefined) throw new Error('The token has no exp.')
+  return claims
+}
+`,
+    trust: '1 minute',
+    note: 'This is cacheMaxAge; the default is 10 minutes. It supports RSA and EC keys, but neither Ed25519 nor ML-DSA.',
+  },
+  {
     id: 'node-aws',
     title: 'Node, aws-jwt-verify',
-    file: 'verify.ts · npm install aws-jwt-verify',
-    text: ({ issuer, jwksUri }) => `import { JwtVerifier } from 'aws-jwt-verify'
+    file: 'verify.js · npm install aws-jwt-verify',
+    text: ({ issuer, jwksUri, audience }) => `import { JwtVerifier } from 'aws-jwt-verify'
 
 const verifier = JwtVerifier.create({
-  issuer: '${issuer}',
-  audience: 'AUDIENCE',
-  jwksUri: '${jwksUri}',
+  issuer: ${literal(issuer)},
+  audience: ${literal(audience)},
+  jwksUri: ${literal(jwksUri)},
 })
 
 // Without this it keeps a deactivated key until a token has an unknown kid.
 setInterval(() => verifier.hydrate().catch(() => {}), 60_000).unref()
 
-export function verify(token: string) {
-  return verifier.verify(token)
+export async function verify(token) {
+  const claims = await verifier.verify(token)
+  if (claims.exp === undefined) throw new Error('The token has no exp.')
+  return claims
 }
 `,
     trust: '1 minute',

@@ -1,25 +1,28 @@
 import { TextInput } from '@mantine/core'
 
-/** A field for an expiry in local time; '' for none. */
-export function ExpiryField(props: {
+/** A field for a local date and time, such as 2026-11-28T14:03; '' for none. */
+export function TimeField(props: {
+  label: string
+  description?: string
   value: string
-  description: string
   onValue(value: string): void
   autoFocus?: boolean
   disabled?: boolean
 }) {
-  const { value, description, onValue, autoFocus = false, disabled = false } = props
+  const { onValue, autoFocus = false, ...input } = props
   return (
     <TextInput
+      {...input}
       type="datetime-local"
-      label="Expires at (your local time)"
-      description={description}
-      value={value}
       onChange={(event) => onValue(event.currentTarget.value)}
-      disabled={disabled}
       {...(autoFocus && { 'data-autofocus': true })}
     />
   )
+}
+
+/** A field for an expiry. */
+export function ExpiryField(props: Omit<Parameters<typeof TimeField>[0], 'label'>) {
+  return <TimeField {...props} label="Expires at (your local time)" />
 }
 
 /** The value of an `ExpiryField` for an ISO 8601 time. */

@@ -1,0 +1,8 @@
+import { PubringError } from '../../../client/src/index.ts'
+
+/** Whether another attempt may succeed: the error is no answer of the service to the request itself. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof PubringError)) return true
+  const { status, code } = error
+  return status === undefined || status === 429 || status >= 500 || code === 'unexpected_response'
+}

@@ -1,0 +1,61 @@
+import { useDocumentVisibility } from '@mantine/hooks'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { PubringError } from '../../../client/src/index.ts'
+import { isOutage } from '../components/outage.ts'
+import { useSession } from '../session/context.tsx'
+
+const reconnectMs = 3_000
+
+/** The ledger of a project, or of the system without `project`, and where to start in it. */
+type Ledger = { project?: string; findStart(signal: AbortSignal): Promise<number> }
+
+/**
+ * Calls `onEvent` for each new event of a ledger, and reconnects after an outage. Only while the tab is
+ * visible: over HTTP/1.1 a browser shares six connections among all tabs. `ledger` and `onEvent` must
+ * not change between renders; without `ledger`, nothing is followed.
+ */
+export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promise<unknown>): void {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const visible = useDocumentVisibility() === 'visible'
+  useEffect(() => {
+    if (ledger === undefined || !visible) return
+    const controller = new AbortController()
+    const { signal } = controller
+    const { project, findStart } = ledger
+    async function follow() {
+      const after = await findStart(signal)
+      for await (const _event of client.events.follow({
+        after,
+        signal,
+        ...(project && { project }),
+      })) {
+        await onEvent()
+      }
+    }
+    async function keepFollowing() {
+      while (!signal.aborted) {
+        try {
+          return await follow()
+        } catch (error) {
+          if (signal.aborted || isRejected(error)) return
+          await (isHistoryChange(error) ? queries.invalidateQueries() : onEvent())
+          await new Promise((resolve) => setTimeout(resolve, reconnectMs))
+        }
+      }
+    }
+    void keepFollowing()
+    return () => controller.abort()
+  }, [client, queries, ledger, onEvent, visible])
+}
+
+/** The database was restored: the events that the page has seen are gone. */
+function isHistoryChange(error: unknown): boolean {
+  return error instanceof PubringError && error.code === 'history_changed'
+}
+
+/** Another attempt would have the same result; the queries of the page report the error. */
+function isRejected(error: unknown): boolean {
+  return !isOutage(error) && !isHistoryChange(error)
+}

@@ -1,0 +1,224 @@
+import { execFileSync } from 'node:child_process'
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { convert } from '../../console/src/keys/conversion.ts'
+import { adviseOn } from '../../console/src/keys/secret-text.ts'
+import { openConsole, plainHost, type TestConsole } from '../support/console/console.ts'
+import { ecKey, privatePem } from '../support/keys/pem.ts'
+import { rememberSecret } from '../support/secrets.ts'
+
+let console_: TestConsole
+let projectId: string
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  const { client } = console_
+  projectId = (await client.projects.get('default')).id
+  const { publicKeyPem } = ecKey()
+  await client.keys.create(projectId, { name: 'winter', algorithm: 'ES256', publicKeyPem })
+  await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
+})
+afterAll(() => console_.close())
+
+async function choose(page: Page, name: string, item: string): Promise<void> {
+  await page.getByRole('button', { name }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** A page or dialog with text fields: its route or tab, what opens it, and its fields. */
+type Place = { at: string; open?: (page: Page) => Promise<void>; fields: string[] }
+
+const press = (name: string) => (page: Page) => page.getByRole('button', { name }).click()
+const places: Place[] = [
+  { at: '/', fields: ['Search projects'] },
+  { at: '/', open: press('New project'), fields: ['Name'] },
+  { at: '/api-keys', open: press('New API key'), fields: ['Name', 'Project'] },
+  {
+    at: '/api-keys',
+    open: (page) => choose(page, 'Actions for pipeline', 'Edit'),
+    fields: ['Name'],
+  },
+  { at: '/ledger', fields: ['Search'] },
+  { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
+  { at: 'keys', open: (page) => choose(page, 'Project actions', 'Rename'), fields: ['Name'] },
+  {
+    at: 'keys',
+    open: press('Register a key'),
+    fields: ['Public key', 'Label', 'Published kid'],
+  },
+  { at: 'verify', fields: ['Token', 'Expected audience', 'Expected issuer'] },
+  { at: 'connect', fields: ['Audience of your service'] },
+  { at: 'history', fields: ['Search'] },
+]
+
+test('a private key that is pasted into any field is neither sent nor stored', async () => {
+  const secret = privatePem(ecKey())
+  const body = secret.replace(/-----.*-----|\s/g, '')
+  const hex = Buffer.from(body, 'base64').toString('hex')
+  const page = await console_.open('/')
+  page.setDefaultTimeout(5_000)
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
+  for (const { at, open, fields } of places) {
+    const route = at.startsWith('/') ? at : `/projects/${projectId}/${at}`
+    await page.goto('about:blank')
+    await page.goto(`${console_.server.url}/console/#${route}`)
+    await open?.(page)
+    const scope = open === undefined ? page : page.getByRole('dialog')
+    for (const name of fields) {
+      const field = scope.getByRole('textbox', { name }).or(scope.getByRole('combobox', { name }))
+      for (const text of [secret, hex]) {
+        await field.fill(text)
+        await page.getByText('It was not sent.').waitFor()
+        await field.press('Enter')
+      }
+      await page.getByRole('button', { name: 'Clear the field' }).click()
+      expect(await field.inputValue()).toBe('')
+    }
+    if (open !== undefined) await press('Cancel')(page)
+  }
+  const stored = await page.evaluate<string>(
+    'JSON.stringify([{ ...sessionStorage }, { ...localStorage }])',
+  )
+  for (const part of [body.slice(10, 50), hex.slice(20, 60)]) {
+    expect(sent.filter((each) => each.includes(part))).toEqual([])
+    expect(stored).not.toContain(part)
+  }
+})
+
+test('a private key that is pasted in place of an API key is not sent', async () => {
+  const page = await (await console_.browser.newContext()).newPage()
+  await page.goto(`${console_.server.url}/console/`)
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(request.url()))
+  const secret = privatePem(ecKey()).replace(/-----.*-----|\s/g, '')
+  await page.getByLabel('API key', { exact: true }).fill(secret)
+  await page.getByText('It was not sent.').waitFor()
+  await page.keyboard.press('Enter')
+  expect(sent).toEqual([])
+  await page.context().close()
+})
+
+test('pages have no text fields but the guarded ones', () => {
+  const unguarded =
+    /\b(TextInput|Textarea|PasswordInput|Autocomplete|TagsInput|JsonInput|PillsInput|searchable|<input|<textarea)\b/
+  const files = globSync('console/src/**/*.tsx').filter((file) => !file.includes('/forms/'))
+  // The text of this one is selected for copying, and cannot be changed.
+  const found = files.filter((file) => unguarded.test(readFileSync(file, 'utf8')))
+  expect(found).toEqual(['console/src/components/copy.tsx'])
+})
+
+const pemOf = (key: KeyObject) =>
+  createPublicKey(key).export({ type: 'spki', format: 'pem' }).toString()
+const ec = createPrivateKey(privatePem(ecKey()))
+const mlDsa = generateKeyPairSync('ml-dsa-44').privateKey
+const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+const ed = generateKeyPairSync('ed25519').privateKey
+const p521 = generateKeyPairSync('ec', { namedCurve: 'P-521' }).privateKey
+
+/** Runs the command that the console recommends for a private key, beside a file with the key. */
+function publicHalf(secret: string): string {
+  const { command = '' } = adviseOn(rememberSecret('a private key', secret))
+  expect(command).not.toBe('')
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+  try {
+    writeFileSync(join(folder, 'private.key'), secret, { mode: 0o600 })
+    return execFileSync('sh', ['-c', command], { cwd: folder, encoding: 'utf8', stdio: 'pipe' })
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+function openSsh(type: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+  try {
+    execFileSync('ssh-keygen', ['-q', '-t', type, '-N', '', '-f', join(folder, 'id')])
+    return readFileSync(join(folder, 'id'), 'utf8')
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+test.each([
+  ['PKCS #8', () => ec.export({ type: 'pkcs8', format: 'pem' }).toString()],
+  ['PKCS #1', () => rsa.export({ type: 'pkcs1', format: 'pem' }).toString()],
+  ['SEC 1', () => p521.export({ type: 'sec1', format: 'pem' }).toString()],
+  ['a JWK', () => JSON.stringify(ec.export({ format: 'jwk' }))],
+  ['an ML-DSA JWK', () => JSON.stringify(mlDsa.export({ format: 'jwk' }))],
+  ['a JWKS', () => JSON.stringify({ keys: [ed.export({ format: 'jwk' })] })],
+  ['OpenSSH (RSA)', () => openSsh('rsa')],
+  ['OpenSSH (ECDSA)', () => openSsh('ecdsa')],
+  ['OpenSSH (Ed25519)', () => openSsh('ed25519')],
+])(
+  'the advice for a private key in %s prints a public key that the console takes',
+  async (_form, make) => {
+    const printed = publicHalf(make())
+    const publicKeyPem = convert(printed)?.pem ?? printed
+    expect(await console_.client.keys.check({ publicKeyPem })).toMatchObject({ accepted: true })
+  },
+)
+
+test.each([
+  ['EC', ec],
+  ['P-521, whose coordinates begin with a short byte', p521],
+  ['RSA', rsa],
+  ['Ed25519', ed],
+  ['ML-DSA', mlDsa],
+])('a public JWK is converted as Node does it: %s', (_kind, key) => {
+  const {
+    d: _,
+    p,
+    q,
+    dp,
+    dq,
+    qi,
+    priv,
+    ...jwk
+  } = key.export({ format: 'jwk' }) as Record<string, unknown>
+  expect(convert(JSON.stringify(jwk))?.pem).toBe(pemOf(key))
+})
+
+test('on plain http nothing is copied in silence, and the secret is not lost', async () => {
+  const port = new URL(console_.server.url).port
+  const page = await console_.open('/api-keys', { url: `http://${plainHost}:${port}` })
+  expect(await page.evaluate('isSecureContext')).toBe(false)
+  await page.getByRole('button', { name: 'New API key' }).click()
+  await page.getByLabel('Name').fill('by hand')
+  await page.getByRole('button', { name: 'Create API key' }).click()
+  const dialog = page.getByRole('dialog', { name: 'API key created' })
+  const secret = rememberSecret(
+    'an API key',
+    (await dialog.getByText(/^pubring_/).textContent()) ?? '',
+  )
+  await page.keyboard.press('Escape')
+  await dialog.getByText('Not copied yet').waitFor()
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click()
+  expect(await dialog.isVisible()).toBe(true)
+  await dialog.getByRole('button', { name: 'Copy API key' }).click()
+  await page.getByText('because it is not https').waitFor()
+  expect(
+    await page.evaluate(
+      'String(document.activeElement.value).slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)',
+    ),
+  ).toBe(secret)
+  await page.keyboard.press('Control+c')
+  await dialog.getByRole('button', { name: 'Close', exact: true }).last().waitFor()
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  // A JWK is converted without the cryptography that browsers reserve for https.
+  await page.goto(`http://${plainHost}:${port}/console/#/projects/${projectId}`)
+  await page.getByRole('button', { name: 'Register a key' }).click()
+  const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
+    format: 'jwk',
+  })
+  await page
+    .getByRole('textbox', { name: 'Public key' })
+    .fill(JSON.stringify({ kty: 'EC', crv: 'P-256', x, y }))
+  await page.getByRole('button', { name: 'Extract public key' }).click()
+  await page.getByText('Valid key').waitFor()
+})
