@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
 import { clientErrorHandler } from './errors/client-errors.ts'
-import { sendFrameworkError, sendProtocolFault } from './errors/handler.ts'
+import { sendFault } from './errors/handler.ts'
 import { createConnections } from './hooks/connections.ts'
 import { loggingOptions } from './hooks/logging.ts'
 import * as http from './node-http.ts'
@@ -41,7 +41,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
       if (fault !== undefined) {
         connections.track(request, response)
         const received = { request, response, requestId: newRequestId() }
-        return sendProtocolFault(app, fault, received, options)
+        return sendFault(app, fault, received, options)
       }
       if (requestsUpgrade(request)) response.shouldKeepAlive = false
       app.responseCache.serve(request, response, route)
@@ -62,9 +62,8 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     // Accepted requests are served while the server closes.
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },
-    frameworkErrors: (error, request, reply) => {
-      sendFrameworkError(error, request, reply.raw, options)
-    },
+    frameworkErrors: (error, { raw: request, id: requestId }, { raw: response }) =>
+      sendFault(app, error, { request, response, requestId }, options),
     clientErrorHandler: clientErrorHandler(options.publicUrl, connections, () => app.log),
   })
   app.decorate('connections', connections)

@@ -55,14 +55,25 @@ function logFault(request: Pick<FastifyRequest, 'log'>, problem: PubringError): 
   request.log.error({ err: problem.cause ?? problem, code: problem.code }, problem.message)
 }
 
-/** Sends the problem for a request that violates the protocol, and closes the connection. */
-export function sendProtocolFault(
+interface ReceivedRequest {
+  request: IncomingMessage
+  response: ServerResponse
+  requestId: string
+}
+
+/**
+ * Sends the problem for a request that no route handles, because it violates the protocol or its URL is
+ * malformed, and closes the connection.
+ */
+export function sendFault(
   app: FastifyInstance,
-  problem: PubringError,
+  error: unknown,
   { request, response, requestId }: ReceivedRequest,
-  { publicUrl }: HttpOptions,
+  { publicUrl, maxBodyBytes }: HttpOptions,
 ): void {
   const arrival = performance.now()
+  const problem = problemOf(error, request.url, maxBodyBytes)
+  logFault(app, problem)
   const { status, headers, body } = renderProblem(problem, requestId, publicUrl)
   response.shouldKeepAlive = false
   response.once('finish', () => {
@@ -70,25 +81,4 @@ export function sendProtocolFault(
     app.requestRecords.report({ ...record, status, problem, ms: performance.now() - arrival })
   })
   lingeringResponse(request, body).pipe(response.writeHead(status, headers))
-}
-
-interface ReceivedRequest {
-  request: IncomingMessage
-  response: ServerResponse
-  requestId: string
-}
-
-/** Sends the problem for a request that Fastify rejects before routing, such as a malformed URL. */
-export function sendFrameworkError(
-  error: unknown,
-  request: Pick<FastifyRequest, 'id' | 'method' | 'log' | 'raw'>,
-  response: ServerResponse,
-  options: HttpOptions,
-): void {
-  const problem = problemOf(error, request.raw.url, options.maxBodyBytes)
-  const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
-  logFault(request, problem)
-  request.log.info({ method: request.method, status, code: problem.code }, 'request')
-  closeWithoutBody(request.raw, response)
-  response.writeHead(status, headers).end(body)
 }
