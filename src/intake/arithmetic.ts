@@ -15,26 +15,7 @@ export function modPow(base: bigint, exponent: bigint, modulus: bigint): bigint 
   let result = 1n % modulus
   const reduced = base % modulus
   for (const bit of exponent.toString(2)) {
-    result = (result * result) % modulus
-    if (bit === '1') result = (result * reduced) % modulus
-  }
-  return result
-}
-
-/**
- * 2^exponent mod modulus for an odd modulus and an exponent in hex. A bit costs one squaring and
- * one reduction; the factor 2 is a shift.
- */
-export function powerOfTwo(exponentHex: string, modulus: bigint): bigint {
-  let result = 1n
-  for (const digit of exponentHex) {
-    const nibble = Number.parseInt(digit, 16)
-    for (let mask = 8; mask > 0; mask >>= 1) {
-      result = (result * result) % modulus
-      if ((nibble & mask) === 0) continue
-      result <<= 1n
-      if (result >= modulus) result -= modulus
-    }
+    result = (bit === '1' ? result * result * reduced : result * result) % modulus
   }
   return result
 }

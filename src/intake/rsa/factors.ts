@@ -1,5 +1,5 @@
 import { checkPrimeSync } from 'node:crypto'
-import { bitLength, powerOfTwo } from '../arithmetic.ts'
+import { bitLength, modPow } from '../arithmetic.ts'
 import { smallPart, smallPrimes } from './primes.ts'
 
 /** The smallest prime up to 65537 that divides `n`. */
@@ -29,7 +29,7 @@ const maxBitsForOpenssl = 4096
  */
 export function isProbablePrime(n: bigint): boolean {
   if (bitLength(n) <= maxBitsForOpenssl) return checkPrimeSync(n, { checks: 1 })
-  return powerOfTwo((n - 1n).toString(16), n) === 1n
+  return modPow(2n, n - 1n, n) === 1n
 }
 
 /** With a prime modulus, the private exponent is e^-1 mod (n - 1) (SP 800-89 section 5.3.3). */

@@ -1,4 +1,4 @@
-import { bitLength, gcd, powerOfTwo } from '../arithmetic.ts'
+import { bitLength, gcd, modPow } from '../arithmetic.ts'
 import { lazy } from './lazy.ts'
 import { product, smallPart, smallPrimes } from './primes.ts'
 
@@ -26,13 +26,13 @@ export function describeCommonSmoothPart(n: bigint): string | undefined {
   return `Both primes of this key are 1 modulo the same ${bits}-bit product of small primes.`
 }
 
-const exponentHex = lazy((): string => {
+const smoothExponent = lazy(() => {
   const powers = smallPrimes()
     .filter((prime) => prime <= smoothnessBound)
     .map(
       (prime) => BigInt(prime) ** BigInt(Math.floor(Math.log(smoothnessBound) / Math.log(prime))),
     )
-  return product(powers).toString(16)
+  return product(powers)
 })
 
 /**
@@ -41,7 +41,7 @@ const exponentHex = lazy((): string => {
  * factor of odd `n`, or `n` itself if the method finds all its primes at once.
  */
 export function pollardFactor(n: bigint): bigint | undefined {
-  const power = powerOfTwo((BigInt(`0x${exponentHex()}`) * (n - 1n)).toString(16), n)
+  const power = modPow(2n, smoothExponent() * (n - 1n), n)
   const factor = gcd(n, (power + n - 1n) % n)
   return factor > 1n ? factor : undefined
 }
