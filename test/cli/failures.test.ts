@@ -7,6 +7,7 @@ import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
 import { readBlocklist } from '../../src/cli/server/blocklist.ts'
+import { openLogSigner } from '../../src/cli/server/log-key.ts'
 import { exitCodes } from '../../src/cli/terminal/exit-codes.ts'
 import { type Config, loadConfig, settings } from '../../src/config/server-settings.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
@@ -104,12 +105,16 @@ describe('a file without end', () => {
   })
 
   test('ends the start of a server', () => {
-    const files = Object.values(settings).flatMap(({ env }) => (env.endsWith('_FILE') ? [env] : []))
+    const names = Object.values(settings).map(({ env }) => env)
+    const readLater = 'PUBRING_LOG_KEY_FILE'
+    const files = names.filter((name) => name.endsWith('_FILE') && name !== readLater)
     expect(files.length).toBeGreaterThan(2)
     for (const name of files) {
       expect(() => loadConfig({ [name]: '/dev/zero' }, {}), name).toThrow(/is too large/)
     }
     expect(() => readBlocklist({ blocklist: '/dev/zero' } as Config)).toThrow(tooLarge)
+    const logKey = { databaseUrl: 'postgres://db', logKeyFile: '/dev/zero' }
+    expect(() => openLogSigner(logKey, { create: false })).toThrow(tooLarge)
   })
 })
 
@@ -257,7 +262,7 @@ describe('an invalid call', () => {
     [['key', 'show'], /missing required argument 'key'/],
     [['key', 'add', 'k.pem', '--name', 'x', '--algorithm', 'RS265'], /did you mean RS256\?/],
     [['key', 'add', 'k.pem', '--name', 'x', '--expires', 'soon'], /--expires must be a time/],
-    [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, writer, admin/],
+    [['api-key', 'create', '--name', 'x', '--role', 'wrter'], /reader, registrar, writer, admin/],
     [['api-key', 'create', '--admin', '--role', 'admin'], /cannot be used with/],
     [['api-key', 'role', 'x', 'wrter'], /did you mean writer\?/],
     [['events', '--after', 'x'], /--after must be a revision/],

@@ -26,7 +26,7 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
   }
   if (name === undefined || flags.role === undefined) {
     throw usageError(
-      'An API key needs a --name and a --role (reader, writer or admin).',
+      `An API key needs a --name and a --role (${roles.join(', ')}).`,
       'With --admin it is created in the database directly, without a server.',
     )
   }
