@@ -1,9 +1,9 @@
 import type { Insertable } from 'kysely'
 import { genesisHash } from '../../client/src/log/chain.ts'
 import { newId } from '../../src/core/ids.ts'
-import { keyChanges } from '../../src/core/keys/events.ts'
 import { type EventContent, eventHash } from '../../src/core/ledger/chain.ts'
 import type { Origin } from '../../src/core/ledger/changes.ts'
+import { recordedChanges } from '../../src/core/ledger/subjects.ts'
 import type { KeyRecord } from '../../src/core/records.ts'
 import type { Accepted } from '../../src/intake/types.ts'
 import type { Row } from '../../src/storage/copy/tables.ts'
@@ -41,9 +41,9 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
   const own: LedgerHead = { ledgerId: id, revision: 0, hash: genesisHash }
   const created = { time, actor, requestId, type: 'project.created' } as const
   const subject = { type: 'project', id } as const
-  for (const head of [own, system]) {
-    append(rows, head, { ...created, subject, changes: { name: { to: name } } })
-  }
+  const record = { id, name, createTime: time, updateTime: time }
+  const changes = recordedChanges('project', undefined, record)
+  for (const head of [own, system]) append(rows, head, { ...created, subject, changes })
   const row: Insertable<Tables['project']> = { id, name, create_time: time, update_time: time }
   rows.project.push(asRow(row))
   for (const [index, accepted] of keys.entries()) {
@@ -55,7 +55,7 @@ export function addProject(rows: RegistryRows, system: LedgerHead, project: NewP
       requestId,
       type: 'key.created',
       subject: { type: 'key', id: key.id },
-      changes: keyChanges(undefined, key),
+      changes: recordedChanges('key', undefined, key),
     })
   }
   const { revision, hash } = own

@@ -257,10 +257,10 @@ export type Event = {
     }
   }
   subject: {
-    type: 'project' | 'key' | 'api_key' | 'registry'
+    type: 'project' | 'key' | 'api_key' | 'registry' | 'ledger'
     id: string
   }
-  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. */
+  /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<
     string,
     {

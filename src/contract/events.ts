@@ -34,7 +34,7 @@ export const Event = Type.Object(
       },
     ),
     subject: Type.Object({
-      type: Type.Enum(['project', 'key', 'api_key', 'registry']),
+      type: Type.Enum(['project', 'key', 'api_key', 'registry', 'ledger']),
       id: Type.String(),
     }),
     changes: Type.Optional(
@@ -43,7 +43,7 @@ export const Event = Type.Object(
         Type.Object({ from: Type.Optional(Value), to: Type.Optional(Value) }),
         {
           description:
-            'Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value.',
+            'Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change.',
         },
       ),
     ),

@@ -106,6 +106,12 @@ export interface CoreConfig {
   publicUrl: string
 }
 
+/**
+ * Verifies a ledger and compares it with the tables, without delaying this thread. Resolves with what
+ * must not be trusted: `key ID`, `ledger ID`.
+ */
+export type ReplayLedger = (ledgerId: string) => Promise<string[]>
+
 /** The dependencies of the core. */
 export interface Context {
   store: Store
@@ -113,6 +119,7 @@ export interface Context {
   config: CoreConfig
   /** Absent: this process does not sign the log. */
   logSigner?: LogSigner
+  replayLedger?: ReplayLedger
   /** Examines submitted keys outside the event loop. */
   intakeFor(caller: IntakeCaller): Intake
   /** For every request to another server. */

@@ -2,11 +2,16 @@ import { invalidField } from '../errors.ts'
 import { parseTime } from './times.ts'
 
 /**
- * Whether a JWT key or an API key is active: enabled and not expired. Lists, the JWKS, token checks
- * and authentication all use this rule. A key expires in the very millisecond of its `expireTime`.
+ * Whether a JWT key or an API key is active: enabled, not expired, and as its ledger says. Lists, the
+ * JWKS, token checks and authentication all use this rule. A key expires in the very millisecond of
+ * its `expireTime`.
  */
-export function isActive(key: { enabled: boolean; expireTime?: string }, now: string): boolean {
-  return key.enabled && (key.expireTime === undefined || key.expireTime > now)
+export function isActive(
+  key: { enabled: boolean; expireTime?: string; contradicted?: true },
+  now: string,
+): boolean {
+  if (!key.enabled || key.contradicted) return false
+  return key.expireTime === undefined || key.expireTime > now
 }
 
 /** Parses an `expireTime`, which must lie in the future; throws `invalid_request`. */

@@ -29,8 +29,14 @@ export interface ObservedHead {
   hash: string
 }
 
+/** What a read finds out about a row. */
+interface Contradictable {
+  /** The row contradicts its ledger or itself: it is not active, and gives no rights. */
+  contradicted?: true
+}
+
 /** A stored JWT key. `isActive` decides whether it is active. */
-export interface KeyRecord {
+export interface KeyRecord extends Contradictable {
   id: string
   /** Its kid in the JWKS, if that is not the id. */
   publishedKid?: string
@@ -54,7 +60,7 @@ export interface KeyRecord {
 }
 
 /** A stored API key: its digest, never the secret. */
-export interface ApiKeyRecord {
+export interface ApiKeyRecord extends Contradictable {
   id: string
   name: string
   role: Role

@@ -49,10 +49,10 @@ export type HttpApp = FastifyInstance
 export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
-  const live = createLiveServices(coreContext, ({ projectId, kid }) => {
-    const message = 'a stored key does not match its own hashes, and is not published'
-    const cause = `key ${kid} of project ${projectId}`
-    app.countedLog.write({ level: 'error', code: 'damaged_key', message, cause })
+  const live = createLiveServices(coreContext, ({ ledgerId, subject }) => {
+    const message = 'the database contradicts its ledger, and what it contradicts is not served'
+    const cause = `${subject}, ledger ${ledgerId}`
+    app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
   })
   const { context } = live
   app.addHook('onRequest', (request, reply, done) => {

@@ -44,7 +44,12 @@ function exposed() {
 const changes: {
   [Type in Exclude<
     ChangeType,
-    'key.pass_audit' | 'api_key.touch' | 'log.append' | 'log.publish' | 'storage.try'
+    | 'key.pass_audit'
+    | 'api_key.touch'
+    | 'log.append'
+    | 'log.publish'
+    | 'storage.try'
+    | 'ledger.accept'
   >]: (origin: Origin) => ChangeOf<Type>
 } = {
   'project.create': (origin) => ({ type: 'project.create', origin, id: newId(), name: 'other' }),

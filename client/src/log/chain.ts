@@ -51,7 +51,7 @@ export function alteration(
 }
 
 /** RFC 8785 for strings, integers and booleans: sorted members, no white space. */
-function canonicalJson(value: unknown): string {
+export function canonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
   if (typeof value === 'object' && value !== null) {
     const members = Object.entries(value)

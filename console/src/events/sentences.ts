@@ -8,15 +8,19 @@ const typeLabels: Record<string, string> = {
   'project.created': 'Project created',
   'project.renamed': 'Project renamed',
   'project.deleted': 'Project deleted',
+  'project.recorded': 'Project recorded as it is',
   'key.created': 'Key registered',
   'key.updated': 'Key changed',
   'key.deleted': 'Key deleted',
+  'key.recorded': 'Key recorded as it is',
   'key.weakness_found': 'Weakness found',
   'private_key.refused': 'Private key rejected',
   'api_key.created': 'API key created',
   'api_key.updated': 'API key changed',
   'api_key.deleted': 'API key deleted',
   'log.started': 'Log started',
+  'api_key.recorded': 'API key recorded as it is',
+  'ledger.accepted': 'Ledger accepted',
 }
 
 /** The label of an event type in the filter. */
@@ -35,7 +39,12 @@ export function subjectNames(events: Event[]): Map<string, string> {
   return names
 }
 
-const nouns: Record<string, string> = { project: 'project', key: 'key', api_key: 'API key' }
+const nouns: Record<string, string> = {
+  project: 'project',
+  key: 'key',
+  api_key: 'API key',
+  ledger: 'ledger',
+}
 
 const verbs: Record<string, string> = {
   'project.created': 'Created',
@@ -45,6 +54,10 @@ const verbs: Record<string, string> = {
   'key.deleted': 'Deleted',
   'api_key.created': 'Created',
   'api_key.deleted': 'Deleted',
+  'project.recorded': 'Recorded as it is',
+  'key.recorded': 'Recorded as it is',
+  'api_key.recorded': 'Recorded as it is',
+  'ledger.accepted': 'Accepted',
 }
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
@@ -52,7 +65,8 @@ type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
 /** Describes an event; `name` is the latest known name of its subject. */
 export function sentenceOf(event: Event, name: string | undefined): Sentence {
-  const { type, subject, changes = {} } = event
+  const { type, subject } = event
+  const { state: _digest, ...changes } = event.changes ?? {}
   const named = name === undefined ? {} : { name }
   const noun = nouns[subject.type] ?? subject.type
   if (type === 'private_key.refused') {

@@ -1,6 +1,13 @@
 import type { Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, addGroup, databaseOption, jsonOption, lazyAction } from './options.ts'
+import {
+  addCommand,
+  addGroup,
+  databaseOption,
+  jsonOption,
+  lazyAction,
+  yesOption,
+} from './options.ts'
 
 /** Long because it is a list. */
 export function registerDatabase(program: Command, terminal: Terminal): void {
@@ -23,6 +30,8 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
   addCommand(program, 'backup', 'Copy the database to a file, with or without a running server', {
+    notes:
+      'A copy whose ledgers are broken, or contradict its tables, becomes FILE.broken, and the exit code is 1.',
     examples: ['pubring backup "pubring-$(date +%F).db"'],
   })
     .argument('<file>', 'The target, which must not exist')
@@ -36,20 +45,26 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   })
     .argument('<file>', 'The backup')
     .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
+    .option('--accept-broken', 'Restore a broken backup as it is, and record that in its ledgers')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
-  addCommand(program, 'check', 'Check the database or a backup, and its hash chains', {
-    notes: 'Exits with 1 if something is broken.',
-    examples: ['pubring check pubring-2026-01-31.db'],
-  })
+  addCommand(
+    program,
+    'check',
+    'Check the database or a backup, and that its tables are what its ledgers say',
+    {
+      notes: 'Exits with 1 if something is broken.',
+      examples: ['pubring check pubring-2026-01-31.db'],
+    },
+  )
     .argument('[file]', 'A backup; default: the database')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
   const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
-  addCommand(ledger, 'verify', 'Verify the hash chain of every ledger', {
-    notes: 'Exits with 1 if a chain is broken.',
+  addCommand(ledger, 'verify', 'Verify every hash chain, and that the tables are what they say', {
+    notes: 'Exits with 1 if a chain is broken, or a row contradicts its ledger.',
     examples: ['pubring ledger verify --project default'],
   })
     .option(
@@ -59,8 +74,18 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
+  addCommand(ledger, 'accept', 'Accept what ledger verify calls broken, as it is now', {
+    notes:
+      'Events record it. Until then a server does not serve what its ledger contradicts. Restore a backup instead, if there is one.',
+    examples: ['pubring ledger accept'],
+  })
+    .addOption(yesOption())
+    .addOption(jsonOption())
+    .addOption(databaseOption())
+    .action(lazyAction(terminal, async () => (await import('../database/accept.ts')).accept))
   addCommand(program, 'audit', 'Examine all registered keys more thoroughly than at registration', {
-    notes: 'Exits with 1 if it finds a weak key. After an interruption, run it again to continue.',
+    notes:
+      'Exits with 1 if it finds a weak key, or a ledger that is broken or contradicts its tables. After an interruption, run it again to continue.',
     examples: ['pubring audit --deactivate'],
   })
     .option('--project <id-or-name>', 'Examine one project only, against the keys of all projects')

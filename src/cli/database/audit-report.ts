@@ -23,12 +23,17 @@ const stageNames: Record<AuditStage, string> = {
   examining: 'Examining keys ',
 }
 
-/** Writes findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
-export function createAuditReport(terminal: Terminal): AuditReport {
+/** Writes faults of the ledgers at once, findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
+export function createAuditReport(
+  terminal: Terminal,
+  ledgerFaults: readonly string[],
+): AuditReport {
   const { stdout, stderr, json } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
   const bar = createProgressBar(terminal)
+  const { red } = colorsFor(terminal)
+  if (!json) for (const fault of ledgerFaults) stdout.write(`${red('BROKEN')}  ${fault}\n`)
   return {
     listener: {
       progress: (stage, done, total) => bar.show(stageNames[stage], done, total),
@@ -43,11 +48,11 @@ export function createAuditReport(terminal: Terminal): AuditReport {
     },
     finish(summary) {
       bar.stop()
-      printResult(terminal, { ...summary, findings, failures }, () =>
+      printResult(terminal, { ...summary, findings, failures, ledgerFaults }, () =>
         summaryLine(summary, findings, failures),
       )
       if (!json) stderr.write(advice(summary, findings))
-      return findings.length + failures.length > 0
+      return findings.length + failures.length + ledgerFaults.length > 0
     },
     stop: bar.stop,
   }

@@ -13,6 +13,7 @@ import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { createAuditReport } from './audit-report.ts'
 import type { DatabaseFlags } from './flags.ts'
+import { findLedgerFaults } from './ledger.ts'
 
 /** Flags of `audit`. */
 interface AuditFlags extends DatabaseFlags {
@@ -22,7 +23,7 @@ interface AuditFlags extends DatabaseFlags {
 }
 
 /**
- * Audits the keys in the database, with or without a running server. Exit code 0 if nothing was
+ * Compares the tables with the ledgers, and audits the keys in the database, with or without a running server. Exit code 0 if nothing was
  * found, 1 if something was, 130 or 143 after a signal.
  */
 export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
@@ -30,9 +31,10 @@ export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
   const signal = terminal.interruptSignal()
+  const { lines } = await findLedgerFaults(terminal, config.databaseUrl, flags.project)
   const store = await openAuditStore(config.databaseUrl)
   const pool = createAuditPool(signal)
-  const report = createAuditReport(terminal)
+  const report = createAuditReport(terminal, lines)
   try {
     const setup = { store, clock: systemClock, pool, blocklist, listener: report.listener }
     const summary = await runAudit(setup, { ...(await auditOptions(store, flags)), signal })

@@ -4,11 +4,11 @@ import { exitCodes } from '../terminal/exit-codes.ts'
 import { printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
-import { findBrokenLedgers } from './ledger.ts'
+import { findLedgerFaults } from './ledger.ts'
 
 /**
- * Checks the database or a backup, and the hash chains in it; exit code 1 if one is broken. A
- * server may be running.
+ * Checks the database or a backup, the hash chains in it, and whether its tables hold what the ledgers
+ * say; exit code 1 if something is broken. A server may be running.
  */
 export async function check(
   terminal: Terminal,
@@ -17,8 +17,8 @@ export async function check(
 ): Promise<void> {
   const url = file === undefined ? resolveDatabaseUrl(terminal, flags) : `sqlite:${file}`
   const path = sqliteFileOf(url)
-  const brokenLedgers = await findBrokenLedgers(terminal, url)
-  const faults = [...integrityErrors(path), ...brokenLedgers]
+  const { lines } = await findLedgerFaults(terminal, url)
+  const faults = [...integrityErrors(path), ...lines]
   const whole = faults.length === 0
   const { green, red } = colorsFor(terminal)
   printResult(terminal, { file: path, whole, faults }, () =>

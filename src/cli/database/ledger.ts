@@ -2,6 +2,7 @@ import { parseProjectRef } from '../../core/access/projects.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   hasLedger,
+  isWhole,
   type LedgerVerdict,
   verifyLedger,
   verifyLedgers,
@@ -10,14 +11,15 @@ import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { formatCount, notify, printResult } from '../terminal/output.ts'
+import { escapeControls, formatCount, notify, printResult } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 
 /**
- * Verifies the hash chain of every ledger, or of one project's: one line per ledger on stdout, exit
- * code 1 if one is broken. Reads the database directly, with or without a running server.
+ * Verifies the hash chain of every ledger, or of one project's, and compares them with the tables: one
+ * line per ledger or fault on stdout, exit code 1 if one is broken. Reads the database directly, with
+ * or without a running server.
  */
 export async function verify(
   terminal: Terminal,
@@ -28,12 +30,14 @@ export async function verify(
   try {
     const verdicts =
       project === undefined ? verifyLedgers(ledgers) : [await verifyProject(ledgers, project)]
-    const totals = { ledgers: 0, events: 0, broken: 0 }
+    const totals = { ledgers: 0, events: 0, incomplete: 0, accepted: 0, broken: 0 }
     const documents: object[] = []
     for await (const verdict of verdicts) {
       totals.ledgers += 1
       totals.events += verdict.events
-      totals.broken += verdict.broken === undefined ? 0 : 1
+      totals.incomplete += verdict.incomplete
+      totals.accepted += verdict.accepted === undefined ? 0 : 1
+      totals.broken += isWhole(verdict) ? 0 : 1
       if (terminal.json) documents.push(verdictDocument(verdict))
       else bar.interrupt(() => terminal.stdout.write(verdictLine(verdict, terminal)))
     }
@@ -71,21 +75,36 @@ async function openLedgers(terminal: Terminal, databaseUrl: string) {
   return { ledgers, bar, close }
 }
 
-/** One line for each ledger of the database whose hash chain is broken. */
-export async function findBrokenLedgers(
+/** What is wrong with the ledgers of a database, or what contradicts them. */
+interface LedgerFaults {
+  /** Ledgers with a fault. */
+  ledgerIds: string[]
+  /** One line for each fault. */
+  lines: string[]
+}
+
+/** Verifies all ledgers, or one project's, and compares them with the tables. */
+export async function findLedgerFaults(
   terminal: Terminal,
   databaseUrl: string,
-): Promise<string[]> {
-  const { ledgers, close } = await openLedgers(terminal, databaseUrl)
+  project?: string,
+): Promise<LedgerFaults> {
+  const { ledgers, bar, close } = await openLedgers(terminal, databaseUrl)
   try {
-    const lines: string[] = []
-    for await (const { ledgerId, broken } of verifyLedgers(ledgers)) {
-      if (broken === undefined) continue
-      const { revision, detail } = broken
-      lines.push(`ledger of ${ledgerName(ledgerId)}, revision ${revision}: ${detail}`)
+    const verdicts =
+      project === undefined ? verifyLedgers(ledgers) : [await verifyProject(ledgers, project)]
+    const faults: LedgerFaults = { ledgerIds: [], lines: [] }
+    for await (const verdict of verdicts) {
+      if (isWhole(verdict)) continue
+      const { ledgerId } = verdict
+      faults.ledgerIds.push(ledgerId)
+      faults.lines.push(
+        ...faultsOf(verdict).map((fault) => `ledger of ${ledgerName(ledgerId)}, ${fault}`),
+      )
     }
-    return lines
+    return faults
   } finally {
+    bar.stop()
     await close()
   }
 }
@@ -101,32 +120,56 @@ async function verifyProject(ledgers: LedgerReader, idOrName: string): Promise<L
   return verifyLedger(ledgers, id)
 }
 
-function verdictDocument({ ledgerId, events, hash, broken }: LedgerVerdict): object {
-  const whole = broken === undefined
-  const result = whole ? { revision: events, hash } : { broken }
-  return { ledger: ledgerName(ledgerId), whole, ...result }
+function verdictDocument(verdict: LedgerVerdict): object {
+  const { ledgerId, events, hash, broken, differences, incomplete, accepted } = verdict
+  const whole = isWhole(verdict)
+  const result = broken === undefined ? { revision: events, hash } : { broken }
+  return {
+    ledger: ledgerName(ledgerId),
+    whole,
+    ...result,
+    ...(differences.length === 0 ? {} : { differences }),
+    ...(incomplete === 0 ? {} : { incomplete }),
+    ...(accepted === undefined ? {} : { accepted }),
+  }
 }
 
 function ledgerName(ledgerId: string): string {
   return ledgerId === systemLedgerId ? 'system' : ledgerId
 }
 
-function verdictLine(
-  { ledgerId, events, hash, broken }: LedgerVerdict,
-  terminal: Terminal,
-): string {
-  const { green, red } = colorsFor(terminal)
-  const name = ledgerName(ledgerId).padEnd(36)
-  if (broken === undefined) {
-    return `${green('whole ')}  ${name}  revision ${events}  ${hash}\n`
-  }
-  return `${red('BROKEN')}  ${name}  revision ${broken.revision}: ${broken.detail}\n`
+/** One line for each fault of a ledger. */
+function faultsOf({ broken, differences }: LedgerVerdict): string[] {
+  const chain = broken === undefined ? [] : [`revision ${broken.revision}: ${broken.detail}`]
+  return [...chain, ...differences.map(({ detail }) => escapeControls(detail))]
 }
 
-function summary(totals: { ledgers: number; events: number; broken: number }): string {
-  const counts = `${formatCount(totals.ledgers, 'ledger')}, ${formatCount(totals.events, 'event')}`
-  if (totals.broken > 0) return `${counts}: ${totals.broken} broken.`
-  return `${counts}: all whole.
-Anyone who can write to the database can also recompute a chain: store these hashes elsewhere, and
-compare them later with those of the events.`
+function verdictLine(verdict: LedgerVerdict, terminal: Terminal): string {
+  const { ledgerId, events, hash } = verdict
+  const { green, red } = colorsFor(terminal)
+  const name = ledgerName(ledgerId).padEnd(36)
+  if (isWhole(verdict)) return `${green('whole ')}  ${name}  revision ${events}  ${hash}\n`
+  return faultsOf(verdict)
+    .map((fault) => `${red('BROKEN')}  ${name}  ${fault}\n`)
+    .join('')
+}
+
+type Totals = Record<'ledgers' | 'events' | 'incomplete' | 'accepted' | 'broken', number>
+
+function summary({ ledgers, events, incomplete, accepted, broken }: Totals): string {
+  const counts = `${formatCount(ledgers, 'ledger')}, ${formatCount(events, 'event')}`
+  const result = broken > 0 ? `${broken} broken.` : 'all whole.'
+  const notes = [
+    incomplete === 0
+      ? []
+      : `${formatCount(incomplete, 'row')} could not be compared completely: their last events were written by an earlier release.`,
+    accepted === 0
+      ? []
+      : `${formatCount(accepted, 'ledger')} verified only from where an operator accepted them as they were.`,
+    broken > 0
+      ? []
+      : `Anyone who can write to the database can also recompute a chain: store these hashes elsewhere, and
+compare them later with those of the events.`,
+  ].flat()
+  return [`${counts}: ${result}`, ...notes].join('\n')
 }

@@ -11,6 +11,7 @@ import { createIntakePool } from '../../intake/threads/pool.ts'
 import { createOutboundFetch } from '../../outbound/outbound.ts'
 import { systemClock } from '../../runtime/clock.ts'
 import { openServerStore } from '../../storage/open.ts'
+import { createReplayThread } from '../../storage/replay.ts'
 import { readBlocklist } from './blocklist.ts'
 import { maxConnections } from './descriptors.ts'
 import { openLogSigner } from './log-key.ts'
@@ -37,8 +38,10 @@ export async function openRegistry(
   const logSigner = openLogSigner(config, { create: !mustExist })
   const { databaseUrl, databaseReplicaUrl: replicaUrl } = config
   const { store, prepared } = await openServerStore(databaseUrl, { replicaUrl, mustExist })
+  const replays = createReplayThread(databaseUrl)
   const context: Context = {
     store,
+    replayLedger: replays.replayLedger,
     clock: systemClock,
     config,
     ...(logSigner === undefined ? {} : { logSigner }),
@@ -54,7 +57,7 @@ export async function openRegistry(
     prepared,
     replaceBlocklist: intake.replaceBlocklist,
     async close() {
-      await intake.close()
+      await Promise.all([intake.close(), replays.close()])
       await store.close()
     },
   }

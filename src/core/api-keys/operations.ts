@@ -9,14 +9,13 @@ import { collectFaults, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
-import { type EventChanges, eventChanges } from '../ledger/chain.ts'
 import type { Origin } from '../ledger/changes.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { now } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
 
 export function toApiKey(record: ApiKeyRecord, time: string): ApiKey {
-  const { digest: _digest, enabled: _enabled, ...members } = record
+  const { digest: _digest, enabled: _enabled, contradicted: _contradicted, ...members } = record
   return { ...members, active: isActive(record, time) }
 }
 
@@ -192,20 +191,10 @@ export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRe
   }
 }
 
-/** Changes of an API key for the ledger, without its digest; a new one has no `before`. */
-export function apiKeyChanges(before: ApiKeyRecord | undefined, after: ApiKeyRecord): EventChanges {
-  const members = ({ name, role, projectId, enabled, expireTime }: ApiKeyRecord) => ({
-    name,
-    role,
-    projectId,
-    active: enabled,
-    expireTime,
-  })
-  return eventChanges(before && members(before), members(after))
-}
-
-function isPermanentAdmin({ role, projectId, enabled, expireTime }: ApiKeyRecord): boolean {
-  return role === 'admin' && projectId === undefined && enabled && expireTime === undefined
+function isPermanentAdmin(apiKey: ApiKeyRecord): boolean {
+  const { role, projectId, enabled, expireTime, contradicted } = apiKey
+  const isUsable = enabled && !contradicted
+  return role === 'admin' && projectId === undefined && isUsable && expireTime === undefined
 }
 
 /** Throws `last_admin_api_key` if a change would remove the last permanent admin. */

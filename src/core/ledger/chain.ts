@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { chainText } from '../../../client/src/log/chain.ts'
+import { canonicalJson, chainText } from '../../../client/src/log/chain.ts'
 
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
@@ -8,14 +8,18 @@ export type EventType =
   | 'project.created'
   | 'project.renamed'
   | 'project.deleted'
+  | 'project.recorded'
   | 'key.created'
   | 'key.updated'
   | 'key.deleted'
+  | 'key.recorded'
   | 'key.weakness_found'
   | 'private_key.refused'
   | 'api_key.created'
   | 'api_key.updated'
   | 'api_key.deleted'
+  | 'api_key.recorded'
+  | 'ledger.accepted'
   | 'log.started'
 
 /** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
@@ -32,7 +36,7 @@ export interface Actor {
   workload?: { policyId: string; issuer: string; subject: string }
 }
 
-type EventValue = string | number | boolean
+export type EventValue = string | number | boolean
 
 /** Old (`from`) and new (`to`) value of each changed member; absent if there is none. */
 export type EventChanges = Record<string, { from?: EventValue; to?: EventValue }>
@@ -45,7 +49,7 @@ export interface EventContent {
   type: EventType
   time: string
   actor: Actor
-  subject: { type: 'project' | 'key' | 'api_key' | 'registry'; id: string }
+  subject: { type: 'project' | 'key' | 'api_key' | 'registry' | 'ledger'; id: string }
   changes?: EventChanges
   requestId: string
 }
@@ -59,7 +63,15 @@ export function eventHash(previousHash: string, event: EventContent): string {
   return hash('sha256', chainText(previousHash, event), 'hex')
 }
 
-type Members = Record<string, EventValue | undefined>
+/**
+ * SHA-256, lower-case hex, over the canonical JSON of a stored record. Members that are undefined do
+ * not count, so that an optional member added later leaves the digests of older records unchanged.
+ */
+export function stateDigest(record: object): string {
+  return hash('sha256', canonicalJson(record), 'hex')
+}
+
+export type Members = Record<string, EventValue | undefined>
 
 /** The members that differ, with both values; all members if there is no `before`. */
 export function eventChanges(before: Members | undefined, after: Members): EventChanges {

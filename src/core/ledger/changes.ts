@@ -166,6 +166,7 @@ export type Change =
       tiles: LogTile[]
     }
   | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
+  | { type: 'ledger.accept'; origin: Origin; ledgerId: string }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }
 
@@ -198,5 +199,6 @@ export interface ChangeResults {
   /** Whether the entries were appended. */
   'log.append': boolean
   'log.publish': undefined
+  'ledger.accept': undefined
   'storage.try': undefined
 }

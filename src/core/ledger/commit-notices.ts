@@ -42,6 +42,8 @@ export function ledgersOf(change: Change): string[] {
     case 'api_key.delete':
     case 'log.start':
       return [systemLedgerId]
+    case 'ledger.accept':
+      return [change.ledgerId, systemLedgerId]
     case 'key.pass_audit':
     case 'api_key.touch':
     case 'log.append':

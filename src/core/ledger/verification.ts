@@ -5,11 +5,15 @@ import {
   genesisHash,
 } from '../../../client/src/log/chain.ts'
 import { type EventContent, eventHash, systemLedgerId } from './chain.ts'
+import { type Comparison, createReplay, type Difference, type LedgerRows } from './replay.ts'
 
 const pageSize = 500
 
 /** Ledgers verified at once: one is hashed while the database reads others. */
 const maxConcurrent = 8
+
+/** Readings of a project whose name seems to differ between its ledger and the system's. */
+const maxAttempts = 5
 
 /** A stored event, which may have been altered. */
 export interface LedgerEntry {
@@ -24,19 +28,23 @@ export interface StoredHead {
   revision: number
   hash: string
   events: number
+  /** The head at which an operator last accepted the ledger as it was, broken or not. */
+  accepted?: ChainPosition
 }
 
 /** The reads of the verification. Each sees at least what earlier ones saw. */
 export interface LedgerReads {
   /** Ledgers with a head, by id; `after` is the last id of the previous page. */
   ledgerIds(page: { after: string; limit: number }): Promise<string[]>
-  /** Ledgers with events but no head. */
+  /** Ledgers with events, or a project or keys, but no head. */
   headlessLedgerIds(): Promise<string[]>
   ledgerHead(ledgerId: string): Promise<StoredHead | undefined>
   /** According to the heads of all ledgers. */
   countEvents(): Promise<number>
   /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
+  /** The rows that the ledger accounts for; of the blocked fingerprints only these. */
+  ledgerRows(ledgerId: string, fingerprints: readonly string[]): Promise<LedgerRows>
 }
 
 /** The first revision at which a ledger differs from what was written. */
@@ -45,44 +53,97 @@ export interface LedgerBreak {
   detail: string
 }
 
-export interface LedgerVerdict {
+export interface LedgerVerdict extends Comparison {
   ledgerId: string
   /** Number of intact events, and the hash of the last of them. */
   events: number
   hash: string
-  /** Absent if the ledger is intact. */
+  /** Absent if the chain is intact. */
   broken?: LedgerBreak
+  /** Number of first events that are not verified, because the ledger was accepted after them. */
+  accepted?: number
+}
+
+/** Whether the chain and the tables are as they were written. */
+export function isWhole({ broken, differences }: LedgerVerdict): boolean {
+  return broken === undefined && differences.length === 0
+}
+
+/** What must not be trusted, as `ReplayLedger` returns it. */
+export function contradictedSubjects({ ledgerId, broken, differences }: LedgerVerdict): string[] {
+  const subjects = differences.map(({ subject: { type, id } }) => `${type} ${id}`)
+  return [...new Set(broken === undefined ? subjects : [...subjects, `ledger ${ledgerId}`])]
 }
 
 /**
  * Verifies every ledger, including those of deleted projects: the system ledger first, then by id.
- * A ledger that has no head and no event is broken if the system ledger records its creation.
+ * A ledger that has no head and no event is broken if the system ledger records its creation. The
+ * names of projects, which both ledgers record, are compared too.
  */
 export async function* verifyLedgers(reads: LedgerReads): AsyncGenerator<LedgerVerdict> {
-  const missing = new Set<string>()
-  yield await verifyLedger(reads, systemLedgerId, ({ type, subject }) => {
-    if (type === 'project.created') missing.add(subject.id)
-  })
+  const names = new Map<string, string | undefined>()
+  const unseen = new Set<string>()
+  const noteProject = ({ type, subject, changes }: EventContent) => {
+    if (!type.startsWith('project.')) return
+    if (!names.has(subject.id)) unseen.add(subject.id)
+    names.set(subject.id, type === 'project.deleted' ? undefined : String(changes?.name?.to))
+  }
+  const system = await verifyLedger(reads, systemLedgerId, noteProject)
+  yield system
+  let systemRevision = system.events
+
+  /** Reads both ledgers again if they differ: the project may have been changed in between. */
+  async function verifyProject(id: string): Promise<LedgerVerdict> {
+    for (let attempt = 1; ; attempt += 1) {
+      let name: string | undefined
+      const verdict = await verifyLedger(reads, id, ({ type, changes }) => {
+        if (type.startsWith('project.')) name = changes?.name?.to?.toString()
+      })
+      if (!isWhole(verdict) || !isWhole(system) || names.get(id) === name) return verdict
+      if (attempt === maxAttempts) return withNames(verdict, names.get(id), name)
+      const page = { after: systemRevision, limit: pageSize }
+      for (const { content } of await reads.ledgerEntries(systemLedgerId, page)) {
+        systemRevision += 1
+        if (content !== undefined) noteProject(content)
+      }
+    }
+  }
   let after = ''
   let ids: string[]
   do {
     ids = await reads.ledgerIds({ after, limit: pageSize })
-    for (const id of ids) missing.delete(id)
-    yield* verifyEach(reads, ids)
+    for (const id of ids) unseen.delete(id)
+    yield* verifyEach(ids, verifyProject)
     after = ids.at(-1) ?? after
   } while (ids.length === pageSize)
   const headless = await reads.headlessLedgerIds()
-  yield* verifyEach(reads, [...new Set([...headless, ...missing])])
+  yield* verifyEach([...new Set([...headless, ...unseen])], verifyProject)
+}
+
+function withNames(
+  verdict: LedgerVerdict,
+  inSystem: string | undefined,
+  own: string | undefined,
+): LedgerVerdict {
+  const [first, second] = [inSystem, own].map((name) => name ?? 'that it does not exist')
+  const { ledgerId } = verdict
+  const difference: Difference = {
+    ledgerId,
+    subject: { type: 'project', id: ledgerId },
+    member: 'name',
+    detail: `project ${ledgerId}: name: the system ledger says ${first}, its own ledger ${second}`,
+  }
+  return { ...verdict, differences: [...verdict.differences, difference] }
 }
 
 /** Several at once, in their order; without the system ledger. */
 async function* verifyEach(
-  reads: LedgerReads,
   ids: readonly string[],
+  verify: (id: string) => Promise<LedgerVerdict>,
 ): AsyncGenerator<LedgerVerdict> {
   const running: Promise<LedgerVerdict>[] = []
   for (const id of ids.filter((id) => id !== systemLedgerId)) {
-    const verdict = verifyLedger(reads, id)
+    const verdict = verify(id)
     // Its turn to be awaited comes later.
     verdict.catch(() => undefined)
     running.push(verdict)
@@ -98,22 +159,28 @@ export async function hasLedger(reads: LedgerReads, ledgerId: string): Promise<b
 }
 
 /**
- * Recomputes the hash chain of a ledger from its first event and compares it with the head. Events
- * appended meanwhile are verified too.
+ * Recomputes the hash chain of a ledger from its first event, or from where it was last accepted,
+ * compares it with the head, and what its intact events say with the tables. Events appended meanwhile
+ * are verified too.
  */
 export async function verifyLedger(
   reads: LedgerReads,
   ledgerId: string,
   visit: (event: EventContent) => void = () => {},
 ): Promise<LedgerVerdict> {
-  const verified: ChainPosition = { revision: 0, hash: genesisHash }
-  const verdict = (broken?: LedgerBreak): LedgerVerdict => ({
+  let head = await reads.ledgerHead(ledgerId)
+  const accepted = head?.accepted
+  const verified: ChainPosition = { ...(accepted ?? { revision: 0, hash: genesisHash }) }
+  const replay = createReplay(ledgerId)
+  const readRows = () => reads.ledgerRows(ledgerId, replay.idsOf('blocked_fingerprint'))
+  const verdict = (rows: LedgerRows, broken?: LedgerBreak): LedgerVerdict => ({
     ledgerId,
     events: verified.revision,
     hash: verified.hash,
+    ...replay.compare(rows),
+    ...(accepted === undefined ? {} : { accepted: accepted.revision }),
     ...(broken === undefined ? {} : { broken }),
   })
-  let head = await reads.ledgerHead(ledgerId)
   for (;;) {
     const entries = await reads.ledgerEntries(ledgerId, {
       after: verified.revision,
@@ -121,16 +188,21 @@ export async function verifyLedger(
     })
     for (const entry of entries) {
       const broken = entryBreak(verified, entry)
-      if (broken !== undefined) return verdict(broken)
+      if (broken !== undefined) return verdict(await readRows(), broken)
       verified.revision += 1
       verified.hash = entry.hash
-      if (entry.content !== undefined) visit(entry.content)
+      if (entry.content === undefined) continue
+      replay.apply(entry.content)
+      visit(entry.content)
     }
-    if (entries.length > 0) {
-      head = await reads.ledgerHead(ledgerId)
-      if (head === undefined || head.revision > verified.revision) continue
-    }
-    return verdict(headBreak(verified, head))
+    if (entries.length === pageSize) continue
+    // Every change moves the head: if it is the same afterwards, the rows are of this revision.
+    const rows = await readRows()
+    const before = head
+    head = await reads.ledgerHead(ledgerId)
+    const hasGrown = head !== undefined && head.revision > verified.revision
+    if (hasGrown && head?.revision !== before?.revision) continue
+    return verdict(rows, headBreak(verified, head))
   }
 }
 
@@ -168,6 +240,6 @@ function headBreak({ revision: last, hash }: ChainPosition, head: StoredHead | u
     const detail = `the head was altered: its hash is ${head.hash}, that of the last event ${hash}`
     return broken(last, detail)
   }
-  if (head.events === last) return undefined
+  if (head.events === last || head.accepted !== undefined) return undefined
   return broken(last, `there are ${head.events} events for ${last} revisions`)
 }

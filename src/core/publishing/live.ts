@@ -1,8 +1,12 @@
 import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
-import { createDamagedKeys, type DamagedKey, type DamagedKeys } from '../damaged-keys.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
+import {
+  type Contradiction,
+  type Contradictions,
+  createContradictions,
+} from '../ledger/contradictions.ts'
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog, type Log } from '../log/log.ts'
@@ -19,7 +23,7 @@ export interface LiveServices {
   /** Its store invalidates the copies of this process before a commit resolves. */
   context: Context
   publisher: Publisher
-  damagedKeys: DamagedKeys
+  contradictions: Contradictions
   names: PublishedNames
   readPublished: ReadPublished
   keySets: LiveKeySets
@@ -31,12 +35,13 @@ export interface LiveServices {
 }
 
 export function createLiveServices(
-  context: Context,
-  onDamagedKey: (key: DamagedKey) => void = () => {},
+  coreContext: Context,
+  onContradiction: (contradiction: Contradiction) => void = () => {},
 ): LiveServices {
+  const contradictions = createContradictions(coreContext, onContradiction)
+  const context = { ...coreContext, store: contradictions.store }
   const { store, clock, config } = context
-  const damagedKeys = createDamagedKeys(onDamagedKey)
-  const publisher = createPublisher(context, damagedKeys)
+  const publisher = createPublisher(context)
   const names = createPublishedNames(context)
   const readPublished = createReadPublished(names, publisher)
   const watch = createRevisionWatch(store, clock, watchIntervalMs)
@@ -56,7 +61,7 @@ export function createLiveServices(
   return {
     context: noticed,
     publisher,
-    damagedKeys,
+    contradictions,
     names,
     readPublished,
     keySets,
@@ -65,6 +70,7 @@ export function createLiveServices(
     log,
     close() {
       log.close()
+      contradictions.close()
       keySets.close()
       events.close()
       watch.close()

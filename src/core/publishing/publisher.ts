@@ -1,6 +1,5 @@
 import { LRUCache } from 'lru-cache'
 import type { Context, CoreConfig } from '../context.ts'
-import type { DamagedKeys } from '../damaged-keys.ts'
 import { entityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import { discoveryText, isInCommonJwks, issuerOf, keySetTexts } from '../keys/jwks.ts'
@@ -88,7 +87,7 @@ interface ProjectCopy {
   keySet?: KeySet
 }
 
-export function createPublisher(context: Context, damagedKeys: DamagedKeys): Publisher {
+export function createPublisher(context: Context): Publisher {
   const { clock, config } = context
   const store = context.store.published
   const copies = createRevalidatedCache<ProjectCopy>({
@@ -104,7 +103,8 @@ export function createPublisher(context: Context, damagedKeys: DamagedKeys): Pub
       if (heads && heads.get(projectId)?.hash === previous.head) return previous
       const found = await store.keySet(projectId)
       if (found === undefined) return undefined
-      const keySet = damagedKeys.remove(projectId, found)
+      // Nothing that somebody wrote into such a row is published, not even its algorithm.
+      const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
       const { name, revision, head } = keySet
       const time = clock.now()
       const hadKeys =

@@ -6,7 +6,7 @@ import {
   tokenCheckReasons,
 } from '../../contract/token-checks.ts'
 import type { Context } from '../context.ts'
-import { isIntact } from '../damaged-keys.ts'
+
 import { isActive } from '../expiry.ts'
 import { issuerOf } from '../keys/jwks.ts'
 import { requireKeySet } from '../keys/operations.ts'
@@ -79,8 +79,9 @@ function checkForm(warnings: readonly string[]): Finding {
 }
 
 function checkActive(key: KeyRecord, active: boolean, nowMs: number): Finding {
-  if (active && !isIntact(key)) {
-    return failed('The stored key is damaged, and not published. Register it again.')
+  if (key.contradicted) {
+    const detail = 'The stored key is damaged, or contradicts the ledger, and is not published.'
+    return failed(`${detail} Delete it and register it again.`)
   }
   if (active) return passed('The key is active.')
   if (!key.enabled) return failed('The key is deactivated.')

@@ -10,9 +10,9 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: LiveSe
   addKeys(registry, live)
   addStorage(registry, live)
   addDatabase(registry, live)
-  addGauge(registry, live.damagedKeys.count, {
-    name: 'pubring_damaged_keys',
-    help: 'Stored keys that do not match their own hashes and are not published, as far as their key sets were requested.',
+  addGauge(registry, live.contradictions.count, {
+    name: 'pubring_contradictions',
+    help: 'Rows and ledgers that contradict each other or themselves, of those that were used or replayed.',
     aggregator: 'max',
   })
   addGauge(registry, () => Number(hasFailed(live.log.state())), {

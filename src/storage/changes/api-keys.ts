@@ -3,7 +3,6 @@ import { type Access, projectsWith, requireAccess } from '../../core/access/gran
 import { projectNotFound } from '../../core/access/projects.ts'
 import { requireLifetime } from '../../core/api-keys/lifetime.ts'
 import {
-  apiKeyChanges,
   apiKeyNotFound,
   patchApiKey,
   requireOtherAdmin,
@@ -13,7 +12,13 @@ import { apiKeyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
+import {
+  apiKeysWithLastEvents,
+  checkedApiKey,
+  requireUncontradicted,
+} from '../reads/last-events.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { appendEvents, type LockedLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
@@ -42,9 +47,8 @@ export async function createApiKey(
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
-  await appendEvents(db, ledger, origin, [
-    apiKeyEvent('api_key.created', apiKey.id, apiKeyChanges(undefined, apiKey)),
-  ])
+  const changes = recordedChanges('api_key', undefined, apiKey)
+  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.created', apiKey.id, changes)])
   return { result: apiKey, changed: true }
 }
 
@@ -56,9 +60,10 @@ export async function updateApiKey(
   const all = await readApiKeys(db)
   const before = findVisible(all, id, ledger.caller)
   requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
+  requireUncontradicted('API key', before)
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
-  const changes = apiKeyChanges(before, after)
+  const changes = recordedChanges('api_key', before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
   requireOtherAdmin(all, before, after)
@@ -143,8 +148,7 @@ async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
 }
 
 async function readApiKeys(db: Db): Promise<ApiKeyRecord[]> {
-  const rows = await db.selectFrom('api_key').select(apiKeyColumns).execute()
-  return rows.map(apiKeyFromRow)
+  return (await apiKeysWithLastEvents(db).execute()).map(checkedApiKey)
 }
 
 /** To an admin of single projects, the API keys of others do not exist. */

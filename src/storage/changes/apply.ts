@@ -1,5 +1,6 @@
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import type { Db } from '../schema.ts'
+import { acceptLedger } from './acceptance.ts'
 import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './api-keys.ts'
 import { passAudit, reportWeakness } from './audits.ts'
 import { writeAndUndo } from './fingerprints.ts'
@@ -32,6 +33,7 @@ const appliers: Appliers = {
   'log.start': startLog,
   'log.append': appendToLog,
   'log.publish': publishCheckpoint,
+  'ledger.accept': acceptLedger,
   'storage.try': writeAndUndo,
 }
 

@@ -1,8 +1,9 @@
 import { isActive } from '../../core/expiry.ts'
-import { keyChanges } from '../../core/keys/events.ts'
+import { keyNotFound } from '../../core/keys/operations.ts'
 import { patchKey } from '../../core/keys/patches.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
+import { recordedChanges, stateChange } from '../../core/ledger/subjects.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { Db } from '../schema.ts'
 import { findKey, keyEvent, lockKeySet, updateKeyRow } from './keys.ts'
@@ -53,6 +54,8 @@ export async function reportWeakness(
   const { origin, projectId, kid, weaknesses, deactivate } = change
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
+  // An event would record the row as it is now. It is not published anyway.
+  if (key.contradicted) throw keyNotFound()
   const known = await readReportedWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !known.includes(code))
   const after = deactivate ? patchKey(key, { active: false }, origin.time) : key
@@ -63,7 +66,8 @@ export async function reportWeakness(
   await writeReportedWeaknesses(db, { projectId, kid }, [...known, ...reported])
   const changes: EventChanges = {
     ...(reported.length === 0 ? {} : { weaknesses: { to: reported.join(' ') } }),
-    ...keyChanges(key, after),
+    ...stateChange('key', after),
+    ...recordedChanges('key', key, after),
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   await appendEvents(db, ledger, origin, [keyEvent(type, key, changes)])

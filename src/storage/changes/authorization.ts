@@ -2,7 +2,7 @@ import { type Caller, callerOf } from '../../core/access/callers.ts'
 import { requireAccess } from '../../core/access/grants.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { isoTime } from '../../core/times.ts'
-import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
+import { apiKeysWithLastEvents, checkedApiKey } from '../reads/last-events.ts'
 import type { Db } from '../schema.ts'
 import { statement } from '../statements.ts'
 
@@ -11,7 +11,7 @@ import { statement } from '../statements.ts'
  * a revocation in progress. SQLite has one writer, so it needs no lock.
  */
 const readForShare = statement((db, { id }: { id: string }) => {
-  const query = db.selectFrom('api_key').select(apiKeyColumns).where('id', '=', id)
+  const query = apiKeysWithLastEvents(db).where('id', '=', id)
   const { supportsMultipleConnections: isServer } = db.getExecutor().adapter
   return isServer ? query.forShare() : query
 })
@@ -29,7 +29,7 @@ export async function requireAuthorization(
   if (authorization === undefined) return undefined
   const { credential, access, projectId } = authorization
   const [row] = await readForShare(db, { id: credential.id })
-  const caller = callerOf(row && apiKeyFromRow(row), isoTime(Date.now()))
+  const caller = callerOf(row && checkedApiKey(row), isoTime(Date.now()))
   requireAccess(caller.grants, access, projectId)
   return caller
 }

@@ -2,7 +2,7 @@ import { projectNotFound } from '../../core/access/projects.ts'
 import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
-import { deletedKeyChanges, keyChanges } from '../../core/keys/events.ts'
+import { deletedKeyChanges } from '../../core/keys/events.ts'
 import { findByKid } from '../../core/keys/kids.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
 import {
@@ -13,8 +13,10 @@ import {
 } from '../../core/keys/patches.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
+import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
+import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import { keyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
@@ -68,6 +70,7 @@ export async function updateKey(
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   requirePrecondition(precondition, key, time)
+  requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, patch, time)
   if (patched === key) return { result: { key, warnings: [] }, changed: false }
@@ -76,7 +79,7 @@ export async function updateKey(
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
   await updateKeyRow(db, patched)
-  const event = keyEvent('key.updated', key, keyChanges(key, patched))
+  const event = keyEvent('key.updated', key, recordedChanges('key', key, patched))
   await appendEvents(db, ledger, origin, [event])
   const warnings = patchWarnings(keySet.keys, patched, time)
   return { result: { key: patched, warnings }, changed: true }
@@ -150,7 +153,7 @@ export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
 }
 
 export function keyCreated(key: KeyRecord): NewEvent {
-  return keyEvent('key.created', key, keyChanges(undefined, key))
+  return keyEvent('key.created', key, recordedChanges('key', undefined, key))
 }
 
 export function keyEvent(type: EventType, key: KeyRecord, changes: EventChanges): NewEvent {

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { KidOwners } from '../../core/keys/kids.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { KeyRecord } from '../../core/records.ts'
@@ -29,8 +28,7 @@ export async function readKidUse(
       .selectFrom('event')
       .select(['project_id', 'subject_id', 'changes'])
       .where('subject_id', 'in', chunk)
-      // A literal, so that every planner uses the partial index on these events.
-      .where('type', '=', sql.lit('key.created'))
+      .where('type', '=', 'key.created')
       .execute()
     for (const { project_id, subject_id, changes } of events) {
       const { thumbprint }: EventChanges = JSON.parse(changes ?? '{}')

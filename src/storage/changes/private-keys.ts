@@ -1,5 +1,9 @@
 import { incidentLookbackEvents, isWithinIncidentLimit } from '../../core/keys/incidents.ts'
+import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import { stateChange } from '../../core/ledger/subjects.ts'
+import { checkedProject } from '../reads/last-events.ts'
+import { projectById } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { blockFingerprints } from './fingerprints.ts'
 import {
@@ -32,10 +36,22 @@ export async function rejectPrivateKey(
   const event: NewEvent = {
     type: 'private_key.refused',
     subject: { type: projectId === undefined ? 'registry' : 'project', id: ledger.ledgerId },
-    changes: { thumbprint: { to: exposed.thumbprint } },
+    changes: {
+      thumbprint: { to: exposed.thumbprint },
+      materialSha256: { to: exposed.materialSha256 },
+      ...(await readProjectState(db, projectId)),
+    },
   }
   await appendEvents(db, ledger, origin, [event])
   return { result: undefined, changed: true }
+}
+
+/** The project as it is, since this is the last event about it. */
+async function readProjectState(db: Db, projectId: string | undefined): Promise<EventChanges> {
+  if (projectId === undefined) return {}
+  const [row] = await projectById(db, { id: projectId })
+  const project = row && checkedProject(row)
+  return project === undefined ? {} : stateChange('project', project)
 }
 
 /** Times of such events by the same API key, near the end of the ledger. */

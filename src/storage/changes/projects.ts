@@ -1,6 +1,7 @@
 import { projectNotFound } from '../../core/access/projects.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
+import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
 import { latest } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
@@ -30,14 +31,10 @@ export async function createProject(
     .executeTakeFirst()
   if (inserted === undefined) throw nameTaken()
   const ledger = await openLedger(db, id)
-  await appendToBoth(db, ledger, origin, {
-    type: 'project.created',
-    changes: { name: { to: name } },
-  })
-  return {
-    result: { id, name, revision: ledger.revision, createTime: time, updateTime: time },
-    changed: true,
-  }
+  const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
+  const changes = recordedChanges('project', undefined, result)
+  await appendToBoth(db, ledger, origin, { type: 'project.created', changes })
+  return { result, changed: true }
 }
 
 export async function renameProject(
@@ -59,9 +56,10 @@ export async function renameProject(
     .set({ name, update_time: updateTime })
     .where('id', '=', projectId)
     .execute()
-  const changes = { name: { from: project.name, to: name } }
+  const result = { ...project, name, updateTime, revision: ledger.revision }
+  const changes = recordedChanges('project', project, result)
   await appendToBoth(db, ledger, origin, { type: 'project.renamed', changes })
-  return { result: { ...project, name, updateTime, revision: ledger.revision }, changed: true }
+  return { result, changed: true }
 }
 
 export async function deleteProject(

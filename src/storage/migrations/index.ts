@@ -9,6 +9,7 @@ import { releases } from './0005-releases.ts'
 import { publishedKids } from './0006-published-kids.ts'
 import { actors } from './0007-actors.ts'
 import { log } from './0008-log.ts'
+import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -33,6 +34,8 @@ const migrations: Record<string, SchemaMigration> = {
   '0006-published-kids': { ...publishedKids, oldestRelease: '0.1.0' },
   '0007-actors': { ...actors, oldestRelease: '0.1.0' },
   '0008-log': { ...log, oldestRelease: '0.1.0' },
+  '0009-event-subjects': { ...eventSubjects, oldestRelease: '0.1.0', index: 'event_subject' },
+  '0010-without-event-kids': { ...withoutEventKids, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

@@ -1,9 +1,18 @@
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../core/context.ts'
+import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { LedgerRows } from '../../core/ledger/replay.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
-import { isObject, parseJson } from '../../runtime/json.ts'
-import { eventFromRow } from '../row-mapping.ts'
+import {
+  apiKeyColumns,
+  apiKeyFromRow,
+  eventFromRow,
+  keyColumns,
+  keyFromRow,
+} from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
+import { chunked } from '../statements.ts'
+import { hasValidChanges } from './last-events.ts'
 import { readEventRows } from './store.ts'
 
 /** The ledgers of a database. */
@@ -25,15 +34,19 @@ export function createLedgerReads(db: Db): LedgerReads {
       return rows.map((row) => row.project_id)
     },
     async headlessLedgerIds() {
-      const rows = await db
+      const ids = db
         .selectFrom('event')
-        .leftJoin('ledger', 'ledger.project_id', 'event.project_id')
-        .select('event.project_id')
-        .distinct()
+        .select('project_id as id')
+        .union(db.selectFrom('jwt_key').select('project_id as id'))
+        .union(db.selectFrom('project').select('id'))
+      const rows = await db
+        .selectFrom(ids.as('owner'))
+        .leftJoin('ledger', 'ledger.project_id', 'owner.id')
+        .select('owner.id')
         .where('ledger.project_id', 'is', null)
-        .orderBy('event.project_id')
+        .orderBy('owner.id')
         .execute()
-      return rows.map((row) => row.project_id)
+      return rows.map((row) => row.id)
     },
     ledgerHead: (ledgerId) => readStoredHead(db, ledgerId),
     async countEvents() {
@@ -44,7 +57,41 @@ export function createLedgerReads(db: Db): LedgerReads {
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },
+    ledgerRows: (ledgerId, fingerprints) => readLedgerRows(db, ledgerId, fingerprints),
   }
+}
+
+async function readLedgerRows(
+  db: Db,
+  ledgerId: string,
+  fingerprints: readonly string[],
+): Promise<LedgerRows> {
+  const isSystem = ledgerId === systemLedgerId
+  const projects = await projectOf(db).where('id', '=', ledgerId).execute()
+  const keys = await db
+    .selectFrom('jwt_key')
+    .select(keyColumns)
+    .where('project_id', '=', ledgerId)
+    .execute()
+  const apiKeys = isSystem ? await db.selectFrom('api_key').select(apiKeyColumns).execute() : []
+  const kids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
+  const blocked: LedgerRows['blocked_fingerprint'] = []
+  for (const chunk of chunked(fingerprints)) {
+    const all = db.selectFrom('blocked_fingerprint').select('fingerprint')
+    blocked.push(...(await all.where('fingerprint', 'in', chunk).execute()))
+  }
+  return {
+    project: projects,
+    key: keys.map(keyFromRow),
+    api_key: apiKeys.map(apiKeyFromRow),
+    published_kid: await kids.where('project_id', '=', ledgerId).execute(),
+    blocked_fingerprint: blocked,
+  }
+}
+
+function projectOf(db: Db) {
+  const times = ['create_time as createTime', 'update_time as updateTime'] as const
+  return db.selectFrom('project').select(['id', 'name', ...times])
 }
 
 async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | undefined> {
@@ -58,9 +105,26 @@ async function readStoredHead(db: Db, ledgerId: string): Promise<StoredHead | un
         .whereRef('event.project_id', '=', 'ledger.project_id')
         .as('events'),
     )
+    .select((select) =>
+      select
+        .selectFrom('event')
+        .select('changes')
+        .whereRef('event.subject_id', '=', 'ledger.project_id')
+        .where('event.project_id', '=', systemLedgerId)
+        .where('event.type', '=', 'ledger.accepted')
+        .orderBy('event.revision', 'desc')
+        .limit(1)
+        .as('accepted'),
+    )
     .where('project_id', '=', ledgerId)
     .executeTakeFirst()
-  return row && { ...row, events: Number(row.events) }
+  if (row === undefined) return undefined
+  const { revision, hash, events, accepted } = row
+  const head = { revision, hash, events: Number(events) }
+  if (accepted === null || !hasValidChanges(accepted)) return head
+  const changes: EventChanges = JSON.parse(accepted)
+  const acceptedHead = { revision: Number(changes.revision?.to), hash: String(changes.hash?.to) }
+  return { ...head, accepted: acceptedHead }
 }
 
 /** A row that was edited by hand may hold anything. Without valid changes it gets no content. */
@@ -69,15 +133,4 @@ function entryFromRow(row: Selectable<Tables['event']>): LedgerEntry {
   return hasValidChanges(row.changes)
     ? { revision, hash, content: eventFromRow(row) }
     : { revision, hash }
-}
-
-/** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
-function hasValidChanges(changes: string | null): boolean {
-  if (changes === null) return true
-  const value = parseJson(changes)
-  return isObject(value) && Object.values(value).every(isFlat)
-}
-
-function isFlat(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((member) => !(member instanceof Object))
 }

@@ -3,18 +3,19 @@ import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
+import { contradictedProject } from '../../core/ledger/contradictions.ts'
 import type { ApiKeyRecord, KeyCount, KeySet } from '../../core/records.ts'
-import {
-  apiKeyColumns,
-  apiKeyFromRow,
-  eventFromRow,
-  hasKey,
-  keyColumns,
-  keyFromRow,
-  projectFromRow,
-} from '../row-mapping.ts'
+import { eventFromRow, hasKey, keyColumns, projectFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { chunked, statement } from '../statements.ts'
+import {
+  apiKeysWithLastEvents,
+  checkedApiKey,
+  checkedKey,
+  checkedProject,
+  lastKeyEvent,
+  lastProjectEvent,
+} from './last-events.ts'
 import { createLogReads } from './log.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
@@ -50,7 +51,9 @@ function createProjectReads(db: Db) {
   return {
     async findProject(ref) {
       const [row] = 'id' in ref ? await projectById(db, ref) : await projectByName(db, ref)
-      return row && { ...projectFromRow(row), head: row.hash }
+      const project = row && checkedProject(row)
+      if (row !== undefined && project === undefined) throw contradictedProject()
+      return project
     },
     async listProjects({ after, limit }) {
       const rows = await projectsWithHeads(db)
@@ -58,7 +61,7 @@ function createProjectReads(db: Db) {
         .orderBy('project.id')
         .limit(limit)
         .execute()
-      return rows.map(projectFromRow)
+      return rows.flatMap((row) => (checkedProject(row) === undefined ? [] : [projectFromRow(row)]))
     },
     async events(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(eventFromRow)
@@ -72,7 +75,7 @@ function createApiKeyReads(db: Db) {
     const found = new Map<string, ApiKeyRecord>()
     for (const some of chunked(digests)) {
       const rows = await apiKeysByDigest(db, { digests: some })
-      for (const row of rows) found.set(row.digest, apiKeyFromRow(row))
+      for (const row of rows) found.set(row.digest, checkedApiKey(row))
     }
     return found
   })
@@ -80,12 +83,12 @@ function createApiKeyReads(db: Db) {
     findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
     async findApiKey(id) {
       const [row] = await apiKeyById(db, { id })
-      return row && apiKeyFromRow(row)
+      return row && checkedApiKey(row)
     },
     async listApiKeys(projects) {
-      const all = db.selectFrom('api_key').select(apiKeyColumns).orderBy('id')
+      const all = apiKeysWithLastEvents(db).orderBy('id')
       const query = projects === 'all' ? all : all.where('project_id', 'in', projects)
-      return (await query.execute()).map(apiKeyFromRow)
+      return (await query.execute()).map(checkedApiKey)
     },
     async countApiKeys() {
       const row = await db
@@ -165,27 +168,29 @@ function projectsWithHeads(db: Db) {
       'ledger.hash',
       'project.create_time',
       'project.update_time',
+      lastProjectEvent,
     ])
 }
 
-const projectById = statement((db, { id }: { id: string }) =>
+export const projectById = statement((db, { id }: { id: string }) =>
   projectsWithHeads(db).where('project.id', '=', id),
 )
 const projectByName = statement((db, { name }: { name: string }) =>
   projectsWithHeads(db).where('project.name', '=', name),
 )
 const apiKeyById = statement((db, { id }: { id: string }) =>
-  db.selectFrom('api_key').select(apiKeyColumns).where('id', '=', id),
+  apiKeysWithLastEvents(db).where('id', '=', id),
 )
 const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
-  db.selectFrom('api_key').select(apiKeyColumns).where('digest', 'in', digests),
+  apiKeysWithLastEvents(db).where('digest', 'in', digests),
 )
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db
     .selectFrom('project')
     .innerJoin('ledger', 'ledger.project_id', 'project.id')
     .leftJoin('jwt_key', 'jwt_key.project_id', 'project.id')
-    .select(['project.name', 'ledger.revision', 'ledger.hash'])
+    .select(['project.name', 'ledger.revision', 'ledger.hash', lastProjectEvent, lastKeyEvent])
+    .select(['project.create_time as project_time', 'project.update_time as project_update_time'])
     .select(keyColumns)
     .where('project.id', '=', projectId)
     .orderBy('jwt_key.create_time')
@@ -197,8 +202,14 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
   const rows = await keysOfProject(db, { projectId })
   const [first] = rows
   if (first === undefined) return undefined
-  const { name, revision, hash } = first
-  return { name, revision, head: hash, keys: rows.filter(hasKey).map(keyFromRow) }
+  const { name, revision, hash, project_event, project_time, project_update_time } = first
+  const times = { create_time: project_time, update_time: project_update_time }
+  if (
+    checkedProject({ id: projectId, name, ...times, revision, hash, project_event }) === undefined
+  ) {
+    throw contradictedProject()
+  }
+  return { name, revision, head: hash, keys: rows.filter(hasKey).map(checkedKey) }
 }
 
 /** A page of a ledger's events in order. */

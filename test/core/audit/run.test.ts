@@ -191,9 +191,13 @@ describe('comparison between projects', () => {
     expect(await isEnabled(keys.here)).toBe(true)
     expect(await isEnabled(keys.there)).toBe(true)
     const events = await eventsOf(keys.left.projectId)
+    const state = { to: expect.stringMatching(/^[0-9a-f]{64}$/) }
     expect(events.map(({ subject, changes }) => [subject.id, changes])).toEqual([
-      [keys.here.id, { weaknesses: { to: 'rsa_modulus_reused' } }],
-      [keys.left.id, { weaknesses: { to: 'rsa_shared_prime' }, active: { from: true, to: false } }],
+      [keys.here.id, { weaknesses: { to: 'rsa_modulus_reused' }, state }],
+      [
+        keys.left.id,
+        { weaknesses: { to: 'rsa_shared_prime' }, active: { from: true, to: false }, state },
+      ],
     ])
     const after = await opened.store.keySet(keys.left.projectId)
     expect(after?.revision).toBe((before?.revision ?? 0) + 2)

@@ -29,7 +29,7 @@ const causes: Record<string, { must: Kind[]; may: Kind[] }> = {
   PubringStorageUnwritable: { must: ['full disk'], may: ['outage', 'fail-over'] },
   PubringServesStaleKeySets: { must: ['outage'], may: ['fail-over', 'full disk'] },
   PubringErrors: { must: ['outage', 'full disk'], may: ['fail-over', 'long death', 'kill'] },
-  PubringDamagedKey: { must: ['damaged key'], may: [] },
+  PubringContradiction: { must: ['damaged key'], may: [] },
   PubringNoKeyBeforeExpiry: { must: ['key near its expiry'], may: [] },
   PubringPrivateKeySubmitted: { must: ['private key'], may: [] },
   PubringWrongApiKeys: { must: ['wrong API keys'], may: [] },

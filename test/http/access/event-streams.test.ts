@@ -132,6 +132,8 @@ describe('a stream', () => {
     await server.database.execute('delete from event where project_id = ? and revision = 2', id)
     const head = 'update ledger set revision = 1, hash = ? where project_id = ?'
     await server.database.execute(head, String(first?.data.hash), id)
+    const row = "update project set name = 'back', update_time = create_time where id = ?"
+    await server.database.execute(row, id)
     expect((await reader.waitForEvents(4)).slice(2).map(({ event }) => event)).toEqual([
       'reset',
       'project.created',

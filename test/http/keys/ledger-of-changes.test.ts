@@ -41,7 +41,7 @@ interface Done {
   events: [ledgerId: string, type: string, subject: { type: string; id: string }][]
 }
 
-/** Changes that no request makes: those of `pubring audit` are tried with it. */
+/** Changes that no request makes: those of commands are tried with them. */
 type Unrequested =
   | 'api_key.touch'
   | 'storage.try'
@@ -49,6 +49,7 @@ type Unrequested =
   | 'key.pass_audit'
   | 'log.append'
   | 'log.publish'
+  | 'ledger.accept'
 
 /** Every change there is, done by a request: a new one does not compile until it is here. */
 const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Promise<Done>>> = {

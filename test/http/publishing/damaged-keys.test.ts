@@ -75,12 +75,12 @@ test.each<[string, string, (text: string) => string]>([
     const other = await registerKey(server, {}, keys)
     expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([other])
     const metrics = await server.app.metrics.metrics()
-    expect(metrics).toMatch(/^pubring_damaged_keys 1$/m)
+    expect(metrics).toMatch(/^pubring_contradictions 1$/m)
     const lines = log
       .split('\n')
-      .filter((line) => line.includes(kid) && line.includes('damaged_key'))
+      .filter((line) => line.includes(kid) && line.includes('contradicted'))
     expect(lines).toHaveLength(1)
-    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, code: 'damaged_key' })
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 50, code: 'contradicted' })
 
     const list = await server.send('GET', keys)
     expect(list.json().map(({ id }: { id: string }) => id)).toEqual([kid, other])
@@ -93,6 +93,6 @@ test.each<[string, string, (text: string) => string]>([
     await repair()
     await server.send('PATCH', `${keys}/${other}`, { body: { label: 'changed' } })
     expect(kidsOf((await fetchJwks(server, {}, jwks)).body)).toEqual([kid, other])
-    expect(await server.app.metrics.metrics()).toMatch(/^pubring_damaged_keys 0$/m)
+    expect(await server.app.metrics.metrics()).toMatch(/^pubring_contradictions 0$/m)
   },
 )

@@ -44,7 +44,11 @@ test('every change of a project and its keys is an event: who, when, what', asyn
     time: patched.json().updateTime,
     actor: { apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'a writer' },
     subject: { type: 'key', id: kid },
-    changes: { label: { from: 'n', to: 'off' }, active: { from: true, to: false } },
+    changes: {
+      label: { from: 'n', to: 'off' },
+      active: { from: true, to: false },
+      state: { to: expect.stringMatching(/^[0-9a-f]{64}$/) },
+    },
     requestId: patched.headers['x-request-id'],
     hash: expect.stringMatching(/^[0-9a-f]{64}$/),
   })

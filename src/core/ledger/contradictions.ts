@@ -1,0 +1,175 @@
+import { LRUCache } from 'lru-cache'
+import { PubringError } from '../../errors.ts'
+import type { Context, Store } from '../context.ts'
+import type { ApiKeyRecord, KeySet } from '../records.ts'
+import { systemLedgerId } from './chain.ts'
+
+/** A row, or a whole chain, that must not be trusted: `key ID`, `ledger ID`. */
+export interface Contradiction {
+  ledgerId: string
+  subject: string
+}
+
+export interface Contradictions {
+  /** Its reads mark what the ledgers contradict, and reject contradicted projects. */
+  store: Store
+  /** Contradictions in what this process has read or replayed. */
+  count(): number
+  /** Schedules no more replays. */
+  close(): void
+}
+
+/** Milliseconds from the first read of a ledger to its replay, which must not delay a start. */
+const replayDelayMs = 3_000
+
+/** How soon a ledger that is in use is replayed again: if nothing was found, and otherwise. */
+const replayIntervalMs = 3_600_000
+const recheckIntervalMs = 60_000
+
+const maxLedgers = 20_000
+
+/** Of SHA-256 in hex. */
+const hashLength = 64
+
+/**
+ * Keeps what the ledgers contradict from being used. The store compares each row that it reads with its
+ * last event; this also replays the ledgers in use, one at a time in the background, and remembers what
+ * that finds. The heads that its store returns change with each finding, so that no copy made before
+ * stays valid. Long because all reads share the findings.
+ */
+export function createContradictions(
+  { store, replayLedger }: Pick<Context, 'store' | 'replayLedger'>,
+  report: (contradiction: Contradiction) => void,
+  delayMs = replayDelayMs,
+): Contradictions {
+  const read = new Map<string, ReadonlySet<string>>()
+  const replayed = new Map<string, { subjects: ReadonlySet<string>; generation: number }>()
+  const recent = new LRUCache<string, true>({ max: maxLedgers, ttl: replayIntervalMs })
+  const queue = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+
+  function schedule(ledgerId: string): void {
+    if (replayLedger === undefined || recent.has(ledgerId)) return
+    recent.set(ledgerId, true)
+    queue.add(ledgerId)
+    timer ??= setTimeout(replayQueued, delayMs).unref()
+  }
+  async function replayQueued(): Promise<void> {
+    for (const ledgerId of queue) {
+      queue.delete(ledgerId)
+      const found = await replayLedger?.(ledgerId).catch(() => undefined)
+      if (found !== undefined) remember(ledgerId, new Set(found))
+      if (found?.length !== 0) recent.set(ledgerId, true, { ttl: recheckIntervalMs })
+    }
+    timer = undefined
+  }
+  function remember(ledgerId: string, subjects: ReadonlySet<string>): void {
+    for (const subject of subjects) report({ ledgerId, subject })
+    const { subjects: before = new Set(), generation = 0 } = replayed.get(ledgerId) ?? {}
+    if (before.symmetricDifference(subjects).size === 0) return
+    replayed.set(ledgerId, { subjects, generation: generation + 1 })
+  }
+  const isContradicted = (ledgerId: string, subject: string) =>
+    replayed.get(ledgerId)?.subjects.has(subject) === true
+
+  /** The hash of a head, with the number of the finding if there was one. */
+  function withFinding(ledgerId: string, hash: string): string {
+    const finding = replayed.get(ledgerId)
+    return finding === undefined ? hash : `${hash} ${finding.generation}`
+  }
+  async function readHeads(reads: Pick<Store, 'heads'>, ids: readonly string[]) {
+    const heads = new Map(await reads.heads(ids))
+    for (const id of ids) if (heads.has(id)) schedule(id)
+    for (const [id, { revision, hash }] of replayed.size === 0 ? [] : heads) {
+      heads.set(id, { revision, hash: withFinding(id, hash) })
+    }
+    return heads
+  }
+  function note<Row extends { id: string; contradicted?: true }>(
+    ledgerId: string,
+    name: 'key' | 'api_key',
+    row: Row,
+  ): Row {
+    const subject = `${name} ${row.id}`
+    const before = read.get(ledgerId)
+    if (row.contradicted || isContradicted(ledgerId, subject)) {
+      report({ ledgerId, subject })
+      read.set(ledgerId, new Set(before).add(subject))
+      return { ...row, contradicted: true }
+    }
+    if (before?.has(subject)) read.set(ledgerId, before.difference(new Set([subject])))
+    return row
+  }
+  function requireProject(id: string): void {
+    if (isContradicted(id, `project ${id}`)) throw contradictedProject()
+  }
+  async function readKeySet(
+    reads: Pick<Store, 'keySet'>,
+    projectId: string,
+  ): Promise<KeySet | undefined> {
+    const keySet = await reads.keySet(projectId)
+    if (keySet === undefined) return undefined
+    schedule(projectId)
+    requireProject(projectId)
+    const keys = keySet.keys.map((key) => note(projectId, 'key', key))
+    if (!replayed.has(projectId)) return keySet
+    return { ...keySet, keys, head: withFinding(projectId, keySet.head) }
+  }
+  const noteApiKey = (apiKey: ApiKeyRecord | undefined) =>
+    apiKey && note(systemLedgerId, 'api_key', apiKey)
+
+  return {
+    store: {
+      ...store,
+      heads: (ids) => readHeads(store, ids),
+      async headsMatch(seen) {
+        if (replayed.size === 0) return store.headsMatch(seen)
+        const plain = seen.map((head) => ({ ...head, hash: head.hash.slice(0, hashLength) }))
+        const isCurrent = plain.every(
+          ({ ledgerId, hash }, index) => withFinding(ledgerId, hash) === seen[index]?.hash,
+        )
+        return isCurrent && store.headsMatch(plain)
+      },
+      async findProject(ref) {
+        const project = await store.findProject(ref)
+        if (project === undefined) return undefined
+        requireProject(project.id)
+        return { ...project, head: withFinding(project.id, project.head) }
+      },
+      keySet: (projectId) => readKeySet(store, projectId),
+      findApiKeyByDigest: async (digest) => noteApiKey(await store.findApiKeyByDigest(digest)),
+      findApiKey: async (id) => noteApiKey(await store.findApiKey(id)),
+      async listApiKeys(boundTo) {
+        const apiKeys = await store.listApiKeys(boundTo)
+        return apiKeys.map((apiKey) => note(systemLedgerId, 'api_key', apiKey))
+      },
+      published: {
+        ...store.published,
+        heads: (ids) => readHeads(store.published, ids),
+        keySet: (projectId) => readKeySet(store.published, projectId),
+      },
+    },
+    count() {
+      const ledgerIds = new Set([...read.keys(), ...replayed.keys()])
+      return ledgerIds.values().reduce((sum, id) => {
+        return sum + new Set(read.get(id)).union(new Set(replayed.get(id)?.subjects)).size
+      }, 0)
+    },
+    close() {
+      queue.clear()
+      clearTimeout(timer)
+    },
+  }
+}
+
+/**
+ * The error for a project whose row contradicts its ledger. As while the database is unavailable, the
+ * last good documents are served for a limited time.
+ */
+export function contradictedProject(): PubringError {
+  return new PubringError(
+    'storage_unavailable',
+    'The stored project contradicts its ledger, so it is not served. Ask the operator to run pubring check.',
+    { retryAfter: 60 },
+  )
+}

@@ -1,0 +1,138 @@
+import { type EventContent, type Members, systemLedgerId } from './chain.ts'
+import {
+  applyEffect,
+  rowMembers,
+  type SubjectName,
+  type SubjectRows,
+  subjectKinds,
+  subjectNames,
+} from './subjects.ts'
+
+/** The rows that a ledger accounts for. */
+export type LedgerRows = { [Name in SubjectName]: SubjectRows[Name][] }
+
+/** A contradiction between a ledger and the tables. */
+export interface Difference {
+  ledgerId: string
+  subject: { type: SubjectName; id: string }
+  /** The member that differs; absent if the whole row is missing, or must not be there. */
+  member?: string
+  /** For the operator: contains the values. */
+  detail: string
+}
+
+/** What the verified events say of a subject. */
+interface SubjectState {
+  /** Undefined once it was deleted. */
+  members: Members | undefined
+  /** Of its last event. */
+  revision: number
+}
+
+export interface Replay {
+  /** Applies the next event. */
+  apply(event: EventContent): void
+  /** The subjects of a kind that the events speak of. */
+  idsOf(name: SubjectName): string[]
+  compare(rows: LedgerRows): Comparison
+}
+
+export interface Comparison {
+  differences: Difference[]
+  /** Rows some of whose members no event holds, since an older release wrote their last one. */
+  incomplete: number
+}
+
+/**
+ * Folds the events of one ledger into the state that the tables must hold, and compares them. Pure; its
+ * memory grows with the subjects of the ledger, not with its events.
+ */
+export function createReplay(ledgerId: string): Replay {
+  const scope = ledgerId === systemLedgerId ? 'system' : 'project'
+  const names = subjectNames.filter((name) => [scope, 'both'].includes(subjectKinds[name].ledger))
+  const states = new Map(names.map((name) => [name, new Map<string, SubjectState>()]))
+
+  function compareKind<Name extends SubjectName>(name: Name, rows: readonly SubjectRows[Name][]) {
+    const result: Comparison = { differences: [], incomplete: 0 }
+    const unseen = new Map(states.get(name))
+    for (const row of rows) {
+      const id = subjectKinds[name].id(row)
+      const subject = { type: name, id }
+      const found = compareRow(name, row, unseen.get(id))
+      unseen.delete(id)
+      result.incomplete += found.isIncomplete ? 1 : 0
+      for (const difference of found.differences) {
+        result.differences.push({ ledgerId, subject, ...difference })
+      }
+    }
+    for (const [id, { members, revision }] of unseen) {
+      if (members === undefined) continue
+      const detail = `${name} ${id}: its row is missing; it exists since event ${revision} or earlier`
+      result.differences.push({ ledgerId, subject: { type: name, id }, detail })
+    }
+    return result
+  }
+  return {
+    apply(event) {
+      for (const name of names) {
+        for (const effect of subjectKinds[name].effects(event)) {
+          const before = states.get(name)?.get(effect.id)?.members ?? {}
+          const isDeleted = effect.action === 'delete'
+          const members = isDeleted ? undefined : applyEffect(before, effect)
+          states.get(name)?.set(effect.id, { members, revision: event.revision })
+        }
+      }
+    },
+    idsOf: (name) => [...(states.get(name)?.keys() ?? [])],
+    compare(rows) {
+      const results = names.map((name) => compareKind(name, rows[name]))
+      return {
+        differences: results.flatMap(({ differences }) => differences),
+        incomplete: results.reduce((sum, { incomplete }) => sum + incomplete, 0),
+      }
+    },
+  }
+}
+
+function compareRow<Name extends SubjectName>(
+  name: Name,
+  row: SubjectRows[Name],
+  state: SubjectState | undefined,
+): { differences: Pick<Difference, 'member' | 'detail'>[]; isIncomplete: boolean } {
+  const { id, required, isDamaged, mayBeUnrecorded } = subjectKinds[name]
+  const subject = `${name} ${id(row)}`
+  const only = (detail: string) => ({ differences: [{ detail }], isIncomplete: false })
+  if (state === undefined) {
+    if (mayBeUnrecorded) return { differences: [], isIncomplete: false }
+    return only(`${subject}: it has a row, and no event created it`)
+  }
+  if (state.members === undefined) {
+    return only(`${subject}: it has a row, and event ${state.revision} deleted it`)
+  }
+  const expected = state.members
+  const actual = rowMembers(name, row)
+  const members = new Set([...Object.keys(expected), ...Object.keys(actual)])
+  const mayLack = [...required, 'state']
+  const isKnown = (member: string) =>
+    expected[member] !== undefined || actual[member] === undefined || !mayLack.includes(member)
+  const differing = [...members].filter(
+    (member) => member !== 'weaknesses' && isKnown(member) && expected[member] !== actual[member],
+  )
+  const differences = (
+    differing.length > 1 ? differing.filter((each) => each !== 'state') : differing
+  ).map((member) => {
+    const values = `the ledger says ${text(expected[member])}, the table ${text(actual[member])}`
+    const hidden =
+      'it differs in a column that events hold only in a digest: a time, or what a secret is checked with'
+    return { member, detail: `${subject}: ${member}: ${member === 'state' ? hidden : values}` }
+  })
+  if (isDamaged?.(row)) {
+    const detail = `${subject}: publicKeyPem: the columns of the key contradict each other`
+    differences.push({ member: 'publicKeyPem', detail })
+  }
+  return { differences, isIncomplete: !Object.keys(actual).every(isKnown) }
+}
+
+function text(value: Members[string]): string {
+  return value === undefined ? 'nothing' : JSON.stringify(value)
+}

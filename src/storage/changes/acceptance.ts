@@ -1,0 +1,73 @@
+import { genesisHash } from '../../../client/src/log/chain.ts'
+import { type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { ChangeOf } from '../../core/ledger/changes.ts'
+import { recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
+import { createLedgerReads } from '../reads/ledger.ts'
+import { projectFromRow } from '../row-mapping.ts'
+import type { Db } from '../schema.ts'
+import { appendEvents, lockLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
+import type { Outcome } from './outcome.ts'
+
+/**
+ * Accepts a ledger and the rows that it accounts for as they are, broken or not: the head becomes that
+ * of its last event, which an event of the system ledger records, and each row gets an event.
+ * Verification starts there from now on.
+ */
+export async function acceptLedger(
+  db: Db,
+  { ledgerId, origin }: ChangeOf<'ledger.accept'>,
+): Promise<Outcome<undefined>> {
+  const isSystem = ledgerId === systemLedgerId
+  // Waits for changes in progress.
+  if ((await lockLedger(db, ledgerId)) === undefined) {
+    const head = { project_id: ledgerId, revision: 0, hash: genesisHash }
+    await db.insertInto('ledger').values(head).execute()
+  }
+  const last = await db
+    .selectFrom('event')
+    .select(['revision', 'hash'])
+    .where('project_id', '=', ledgerId)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  const { revision, hash } = last ?? { revision: 0, hash: genesisHash }
+  const ledger = { ledgerId, revision: revision + 1, previousHash: hash }
+  const accepted: NewEvent = {
+    type: 'ledger.accepted',
+    subject: { type: 'ledger', id: ledgerId },
+    changes: { revision: { to: revision }, hash: { to: hash } },
+  }
+  const rows = await createLedgerReads(db).ledgerRows(ledgerId, [])
+  if (isSystem) {
+    const projects = await db.selectFrom('project').selectAll().execute()
+    await appendEvents(db, ledger, origin, [
+      accepted,
+      ...projects.map((row) => recordedEvent('project', projectFromRow({ ...row, revision: 0 }))),
+      ...rows.api_key.map((row) => recordedEvent('api_key', row)),
+    ])
+    return { result: undefined, changed: true }
+  }
+  const [project = projectDeleted(ledgerId)] = rows.project.map((row) =>
+    recordedEvent('project', row),
+  )
+  const keys = rows.key.map((row) => recordedEvent('key', row))
+  await appendEvents(db, ledger, origin, [project, ...keys])
+  await appendEvents(db, await lockSystemLedger(db, origin), origin, [accepted, project])
+  return { result: undefined, changed: true }
+}
+
+function projectDeleted(id: string): NewEvent {
+  return { type: 'project.deleted', subject: { type: 'project', id }, changes: {} }
+}
+
+function recordedEvent<Name extends 'project' | 'key' | 'api_key'>(
+  name: Name,
+  row: SubjectRows[Name],
+): NewEvent {
+  const type: EventType = `${name}.recorded`
+  return {
+    type,
+    subject: { type: name, id: row.id },
+    changes: recordedChanges(name, undefined, row),
+  }
+}

@@ -1,0 +1,104 @@
+import { type RawBuilder, type Selectable, sql } from 'kysely'
+import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
+import {
+  contradictsEvent,
+  type LastEvent,
+  type SubjectName,
+  type SubjectRows,
+} from '../../core/ledger/subjects.ts'
+import type { ApiKeyRecord, KeyRecord, ProjectSnapshot } from '../../core/records.ts'
+import { PubringError } from '../../errors.ts'
+import { isObject, parseJson } from '../../runtime/json.ts'
+import { apiKeyColumns, apiKeyFromRow, keyFromRow, projectFromRow } from '../row-mapping.ts'
+import type { Db, Tables } from '../schema.ts'
+
+/**
+ * The last event of each row's subject, as `TYPE CHANGES`, for the select list: one lookup in an index,
+ * in the same snapshot as the row.
+ */
+function lastEventOf(ledgerId: RawBuilder<unknown>, subjectId: string) {
+  return sql<string | null>`(select event.type || ' ' || coalesce(event.changes, '{}') from event
+    where event.subject_id = ${sql.ref(subjectId)} and event.project_id = ${ledgerId}
+    order by event.revision desc limit 1)`
+}
+
+export const lastKeyEvent = lastEventOf(sql.ref('jwt_key.project_id'), 'jwt_key.id').as(
+  'last_event',
+)
+
+export const lastProjectEvent = lastEventOf(sql.ref('project.id'), 'project.id').as('project_event')
+
+export function apiKeysWithLastEvents(db: Db) {
+  return db
+    .selectFrom('api_key')
+    .select(apiKeyColumns)
+    .select(lastEventOf(sql.lit(systemLedgerId), 'api_key.id').as('last_event'))
+}
+
+type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
+  last_event: string | null
+}
+
+export function checkedKey({ last_event, ...row }: WithLastEvent<'jwt_key'>): KeyRecord {
+  return checked('key', keyFromRow(row), last_event)
+}
+
+export function checkedApiKey({ last_event, ...row }: WithLastEvent<'api_key'>): ApiKeyRecord {
+  return checked('api_key', apiKeyFromRow(row), last_event)
+}
+
+/** Undefined if the row contradicts its ledger. */
+export function checkedProject(
+  row: Selectable<Tables['project']> & {
+    revision: number
+    hash: string
+    project_event: string | null
+  },
+): ProjectSnapshot | undefined {
+  const project = { ...projectFromRow(row), head: row.hash }
+  const last = parseLastEvent(row.project_event)
+  return contradictsEvent('project', project, last) ? undefined : project
+}
+
+function checked<Name extends SubjectName>(
+  name: Name,
+  record: SubjectRows[Name],
+  lastEvent: string | null,
+): SubjectRows[Name] {
+  if (!contradictsEvent(name, record, parseLastEvent(lastEvent))) return record
+  return { ...record, contradicted: true }
+}
+
+/** Undefined if there is none, or it is not an event any more. */
+function parseLastEvent(text: string | null): LastEvent | undefined {
+  const end = text?.indexOf(' ') ?? -1
+  if (text === null || !hasValidChanges(text.slice(end + 1))) return undefined
+  return { type: text.slice(0, end), changes: JSON.parse(text.slice(end + 1)) as EventChanges }
+}
+
+/** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
+export function hasValidChanges(changes: string | null): boolean {
+  if (changes === null) return true
+  const value = parseJson(changes)
+  return isObject(value) && Object.values(value).every(isFlat)
+}
+
+function isFlat(value: unknown): boolean {
+  return isObject(value) && Object.values(value).every((member) => !(member instanceof Object))
+}
+
+/**
+ * Throws `storage_unavailable` for a row that contradicts its ledger: a change would make what somebody
+ * wrote into it part of the ledger.
+ */
+export function requireUncontradicted(
+  noun: string,
+  { contradicted }: { contradicted?: true },
+): void {
+  if (contradicted === undefined) return
+  throw new PubringError(
+    'storage_unavailable',
+    `The stored ${noun} contradicts the ledger, so it is not used and cannot be changed. Delete it and create another one, or ask the operator to run pubring check.`,
+    { retryAfter: 60 },
+  )
+}

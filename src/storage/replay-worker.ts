@@ -1,0 +1,14 @@
+import { workerData } from 'piscina'
+import { contradictedSubjects, verifyLedger } from '../core/ledger/verification.ts'
+import { lowerThreadPriority } from '../runtime/priority.ts'
+import { openLedgerReader } from './open.ts'
+import type { LedgerReader } from './reads/ledger.ts'
+
+lowerThreadPriority()
+let reader: LedgerReader | undefined
+
+/** Runs in the thread: `ReplayLedger`. */
+export async function replay(ledgerId: string): Promise<string[]> {
+  reader ??= await openLedgerReader(workerData.databaseUrl)
+  return contradictedSubjects(await verifyLedger(reader, ledgerId))
+}

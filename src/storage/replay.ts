@@ -1,0 +1,23 @@
+import { Piscina } from 'piscina'
+import type { ReplayLedger } from '../core/context.ts'
+import { siblingModule } from '../runtime/modules.ts'
+
+/** How long the thread waits for the next ledger before it ends. */
+const idleMs = 60_000
+
+/** Replays ledgers, one at a time, in a thread with its own connection and low priority. */
+export function createReplayThread(databaseUrl: string): {
+  replayLedger: ReplayLedger
+  /** Ends a replay in progress. */
+  close(): Promise<void>
+} {
+  const pool = new Piscina<string, string[]>({
+    filename: siblingModule(import.meta.url, 'replay-worker').href,
+    name: 'replay',
+    workerData: { databaseUrl },
+    minThreads: 0,
+    maxThreads: 1,
+    idleTimeout: idleMs,
+  })
+  return { replayLedger: (ledgerId) => pool.run(ledgerId), close: () => pool.destroy() }
+}

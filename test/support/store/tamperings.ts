@@ -1,0 +1,311 @@
+import type { Store } from '../../../src/core/context.ts'
+import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
+import type { ApiKeyRecord, KeyRecord } from '../../../src/core/records.ts'
+import { keyToRow } from '../../../src/storage/row-mapping.ts'
+import type { TestDatabase } from './database.ts'
+import { keyRecord } from './key-records.ts'
+
+/** A registry that somebody with write access to its database alters. */
+export interface TamperedRegistry {
+  database: TestDatabase
+  /** Read before the database is altered. */
+  store: Pick<Store, 'events'>
+  projectId: string
+  otherProjectId: string
+  /** Two active keys of the project, and an inactive one with a `publishedKid`. */
+  key: KeyRecord
+  second: KeyRecord
+  inactive: KeyRecord
+  /** A reader bound to the project, an admin, and a deactivated admin. */
+  reader: ApiKeyRecord
+  admin: ApiKeyRecord
+  revoked: ApiKeyRecord
+  /** The thumbprint of a key whose private half was submitted. */
+  exposed: string
+}
+
+export interface Tampering {
+  name: string
+  tamper(registry: TamperedRegistry): Promise<unknown>
+  /** `read`: each use of the row; `replay`: verification; `checkpoint`: only what was signed before. */
+  caughtBy: 'read' | 'replay' | 'checkpoint'
+  /** What the replay names: the type and id of the subject, and the member if there is one. */
+  named?(registry: TamperedRegistry): { type: string; id: string; member?: string }
+  /** Part of what the verification of the chain says instead. */
+  broken?: RegExp
+}
+
+const update = (table: string, set: string) => `update ${table} set ${set} where id = ?`
+
+async function insertKey({ database }: TamperedRegistry, key: KeyRecord): Promise<void> {
+  const row = Object.entries(keyToRow(key))
+  const columns = row.map(([column]) => column).join(', ')
+  const values = row.map(([, value]) => value as string | number | null)
+  const marks = values.map(() => '?').join(', ')
+  await database.execute(`insert into jwt_key (${columns}) values (${marks})`, ...values)
+}
+
+/** Removes the last events of the project, and moves the head back. */
+async function truncate({ database, store, projectId }: TamperedRegistry, count: number) {
+  const events = await store.events(projectId, { after: 0, limit: 500 })
+  const last = events.at(-1 - count)
+  if (last === undefined) throw new Error('there are not that many events')
+  await database.execute(
+    'delete from event where project_id = ? and revision > ?',
+    projectId,
+    last.revision,
+  )
+  await database.execute(
+    'update ledger set revision = ?, hash = ? where project_id = ?',
+    last.revision,
+    last.hash,
+    projectId,
+  )
+}
+
+/** Recomputes the chain of the project's ledger after an edit of its events. */
+async function rewrite(
+  { database, store, projectId }: TamperedRegistry,
+  edit: (event: EventContent) => EventContent,
+) {
+  let hash = '0'.repeat(64)
+  for (const event of await store.events(projectId, { after: 0, limit: 500 })) {
+    const edited = edit(event)
+    hash = eventHash(hash, edited)
+    const set = 'update event set changes = ?, hash = ? where project_id = ? and revision = ?'
+    const changes = JSON.stringify(edited.changes)
+    await database.execute(set, changes, hash, projectId, event.revision)
+  }
+  await database.execute('update ledger set hash = ? where project_id = ?', hash, projectId)
+}
+
+const keyMember = (member?: string): Pick<Tampering, 'named'> => ({
+  named: ({ key }) => ({ type: 'key', id: key.id, ...(member === undefined ? {} : { member }) }),
+})
+const adminMember = (member: string): Pick<Tampering, 'named'> => ({
+  named: ({ admin }) => ({ type: 'api_key', id: admin.id, member }),
+})
+const columnOfKey = (set: string, member: string): Tampering => ({
+  name: `${set} for a key`,
+  tamper: ({ database, key }) => database.execute(update('jwt_key', set), key.id),
+  caughtBy: 'read',
+  ...keyMember(member),
+})
+
+export const tamperings: Tampering[] = [
+  {
+    name: 'another key under the old kid, with all its hashes',
+    async tamper(registry) {
+      const { database, projectId, key } = registry
+      await database.execute('delete from jwt_key where id = ?', key.id)
+      const own = keyRecord(projectId)
+      await insertKey(registry, { ...own, id: key.id, label: key.label })
+    },
+    caughtBy: 'read',
+    ...keyMember('spkiSha256'),
+  },
+  {
+    name: 'another key under the old kid, in two columns only',
+    async tamper({ database, projectId, key }) {
+      const { jwk, publicKeyPem } = keyRecord(projectId)
+      const set = 'jwk = ?, public_key_pem = ?'
+      await database.execute(update('jwt_key', set), JSON.stringify(jwk), publicKeyPem, key.id)
+    },
+    caughtBy: 'read',
+    ...keyMember('publicKeyPem'),
+  },
+  {
+    name: 'a key without an event',
+    tamper: (registry) =>
+      insertKey(registry, { ...keyRecord(registry.projectId), id: registry.otherProjectId }),
+    caughtBy: 'read',
+    named: ({ otherProjectId }) => ({ type: 'key', id: otherProjectId }),
+  },
+  {
+    name: 'an API key without an event',
+    tamper: ({ database, projectId }) =>
+      database.execute(
+        `insert into api_key (id, name, role, prefix, digest, enabled, create_time)
+         values (?, 'mine', 'admin', 'pubring_x', ?, 1, '2026-01-02T03:04:05.678Z')`,
+        projectId,
+        'd'.repeat(64),
+      ),
+    caughtBy: 'read',
+    named: ({ projectId }) => ({ type: 'api_key', id: projectId }),
+  },
+  {
+    name: 'every API key an admin',
+    tamper: ({ database }) => database.execute("update api_key set role = 'admin'"),
+    caughtBy: 'read',
+    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'role' }),
+  },
+  {
+    name: 'an inactive key enabled',
+    tamper: ({ database, inactive }) =>
+      database.execute(update('jwt_key', 'enabled = 1'), inactive.id),
+    caughtBy: 'read',
+    named: ({ inactive }) => ({ type: 'key', id: inactive.id, member: 'active' }),
+  },
+  {
+    name: 'the tail removed and the head moved back, so that the rows are newer',
+    tamper: (registry) => truncate(registry, 1),
+    caughtBy: 'replay',
+    named: ({ inactive }) => ({ type: 'key', id: inactive.id, member: 'active' }),
+  },
+  {
+    name: 'the tail removed, the head moved back and the row undone',
+    async tamper(registry) {
+      await truncate(registry, 1)
+      const { inactive, database } = registry
+      // As it was before its last event.
+      const set = 'enabled = 1, update_time = ?, publish_time = ?'
+      const { createTime } = inactive
+      await database.execute(update('jwt_key', set), createTime, createTime, inactive.id)
+    },
+    caughtBy: 'checkpoint',
+  },
+  {
+    name: 'an event, the row and the whole chain rewritten',
+    async tamper(registry) {
+      const { key } = registry
+      const { stateChange } = await import('../../../src/core/ledger/subjects.ts')
+      const renamed = { ...key, label: 'mine' }
+      await rewrite(registry, (event) =>
+        event.subject.id === key.id
+          ? {
+              ...event,
+              changes: { ...event.changes, label: { to: 'mine' }, ...stateChange('key', renamed) },
+            }
+          : event,
+      )
+      await registry.database.execute(update('jwt_key', "label = 'mine'"), key.id)
+    },
+    caughtBy: 'checkpoint',
+  },
+  columnOfKey("label = 'mine'", 'label'),
+  columnOfKey("expire_time = '2099-01-01T00:00:00.000Z'", 'expireTime'),
+  columnOfKey("algorithm = 'RS256'", 'algorithm'),
+  columnOfKey("published_kid = 'mine'", 'publishedKid'),
+  columnOfKey('enabled = 0', 'active'),
+  columnOfKey("create_time = '2020-01-01T00:00:00.000Z'", 'state'),
+  columnOfKey("publish_time = '2020-01-01T00:00:00.000Z'", 'state'),
+  columnOfKey("material_sha256 = 'x'", 'state'),
+  {
+    name: 'a key moved to another project',
+    tamper: ({ database, key, otherProjectId }) =>
+      database.execute(update('jwt_key', 'project_id = ?'), otherProjectId, key.id),
+    caughtBy: 'read',
+    ...keyMember(),
+  },
+  {
+    name: 'the row of a key deleted',
+    tamper: ({ database, key }) => database.execute('delete from jwt_key where id = ?', key.id),
+    caughtBy: 'replay',
+    ...keyMember(),
+  },
+  {
+    name: 'a project renamed',
+    tamper: ({ database, projectId }) =>
+      database.execute(update('project', "name = 'mine'"), projectId),
+    caughtBy: 'read',
+    named: ({ projectId }) => ({ type: 'project', id: projectId, member: 'name' }),
+  },
+  {
+    name: 'the row of a project deleted',
+    tamper: ({ database, projectId }) =>
+      database.execute('delete from project where id = ?', projectId),
+    caughtBy: 'replay',
+    named: ({ projectId }) => ({ type: 'project', id: projectId }),
+  },
+  {
+    name: 'the rename of a project truncated in its own ledger',
+    async tamper(registry) {
+      const other = { ...registry, projectId: registry.otherProjectId }
+      await truncate(other, 1)
+      const set = "name = 'orders', update_time = create_time"
+      await registry.database.execute(update('project', set), other.projectId)
+    },
+    caughtBy: 'replay',
+    named: ({ otherProjectId }) => ({ type: 'project', id: otherProjectId, member: 'name' }),
+  },
+  {
+    name: 'a project without a ledger',
+    tamper: ({ database, admin }) =>
+      database.execute(
+        "insert into project (id, name, create_time, update_time) values (?, 'mine', 'x', 'x')",
+        admin.id,
+      ),
+    caughtBy: 'replay',
+    broken: /the whole ledger is missing/,
+  },
+  {
+    name: 'the secret of an admin replaced',
+    tamper: ({ database, admin }) =>
+      database.execute(update('api_key', 'digest = ?'), 'e'.repeat(64), admin.id),
+    caughtBy: 'read',
+    ...adminMember('state'),
+  },
+  {
+    name: 'a deactivated API key enabled again',
+    tamper: ({ database, revoked }) =>
+      database.execute(update('api_key', 'enabled = 1'), revoked.id),
+    caughtBy: 'read',
+    named: ({ revoked }) => ({ type: 'api_key', id: revoked.id, member: 'active' }),
+  },
+  {
+    name: 'the binding of an API key cleared',
+    tamper: ({ database, reader }) =>
+      database.execute(update('api_key', 'project_id = null'), reader.id),
+    caughtBy: 'read',
+    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'projectId' }),
+  },
+  {
+    name: 'the expiry of an API key cleared',
+    tamper: ({ database, reader }) =>
+      database.execute(update('api_key', 'expire_time = null'), reader.id),
+    caughtBy: 'read',
+    named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
+  },
+  {
+    name: 'the type of an event',
+    tamper: ({ database, key }) =>
+      database.execute("update event set type = 'key.deleted' where subject_id = ?", key.id),
+    caughtBy: 'read',
+    broken: /event \d+ \(key\.deleted, .*\) was altered or moved/,
+  },
+  {
+    name: 'the row and its event, without the chain',
+    async tamper({ database, inactive, projectId, store }) {
+      const { stateChange } = await import('../../../src/core/ledger/subjects.ts')
+      await database.execute(update('jwt_key', 'enabled = 1'), inactive.id)
+      const events = await store.events(projectId, { after: 0, limit: 500 })
+      const last = events.filter(({ subject }) => subject.id === inactive.id).at(-1)
+      const changes = {
+        active: { from: false, to: true },
+        ...stateChange('key', { ...inactive, enabled: true }),
+      }
+      await database.execute(
+        'update event set changes = ? where project_id = ? and revision = ?',
+        JSON.stringify(changes),
+        projectId,
+        Number(last?.revision),
+      )
+    },
+    caughtBy: 'replay',
+    named: ({ inactive }) => ({ type: 'key', id: inactive.id, member: 'state' }),
+    broken: /was altered or moved/,
+  },
+  {
+    name: 'a blocked fingerprint deleted',
+    tamper: ({ database, exposed }) =>
+      database.execute('delete from blocked_fingerprint where fingerprint = ?', exposed),
+    caughtBy: 'replay',
+    named: ({ exposed }) => ({ type: 'blocked_fingerprint', id: exposed }),
+  },
+  {
+    name: 'a reserved kid given to another key',
+    tamper: ({ database }) => database.execute("update published_kid set thumbprint = 'x'"),
+    caughtBy: 'replay',
+    named: () => ({ type: 'published_kid', id: 'old-kid', member: 'thumbprint' }),
+  },
+]
