@@ -5,6 +5,7 @@ import { startApp, type TestApp } from '../support/app/app.ts'
 import { fetchJwks } from '../support/app/keys.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
+import { createKeyFile } from '../support/log/key-file.ts'
 import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 
 const main = join(import.meta.dirname, '../../src/main.ts')
@@ -54,7 +55,10 @@ async function readApi(app: TestApp, apiKey: string): Promise<string[]> {
 
 /** The rows of tables that no operation shows in full. */
 async function readTables(database: TestDatabase) {
-  const tables = ['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger']
+  const tables = [
+    ...['api_key', 'blocked_fingerprint', 'key_audit', 'event', 'ledger'],
+    ...['log_epoch', 'log_entry', 'log_tile', 'log_ledger'],
+  ]
   return Promise.all(
     tables.map(async (table) => {
       const rows = await database.query(`select * from ${table}`)
@@ -73,7 +77,8 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
   let before: string[]
   beforeAll(async () => {
     source = await blank('sqlite')
-    const app = await startApp({ database: source })
+    const logKey = createKeyFile()
+    const app = await startApp({ database: source, logSigner: logKey.open() })
     apiKey = app.admin
     for (let index = 0; index < 30; index += 1) {
       await app.send('POST', '/v1/projects', { body: { name: `project-${index}` } })
@@ -103,7 +108,9 @@ describe('a copy from SQLite to PostgreSQL, and back', () => {
     }
     await app.send('DELETE', '/v1/projects/project-2')
     before = await readApi(app, apiKey)
+    expect((await app.send('POST', '/v1/log/checkpoints')).statusCode).toBe(201)
     await app.close()
+    logKey.remove()
   })
 
   test('copies everything, and can be repeated', async () => {

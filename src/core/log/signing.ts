@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { setImmediate } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
 import { utf8 } from '../../../client/src/log/encoding.ts'
 import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
@@ -24,6 +24,10 @@ import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
 const pageSize = 1_000
+
+/** How often, and after which pause, publishing is tried if another process does the same. */
+const maxTries = 10
+const retryMs = 20
 
 /** What the log needs of the context. */
 export interface LogContext extends Pick<Context, 'store' | 'clock'> {
@@ -131,7 +135,13 @@ export async function signCheckpoint(
   const current = (await store.log.epoch()) ?? (await startEpoch(context, signer, origin))
   const { log } = await readContinuous(context, signer, current.epoch)
   await appendMovedHeads(context, log, minAgeMs)
-  return publish(context, signer, log.epoch)
+  let published = await publish(context, signer, log.epoch)
+  // Another process that has the key file was storing or publishing a checkpoint.
+  for (let tries = 1; published.checkpointSize < published.size && tries < maxTries; tries += 1) {
+    await delay(retryMs)
+    published = await publish(context, signer, log.epoch)
+  }
+  return published
 }
 
 async function appendMovedHeads(
@@ -160,10 +170,15 @@ async function appendMovedHeads(
     const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
     const notSince = isFirst ? isoTime(start - minAgeMs) : time
     const append = { epoch, size, time, notSince, entries, tiles }
-    // Another process appends, which is as good.
-    if (!(await store.commit({ type: 'log.append', ...append }))) return
-    size += entries.length
-    isFirst = false
+    if (await store.commit({ type: 'log.append', ...append })) {
+      size += entries.length
+      isFirst = false
+    } else {
+      // Another process appends: on request, what it does not is appended after that.
+      if (minAgeMs > 0) return
+      size = (await store.log.epoch(epoch))?.size ?? size
+      after = ''
+    }
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifySchema } from 'fastify'
 import { Type } from 'typebox'
+import { createSingleFlight } from '../../async/single-flight.ts'
 import { LedgerProof, LogCheckpoint, LogEpoch } from '../../contract/log.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { proveLedger } from '../../core/log/proofs.ts'
@@ -87,6 +88,8 @@ interface PublicFile {
 }
 
 function publicRoute(app: App, url: string, { read, schema }: PublicFile): void {
+  // A flood of equal requests costs one read at a time.
+  const reads = createSingleFlight<LogFile | undefined>()
   app.route<{ Params: { epoch?: string; '*'?: string } }>({
     method: ['GET', 'HEAD'],
     url,
@@ -105,7 +108,9 @@ function publicRoute(app: App, url: string, { read, schema }: PublicFile): void 
     },
     handler: async (request, reply) => {
       const { epoch = '1', '*': path = '' } = request.params
-      const file = /^[1-9]\d{0,8}$/.test(epoch) ? await read(Number(epoch), path) : undefined
+      const file = /^[1-9]\d{0,8}$/.test(epoch)
+        ? await reads.run(`${epoch} ${path}`, () => read(Number(epoch), path))
+        : undefined
       if (file === undefined) throw notPublished()
       const body = typeof file.body === 'string' ? file.body : Buffer.from(file.body)
       return reply

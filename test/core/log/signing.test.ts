@@ -312,9 +312,12 @@ describe('the log never forks', () => {
     await sign()
     const signed: string[] = []
     for (let round = 0; round < 6; round += 1) {
-      await createProject(stored.store, `p-${round}`)
+      const { id } = await createProject(stored.store, `p-${round}`)
       const runs = await Promise.all(stores.map((store) => sign(store)))
       signed.push(...runs.map(({ checkpoint = '' }) => checkpoint))
+      // What was acknowledged before a run is in its checkpoint.
+      const { index } = await proveLedger(stored.store.log, id, 1)
+      for (const { checkpointSize } of runs) expect(checkpointSize).toBeGreaterThan(index)
     }
     const last = await sign()
     const node = createTileReader(last.size, async (tile) =>
@@ -326,6 +329,31 @@ describe('the log never forks', () => {
       expect(await verifyConsistency(older, await verified(last), proof)).toBe(true)
     }
     await Promise.all(others.map(({ store }) => store.close()))
+  })
+})
+
+test('a blinding value that another process has chosen meanwhile is not replaced', async () => {
+  const { store, database } = stored
+  const { id } = await createProject(store, 'payments')
+  const racing: Store = {
+    ...store,
+    async commit(change) {
+      const chosen = toBase64(new Uint8Array(32))
+      const isFirst = (await database.query('select * from log_ledger')).length === 0
+      if (change.type === 'log.append' && isFirst) {
+        const insert =
+          "insert into log_ledger (ledger_id, blinding, epoch, hash) values (?, ?, 0, '')"
+        await database.execute(insert, id, chosen)
+      }
+      return store.commit(change)
+    },
+  }
+  const log = await sign(racing)
+  const proof = await proveLedger(store.log, id, undefined)
+  expect(fromBase64(proof.blinding)).toEqual(new Uint8Array(32))
+  const { verifierKey } = log
+  await verifyLedgerProof(parseLedgerProof(proof.proof), {
+    log: await parseVerifierKey(verifierKey),
   })
 })
 

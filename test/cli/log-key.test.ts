@@ -1,0 +1,87 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { formatCheckpoint } from '../../client/src/log/checkpoint.ts'
+import { emptyRoot } from '../../client/src/log/tree.ts'
+import { openLogSigner } from '../../src/cli/server/log-key.ts'
+import type { LogSigner } from '../../src/core/log/records.ts'
+import { rememberPrivateKey } from '../support/secrets.ts'
+import { temporaryFolder } from '../support/server/process.ts'
+
+let folder: string
+let remove: () => void
+beforeEach(() => {
+  const temporary = temporaryFolder()
+  folder = temporary.folder
+  remove = temporary.remove
+})
+afterEach(() => remove())
+
+function open(create = true): LogSigner | undefined {
+  return openLogSigner({ databaseUrl: `sqlite:${join(folder, 'new/pubring.db')}` }, { create })
+}
+
+function created(): LogSigner {
+  const signer = open()
+  if (signer === undefined) throw new Error('no signer')
+  return signer
+}
+
+const note = (size: number) =>
+  `${formatCheckpoint({ origin: 'example.com/log', size, root: emptyRoot })}\n— example.com/log AAAAAAA=\n`
+
+test('the first start with SQLite creates a key for its owner, and later ones use it', () => {
+  expect(open(false)).toBeUndefined()
+  const file = join(folder, 'new/pubring.db.log-key')
+  const { publicKey } = created()
+  expect(statSync(file).mode & 0o777).toBe(0o600)
+  rememberPrivateKey(readFileSync(file, 'utf8'))
+  expect(created().publicKey).toEqual(publicKey)
+  expect(open(false)?.publicKey).toEqual(publicKey)
+})
+
+test('with PostgreSQL there is a key only if one is named', () => {
+  const postgres = { databaseUrl: 'postgres://db.example.com/pubring' }
+  expect(openLogSigner(postgres, { create: true })).toBeUndefined()
+  const missing = { ...postgres, logKeyFile: join(folder, 'log.key') }
+  expect(() => openLogSigner(missing, { create: true })).toThrow(
+    'PUBRING_LOG_KEY_FILE names a file that does not exist.',
+  )
+})
+
+test.each([
+  ['an RSA key', () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey],
+  ['a public key', () => generateKeyPairSync('ed25519').publicKey],
+])('%s cannot sign the log', (_name, key) => {
+  const one = key()
+  const type = one.type === 'private' ? 'pkcs8' : 'spki'
+  const logKeyFile = join(folder, 'log.key')
+  writeFileSync(logKeyFile, one.export({ format: 'pem', type }))
+  expect(() => openLogSigner({ databaseUrl: 'postgres://', logKeyFile }, { create: true })).toThrow(
+    'without an Ed25519 private key in PEM',
+  )
+})
+
+test('a later checkpoint is never replaced by an earlier one', () => {
+  const signer = created()
+  expect(signer.lastSigned('example.com/log')).toBeUndefined()
+  expect(signer.record('example.com/log', note(5))).toBe(true)
+  expect(signer.record('example.com/log', note(4))).toBe(false)
+  expect(signer.record('example.com/log', note(5))).toBe(false)
+  expect(signer.record('example.com/log/2', note(1))).toBe(true)
+  expect(created().lastSigned('example.com/log')).toBe(note(5))
+  expect(created().lastSigned('example.com/log/2')).toBe(note(1))
+})
+
+test('one process at a time stores a checkpoint, unless it was killed', () => {
+  const signer = created()
+  const lock = join(folder, 'new/pubring.db.log-key.checkpoints.new')
+  writeFileSync(lock, '')
+  expect(signer.record('example.com/log', note(5))).toBe(false)
+  expect(existsSync(lock)).toBe(true)
+  const earlier = Date.now() / 1_000 - 60
+  utimesSync(lock, earlier, earlier)
+  expect(signer.record('example.com/log', note(5))).toBe(true)
+  expect(existsSync(lock)).toBe(false)
+})
