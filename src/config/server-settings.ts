@@ -30,6 +30,7 @@ import {
   seconds,
   text,
   withPasswords,
+  witnesses,
 } from './values.ts'
 
 const logLevel = choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
@@ -207,6 +208,11 @@ export const settings = named({
     seconds(1, 86_400),
     'Time between checkpoints of the log, if there are changes.',
     '60s',
+  ),
+  logWitnesses: setting(
+    witnesses,
+    'Witnesses that cosign the checkpoints of the log: the verifier key of each, then its https address (C2SP tlog-witness), separated by spaces or commas.',
+    '',
   ),
   logLevel: setting(logLevel, 'Lowest level to log.', 'info'),
   logLevelFile: setting(

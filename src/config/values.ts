@@ -1,7 +1,15 @@
+import { hash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
+import {
+  keyIdInput,
+  readVerifierKey,
+  signatureTypes,
+  type VerifierKey,
+} from '../../client/src/log/note.ts'
 import { type JwsAlgorithm, jwsAlgorithmNames } from '../contract/algorithms.ts'
 import { isApiKeySecret } from '../core/api-keys/secrets.ts'
+import type { Witness } from '../core/log/witnesses.ts'
 import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
 /** Parsers for `Setting.parse`. Their error messages never repeat the value. */
@@ -187,6 +195,29 @@ export function hostNames(value: string): string[] {
   throw new Error(
     'must be names of hosts separated by commas, without https:// and ports, such as issuer.internal,10.0.0.7',
   )
+}
+
+/** Verifier keys of witnesses, each before its address. */
+export function witnesses(value: string): Witness[] {
+  const words = value.split(/[\s,]+/).filter((word) => word !== '')
+  const pairs = words.flatMap((word, index) => (index % 2 === 0 ? [[word, words[index + 1]]] : []))
+  return pairs.map(([vkey = '', url = '']) => {
+    const key = witnessKey(vkey)
+    if (key !== undefined && /^https:\/\/[^/]/.test(url)) return { key, url: httpUrl(url) }
+    throw new Error(
+      'must be verifier keys of witnesses, each before its https address, such as witness.example/w1+1a2b3c4d+BA… https://witness.example/w1',
+    )
+  })
+}
+
+function witnessKey(vkey: string): VerifierKey | undefined {
+  try {
+    const key = readVerifierKey(vkey)
+    const id = hash('sha256', keyIdInput(key)).slice(0, key.id.length)
+    return id === key.id && key.type === signatureTypes.cosignature ? key : undefined
+  } catch {
+    return undefined
+  }
 }
 
 export function proxyUrl(value: string): string {

@@ -6,6 +6,7 @@ import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
+import type { Witness } from './log/witnesses.ts'
 import type {
   ApiKeyRecord,
   KeyCount,
@@ -102,6 +103,7 @@ export interface CoreConfig {
   maxImportKeys: number
   /** Seconds between checkpoints of the log. */
   logInterval: number
+  logWitnesses: readonly Witness[]
   /** Every issuer begins with it; no final slash. */
   publicUrl: string
 }

@@ -71,6 +71,37 @@ test('PUBRING_OVERLOAD_LAG is in milliseconds; 0 disables it', () => {
   expect(() => config('OVERLOAD_LAG', '1s')).toThrow(/^PUBRING_OVERLOAD_LAG must be /)
 })
 
+describe('PUBRING_LOG_WITNESSES', () => {
+  const [one, two] = [
+    'witness.example/15+789b5284+BBWo0GeqCRhpUrrvUtGv+f9WwugxLOUXTECSqym0ZH75',
+    'witness.example/20+570d48d2+BABfn5c+sTzpmxRahO+gzYvgSdy0IeGGSRMB65fT3rep',
+  ]
+
+  test('has the verifier key and the address of each; none by default', () => {
+    expect(loadConfig({}).logWitnesses).toEqual([])
+    const text = `${one} https://w1.example/,\n ${two} https://w2.example/path`
+    expect(config('LOG_WITNESSES', text).logWitnesses).toMatchObject([
+      { key: { name: 'witness.example/15', id: '789b5284' }, url: 'https://w1.example' },
+      { key: { name: 'witness.example/20', id: '570d48d2' }, url: 'https://w2.example/path' },
+    ])
+  })
+
+  test.each([
+    ['no address', one],
+    ['no key', 'https://w1.example'],
+    ['an address without TLS', `${one} http://w1.example`],
+    ['the address first', `https://w1.example ${one}`],
+    ['a key with another id', `${one.replace('789b', '789c')} https://w1.example`],
+    [
+      'the key of a log',
+      'example.com/log+357c4044+AYRYwBpGnz1ZYAf8agn56zGMkMm7jKdeixboImaOQDlW https://w',
+    ],
+    ['an address with a password', `${one} https://user:secret@w1.example`],
+  ])('with %s is rejected', (_name, text) => {
+    expect(() => config('LOG_WITNESSES', text)).toThrow(/^PUBRING_LOG_WITNESSES must be [^@]+\.$/)
+  })
+})
+
 describe('requests to other servers', () => {
   test('PUBRING_OUTBOUND_ALLOW is a list of hosts; empty by default', () => {
     expect(loadConfig({}).outboundAllow).toEqual([])

@@ -12,6 +12,8 @@ const faults = {
     'The file of signed checkpoints beside the key is missing, so the log could fork unnoticed. Put it back, or start a new epoch: pubring log new-epoch.',
   diverged:
     'The log does not extend a checkpoint that was signed before: the database was restored, or a fail-over has lost changes. Restore the lost entries, or start a new epoch: pubring log new-epoch.',
+  contradicted:
+    'A witness has cosigned a tree that this one does not extend: the database was restored, or a fail-over has lost changes. The log of the server names the witness. Restore the lost entries, or start a new epoch: pubring log new-epoch. If the witness is at fault, remove it from PUBRING_LOG_WITNESSES.',
   damaged:
     'Part of the log is missing from the database, or was altered. Restore it from a backup, or start a new epoch: pubring log new-epoch.',
 } as const

@@ -2,6 +2,7 @@ import type { Origin } from '../ledger/changes.ts'
 import { faultIn, type LogFault, logError } from './faults.ts'
 import type { LogEpoch, LogSigner } from './records.ts'
 import { type LogContext, signCheckpoint, startEpoch } from './signing.ts'
+import type { WitnessResult } from './witnesses.ts'
 
 /** `error`: one that no fault of the log has caused, such as of the storage. */
 export interface LogState {
@@ -17,6 +18,8 @@ export interface Log {
   startEpoch(origin: Origin): Promise<LogEpoch>
   /** After the last run. */
   state(): LogState
+  /** What became of the last checkpoint at each witness. */
+  witnesses(): readonly WitnessResult[]
   /** Called after each run. */
   onRun(observe: (state: LogState) => void): void
   close(): void
@@ -63,6 +66,7 @@ export function createLog(context: LogContext, signer: LogSigner | undefined): L
     sign: () => run((one) => signCheckpoint(context, one, 0)),
     startEpoch: (origin) => run((one) => startEpoch(context, one, origin)),
     state: () => state,
+    witnesses: () => context.witnesses?.results() ?? [],
     onRun: (observe) => void observers.push(observe),
     close() {
       isClosed = true

@@ -21,6 +21,7 @@ import { isoTime, now } from '../times.ts'
 import { logError } from './faults.ts'
 import type { LogEpoch, LogSigner, MovedHead, NewLogEntry } from './records.ts'
 import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
+import type { Witnesses } from './witnesses.ts'
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
 const pageSize = 1_000
@@ -32,6 +33,8 @@ const retryMs = 20
 /** What the log needs of the context. */
 export interface LogContext extends Pick<Context, 'store' | 'clock'> {
   config: Pick<CoreConfig, 'publicUrl' | 'logInterval'>
+  /** They cosign the checkpoints. */
+  witnesses?: Witnesses
 }
 
 /** The name of the key in checkpoints, and of the tree: the public URL of the log. */
@@ -133,7 +136,10 @@ export async function signCheckpoint(
   const { store, clock } = context
   const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
   const current = (await store.log.epoch()) ?? (await startEpoch(context, signer, origin))
-  const { log } = await readContinuous(context, signer, current.epoch)
+  const { log, signed } = await readContinuous(context, signer, current.epoch)
+  if (signed !== undefined) {
+    await context.witnesses?.confirm(signed.note, proofsTo(context, log.epoch, signed.size))
+  }
   await appendMovedHeads(context, log, minAgeMs)
   let published = await publish(context, signer, log.epoch)
   // Another process that has the key file was storing or publishing a checkpoint.
@@ -192,20 +198,29 @@ async function newEntry(head: MovedHead, time: string, random: Buffer): Promise<
   return { ...head, blinding, content: new TextDecoder().decode(content) }
 }
 
+/** Makes consistency proofs from older sizes to this one. */
+function proofsTo({ store }: LogContext, epoch: number, size: number) {
+  const read = createNodeReader(store.log, epoch, size)
+  return (older: number) => consistencyProof(older, size, read, sha256)
+}
+
 /**
- * The checkpoint is stored beside the key before anyone else can see it. One that was stored and not
- * published, because the process ended in between, is published now.
+ * The checkpoint is stored beside the key before anyone else can see it, and the witnesses see it
+ * before it is published. One that was stored and not published, because the process ended in between
+ * or a witness contradicted, is published now; one that lacks cosignatures, with those.
  */
 async function publish(context: LogContext, signer: LogSigner, epoch: number): Promise<LogEpoch> {
   const { log, tree, signed } = await readContinuous(context, signer, epoch)
   const { origin, checkpoint, checkpointSize } = log
   const { size } = tree
-  if (checkpoint !== undefined && checkpointSize === size) return log
+  const published = checkpointSize === size ? checkpoint : undefined
   const isSigned = signed?.size === size
-  const note = isSigned ? signed.note : await signTree(signer, origin, tree)
+  const note = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
   if (!isSigned && !signer.record(origin, note)) return log
-  await context.store.commit({ type: 'log.publish', epoch, size, checkpoint: note })
-  return { ...log, checkpoint: note, checkpointSize: size }
+  const cosigned = (await context.witnesses?.cosign(note, proofsTo(context, epoch, size))) ?? note
+  if (cosigned === published) return log
+  await context.store.commit({ type: 'log.publish', epoch, size, checkpoint: cosigned })
+  return { ...log, checkpoint: cosigned, checkpointSize: size }
 }
 
 async function signTree(signer: LogSigner, origin: string, tree: TreeHead): Promise<string> {

@@ -10,6 +10,7 @@ import {
 import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog, type Log } from '../log/log.ts'
+import { createWitnesses } from '../log/witnesses.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
@@ -57,7 +58,8 @@ export function createLiveServices(
     watch.checkNow(ledgerId)
   }
   const noticed = { ...context, store: withCommitNotices(store, onCommit) }
-  const log = createLog(noticed, context.logSigner)
+  const witnesses = createWitnesses(config.logWitnesses, context.fetch)
+  const log = createLog({ ...noticed, witnesses }, context.logSigner)
   return {
     context: noticed,
     publisher,

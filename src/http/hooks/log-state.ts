@@ -22,4 +22,26 @@ export function addLogState(app: FastifyInstance, log: Log): void {
       else app.log.warn({ code: fault }, 'another server signs the log')
     }
   })
+  logWitnesses(app, log)
+}
+
+/** Logs when a witness no longer cosigns, or contradicts the log, and when it cosigns again. */
+function logWitnesses(app: FastifyInstance, log: Log): void {
+  const outcomes = new Map<string, string>()
+  log.onRun(() => {
+    for (const result of log.witnesses()) {
+      const { name: witness, outcome } = result
+      const before = outcomes.get(witness) ?? 'cosigned'
+      outcomes.set(witness, outcome)
+      if (outcome === before) continue
+      if (outcome === 'cosigned') {
+        app.log.info({ witness }, 'a witness cosigns the log again')
+        continue
+      }
+      const { reason } = result
+      if (outcome === 'failed')
+        app.log.warn({ witness, reason }, 'a witness did not cosign the log')
+      else app.log.error({ witness, reason }, 'a witness contradicts the log')
+    }
+  })
 }

@@ -20,6 +20,18 @@ export function addGauges(registry: Registry, app: FastifyInstance, live: LiveSe
     help: '1 if the last attempt to sign a checkpoint of the log has failed.',
     aggregator: 'max',
   })
+  new Gauge({
+    name: 'pubring_log_witness_cosigned',
+    help: '1 for a witness that has cosigned the last checkpoint of the log that it was sent.',
+    labelNames: ['witness'] as const,
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      for (const { name: witness, outcome } of live.log.witnesses()) {
+        this.set({ witness }, Number(outcome === 'cosigned'))
+      }
+    },
+  })
   addGauge(registry, live.keySets.count, {
     name: 'pubring_held_requests',
     help: 'Requests for key sets that are held until the key set changes.',

@@ -60,6 +60,7 @@ function config(): Context['config'] {
     eventStreamShare: 100,
     maxImportKeys: 0,
     logInterval: 60,
+    logWitnesses: [],
     publicUrl: 'http://x',
   }
 }

@@ -84,6 +84,7 @@ beforeEach(async () => {
       eventStreamShare: 50,
       maxImportKeys: 10,
       logInterval: 60,
+      logWitnesses: [],
       publicUrl: 'https://keys.example.com',
     },
     intakeFor() {

@@ -142,6 +142,7 @@ function testContext(store: Store, options: TestOptions): Context {
       eventStreamShare: 25,
       maxImportKeys: 1_000,
       logInterval: 60,
+      logWitnesses: [],
       publicUrl,
       ...options.config,
     },

@@ -1,0 +1,125 @@
+import { copyFileSync } from 'node:fs'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { verifyCheckpoint } from '../../../client/src/log/ledger-proof.ts'
+import type { LogSigner } from '../../../src/core/log/records.ts'
+import { logVerifierKey, signCheckpoint, startEpoch } from '../../../src/core/log/signing.ts'
+import { createWitnesses } from '../../../src/core/log/witnesses.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { startWitness } from '../../support/log/witness.ts'
+import { createDatabase } from '../../support/store/database.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../../support/store/store.ts'
+
+let stored: TestStore
+let key: TestKeyFile
+let witness: Awaited<ReturnType<typeof startWitness>>
+beforeEach(async () => {
+  stored = await openTestStore()
+  key = createKeyFile()
+  witness = await startWitness(await logVerifierKey('keys.example.com/log', key.open()))
+})
+afterEach(async () => {
+  await witness.close()
+  key.remove()
+  await stored.dispose()
+})
+
+/** What a process that has just started does. */
+function startProcess({ store } = stored) {
+  const context = {
+    store,
+    clock: testClock(),
+    config: { publicUrl: 'https://keys.example.com', logInterval: 60 },
+    witnesses: createWitnesses([witness.witness], witness.fetchWith({ timeoutMs: 500 })),
+  }
+  const { witnesses } = context
+  return {
+    context,
+    sign: (signer: LogSigner = key.open()) => signCheckpoint(context, signer, 0),
+    results: () => witnesses.results().map(({ outcome }) => outcome),
+  }
+}
+
+const contradicted = expect.objectContaining({
+  code: 'log_stopped',
+  extras: { errors: [expect.objectContaining({ code: 'contradicted' })] },
+})
+
+test('the published checkpoint has the cosignatures, and is not cosigned again unchanged', async () => {
+  const { sign } = startProcess()
+  const log = await logVerifierKey('keys.example.com/log', key.open())
+  const keys = { log, witnesses: [witness.witness.key] }
+  for (const name of ['a', 'b']) {
+    await createProject(stored.store, name)
+    await sign()
+    const { checkpoint = '', size } = (await stored.store.log.epoch()) ?? {}
+    expect(await verifyCheckpoint(checkpoint, keys)).toMatchObject({ size })
+  }
+  const requests = witness.state.bodies.length
+  await sign()
+  expect(witness.state.bodies).toHaveLength(requests)
+})
+
+test('a witness that is away never stops the log, and cosigns when it is back', async () => {
+  const { sign, results } = startProcess()
+  await createProject(stored.store, 'a')
+  witness.state.respond = () => 'never'
+  const without = await sign()
+  expect(results()).toEqual(['failed'])
+  expect((await stored.store.log.epoch())?.checkpoint).toBe(without.checkpoint)
+  delete witness.state.respond
+  const cosigned = await sign()
+  expect(results()).toEqual(['cosigned'])
+  expect(cosigned.checkpoint?.startsWith(without.checkpoint ?? '-')).toBe(true)
+  expect((await stored.store.log.epoch())?.checkpoint).toBe(cosigned.checkpoint)
+})
+
+test('a machine that was restored as a whole signs nothing that a witness contradicts', async () => {
+  const database = await createDatabase()
+  const before = await openTestStore(database)
+  await createProject(before.store, 'a')
+  await startProcess(before).sign()
+  await before.dispose()
+  const earlier = await database.copy()
+  copyFileSync(`${key.file}.checkpoints`, `${key.file}.earlier`)
+  const after = await openTestStore(database)
+  await createProject(after.store, 'lost')
+  await startProcess(after).sign()
+  await after.dispose()
+
+  copyFileSync(`${key.file}.earlier`, `${key.file}.checkpoints`)
+  const restored = await openTestStore(earlier)
+  const { context, sign, results } = startProcess(restored)
+  for (const name of ['b', 'c', 'd']) await createProject(restored.store, name)
+  const signed = key.open().lastSigned('keys.example.com/log')
+  for (const _attempt of [1, 2]) {
+    await expect(sign()).rejects.toEqual(contradicted)
+    expect(key.open().lastSigned('keys.example.com/log')).toBe(signed)
+  }
+  expect(results()).toEqual(['contradicted'])
+
+  await startEpoch(context, key.open(), origin())
+  expect(await sign()).toMatchObject({ origin: 'keys.example.com/log/2', size: 5 })
+  expect(results()).toEqual(['failed'])
+  await restored.dispose()
+  await database.remove()
+})
+
+test('a checkpoint that a witness contradicts is not published', async () => {
+  const { sign } = startProcess()
+  await createProject(stored.store, 'a')
+  await sign()
+  // Both the tree and the checkpoints are lost, and their origin is used again.
+  const fresh = await openTestStore()
+  const other = createKeyFile()
+  copyFileSync(key.file, other.file)
+  for (const name of ['b', 'c']) await createProject(fresh.store, name)
+  const process = startProcess(fresh)
+  for (const _attempt of [1, 2]) {
+    await expect(process.sign(other.open())).rejects.toEqual(contradicted)
+  }
+  expect((await fresh.store.log.epoch())?.checkpoint).toBeUndefined()
+  expect(witness.state.bodies.filter((body) => body.includes('\n4\n'))).toEqual([])
+  other.remove()
+  await fresh.dispose()
+})
