@@ -67,10 +67,10 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
           size="sm"
           aria-label="Menu"
         />
-        <Link href="/" className="quiet-link">
+        <Link href="/" className="quiet-link" aria-label="Pubring">
           <Group gap="xs" wrap="nowrap">
             <Logo />
-            <Text fw={700} size="lg">
+            <Text fw={700} size="lg" visibleFrom="xs">
               Pubring
             </Text>
           </Group>

@@ -35,7 +35,7 @@ const faultsOf = (page: Page) =>
       const range = document.createRange()
       range.selectNodeContents(badge)
       const box = badge.getBoundingClientRect(), text = range.getBoundingClientRect()
-      const cut = text.left < box.left - 1 || text.right > box.right + 1
+      const cut = text.left < Math.max(0, box.left - 1) || text.right > Math.min(innerWidth, box.right + 1)
       const inner = badge.querySelector('.mantine-Badge-label')
       if (cut || inner.scrollWidth > inner.clientWidth) faults.push('cut: ' + badge.textContent)
     }
