@@ -14,7 +14,7 @@ import {
   JwtKeyUpdated,
   JwtKeyWithDetails,
 } from '../src/contract/keys.ts'
-import { LedgerProof, LogCheckpoint, LogEpoch } from '../src/contract/log.ts'
+import { LedgerProof, LogTree } from '../src/contract/log.ts'
 import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
@@ -63,8 +63,7 @@ const contract: Record<string, object> = {
   ApiKeyUpdate,
   Event,
   LedgerProof,
-  LogCheckpoint,
-  LogEpoch,
+  LogTree,
   KeyFinding: {
     ...KeyCheck.properties.warnings.items,
     description: 'A reason to reject a key, or a warning about it.',

@@ -16,8 +16,7 @@ import type {
   KeyImport,
   KeyImportReport,
   LedgerProof,
-  LogCheckpoint,
-  LogEpoch,
+  LogTree,
   Project,
   TokenCheck,
 } from './types.ts'
@@ -203,9 +202,9 @@ export type LogOperations = {
    */
   prove(options?: CallOptions & { project?: string; revision?: number }): Promise<LedgerProof>
   /** Signs a checkpoint with all that was acknowledged before. */
-  checkpoint(options?: CallOptions): Promise<LogCheckpoint>
+  checkpoint(options?: CallOptions): Promise<LogTree>
   /** Starts a new tree, for a log that has stopped. Not retried if it may have succeeded. */
-  startEpoch(options?: CallOptions): Promise<LogEpoch>
+  startEpoch(options?: CallOptions): Promise<LogTree>
 }
 
 /**

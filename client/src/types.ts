@@ -292,23 +292,17 @@ export type LedgerProof = {
   proof: string
 }
 
-/** A state of the log that was signed and published. */
-export type LogCheckpoint = {
-  /** Name of the tree: the public URL of the log without its scheme. */
-  origin: string
-  /** Number of entries in the tree. */
-  size: number
-  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
-  checkpoint: string
-}
-
-/** A tree of the log. */
-export type LogEpoch = {
+/** The tree of the log that grows, with its last checkpoint. */
+export type LogTree = {
   epoch: number
   /** Name of the tree: the public URL of the log without its scheme. */
   origin: string
-  /** What verifies the checkpoints of this tree: a "vkey" of C2SP signed-note. */
+  /** What verifies its checkpoints: a "vkey" of C2SP signed-note. */
   verifierKey: string
+  /** Number of entries. */
+  size: number
+  /** A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses. */
+  checkpoint: string
 }
 
 /** A reason to reject a key, or a warning about it. */

@@ -1,11 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { Time, Uuid } from './common.ts'
 
-const Origin = Type.String({
-  description: 'Name of the tree: the public URL of the log without its scheme.',
-  examples: ['keys.example.com/log'],
-})
-
 const Checkpoint = Type.String({
   description: 'A signed checkpoint (C2SP tlog-checkpoint), with the cosignatures of witnesses.',
 })
@@ -13,27 +8,22 @@ const Checkpoint = Type.String({
 const base64 = (description: string) =>
   Type.String({ description: `${description}, in base64.`, contentEncoding: 'base64' })
 
-export const LogCheckpoint = Type.Object(
-  {
-    origin: Origin,
-    size: Type.Integer({ minimum: 0, description: 'Number of entries in the tree.' }),
-    checkpoint: Checkpoint,
-  },
-  { $id: 'LogCheckpoint', description: 'A state of the log that was signed and published.' },
-)
-export type LogCheckpoint = Static<typeof LogCheckpoint>
-
-export const LogEpoch = Type.Object(
+export const LogTree = Type.Object(
   {
     epoch: Type.Integer({ minimum: 1 }),
-    origin: Origin,
-    verifierKey: Type.String({
-      description: 'What verifies the checkpoints of this tree: a "vkey" of C2SP signed-note.',
+    origin: Type.String({
+      description: 'Name of the tree: the public URL of the log without its scheme.',
+      examples: ['keys.example.com/log'],
     }),
+    verifierKey: Type.String({
+      description: 'What verifies its checkpoints: a "vkey" of C2SP signed-note.',
+    }),
+    size: Type.Integer({ minimum: 0, description: 'Number of entries.' }),
+    checkpoint: Checkpoint,
   },
-  { $id: 'LogEpoch', description: 'A tree of the log.' },
+  { $id: 'LogTree', description: 'The tree of the log that grows, with its last checkpoint.' },
 )
-export type LogEpoch = Static<typeof LogEpoch>
+export type LogTree = Static<typeof LogTree>
 
 export const LedgerProof = Type.Object(
   {

@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, fsyncSync, openSync, readSync, statSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 /** The first line of a text file, without its end. Throws the system's error. */
@@ -127,6 +127,13 @@ export function readOr<Content>(toError: (reason: string) => Error, read: () => 
   } catch (error) {
     throw toError(unreadableReason(error))
   }
+}
+
+/** Makes the content of a file, or the names in a folder, survive a power loss. */
+export function syncToDisk(path: string): void {
+  const descriptor = openSync(path, 'r')
+  fsyncSync(descriptor)
+  closeSync(descriptor)
 }
 
 /** Throws one line for a person if the path leads to a folder, a device or a pipe. */

@@ -14,6 +14,7 @@ import { dirname } from 'node:path'
 import type { Config } from '../../config/server-settings.ts'
 import type { LogSigner } from '../../core/log/records.ts'
 import { readCheckpoint } from '../../core/log/signing.ts'
+import { syncToDisk } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import { isPostgres, sqliteFileOf } from '../../storage/open.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
@@ -103,7 +104,7 @@ function createSignedCheckpoints(file: string): Pick<LogSigner, 'lastSigned' | '
         fsyncSync(descriptor)
         renameSync(next, file)
         isReplaced = true
-        syncFolder(dirname(file))
+        syncToDisk(dirname(file))
         return true
       } finally {
         closeSync(descriptor)
@@ -123,10 +124,4 @@ function openExclusively(file: string): number | undefined {
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined
     throw error
   }
-}
-
-function syncFolder(folder: string): void {
-  const descriptor = openSync(folder, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }

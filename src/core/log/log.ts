@@ -14,7 +14,7 @@ export interface LogState {
 export interface Log {
   /** A checkpoint with everything that was committed before the call. */
   sign(): Promise<LogEpoch>
-  /** Starts a tree with an origin of its own; for an admin, where the one before cannot go on. */
+  /** Starts a tree, where the one before cannot go on, and signs its first checkpoint. */
   startEpoch(origin: Origin): Promise<LogEpoch>
   /** After the last run. */
   state(): LogState
@@ -64,7 +64,11 @@ export function createLog(context: LogContext, signer: LogSigner | undefined): L
   schedule()
   return {
     sign: () => run((one) => signCheckpoint(context, one, 0)),
-    startEpoch: (origin) => run((one) => startEpoch(context, one, origin)),
+    startEpoch: (origin) =>
+      run(async (one) => {
+        await startEpoch(context, one, origin)
+        return signCheckpoint(context, one, 0)
+      }),
     state: () => state,
     witnesses: () => context.witnesses?.results() ?? [],
     onRun: (observe) => void observers.push(observe),

@@ -10,8 +10,6 @@ export interface LogEpoch {
   verifierKey: string
   /** Number of entries. */
   size: number
-  /** Time of the last entry. */
-  appendTime?: string
   /** Of the checkpoint; 0 without one. */
   checkpointSize: number
   /** The last published one, a signed note. */

@@ -1,10 +1,11 @@
-import type { FastifySchema } from 'fastify'
+import type { FastifyRequest, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { createSingleFlight } from '../../async/single-flight.ts'
-import { LedgerProof, LogCheckpoint, LogEpoch } from '../../contract/log.ts'
+import { LedgerProof, LogTree } from '../../contract/log.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import { proveLedger } from '../../core/log/proofs.ts'
 import { readLogFile } from '../../core/log/publishing.ts'
+import type { LogEpoch } from '../../core/log/records.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
 import { PubringError } from '../../errors.ts'
 import { contextOf, ledgerOf } from '../hooks/access.ts'
@@ -139,16 +140,15 @@ const ProofQuery = Query({
   ),
 })
 
-const proofSchema = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
-const proofErrors = ['not_logged', 'log_stopped'] as const
-
 function proofRoutes(app: App, { context: { store } }: LiveServices): void {
+  const errors = ['not_logged', 'log_stopped'] as const
+  const shared = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
   app.route({
     method: 'GET',
     url: '/v1/projects/:projectIdOrName/ledger-proof',
-    config: { access: { role: 'reader' }, ledger: true, errors: proofErrors },
+    config: { access: { role: 'reader' }, ledger: true, errors },
     schema: {
-      ...proofSchema,
+      ...shared,
       operationId: 'getLedgerProof',
       summary: "Prove that the log has a project's ledger",
       description:
@@ -161,9 +161,9 @@ function proofRoutes(app: App, { context: { store } }: LiveServices): void {
   app.route({
     method: 'GET',
     url: '/v1/ledger-proof',
-    config: { access: { role: 'admin', unbound: true }, errors: proofErrors },
+    config: { access: { role: 'admin', unbound: true }, errors },
     schema: {
-      ...proofSchema,
+      ...shared,
       operationId: 'getSystemLedgerProof',
       summary: "Prove that the log has the registry's ledger",
     },
@@ -173,40 +173,41 @@ function proofRoutes(app: App, { context: { store } }: LiveServices): void {
 }
 
 function adminRoutes(app: App, { log, context }: LiveServices): void {
-  const config = { access: { role: 'admin', unbound: true }, errors: ['log_stopped'] } as const
-  app.route({
-    method: 'POST',
-    url: '/v1/log/checkpoints',
-    config,
-    schema: {
-      operationId: 'createLogCheckpoint',
-      summary: 'Sign a checkpoint of the log now',
-      description:
-        'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
-      tags,
-      response: { 201: LogCheckpoint },
-    },
-    handler: async (_request, reply) => {
-      const { origin, checkpoint = '', checkpointSize: size } = await log.sign()
-      return reply.code(201).send({ origin, size, checkpoint })
-    },
+  adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
+    operationId: 'createLogCheckpoint',
+    summary: 'Sign a checkpoint of the log now',
+    description:
+      'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
   })
+  const startEpoch = (request: FastifyRequest) => log.startEpoch(contextOf(request, context).origin)
+  adminRoute(app, '/v1/log/epochs', startEpoch, {
+    operationId: 'startLogEpoch',
+    summary: 'Start a new tree of the log',
+    description:
+      'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
+  })
+}
+
+function adminRoute(
+  app: App,
+  url: string,
+  sign: (request: FastifyRequest) => Promise<LogEpoch>,
+  schema: FastifySchema,
+): void {
   app.route({
     method: 'POST',
-    url: '/v1/log/epochs',
-    config,
-    schema: {
-      operationId: 'startLogEpoch',
-      summary: 'Start a new tree of the log',
-      description:
-        'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
-      tags,
-      response: { 201: LogEpoch },
-    },
+    url,
+    config: { access: { role: 'admin', unbound: true }, errors: ['log_stopped'] },
+    schema: { ...schema, tags, response: { 201: LogTree } },
     handler: async (request, reply) => {
-      const started = await log.startEpoch(contextOf(request, context).origin)
-      const { epoch, origin, verifierKey } = started
-      return reply.code(201).send({ epoch, origin, verifierKey })
+      const {
+        checkpoint = '',
+        checkpointSize: size,
+        epoch,
+        origin,
+        verifierKey,
+      } = await sign(request)
+      return reply.code(201).send({ epoch, origin, verifierKey, size, checkpoint })
     },
   })
 }

@@ -19,7 +19,6 @@ export function createLogReads(db: Db): LogReads {
         size,
         verifierKey: row.verifier_key,
         checkpointSize: row.checkpoint_size,
-        ...(row.append_time === null ? {} : { appendTime: row.append_time }),
         ...(row.checkpoint === null ? {} : { checkpoint: row.checkpoint }),
       }
     },

@@ -2,7 +2,6 @@ import {
   chownSync,
   closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   openSync,
   renameSync,
@@ -11,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { requireRegularFile } from '../../runtime/files.ts'
+import { requireRegularFile, syncToDisk } from '../../runtime/files.ts'
 
 /** Pages copied in one step. */
 const stepPages = 4_096
@@ -130,10 +129,4 @@ function resultCode(error: unknown): number {
 
 function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0
-}
-
-function syncToDisk(path: string): void {
-  const descriptor = openSync(path, 'r')
-  fsyncSync(descriptor)
-  closeSync(descriptor)
 }
