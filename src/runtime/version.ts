@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** The version of this package, in a checkout and as published. */
+/** The package.json of this package, in a checkout and as published. */
+export function readManifest(): { version: string; description: string } {
+  return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+}
+
+/** The version of this package. */
 export function readVersion(): string {
-  const manifest: unknown = JSON.parse(
-    readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-  )
-  return String(Object(manifest).version)
+  return readManifest().version
 }

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import * as apiKeys from '../../contract/api-keys.ts'
@@ -11,6 +10,7 @@ import * as problem from '../../contract/problem.ts'
 import * as projects from '../../contract/projects.ts'
 import * as published from '../../contract/published.ts'
 import * as tokenChecks from '../../contract/token-checks.ts'
+import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
@@ -35,7 +35,7 @@ works wherever GET does.`
  */
 export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promise<void> {
   for (const schema of components) app.addSchema(schema)
-  const { version, summary } = readPackage()
+  const { version, description: summary } = readManifest()
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.1',
@@ -79,12 +79,6 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
 
 function isComponent(value: unknown): value is { $id: string } {
   return typeof value === 'object' && value !== null && '$id' in value
-}
-
-function readPackage(): { version: string; summary: string } {
-  const text = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
-  const { version, description } = JSON.parse(text)
-  return { version: String(version), summary: String(description) }
 }
 
 function describe(operation: Parameters<typeof responsesOf>[0], publicUrl: string): FastifySchema {
