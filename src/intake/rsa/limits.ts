@@ -1,7 +1,7 @@
 import { bitLength } from '../arithmetic.ts'
+import type { IntakeCode } from '../codes.ts'
 import { commands } from '../commands.ts'
 import type { Fault } from '../types.ts'
-import { weakness } from './fault.ts'
 
 /** RFC 7518 sections 3.3 and 3.5: "A key of size 2048 bits or larger MUST be used". */
 const minBits = 2048
@@ -11,6 +11,11 @@ export const maxBits = 8192
 const minExponent = 65537n
 /** Verifiers with a signed 32-bit exponent read no more (Go's crypto/rsa). */
 const maxExponent = 2n ** 31n - 1n
+
+/** A fault that only a new key removes. */
+export function weakness(code: IntakeCode, finding: string): Fault {
+  return { code, detail: `${finding} Generate a new key: ${commands.generateRsa}` }
+}
 
 /** Checks size and parity of the modulus (BR 6.1.5 and 6.1.6, SP 800-89 section 5.3.3). */
 export function checkModulusForm(n: bigint): Fault[] {
