@@ -8,6 +8,7 @@ import {
 } from './chain.ts'
 import { sha256, toHex, utf8 } from './encoding.ts'
 import { LogError } from './errors.ts'
+import type { LoggedHead } from './ledger-proof.ts'
 
 /** An event of an export: as the API returns it, with the id of its ledger. */
 export type ExportedEvent = ChainedEvent & { hash: string }
@@ -16,13 +17,13 @@ export type ExportedEvent = ChainedEvent & { hash: string }
 export type LoggedHeads = ReadonlyMap<number, string>
 
 /**
- * Verifies the hash chain of a ledger from its first event, and that it has the heads. Returns its
- * last event. Throws `disproved`.
+ * Verifies the hash chain of a ledger from its first event, that it reaches a head that the log has,
+ * and that it has others (`scanLog`), as far as it goes. Returns its last event. Throws `disproved`.
  */
 export async function verifyChain(
-  ledgerId: string,
+  { ledgerId, revision, head }: LoggedHead,
   events: Iterable<ExportedEvent> | AsyncIterable<ExportedEvent>,
-  heads: LoggedHeads,
+  heads: LoggedHeads = new Map(),
 ): Promise<ChainPosition> {
   let last: ChainPosition = { revision: 0, hash: genesisHash }
   for await (const event of events) {
@@ -33,15 +34,14 @@ export async function verifyChain(
     const reason = gapBefore(event.revision, last) ?? alteration(event, event.hash, computed)
     if (reason !== undefined) throw disproved(reason)
     last = { revision: event.revision, hash: computed }
-    const logged = heads.get(last.revision)
-    if (logged !== undefined && logged !== computed) {
+    const logged = last.revision === revision ? head : (heads.get(last.revision) ?? computed)
+    if (logged !== computed) {
       const hashes = `the log has the hash ${logged}, the events give ${computed}`
       throw disproved(`event ${last.revision} is not the one that was logged: ${hashes}`)
     }
   }
-  const missing = Math.max(0, ...heads.keys())
-  if (missing <= last.revision) return last
-  throw disproved(`the events end at ${last.revision}, and the log has event ${missing}`)
+  if (last.revision >= revision) return last
+  throw disproved(`the events end at ${last.revision}, and the log has event ${revision}`)
 }
 
 function disproved(reason: string): LogError {

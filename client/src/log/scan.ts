@@ -10,10 +10,10 @@ import { emptyRoot, equalBytes, leafHash, nodeHash, type Sha256, type TreeHead }
 type Scan = {
   /** The state of the log: a verified checkpoint. */
   checkpoint: TreeHead
+  /** Earlier states, which it must extend. */
+  since?: readonly TreeHead[]
   /** The bytes at a path below the log's prefix, such as `tile/entries/000`. */
   read(path: string): Promise<Uint8Array>
-  /** An earlier state of the log, which it must extend. */
-  since?: TreeHead | undefined
   hash?: Sha256
 }
 
@@ -23,14 +23,17 @@ type Scan = {
  */
 export async function scanLog(
   proof: Pick<LedgerProof, 'head' | 'opening'>,
-  { checkpoint, read, since, hash = sha256 }: Scan,
+  { checkpoint, since = [], read, hash = sha256 }: Scan,
 ): Promise<LoggedHeads> {
   const heads = createHeads()
   const isOfLedger = ledgerFilter(proof, hash)
   const tree = createRootBuilder(hash)
-  const expected = [checkpoint, ...(since === undefined ? [] : [since])]
+  const later = since.find(({ size }) => size > checkpoint.size)
+  if (later !== undefined) {
+    throw disproved(`it has ${checkpoint.size} entries, and an earlier checkpoint ${later.size}`)
+  }
   async function compare(): Promise<void> {
-    for (const { size, root } of expected) {
+    for (const { size, root } of [checkpoint, ...since]) {
       if (size !== tree.size() || equalBytes(root, await tree.root())) continue
       throw disproved(`its first ${size} entries are not those of the checkpoint of this size`)
     }

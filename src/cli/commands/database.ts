@@ -3,9 +3,11 @@ import type { Terminal } from '../terminal/terminal.ts'
 import {
   addCommand,
   addGroup,
+  addProjectCommand,
   databaseOption,
   jsonOption,
   lazyAction,
+  sessionAction,
   yesOption,
 } from './options.ts'
 
@@ -64,16 +66,40 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
   const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
   addCommand(ledger, 'verify', 'Verify every hash chain, and that the tables are what they say', {
-    notes: 'Exits with 1 if a chain is broken, or a row contradicts its ledger.',
-    examples: ['pubring ledger verify --project default'],
+    notes: [
+      'Exits with 1 if a chain is broken, a row contradicts its ledger, or something contradicts the log.',
+      'With --file, it verifies an exported ledger, without a database or a server: the events of pubring ledger export are compared with their proof, and the proof with the verifier key of the log (pubring log key). With --log, it also reads all entries of the log, and finds heads of the ledger that contradict each other.',
+    ].join('\n\n'),
+    examples: [
+      'pubring ledger verify --project default',
+      'pubring ledger verify --file payments.jsonl --proof payments.tlog-proof --log-key "$VKEY"',
+    ],
   })
     .option(
       '--project <id-or-name>',
       'Verify the ledger of one project only; a deleted project by its id',
     )
+    .option('--file <file>', 'Verify an exported ledger, without a database')
+    .option('--proof <file>', 'The proof of the export')
+    .option('--log-key <vkey>', 'The verifier key of the log')
+    .option('--witness-key <vkey...>', 'Verifier keys of witnesses that must have cosigned')
+    .option('--log <url>', 'The address of the log, to read all its entries: https://HOST/log')
+    .option('--since <file>', 'An earlier checkpoint: verify that nothing before it was rewritten')
+    .option('--consistency <file>', 'The proof of that, instead of --log')
     .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
+  addProjectCommand(ledger, 'export', 'Write a ledger and its proof to files, for ledger verify', {
+    notes:
+      'Writes FILE.jsonl with an event per line and FILE.tlog-proof, which shows that the log has them. With --since, FILE.consistency shows that the log extends an earlier checkpoint.',
+    examples: ['pubring ledger export payments --project payments'],
+  })
+    .argument('<file>', 'The name of the files, which must not exist')
+    .option('--system', 'The ledger of projects and API keys (admin of all projects only)')
+    .option('--since <file>', 'An earlier checkpoint of the log')
+    .action(
+      sessionAction(terminal, async () => (await import('../admin/ledger-export.ts')).exportLedger),
+    )
   addCommand(ledger, 'accept', 'Accept what ledger verify calls broken, as it is now', {
     notes:
       'Events record it. Until then a server does not serve what its ledger contradicts. Restore a backup instead, if there is one.',

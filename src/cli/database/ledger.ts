@@ -15,16 +15,19 @@ import { escapeControls, formatCount, notify, printResult } from '../terminal/ou
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
+import { type LedgerFileFlags, verifyFile } from './ledger-file.ts'
 
 /**
  * Verifies the hash chain of every ledger, or of one project's, and compares them with the tables: one
  * line per ledger or fault on stdout, exit code 1 if one is broken. Reads the database directly, with
- * or without a running server.
+ * or without a running server, or else the file of an export.
  */
 export async function verify(
   terminal: Terminal,
-  flags: DatabaseFlags & { project?: string },
+  flags: DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>,
 ): Promise<void> {
+  const { file } = flags
+  if (file !== undefined) return verifyFile(terminal, { ...flags, file })
   const { project } = flags
   const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {

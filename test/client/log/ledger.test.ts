@@ -147,8 +147,7 @@ describe('a checkpoint', () => {
 })
 
 describe('the events of an export', () => {
-  const heads = new Map([[3, headAt(3).head]])
-  const verified = (altered: readonly ExportedEvent[]) => verifyChain(ledgerId, altered, heads)
+  const verified = (altered: readonly ExportedEvent[]) => verifyChain(headAt(3), altered)
 
   test('are verified from the first to the last', async () => {
     const last = events.at(-1)
@@ -190,9 +189,22 @@ describe('the events of an export', () => {
     await expect(verified(rewritten)).rejects.toEqual(
       rejection('disproved', /event 3 is not the one that was logged/),
     )
-    await expect(verifyChain(ledgerId, rewritten, new Map())).resolves.toMatchObject({
+    // Only its last event shows it then.
+    const head = { ...headAt(events.length), head: previous }
+    await expect(verifyChain(head, rewritten)).resolves.toMatchObject({ revision: events.length })
+  })
+
+  test('are compared with all heads that a scan has found', async () => {
+    const heads = new Map([1, 2, 4].map((revision) => [revision, headAt(revision).head]))
+    await expect(verifyChain(headAt(3), events, heads)).resolves.toMatchObject({
       revision: events.length,
     })
+    await expect(verifyChain(headAt(3), events.slice(0, 3), heads)).resolves.toMatchObject({
+      revision: 3,
+    })
+    await expect(verifyChain(headAt(3), events, heads.set(2, 'd'.repeat(64)))).rejects.toEqual(
+      rejection('disproved', /event 2 is not the one that was logged: the log has the hash dddd/),
+    )
   })
 })
 
@@ -200,7 +212,7 @@ describe('a scan of the log', () => {
   async function scan(log: Awaited<ReturnType<typeof startLog>>, since?: string) {
     const proof = parseLedgerProof(await log.proof(1, headAt(1)))
     const checkpoint = await verifyCheckpoint(await log.checkpoint(), log.keys)
-    const older = since === undefined ? undefined : parseCheckpoint(parseNote(since).text)
+    const older = since === undefined ? [] : [parseCheckpoint(parseNote(since).text)]
     return scanLog(proof, { checkpoint, read: log.read, since: older })
   }
 
@@ -247,6 +259,15 @@ describe('a scan of the log', () => {
     await expect(scan(log, since)).resolves.toBeInstanceOf(Map)
     log.entries[2] = utf8(new TextDecoder().decode(log.entries[2]).replace('2026', '2025'))
     await expect(scan(log, since)).rejects.toEqual(rejection('disproved', /first 4 entries/))
+  })
+
+  test('finds that the log has become shorter', async () => {
+    const log = await startLog([1, 3])
+    const since = await log.checkpoint()
+    log.entries.pop()
+    await expect(scan(log, since)).rejects.toEqual(
+      rejection('disproved', /has 3 entries, and an earlier checkpoint 4/),
+    )
   })
 
   test.each([

@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { formatConsistency } from '../../client/src/log/checkpoint.ts'
+import type { ExportedEvent } from '../../client/src/log/ledger.ts'
+import { formatVerifierKey } from '../../client/src/log/note.ts'
+import { fixture } from '../support/keys/intake.ts'
+import { createMemoryLog } from '../support/log/memory-log.ts'
+import { createSigner } from '../support/log/signers.ts'
+import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { documentOf, openShell } from './support.ts'
+
+const { ledgerId, events }: { ledgerId: string; events: ExportedEvent[] } = JSON.parse(
+  fixture('ledger/chain.json'),
+)
+const time = '2026-01-31T12:00:00.000Z'
+const headAt = (revision: number) => ({
+  ledgerId,
+  revision,
+  head: events[revision - 1]?.hash ?? '',
+  time,
+})
+const toLines = (list: readonly object[]) =>
+  list.map((event) => `${JSON.stringify({ ledgerId, ...event })}\n`).join('')
+
+const shell = openShell(() => ({}))
+let log: Awaited<ReturnType<typeof createMemoryLog>>
+let server: HttpServer
+let since: string
+let witness: Awaited<ReturnType<typeof createSigner>>
+
+beforeAll(async () => {
+  log = await createMemoryLog()
+  witness = await createSigner('witness.example/w', 'cosignature')
+  await log.append({ ...headAt(1), ledgerId: 'another' })
+  await log.append(headAt(1))
+  since = shell.file('old-checkpoint', await log.checkpoint())
+  await log.append(headAt(3))
+  const note = await log.checkpoint(3, witness)
+  shell.file('proof', await log.proof(2, headAt(3), note))
+  server = await startHttpServer(async (request, response) => {
+    const path = request.url?.replace('/log/', '') ?? ''
+    const isCheckpoint = path === 'checkpoint'
+    if (!isCheckpoint && !path.startsWith('tile/')) return response.writeHead(404).end()
+    return response.end(
+      isCheckpoint ? await log.checkpoint(undefined, witness) : await log.read(path),
+    )
+  })
+})
+afterAll(async () => {
+  await server.close()
+  shell.remove()
+})
+
+/** `pubring ledger verify` of a file with these lines, in the shell's folder. */
+async function verify(list: readonly object[] | string, ...flags: string[]) {
+  const file = shell.file('export.jsonl', typeof list === 'string' ? list : toLines(list))
+  const proof = flags.includes('--proof') ? [] : ['--proof', `${shell.folder}/proof`]
+  const key = flags.includes('--log-key') ? [] : ['--log-key', formatVerifierKey(log.key)]
+  return shell.pubring(['ledger', 'verify', '--file', file, ...proof, ...key, ...flags])
+}
+
+const whole = `whole   ${ledgerId}  revision ${events.length}  ${events.at(-1)?.hash}\n`
+
+describe('pubring ledger verify --file', () => {
+  test('verifies an export without a server or a database', async () => {
+    expect(await verify(events)).toEqual({
+      code: 0,
+      stdout: whole,
+      stderr: `The log log.example/log has event 3 since ${time}: entry 2 of 3.
+The events after 3 are chained to it, but this proof is older.
+`,
+    })
+  })
+
+  test('prints a document', async () => {
+    expect(documentOf(await verify(events.slice(0, 3), '--json'))).toEqual({
+      ledger: ledgerId,
+      whole: true,
+      revision: 3,
+      hash: events[2]?.hash,
+      logged: { revision: 3, time, index: 2 },
+      checkpoint: { origin: 'log.example/log', size: 3, cosignatures: [] },
+    })
+    expect(documentOf(await verify([], '--json'))).toEqual({
+      whole: false,
+      broken: {
+        code: 'disproved',
+        detail:
+          'The ledger is not the one that was logged: the events end at 0, and the log has event 3.',
+      },
+    })
+  })
+
+  test('requires the cosignatures of the witnesses that are named', async () => {
+    const cosigned = await verify(events, '--witness-key', formatVerifierKey(witness.key))
+    expect(cosigned.stderr).toMatch(/cosigned by witness\.example\/w at 2023-11-14T22:13:20\.000Z/)
+    const other = await createSigner('other.example/w', 'cosignature')
+    const { code, stdout } = await verify(
+      events,
+      ...['--witness-key', formatVerifierKey(witness.key), formatVerifierKey(other.key)],
+    )
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout: 'BROKEN  1 of the trusted witnesses have cosigned the checkpoint, and 2 must.\n',
+    })
+  })
+
+  test.each<[string, () => object[] | string, RegExp]>([
+    ['is cut off', () => events.slice(0, 2), /events end at 2, and the log has event 3/],
+    ['has its lines in another order', () => events.toReversed(), /event 1 is missing/],
+    [
+      'is of another ledger',
+      () => events.map((one) => ({ ...one, ledgerId: 'x' })),
+      /is of the le/,
+    ],
+    ['was edited', () => toLines(events).replace('"time":"2026', '"time":"2025'), /altered/],
+    [
+      'is cut off within a line',
+      () => toLines(events).slice(0, 100),
+      /a line that is not an event/,
+    ],
+    ['holds other JSON', () => 'null\n', /a line that is not an event/],
+  ])('finds that an export %s', async (_name, list, message) => {
+    const { code, stdout } = await verify(list())
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(message) })
+    expect(stdout).toMatch(/^BROKEN {2}/)
+  })
+
+  test('finds that the proof is of another log, or was replaced', async () => {
+    const other = await createMemoryLog()
+    await other.append(headAt(3))
+    const proof = shell.file('other-proof', await other.proof(0, headAt(3)))
+    const replaced = await verify(events, '--proof', proof)
+    expect(replaced).toMatchObject({ code: 1, stdout: expect.stringMatching(/not signed by/) })
+    const key = await verify(events, '--log-key', formatVerifierKey(other.key))
+    expect(key).toMatchObject({ code: 1, stdout: expect.stringMatching(/not signed by/) })
+    const nothing = await verify(events, '--proof', shell.file('nothing', ''))
+    expect(nothing).toMatchObject({ code: 1, stdout: expect.stringMatching(/not a proof/) })
+  })
+
+  test('verifies that nothing before an earlier checkpoint was rewritten', async () => {
+    const consistency = shell.file(
+      'consistency',
+      formatConsistency({ oldSize: 2, hashes: await log.consistency(2, 3), checkpoint: '' }),
+    )
+    const flags = ['--since', since, '--consistency', consistency]
+    expect(await verify(events, ...flags)).toMatchObject({ code: 0, stdout: whole })
+    const wrong = shell.file('wrong', 'old 2\n\n')
+    const broken = await verify(events, '--since', since, '--consistency', wrong)
+    expect(broken).toMatchObject({ code: 1, stdout: expect.stringMatching(/does not show that/) })
+  })
+
+  test.each([
+    [['--since', 'checkpoint'], /There is no file/],
+    [['--log-key', 'log'], /--log-key: A verifier key has the form/],
+    [['--witness-key', 'log'], /--witness-key: A verifier key has the form/],
+    [['--proof', 'none'], /There is no file none/],
+  ])('fails for %j with exit code 2', async (flags, message) => {
+    const { code, stdout, stderr } = await verify(events, ...flags)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+
+  test('names what is missing', async () => {
+    const without = await shell.pubring(['ledger', 'verify', '--file', 'export.jsonl'])
+    expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/needs --proof/) })
+    const alone = await verify(events, '--since', since)
+    expect(alone).toMatchObject({ code: 2, stderr: expect.stringMatching(/--since needs --log/) })
+    const { folder } = shell
+    const args = ['--proof', `${folder}/proof`, '--log-key', formatVerifierKey(log.key)]
+    const none = await shell.pubring(['ledger', 'verify', '--file', `${folder}/none`, ...args])
+    expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/none does not exist/) })
+  })
+})
+
+describe('pubring ledger verify --log', () => {
+  test('compares the export with all entries of the log', async () => {
+    const { code, stdout, stderr } = await verify(
+      events.slice(0, 3),
+      ...['--log', `${server.url}/log/`, '--since', since],
+    )
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/revision 3/) })
+    expect(stderr).toMatch(/It has 2 heads of this ledger, and none contradicts\./)
+  })
+
+  test('says that the export is older than the log', async () => {
+    await log.append(headAt(4))
+    const { code, stderr } = await verify(events.slice(0, 3), '--log', `${server.url}/log`)
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/Its newest is event 4: export the ledger again/)
+    log.entries.pop()
+  })
+
+  test.each([
+    ['a second head', { head: 'c'.repeat(64) }, /event 3 of the ledger has two hashes/],
+    ['a head of the past', { revision: 2 }, /event 2 of the ledger follows event 3/],
+  ])('finds %s of the ledger', async (_name, altered, message) => {
+    await log.append({ ...headAt(3), ...altered })
+    const { code, stdout } = await verify(events, '--log', `${server.url}/log`)
+    expect({ code, stdout }).toEqual({ code: 1, stdout: expect.stringMatching(message) })
+    log.entries.pop()
+  })
+
+  test('finds that the log has lost its end', async () => {
+    const [last] = log.entries.splice(2)
+    const { code, stdout } = await verify(events, '--log', `${server.url}/log`)
+    expect({ code, stdout }).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/has 2 entries, and an earlier checkpoint 3/),
+    })
+    if (last !== undefined) log.entries.push(last)
+  })
+
+  test.each([
+    ['/other', /responded with the status 404/],
+    ['0/log', /cannot be reached/],
+  ])('fails for an address %s with exit code 8', async (path, message) => {
+    const { code, stderr } = await verify(events, '--log', `${server.url}${path}`)
+    expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringMatching(message) })
+  })
+})
