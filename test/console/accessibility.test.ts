@@ -12,6 +12,7 @@ const pair = keyFor('ES256')
 let console_: TestConsole
 let projectId: string
 let kid: string
+let emptyId: string
 
 beforeAll(async () => {
   console_ = await openConsole()
@@ -22,6 +23,7 @@ beforeAll(async () => {
     const { publicKeyPem } = name === 'orders, autumn' ? pair : keyFor('ES256')
     kids.push((await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid)
   }
+  emptyId = (await client.projects.create({ name: 'empty' })).id
   const [inactive = '', active = ''] = kids
   kid = active
   await client.keys.update(projectId, inactive, { active: false })
@@ -90,6 +92,7 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
     ['the menu of the own API key', '/api-keys', press('Actions for first admin')],
     ['editing an API key', '/api-keys', ...inMenu('Actions for revoked', 'Edit')],
     ['reactivating an API key', '/api-keys', ...inMenu('Actions for revoked', 'Reactivate')],
+    ['deleting a project', `/projects/${emptyId}`, ...inMenu('Project actions', 'Delete')],
     ['deleting an API key', '/api-keys', ...inMenu('Actions for revoked', 'Delete')],
     [
       'the suggestions of projects',

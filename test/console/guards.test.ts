@@ -7,7 +7,12 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { convert } from '../../console/src/keys/conversion.ts'
 import { adviseOn } from '../../console/src/keys/secret-text.ts'
-import { openConsole, plainHost, type TestConsole } from '../support/console/console.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  plainHost,
+  type TestConsole,
+} from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -200,6 +205,7 @@ test('on plain http nothing is copied in silence, and the secret is not lost', a
   expect(await dialog.isVisible()).toBe(true)
   await dialog.getByRole('button', { name: 'Copy API key' }).click()
   await page.getByText('because it is not https').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
   expect(
     await page.evaluate(
       'String(document.activeElement.value).slice(document.activeElement.selectionStart, document.activeElement.selectionEnd)',

@@ -123,6 +123,7 @@ test('a rotation continues after leaving it halfway', async () => {
   const ask = page.getByRole('dialog', { name: 'Deactivate without waiting?' })
   await ask.getByText('Tokens of this key may be valid until').waitFor()
   expect(await ask.getByRole('group', { name: 'The key' }).textContent()).toContain(old)
+  expect(await accessibilityViolations(page)).toEqual([])
   expect(await console_.client.keys.get(project, old)).toMatchObject({ active: true })
   await ask.getByRole('button', { name: 'Deactivate now' }).click()
   await page.getByText('Verifiers have dropped the old key').waitFor()

@@ -1,6 +1,10 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
 
@@ -36,6 +40,7 @@ test('an outage closes no dialog, loses nothing that was typed, and ends by itse
   await label.fill('winter, renamed')
   proxy.cut()
   await notLive(page).waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
   await page.getByRole('button', { name: 'Rename', exact: true }).click()
   await page.getByRole('dialog').getByText('The service cannot be reached').waitFor()
   expect(await label.inputValue()).toBe('winter, renamed')
@@ -49,6 +54,17 @@ test('an outage closes no dialog, loses nothing that was typed, and ends by itse
   await page.locator(`tr[data-id="${kid}"]`).getByText('winter, renamed').waitFor()
   await registered('made after the outage')
   await page.getByText('made after the outage').waitFor()
+})
+
+test('a reload during an outage resumes the session when the service is back', async () => {
+  const page = await console_.open('/projects/default', { url })
+  await page.locator('tr[data-id]').first().waitFor()
+  // The page is there, as from a cache or a proxy, and the service is not.
+  await page.route(`${url}/v1/**`, (route) => route.abort())
+  await page.reload()
+  await page.getByText('The service cannot be reached').waitFor()
+  await page.unrouteAll()
+  await page.locator('tr[data-id]').first().waitFor()
 })
 
 test('an unfinished form is open again after a reload, without what is secret', async () => {
@@ -98,6 +114,7 @@ test('a page whose code is gone after an upgrade offers the new version and keep
   )
   await page.getByRole('tab', { name: 'Check a token' }).click()
   await page.getByText('There is a new version of the console').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
   // The rest of the page still works.
   await page.getByRole('tab', { name: 'Keys' }).click()
   await page.locator('tr[data-id]').first().waitFor()

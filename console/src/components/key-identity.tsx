@@ -1,10 +1,9 @@
-import { Card, SimpleGrid, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
 import type { JwtKey } from '../../../client/src/index.ts'
 import { sentenceOf } from '../events/sentences.ts'
 import { describeMaterial } from '../keys/material.ts'
 import { useSession } from '../session/context.tsx'
+import { Fact, Facts } from './facts.tsx'
 import { StateBadge, stateOf } from './state-badge.tsx'
 import { RelativeTime } from './times.tsx'
 import { UserText } from './user-text.tsx'
@@ -17,41 +16,26 @@ export function KeyIdentity({ jwtKey }: { jwtKey: JwtKey }) {
   const { id, label, algorithm, createTime } = jwtKey
   const material = describeMaterial(jwtKey)
   return (
-    <Card withBorder padding="sm" role="group" aria-label="The key">
-      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xs" verticalSpacing={6}>
-        <Fact name="Label">
-          <UserText>{label}</UserText>
-        </Fact>
-        <Fact name="State">
-          <StateBadge state={stateOf(jwtKey, 'inactive')} />
-        </Fact>
-        <Fact name="kid">
-          <span className="mono">{id}</span>
-        </Fact>
-        <Fact name="Algorithm">
-          {algorithm} {material}
-        </Fact>
-        <Fact name="Registered">
-          <RelativeTime time={createTime} />
-        </Fact>
-        <Fact name="Last event">
-          <LastEvent jwtKey={jwtKey} />
-        </Fact>
-      </SimpleGrid>
-    </Card>
-  )
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div style={{ minWidth: 0 }}>
-      <Text size="xs" c="dimmed">
-        {name}
-      </Text>
-      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </div>
+    <Facts name="The key">
+      <Fact name="Label">
+        <UserText>{label}</UserText>
+      </Fact>
+      <Fact name="State">
+        <StateBadge state={stateOf(jwtKey, 'inactive')} />
+      </Fact>
+      <Fact name="kid">
+        <span className="mono">{id}</span>
+      </Fact>
+      <Fact name="Algorithm">
+        {algorithm} {material}
+      </Fact>
+      <Fact name="Registered">
+        <RelativeTime time={createTime} />
+      </Fact>
+      <Fact name="Last event">
+        <LastEvent jwtKey={jwtKey} />
+      </Fact>
+    </Facts>
   )
 }
 

@@ -1,11 +1,14 @@
 import { Alert, Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
 import { IconInfoCircle } from '@tabler/icons-react'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
+import { isOutage } from '../components/outage.ts'
 import { usePageTitle } from '../components/page-title.ts'
 import { ApiKeyField } from '../forms/text-fields.tsx'
 import { storedApiKey } from './context.tsx'
+
+const retryMs = 3_000
 
 /** Signs in with an API key, and resumes the session of this tab. */
 export function SignInPage(props: {
@@ -19,14 +22,27 @@ export function SignInPage(props: {
   const resumed = useRef(false)
   usePageTitle('Sign in')
 
-  useEffect(() => {
+  const resume = useCallback(() => {
     const stored = storedApiKey()
-    if (stored === undefined || resumed.current) return
-    resumed.current = true
+    if (stored === undefined) return
+    setLoading(true)
     signIn(stored)
-      .catch(setError)
+      .then(() => undefined, setError)
       .finally(() => setLoading(false))
   }, [signIn])
+
+  useEffect(() => {
+    if (resumed.current) return
+    resumed.current = true
+    resume()
+  }, [resume])
+
+  // An outage does not end the session.
+  useEffect(() => {
+    if (error === undefined || !isOutage(error) || apiKey !== '') return
+    const timer = setTimeout(resume, retryMs)
+    return () => clearTimeout(timer)
+  }, [error, apiKey, resume])
 
   async function submit(event: FormEvent) {
     event.preventDefault()
@@ -67,12 +83,7 @@ export function SignInPage(props: {
               withAsterisk={false}
             />
             {error !== undefined && <ErrorNotice error={error} />}
-            <Button
-              type="submit"
-              disabled={apiKey.trim() === '' && !loading}
-              loading={loading}
-              fullWidth
-            >
+            <Button type="submit" loading={loading} fullWidth>
               Sign in
             </Button>
             <Text size="sm" c="dimmed">

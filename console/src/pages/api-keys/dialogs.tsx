@@ -1,6 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
 import type { ApiKey, ApiKeyUpdate } from '../../../../client/src/index.ts'
-import { withVisibleControls } from '../../components/user-text.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
+import { StateBadge, stateOf } from '../../components/state-badge.tsx'
+import { OptionalTime, RelativeTime } from '../../components/times.tsx'
+import { UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { fromExpiryInput } from '../../forms/time-field.tsx'
@@ -45,6 +48,7 @@ function SetActive({ apiKey, onClose, active }: DialogProps & { active: boolean 
       onClose={onClose}
       {...update}
     >
+      <ApiKeyIdentity apiKey={apiKey} />
       {active
         ? 'Requests with this API key will be accepted again.'
         : 'Requests with this API key will be rejected immediately. You can reactivate it.'}
@@ -67,8 +71,33 @@ function DeleteApiKey({ apiKey, onClose }: DialogProps) {
       }}
       onClose={onClose}
     >
+      <ApiKeyIdentity apiKey={apiKey} />
       Requests with this API key will be rejected immediately. Its history stays in the ledger.
     </ActionDialog>
+  )
+}
+
+/** What tells an API key from others, for the confirmation of an action. */
+function ApiKeyIdentity({ apiKey }: { apiKey: ApiKey }) {
+  return (
+    <Facts name="The API key">
+      <Fact name="Name">
+        <UserText>{apiKey.name}</UserText>
+      </Fact>
+      <Fact name="State">
+        <StateBadge state={stateOf(apiKey, 'revoked')} />
+      </Fact>
+      <Fact name="Begins with">
+        <span className="mono">{apiKey.prefix}…</span>
+      </Fact>
+      <Fact name="Role">{apiKey.role}</Fact>
+      <Fact name="Created">
+        <RelativeTime time={apiKey.createTime} />
+      </Fact>
+      <Fact name="Last used">
+        <OptionalTime time={apiKey.lastUseTime} />
+      </Fact>
+    </Facts>
   )
 }
 

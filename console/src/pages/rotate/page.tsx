@@ -58,7 +58,10 @@ function LoadedRotation(props: { project: Project; keys: JwtKey[]; oldKid: strin
     writeRotation(oldKid, next)
     setRotation(next)
   }
-  if (newKid !== undefined && newKey.isPending) return <LoadingRows rows={6} />
+  if (newKid !== undefined && newKey.data === undefined) {
+    if (newKey.isPending) return <LoadingRows rows={6} />
+    return <ErrorNotice error={newKey.error} retry={() => void newKey.refetch()} />
+  }
   if (oldKey === undefined && rotation.newKid === undefined) {
     return (
       <MessagePage title="Key not found">

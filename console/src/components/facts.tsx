@@ -1,0 +1,26 @@
+import { Card, SimpleGrid, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** What tells the subject of a confirmation from others, as a list of `Fact`s. */
+export function Facts({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <Card withBorder padding="sm" role="group" aria-label={name}>
+      <SimpleGrid cols={{ base: 1, xs: 2 }} spacing="xs" verticalSpacing={6}>
+        {children}
+      </SimpleGrid>
+    </Card>
+  )
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <div style={{ minWidth: 0 }}>
+      <Text size="xs" c="dimmed">
+        {name}
+      </Text>
+      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
+        {children}
+      </Text>
+    </div>
+  )
+}
