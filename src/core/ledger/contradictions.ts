@@ -26,6 +26,9 @@ const replayDelayMs = 3_000
 const replayIntervalMs = 3_600_000
 const recheckIntervalMs = 60_000
 
+/** A ledger is replayed for at most a hundredth of the time, however long it is. */
+const pauseFactor = 100
+
 const maxLedgers = 20_000
 
 /** Of SHA-256 in hex. */
@@ -38,7 +41,7 @@ const hashLength = 64
  * stays valid. Long because all reads share the findings.
  */
 export function createContradictions(
-  { store, replayLedger }: Pick<Context, 'store' | 'replayLedger'>,
+  { store, clock, replayLedger }: Pick<Context, 'store' | 'clock' | 'replayLedger'>,
   report: (contradiction: Contradiction) => void,
   delayMs = replayDelayMs,
 ): Contradictions {
@@ -57,9 +60,12 @@ export function createContradictions(
   async function replayQueued(): Promise<void> {
     for (const ledgerId of queue) {
       queue.delete(ledgerId)
+      const startTime = clock.monotonic()
       const found = await replayLedger?.(ledgerId).catch(() => undefined)
       if (found !== undefined) remember(ledgerId, new Set(found))
-      if (found?.length !== 0) recent.set(ledgerId, true, { ttl: recheckIntervalMs })
+      const pauseMs = pauseFactor * (clock.monotonic() - startTime)
+      const intervalMs = found?.length === 0 ? replayIntervalMs : recheckIntervalMs
+      recent.set(ledgerId, true, { ttl: Math.max(intervalMs, pauseMs) })
     }
     timer = undefined
   }

@@ -29,11 +29,13 @@ interface SubjectState {
   revision: number
 }
 
+/** The subjects of a kind that the events speak of. */
+export type SubjectIds = (name: SubjectName) => string[]
+
 export interface Replay {
   /** Applies the next event. */
   apply(event: EventContent): void
-  /** The subjects of a kind that the events speak of. */
-  idsOf(name: SubjectName): string[]
+  idsOf: SubjectIds
   compare(rows: LedgerRows): Comparison
 }
 

@@ -5,7 +5,13 @@ import {
   genesisHash,
 } from '../../../client/src/log/chain.ts'
 import { type EventContent, eventHash, systemLedgerId } from './chain.ts'
-import { type Comparison, createReplay, type Difference, type LedgerRows } from './replay.ts'
+import {
+  type Comparison,
+  createReplay,
+  type Difference,
+  type LedgerRows,
+  type SubjectIds,
+} from './replay.ts'
 
 const pageSize = 500
 
@@ -43,8 +49,8 @@ export interface LedgerReads {
   countEvents(): Promise<number>
   /** Entries after a revision, in order. */
   ledgerEntries(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEntry[]>
-  /** The rows that the ledger accounts for; of the blocked fingerprints only these. */
-  ledgerRows(ledgerId: string, fingerprints: readonly string[]): Promise<LedgerRows>
+  /** The rows that the ledger accounts for; of blocked fingerprints and published kids only these. */
+  ledgerRows(ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows>
 }
 
 /** The first revision at which a ledger differs from what was written. */
@@ -172,7 +178,7 @@ export async function verifyLedger(
   const accepted = head?.accepted
   const verified: ChainPosition = { ...(accepted ?? { revision: 0, hash: genesisHash }) }
   const replay = createReplay(ledgerId)
-  const readRows = () => reads.ledgerRows(ledgerId, replay.idsOf('blocked_fingerprint'))
+  const readRows = () => reads.ledgerRows(ledgerId, replay.idsOf)
   const verdict = (rows: LedgerRows, broken?: LedgerBreak): LedgerVerdict => ({
     ledgerId,
     events: verified.revision,

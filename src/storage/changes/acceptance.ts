@@ -37,7 +37,7 @@ export async function acceptLedger(
     subject: { type: 'ledger', id: ledgerId },
     changes: { revision: { to: revision }, hash: { to: hash } },
   }
-  const rows = await createLedgerReads(db).ledgerRows(ledgerId, [])
+  const rows = await createLedgerReads(db).ledgerRows(ledgerId, () => [])
   if (isSystem) {
     const projects = await db.selectFrom('project').selectAll().execute()
     await appendEvents(db, ledger, origin, [

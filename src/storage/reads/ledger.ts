@@ -1,7 +1,7 @@
 import { type Selectable, sql } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
-import type { LedgerRows } from '../../core/ledger/replay.ts'
+import type { LedgerRows, SubjectIds } from '../../core/ledger/replay.ts'
 import type { LedgerEntry, LedgerReads, StoredHead } from '../../core/ledger/verification.ts'
 import {
   apiKeyColumns,
@@ -57,36 +57,31 @@ export function createLedgerReads(db: Db): LedgerReads {
     async ledgerEntries(ledgerId, page) {
       return (await readEventRows(db, ledgerId, page)).map(entryFromRow)
     },
-    ledgerRows: (ledgerId, fingerprints) => readLedgerRows(db, ledgerId, fingerprints),
+    ledgerRows: (ledgerId, idsOf) => readLedgerRows(db, ledgerId, idsOf),
   }
 }
 
-async function readLedgerRows(
-  db: Db,
-  ledgerId: string,
-  fingerprints: readonly string[],
-): Promise<LedgerRows> {
-  const isSystem = ledgerId === systemLedgerId
-  const projects = await projectOf(db).where('id', '=', ledgerId).execute()
-  const keys = await db
-    .selectFrom('jwt_key')
-    .select(keyColumns)
-    .where('project_id', '=', ledgerId)
-    .execute()
-  const apiKeys = isSystem ? await db.selectFrom('api_key').select(apiKeyColumns).execute() : []
-  const kids = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
-  const blocked: LedgerRows['blocked_fingerprint'] = []
-  for (const chunk of chunked(fingerprints)) {
+async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows> {
+  const keys = db.selectFrom('jwt_key').select(keyColumns).where('project_id', '=', ledgerId)
+  const apiKeys = db.selectFrom('api_key').select(apiKeyColumns)
+  const rows: LedgerRows = {
+    project: await projectOf(db).where('id', '=', ledgerId).execute(),
+    key: (await keys.execute()).map(keyFromRow),
+    api_key: ledgerId === systemLedgerId ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
+    published_kid: [],
+    blocked_fingerprint: [],
+  }
+  for (const kids of chunked(idsOf('published_kid'))) {
+    const all = db.selectFrom('published_kid').select(['kid', 'thumbprint'])
+    const own = all.where('project_id', '=', ledgerId).where('kid', 'in', kids)
+    rows.published_kid.push(...(await own.execute()))
+  }
+  for (const fingerprints of chunked(idsOf('blocked_fingerprint'))) {
     const all = db.selectFrom('blocked_fingerprint').select('fingerprint')
-    blocked.push(...(await all.where('fingerprint', 'in', chunk).execute()))
+    const some = all.where('fingerprint', 'in', fingerprints)
+    rows.blocked_fingerprint.push(...(await some.execute()))
   }
-  return {
-    project: projects,
-    key: keys.map(keyFromRow),
-    api_key: apiKeys.map(apiKeyFromRow),
-    published_kid: await kids.where('project_id', '=', ledgerId).execute(),
-    blocked_fingerprint: blocked,
-  }
+  return rows
 }
 
 function projectOf(db: Db) {

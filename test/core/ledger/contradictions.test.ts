@@ -8,6 +8,7 @@ import {
   createContradictions,
 } from '../../../src/core/ledger/contradictions.ts'
 import type { ApiKeyRecord, KeyRecord } from '../../../src/core/records.ts'
+import { systemClock } from '../../../src/runtime/clock.ts'
 import { createReplayThread } from '../../../src/storage/replay.ts'
 import { keyRecord } from '../../support/store/key-records.ts'
 import {
@@ -49,7 +50,11 @@ beforeEach(async () => {
   reported = []
   replays = createReplayThread(database.url)
   const { replayLedger } = replays
-  contradictions = createContradictions({ store, replayLedger }, (one) => reported.push(one), 0)
+  contradictions = createContradictions(
+    { store, clock: systemClock, replayLedger },
+    (one) => reported.push(one),
+    0,
+  )
 })
 afterEach(async () => {
   contradictions.close()
@@ -113,7 +118,7 @@ test('keys whose events come after a break in the chain are not used any more', 
   contradictions.close()
   const { replayLedger } = replays
   contradictions = createContradictions(
-    { store: opened.store, replayLedger },
+    { store: opened.store, clock: systemClock, replayLedger },
     (one) => reported.push(one),
     0,
   )
