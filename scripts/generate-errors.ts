@@ -52,6 +52,9 @@ const memberCodes: Record<string, string> = {
   repeated: 'The list has the same entry twice.',
   too_short: 'The text is empty or too short.',
   too_long: 'The text is too long.',
+  too_wide:
+    'The conditions accept more than a rule of this kind may; the detail names what to add.',
+  condition_invalid: 'A condition names no claim, or its value cannot be compared.',
   text_invalid:
     'The text contains control characters, a secret or no visible character, or is not valid Unicode.',
   label_conflict: '`name` and `label` differ.',

@@ -67,11 +67,29 @@ export const errorTable = {
     advice:
       'The API key is unknown, revoked or expired, or was not copied completely. Ask your administrator for a new one.',
   },
+  invalid_session: {
+    status: 401,
+    title: 'The session has ended',
+    advice:
+      'Sign in again. Sessions end when they are not used for a while, after some hours, when somebody ends them, and when no sign-in rule gives the person a role any more.',
+  },
   insufficient_role: {
     status: 403,
-    title: 'The API key does not permit this operation',
+    title: 'The caller may not do this',
     advice:
-      'Use an API key with the role that the detail names, or ask your administrator to change the role of this one.',
+      'Use an API key with the role that the detail names, or ask your administrator for that role.',
+  },
+  recent_sign_in_required: {
+    status: 403,
+    title: 'A recent sign-in is required',
+    advice:
+      'Sign in again and repeat the request. Some operations need a sign-in of the last minutes, so that a session that was left open is not enough for them.',
+  },
+  cross_site_request: {
+    status: 403,
+    title: 'The request comes from another site',
+    advice:
+      'A session is accepted only from pages of this server at its public address. Open the console at the address that the detail names, or use an API key.',
   },
   insufficient_lifetime: {
     status: 403,
@@ -99,6 +117,21 @@ export const errorTable = {
     title: 'The log does not have this',
     advice:
       'A new event is in the log after its next checkpoint, which takes a minute by default; an admin API key for all projects can request one. Numbers of events that do not exist never appear.',
+  },
+  session_not_found: {
+    status: 404,
+    title: 'The session does not exist',
+    advice: 'Check the id. The session may have ended.',
+  },
+  person_not_found: {
+    status: 404,
+    title: 'The person does not exist',
+    advice: 'Check the id. The person may have been deleted, or never signed in.',
+  },
+  sign_in_rule_not_found: {
+    status: 404,
+    title: 'The sign-in rule does not exist',
+    advice: 'Check the id. The sign-in rule may have been deleted.',
   },
   route_not_found: {
     status: 404,

@@ -257,7 +257,15 @@ export type Event = {
     }
   }
   subject: {
-    type: 'project' | 'key' | 'api_key' | 'registry' | 'ledger'
+    type:
+      | 'project'
+      | 'key'
+      | 'api_key'
+      | 'session'
+      | 'sign_in_rule'
+      | 'person'
+      | 'registry'
+      | 'ledger'
     id: string
   }
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */

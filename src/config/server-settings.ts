@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import { jwsAlgorithmNames } from '../contract/algorithms.ts'
+import type { OidcConfig } from '../core/context.ts'
 import { didYouMean } from '../nearest.ts'
 import { clientSettings } from './client-settings.ts'
 import {
@@ -20,13 +21,16 @@ import {
   hostNames,
   httpUrl,
   integer,
+  issuerUrl,
   jwsAlgorithms,
   password,
   passwordFile,
   postgresUrl,
+  privateKey,
   proxies,
   proxyUrl,
   rate,
+  scopes,
   seconds,
   text,
   withPasswords,
@@ -195,6 +199,38 @@ export const settings = named({
     certificates,
     'File with certificates (PEM) of authorities to trust in requests to other servers, besides those of the system.',
   ),
+  oidcIssuer: setting(
+    issuerUrl,
+    'OpenID provider at which people sign in: its issuer, exactly as the provider states it.',
+  ),
+  oidcClientId: setting(text, 'Client id of Pubring at the OpenID provider.'),
+  oidcClientSecret: environmentOnly(
+    password,
+    'Client secret at the OpenID provider (environment only: command lines are public).',
+  ),
+  oidcClientSecretFile: setting(fileWith(password), 'File with that secret in its first line.'),
+  oidcPrivateKeyFile: setting(
+    privateKey,
+    'File with the private key (PEM) by which Pubring authenticates to the OpenID provider, instead of a client secret (private_key_jwt).',
+  ),
+  oidcPrivateKeyId: setting(text, 'Key id (kid) that the OpenID provider knows that key by.'),
+  oidcScopes: setting(scopes, 'Scopes to request of the OpenID provider.', 'openid profile email'),
+  oidcButtonText: setting(text, 'Text of the button to sign in with it.', 'Sign in'),
+  sessionIdleTimeout: setting(
+    seconds(300, 43_200),
+    'Time after which an unused session of the console ends.',
+    '30m',
+  ),
+  sessionLifetime: setting(
+    seconds(300, 43_200),
+    'Time after which every session of the console ends.',
+    '12h',
+  ),
+  recentSignIn: setting(
+    seconds(60, 43_200),
+    'How long after a sign-in people may do what needs a recent one, such as deleting a project.',
+    '15m',
+  ),
   overloadLag: setting(
     integer(0, 60_000),
     'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',
@@ -232,11 +268,14 @@ type Values = { [Name in SettingName]: ReturnType<Settings[Name]['parse']> }
 
 /** The whole configuration, frozen; durations in seconds, sizes in bytes. */
 export type Config = Readonly<
-  Omit<Values, Optional | FileOrSecret> & Partial<Pick<Values, Optional>>
+  Omit<Values, Optional | FileOrSecret | OidcSetting> &
+    Partial<Pick<Values, Optional>> & { oidc?: OidcConfig | undefined }
 >
 
 /** Settings whose values are in others: the database's URLs, the admin API key and the log level. */
 type FileOrSecret = 'databasePassword' | 'databasePasswordFile' | 'adminApiKeyFile' | 'logLevelFile'
+
+type OidcSetting = Extract<SettingName, `oidc${string}`>
 
 /** Settings that may have no value. */
 type Optional =
@@ -278,7 +317,27 @@ export function loadConfig(
     publicUrl,
     ...values,
     ...withPasswords(values, env.PGPASSWORD),
+    oidc: oidcConfig(values),
     ...(adminApiKeyFile === undefined ? {} : { adminApiKey: adminApiKeyFile }),
     ...(logLevelFile === undefined ? {} : { logLevel: logLevelFile }),
   }) as Config
+}
+
+/** Undefined without an issuer. Throws a SettingError for settings that do not fit together. */
+function oidcConfig(values: Partial<Values>): OidcConfig | undefined {
+  const { oidcIssuer: issuer, oidcClientId: clientId, oidcPrivateKeyFile: privateKey } = values
+  const { oidcScopes = '', oidcButtonText = '', oidcPrivateKeyId: privateKeyId } = values
+  const clientSecret = values.oidcClientSecretFile ?? values.oidcClientSecret
+  if (issuer === undefined || clientId === undefined) {
+    const isAlone = [issuer, clientId, clientSecret, privateKey].some((one) => one !== undefined)
+    if (!isAlone) return undefined
+    throw new SettingError('PUBRING_OIDC_ISSUER and PUBRING_OIDC_CLIENT_ID need each other.')
+  }
+  if (clientSecret !== undefined && privateKey !== undefined) {
+    throw new SettingError(
+      'PUBRING_OIDC_CLIENT_SECRET and PUBRING_OIDC_PRIVATE_KEY_FILE exclude each other.',
+    )
+  }
+  const secrets = { clientSecret, privateKey, privateKeyId }
+  return { issuer, clientId, ...secrets, scopes: oidcScopes, buttonText: oidcButtonText }
 }

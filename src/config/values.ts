@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto'
+import { createPrivateKey, hash } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext } from 'node:tls'
 import {
@@ -68,6 +68,36 @@ export function httpUrl(value: string): string {
     )
   }
   return value.trim().replace(/\/+$/, '')
+}
+
+/** An issuer of OpenID Connect, whose final slash counts. */
+export function issuerUrl(value: string): string {
+  const { protocol, search, hash, username } = URL.parse(value.trim()) ?? {}
+  if (protocol === 'https:' && !search && !hash && !username) return value.trim()
+  throw new Error('must be an https address without user, query or fragment')
+}
+
+/** Scopes of OAuth, separated by spaces; `openid` is always one. */
+export function scopes(value: string): string {
+  const listed = value.split(/[ ,]+/).filter((one) => one !== '')
+  if (listed.every((one) => /^[\x21\x23-\x5b\x5d-\x7e]+$/.test(one))) {
+    return [...new Set(['openid', ...listed])].join(' ')
+  }
+  throw new Error('must be scopes separated by spaces, such as openid profile email groups')
+}
+
+/** The PEM in a file with a private key without a passphrase. */
+export function privateKey(value: string): string {
+  const toError = (reason: string) => new Error(`names a file that ${reason}`)
+  const pem = readOr(toError, () => readBounded(value)).toString('utf8')
+  try {
+    createPrivateKey(pem)
+    return pem
+  } catch {
+    throw new Error(
+      'names a file without a private key in PEM, or with one that needs a passphrase',
+    )
+  }
 }
 
 export function databaseUrl(value: string): string {

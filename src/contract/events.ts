@@ -34,7 +34,16 @@ export const Event = Type.Object(
       },
     ),
     subject: Type.Object({
-      type: Type.Enum(['project', 'key', 'api_key', 'registry', 'ledger']),
+      type: Type.Enum([
+        'project',
+        'key',
+        'api_key',
+        'session',
+        'sign_in_rule',
+        'person',
+        'registry',
+        'ledger',
+      ]),
       id: Type.String(),
     }),
     changes: Type.Optional(

@@ -13,10 +13,16 @@ import type {
   KeySet,
   LedgerHead,
   ObservedHead,
+  PersonRecord,
   ProjectRecord,
   ProjectSnapshot,
   RsaKey,
+  SessionRecord,
+  SignInRuleRecord,
 } from './records.ts'
+
+/** Whose sessions. */
+export type SessionOwner = { personId: string } | { apiKeyId: string }
 
 export type ProjectRef = { id: string } | { name: string }
 
@@ -43,6 +49,14 @@ export interface Store {
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
+  findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
+  findSession(id: string): Promise<SessionRecord | undefined>
+  /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
+  listSessions(owner: SessionOwner | 'all'): Promise<SessionRecord[]>
+  /** All sign-in rules by creation. */
+  signInRules(): Promise<SignInRuleRecord[]>
+  /** People by their first sign-in: those with these ids, or all. */
+  listPeople(ids?: readonly string[]): Promise<PersonRecord[]>
   findApiKeyByDigest(digest: string): Promise<ApiKeyRecord | undefined>
   findApiKey(id: string): Promise<ApiKeyRecord | undefined>
   /** API keys by creation: all, or those bound to one of the projects. */
@@ -85,6 +99,19 @@ export interface Clock {
   monotonic(): number
 }
 
+/** The OpenID provider at which people sign in. */
+export interface OidcConfig {
+  issuer: string
+  clientId: string
+  /** Absent for a public client, or with a private key. */
+  clientSecret?: string | undefined
+  /** For `private_key_jwt`: PEM, and the id that the provider knows it by. */
+  privateKey?: string | undefined
+  privateKeyId?: string | undefined
+  scopes: string
+  buttonText: string
+}
+
 export interface CoreConfig {
   /** A key may be registered for these. */
   algorithms: readonly JwsAlgorithm[]
@@ -106,6 +133,14 @@ export interface CoreConfig {
   logWitnesses: readonly Witness[]
   /** Every issuer begins with it; no final slash. */
   publicUrl: string
+  /** Seconds after which an unused session ends. */
+  sessionIdleTimeout: number
+  /** Seconds after which every session ends. */
+  sessionLifetime: number
+  /** Seconds for which a sign-in counts as recent. */
+  recentSignIn: number
+  /** Absent: people sign in with API keys. */
+  oidc?: OidcConfig | undefined
 }
 
 /**

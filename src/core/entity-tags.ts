@@ -3,7 +3,7 @@ import type { ApiKey } from '../contract/api-keys.ts'
 import { PubringError } from '../errors.ts'
 import { isActive } from './expiry.ts'
 import { convergedTime } from './keys/jwks.ts'
-import type { KeyRecord, ProjectRecord } from './records.ts'
+import type { KeyRecord, ProjectRecord, SignInRuleRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */
 export function entityTag(content: string | Uint8Array): string {
@@ -33,6 +33,10 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
 export function apiKeyEntityTag(apiKey: ApiKey): string {
   const { id, name, role, projectId = '', active, createTime, expireTime = '' } = apiKey
   return entityTag(JSON.stringify([id, name, role, projectId, active, createTime, expireTime]))
+}
+
+export function signInRuleEntityTag(rule: SignInRuleRecord): string {
+  return entityTag(JSON.stringify(rule))
 }
 
 /** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */

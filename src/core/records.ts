@@ -1,5 +1,6 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
+import type { Conditions } from '../contract/trust/conditions.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
@@ -72,6 +73,60 @@ export interface ApiKeyRecord extends Contradictable {
   createTime: string
   expireTime?: string
   lastUseTime?: string
+}
+
+/** A person who has signed in, identified by issuer and subject. */
+export interface PersonRecord {
+  id: string
+  issuer: string
+  subject: string
+  name?: string
+  email?: string
+  firstSignInTime: string
+  lastSignInTime: string
+}
+
+/** A rule that gives a role to people who signed in with these claims. */
+export interface SignInRuleRecord {
+  id: string
+  name: string
+  /** The OpenID provider whose claims are compared. */
+  issuer: string
+  conditions: Conditions
+  role: Role
+  /** Absent: all projects. */
+  projectId?: string
+  enabled: boolean
+  createTime: string
+  updateTime: string
+  /** The row contradicts the ledger: it gives no role. */
+  contradicted?: true
+}
+
+/** The identity of a person, as the provider asserted it when they signed in. */
+export interface SessionPerson {
+  id: string
+  issuer: string
+  subject: string
+  claims: Record<string, unknown>
+  /** `sid` of the ID token: the session at the provider. */
+  providerSessionId?: string
+}
+
+/** A stored session: the digest of its secret, never the secret. It has a person or an API key. */
+export interface SessionRecord {
+  id: string
+  /** SHA-256 over the secret, lower-case hex. */
+  digest: string
+  person?: SessionPerson
+  apiKeyId?: string
+  /** When the person proved who they are; absent if the provider does not say. */
+  signInTime?: string
+  createTime: string
+  expireTime: string
+  lastUseTime: string
+  /** The row contradicts the ledger: it gives no access. */
+  contradicted?: true
 }
 
 /** All keys of a project, its name and its revision, from one snapshot. */

@@ -37,6 +37,9 @@ import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
 import { publishedPemRoutes } from './routes/published-pem.ts'
+import { personRoutes } from './routes/sign-in/people.ts'
+import { signInRuleRoutes } from './routes/sign-in/rules.ts'
+import { sessionRoutes } from './routes/sign-in/sessions.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
 import { createServer } from './server.ts'
 
@@ -87,6 +90,9 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyRoutes(routes, context)
   keyImportRoutes(routes, context, options)
   apiKeyRoutes(routes, context)
+  sessionRoutes(routes, context)
+  personRoutes(routes, context)
+  signInRuleRoutes(routes, context)
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
   publishedRoutes(routes, live)

@@ -1,9 +1,18 @@
 import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
+import type { Conditions } from '../contract/trust/conditions.ts'
 import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
 import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
-import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../core/records.ts'
+import type {
+  ApiKeyRecord,
+  KeyRecord,
+  PersonRecord,
+  ProjectRecord,
+  SessionPerson,
+  SessionRecord,
+  SignInRuleRecord,
+} from '../core/records.ts'
 import type { Repair } from '../intake/types.ts'
 import { columnsOf, type Tables } from './schema.ts'
 
@@ -137,6 +146,88 @@ function actorFromRow(row: Selectable<Tables['event']>): Actor {
   const { actor_id: id, actor_name: name } = row
   const apiKey = id === null || identity.user !== undefined ? {} : { apiKeyId: id }
   return { name, ...apiKey, ...identity }
+}
+
+export function personFromRow(row: Selectable<Tables['person']>): PersonRecord {
+  return {
+    id: row.id,
+    issuer: row.issuer,
+    subject: row.subject,
+    ...(row.name === null ? {} : { name: row.name }),
+    ...(row.email === null ? {} : { email: row.email }),
+    firstSignInTime: row.first_sign_in_time,
+    lastSignInTime: row.last_sign_in_time,
+  }
+}
+
+export function personToRow(person: PersonRecord): Insertable<Tables['person']> {
+  return {
+    id: person.id,
+    issuer: person.issuer,
+    subject: person.subject,
+    name: person.name ?? null,
+    email: person.email ?? null,
+    first_sign_in_time: person.firstSignInTime,
+    last_sign_in_time: person.lastSignInTime,
+  }
+}
+
+/** Instead of one that is not JSON, which also contradicts the ledger. */
+const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
+
+export function sessionFromRow(row: Selectable<Tables['session']>): SessionRecord {
+  return {
+    id: row.id,
+    digest: row.digest,
+    ...(row.person === null ? {} : { person: parseStored(row.person, damagedPerson) }),
+    ...(row.api_key_id === null ? {} : { apiKeyId: row.api_key_id }),
+    ...(row.sign_in_time === null ? {} : { signInTime: row.sign_in_time }),
+    createTime: row.create_time,
+    expireTime: row.expire_time,
+    lastUseTime: row.last_use_time,
+  }
+}
+
+export function sessionToRow(session: SessionRecord): Insertable<Tables['session']> {
+  return {
+    id: session.id,
+    digest: session.digest,
+    person_id: session.person?.id ?? null,
+    person: session.person === undefined ? null : JSON.stringify(session.person),
+    api_key_id: session.apiKeyId ?? null,
+    sign_in_time: session.signInTime ?? null,
+    create_time: session.createTime,
+    expire_time: session.expireTime,
+    last_use_time: session.lastUseTime,
+  }
+}
+
+export function signInRuleFromRow(row: Selectable<Tables['sign_in_rule']>): SignInRuleRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    issuer: row.issuer,
+    conditions: parseStored<Conditions>(row.conditions, {}),
+    role: row.role as Role,
+    ...(row.project_id === null ? {} : { projectId: row.project_id }),
+    enabled: row.enabled === 1,
+    createTime: row.create_time,
+    updateTime: row.update_time,
+  }
+}
+
+export function signInRuleToRow(rule: SignInRuleRecord): Insertable<Tables['sign_in_rule']> {
+  return {
+    id: rule.id,
+    name: rule.name,
+    issuer: rule.issuer,
+    conditions: JSON.stringify(rule.conditions),
+    role: rule.role,
+    project_id: rule.projectId ?? null,
+    enabled: rule.enabled ? 1 : 0,
+    create_time: rule.createTime,
+    update_time: rule.updateTime,
+  }
 }
 
 export function projectFromRow(

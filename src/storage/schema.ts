@@ -70,6 +70,42 @@ const columns = {
     expire_time: 'nullable text',
     last_use_time: 'nullable text',
   },
+  /** People who have signed in. A row grants nothing, and is deleted to erase their name and email. */
+  person: {
+    id: 'text',
+    issuer: 'text',
+    subject: 'text',
+    name: 'nullable text',
+    email: 'nullable text',
+    first_sign_in_time: 'text',
+    last_sign_in_time: 'text',
+  },
+  /** Of a person, or of an API key that signed in. */
+  session: {
+    id: 'text',
+    /** SHA-256 of the secret in the cookie. */
+    digest: 'text',
+    person_id: 'nullable text',
+    /** JSON: issuer, subject, claims, and the session at the provider. */
+    person: 'nullable text',
+    api_key_id: 'nullable text',
+    sign_in_time: 'nullable text',
+    create_time: 'text',
+    expire_time: 'text',
+    last_use_time: 'text',
+  },
+  sign_in_rule: {
+    id: 'text',
+    name: 'text',
+    issuer: 'text',
+    /** JSON. */
+    conditions: 'text',
+    role: 'text',
+    project_id: 'nullable text',
+    enabled: 'integer',
+    create_time: 'text',
+    update_time: 'text',
+  },
   /**
    * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A
    * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
@@ -129,6 +165,9 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   published_kid: ['project_id', 'kid'],
   key_audit: ['project_id', 'key_id'],
   api_key: ['id'],
+  person: ['id'],
+  session: ['id'],
+  sign_in_rule: ['id'],
   blocked_fingerprint: ['fingerprint'],
   log_epoch: ['epoch'],
   log_entry: ['epoch', 'position'],

@@ -86,7 +86,10 @@ test('a statement that exceeds its timeout fails, and the next one works', async
   const lock = await database.lockWrites()
   const start = performance.now()
   await expect(
-    store.commit({ type: 'api_key.touch', uses: [{ id: newId(), time: origin().time }] }),
+    store.commit({
+      type: 'credential.touch',
+      uses: [{ type: 'api_key', id: newId(), time: origin().time }],
+    }),
   ).resolves.toBeUndefined()
   await expect(createProject(store, name())).rejects.toMatchObject({ code: 'storage_unavailable' })
   expect(performance.now() - start).toBeLessThan(3_000)

@@ -6,6 +6,7 @@ import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { ChangeOf, ChangeType, Origin } from '../../src/core/ledger/changes.ts'
 import type { ApiKeyRecord } from '../../src/core/records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'
 import {
   createProject,
   limits,
@@ -18,6 +19,9 @@ let stored: TestStore
 let projectId: string
 let kid: string
 let other: ApiKeyRecord
+let sessionId: string
+let personId: string
+const rule = ruleRecord()
 
 beforeAll(async () => {
   stored = await openTestStore()
@@ -26,6 +30,10 @@ beforeAll(async () => {
   await stored.store.commit({ type: 'key.create', origin: origin(), key, limits })
   kid = key.id
   other = await newApiKey('admin')
+  await stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+  const created = await createPersonSession(stored.store)
+  sessionId = created.session.id
+  personId = created.person.id
 })
 afterAll(() => stored.dispose())
 
@@ -45,7 +53,7 @@ const changes: {
   [Type in Exclude<
     ChangeType,
     | 'key.pass_audit'
-    | 'api_key.touch'
+    | 'credential.touch'
     | 'log.append'
     | 'log.publish'
     | 'storage.try'
@@ -107,6 +115,29 @@ const changes: {
     name: 'keys.example.com/log',
     verifierKey: 'key',
   }),
+  'session.create': (origin) => {
+    const session = sessionRecord({ apiKeyId: other.id })
+    return { type: 'session.create', origin, session, idleSince: '' }
+  },
+  'session.end': (origin) => ({
+    type: 'session.end',
+    origin,
+    ended: { ids: [sessionId] },
+    reason: 'revoked',
+  }),
+  'sign_in_rule.create': (origin) => ({
+    type: 'sign_in_rule.create',
+    origin,
+    rule: { ...rule, id: newId() },
+  }),
+  'sign_in_rule.update': (origin) => ({
+    type: 'sign_in_rule.update',
+    origin,
+    id: rule.id,
+    patch: { role: 'reader' },
+  }),
+  'sign_in_rule.delete': (origin) => ({ type: 'sign_in_rule.delete', origin, id: rule.id }),
+  'person.delete': (origin) => ({ type: 'person.delete', origin, id: personId }),
 }
 
 /** Everything that the changes above would alter. */
@@ -118,6 +149,9 @@ async function state() {
     keySet: await store.keySet(projectId),
     apiKeys: await store.listApiKeys('all'),
     log: await store.log.epoch(),
+    rules: await store.signInRules(),
+    sessions: await store.listSessions('all'),
+    people: await store.listPeople(),
   }
 }
 
@@ -139,6 +173,44 @@ const losses: [string, string, (id: string) => Promise<unknown>][] = [
       }),
   ],
 ]
+
+/** The session of a person who is an admin by the rule, and how that ends. */
+const sessionLosses: [string, (id: string) => Promise<unknown>][] = [
+  [
+    'was ended',
+    (id) =>
+      stored.store.commit({
+        type: 'session.end',
+        origin: origin(),
+        ended: { ids: [id] },
+        reason: 'revoked',
+      }),
+  ],
+  [
+    'lost its rule',
+    async () => {
+      await stored.store.commit({ type: 'sign_in_rule.delete', origin: origin(), id: rule.id })
+      return () => stored.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+    },
+  ],
+]
+
+describe.each(sessionLosses)('with a session that %s after the request', (_loss, lose) => {
+  test.each(Object.keys(changes) as (keyof typeof changes)[])(
+    '%s changes nothing',
+    async (type) => {
+      const { session } = await createPersonSession(stored.store)
+      const restore = await lose(session.id)
+      const before = await state()
+      const credential = { type: 'session', id: session.id } as const
+      const authorization = { credential, access: { role: 'admin' } } as const
+      const change = changes[type]({ ...origin(), authorization })
+      await expect(stored.store.commit(change)).rejects.toMatchObject({ code: 'invalid_session' })
+      expect(await state()).toEqual(before)
+      if (typeof restore === 'function') await restore()
+    },
+  )
+})
 
 describe.each(losses)(
   'with an API key that was %s after the request was admitted',

@@ -21,6 +21,12 @@ const typeLabels: Record<string, string> = {
   'log.started': 'Log started',
   'api_key.recorded': 'API key recorded as it is',
   'ledger.accepted': 'Ledger accepted',
+  'session.created': 'Signed in',
+  'session.ended': 'Session ended',
+  'sign_in_rule.created': 'Sign-in rule created',
+  'sign_in_rule.updated': 'Sign-in rule changed',
+  'sign_in_rule.deleted': 'Sign-in rule deleted',
+  'person.deleted': 'Person erased',
 }
 
 /** The label of an event type in the filter. */
@@ -44,6 +50,9 @@ const nouns: Record<string, string> = {
   key: 'key',
   api_key: 'API key',
   ledger: 'ledger',
+  session: 'session',
+  sign_in_rule: 'sign-in rule',
+  person: 'person',
 }
 
 const verbs: Record<string, string> = {
@@ -58,6 +67,11 @@ const verbs: Record<string, string> = {
   'key.recorded': 'Recorded as it is',
   'api_key.recorded': 'Recorded as it is',
   'ledger.accepted': 'Accepted',
+  'session.created': 'Began',
+  'session.ended': 'Ended',
+  'sign_in_rule.created': 'Created',
+  'sign_in_rule.deleted': 'Deleted',
+  'person.deleted': 'Erased',
 }
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */

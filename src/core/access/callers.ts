@@ -1,7 +1,9 @@
 import { PubringError } from '../../errors.ts'
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
-import type { ApiKeyRecord } from '../records.ts'
+import type { ApiKeyRecord, SessionRecord, SignInRuleRecord } from '../records.ts'
+import { isoTime } from '../times.ts'
+import { compareClaims } from '../trust/conditions.ts'
 import type { Credential, Grant } from './grants.ts'
 
 /** The holder of a credential, as the store had it at one time. */
@@ -9,17 +11,30 @@ export interface Caller {
   grants: readonly Grant[]
   /** ISO 8601; absent if the credential has no end. */
   expireTime?: string
-  /** Set if the credential is an API key. */
+  /** Set if the credential is an API key, or the session of one. */
   apiKey?: ApiKeyRecord
+  /** Set if the credential is a session. */
+  session?: SessionRecord
 }
 
-/** Reads the holder of a credential; throws `invalid_api_key` unless it is active at that time (ISO 8601). */
+/** Reads from the store, or within a transaction. */
+export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'signInRules'>
+
+/** Seconds after which an unused session ends. A transaction relies on the check before it. */
+type IdleTimeout = number | undefined
+
+/**
+ * Reads the holder of a credential; throws `invalid_api_key` or `invalid_session` unless it is active
+ * at that time (ISO 8601).
+ */
 export async function readCaller(
-  store: Pick<Store, 'findApiKey'>,
-  { id }: Credential,
+  reads: CallerReads,
+  { type, id }: Credential,
   time: string,
+  idleTimeout?: IdleTimeout,
 ): Promise<Caller> {
-  return callerOf(await store.findApiKey(id), time)
+  if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
+  return readSessionCaller(reads, await reads.findSession(id), time, idleTimeout)
 }
 
 /** The holder of an API key; throws `invalid_api_key` unless it exists and is active at that time. */
@@ -33,13 +48,67 @@ export function callerOf(apiKey: ApiKeyRecord | undefined, time: string): Caller
   }
 }
 
-export function grantOf({ role, projectId }: ApiKeyRecord): Grant {
+/**
+ * The holder of a session: the API key that signed in, or a person with the roles that the rules give
+ * them now. Throws `invalid_session` if the session has ended, or gives no role any more.
+ */
+export async function readSessionCaller(
+  reads: Pick<CallerReads, 'findApiKey' | 'signInRules'>,
+  session: SessionRecord | undefined,
+  time: string,
+  idleTimeout: IdleTimeout,
+): Promise<Caller> {
+  if (session === undefined || session.contradicted) throw invalidSession()
+  const { apiKeyId, person } = session
+  const apiKey = apiKeyId === undefined ? undefined : await reads.findApiKey(apiKeyId)
+  const ends = [sessionEnd(session, idleTimeout), apiKey?.expireTime ?? []].flat()
+  const [expireTime = ''] = ends.sort()
+  const isUsable =
+    expireTime > time &&
+    (apiKeyId === undefined || (apiKey !== undefined && isActive(apiKey, time)))
+  const rules = person === undefined ? [] : await reads.signInRules()
+  const grants = apiKey === undefined ? grantsOf(person, rules) : [grantOf(apiKey)]
+  if (!isUsable || grants.length === 0) throw invalidSession()
+  return { grants, expireTime, session, ...(apiKey === undefined ? {} : { apiKey }) }
+}
+
+function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: IdleTimeout): string {
+  if (idleTimeout === undefined) return expireTime
+  const idleEnd = isoTime(Date.parse(lastUseTime) + idleTimeout * 1_000)
+  return idleEnd < expireTime ? idleEnd : expireTime
+}
+
+export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {
   return { role, ...(projectId === undefined ? {} : { projectId }) }
+}
+
+/** What the rules give to a person with these claims. */
+export function grantsOf(
+  person: Pick<NonNullable<SessionRecord['person']>, 'issuer' | 'claims'> | undefined,
+  rules: readonly SignInRuleRecord[],
+): Grant[] {
+  if (person === undefined) return []
+  return rules
+    .filter(
+      ({ enabled, contradicted, issuer, conditions }) =>
+        enabled &&
+        !contradicted &&
+        issuer === person.issuer &&
+        compareClaims(conditions, person.claims).unmet.length === 0,
+    )
+    .map(grantOf)
 }
 
 export function invalidApiKey(): PubringError {
   return new PubringError(
     'invalid_api_key',
     'The API key in the X-Api-Key header is unknown, expired or revoked. Check that it was copied completely.',
+  )
+}
+
+export function invalidSession(): PubringError {
+  return new PubringError(
+    'invalid_session',
+    'The session has ended, or no sign-in rule gives you a role any more. Sign in again.',
   )
 }

@@ -3,7 +3,7 @@ import { PubringError } from '../../errors.ts'
 
 /** What identified the caller of a request. */
 export interface Credential {
-  type: 'api_key'
+  type: 'api_key' | 'session'
   id: string
 }
 
@@ -59,8 +59,8 @@ export function requireAccess(grants: readonly Grant[], access: Access, projectI
   throw new PubringError(
     'insufficient_role',
     own === undefined || !isAtLeast(own, role)
-      ? `This operation needs the role ${role}; your API key has the role ${own}.`
-      : 'This operation needs an API key for all projects; yours is bound to one.',
+      ? `This operation needs the role ${role}; you have the role ${own ?? 'of no project'}.`
+      : 'This operation needs the role for all projects; yours is bound to some.',
   )
 }
 

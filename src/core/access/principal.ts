@@ -1,5 +1,5 @@
 import type { Intake } from '../../intake/threads/pool.ts'
-import type { Context } from '../context.ts'
+import type { Context, SessionOwner } from '../context.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type { Origin } from '../ledger/changes.ts'
 import type { Validity } from '../validity.ts'
@@ -8,6 +8,8 @@ import type { Credential, Grant } from './grants.ts'
 /** The caller of a request. */
 export interface Principal {
   credential: Credential
+  /** The person or API key that the credential is of. */
+  holder: SessionOwner
   /** Shares and rate limits count by it. */
   callerId: string
   /** For the events of its changes. */

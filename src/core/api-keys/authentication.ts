@@ -1,12 +1,16 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
-import { grantOf, invalidApiKey } from '../access/callers.ts'
+import {
+  type Caller,
+  callerOf,
+  invalidApiKey,
+  invalidSession,
+  readSessionCaller,
+} from '../access/callers.ts'
 import type { Credential } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
-import { isActive } from '../expiry.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
-import type { ApiKeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { headsMatch, isValid, spanUntilExpiry } from '../validity.ts'
 import { createLastUses } from './last-uses.ts'
@@ -15,12 +19,21 @@ import { apiKeyDigest, parseApiKeySecret } from './secrets.ts'
 /** Cached callers. Unknown secrets are not cached, so that they cannot fill the memory. */
 const maxCallers = 10_000
 
+/** The value of `X-Api-Key` of requests whose credential is the session in their cookie. */
+const sessionMarker = 'session'
+
+/** Whether the header says that the credential is in the cookie. */
+export function namesSession(header: string | undefined): boolean {
+  return header?.trim() === sessionMarker
+}
+
 export interface Authenticator {
   /**
-   * The caller with the API key in the `X-Api-Key` header. Throws `missing_api_key` or
-   * `invalid_api_key`, which does not say whether the secret was ever valid.
+   * The caller with the API key in the `X-Api-Key` header or, if that is `session`, with the secret of
+   * a session. Throws `missing_api_key`, `invalid_api_key` or `invalid_session`, which do not say
+   * whether the secret was ever valid.
    */
-  authenticate(header: string | undefined): Promise<Principal>
+  authenticate(header: string | undefined, sessionSecret?: string): Promise<Principal>
   /** Records that the credential was used now. */
   recordUse(credential: Credential): void
   /** Writes the recorded last uses to the store. */
@@ -30,55 +43,81 @@ export interface Authenticator {
 }
 
 /**
- * Every change to an API key is an event of the system ledger, so a cached caller is valid while
- * that ledger's head is the same: revocation, demotion and expiry take effect with the next
- * request, on every replica. The head is read before the record, so the record is at least as new.
+ * Every change to an API key, a session or a sign-in rule is an event of the system ledger, so a cached
+ * caller is valid while that ledger's head is the same: revocation, demotion and expiry take effect
+ * with the next request, on every replica. The head is read before the record, so the record is at
+ * least as new.
  */
-export function createAuthenticator({ store, clock }: Context): Authenticator {
+export function createAuthenticator({ store, clock, config }: Context): Authenticator {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
   const lastUses = createLastUses(store)
 
-  async function find(digest: string): Promise<Principal | undefined> {
+  async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
+    if (type === 'api_key') {
+      const apiKey = await store.findApiKeyByDigest(digest)
+      return callerOf(apiKey, isoTime(clock.now()))
+    }
+    const session = await store.findSessionByDigest(digest)
+    return readSessionCaller(store, session, isoTime(clock.now()), config.sessionIdleTimeout)
+  }
+  async function find(type: Credential['type'], secret: string): Promise<Principal> {
+    const digest = apiKeyDigest(secret)
+    const key = `${type} ${digest}`
     const current = await store.heads([systemLedgerId])
-    const known = callers.get(digest)
+    const known = callers.get(key)
     if (known !== undefined) {
       if (await isValid(known.validity, clock, (seen) => headsMatch(seen, current))) return known
-      callers.delete(digest)
+      callers.delete(key)
     }
-    const record = await store.findApiKeyByDigest(digest)
+    const caller = await readByDigest(type, digest)
     const hash = current.get(systemLedgerId)?.hash
-    const time = clock.now()
-    if (record === undefined || hash === undefined) return undefined
-    if (!isActive(record, isoTime(time))) return undefined
-    const caller = toPrincipal(record, hash, time)
-    callers.set(digest, caller)
-    return caller
+    if (hash === undefined) throw new Error('the system ledger is missing')
+    const principal = toPrincipal(caller, hash, clock.now())
+    callers.set(key, principal)
+    return principal
   }
 
   return {
-    async authenticate(header) {
+    async authenticate(header, sessionSecret) {
       if (header === undefined || /^[ \t]*$/.test(header)) throw missingApiKey()
-      const secret = parseApiKeySecret(header)
-      const caller = secret === undefined ? undefined : await find(apiKeyDigest(secret))
-      if (caller === undefined) throw invalidApiKey()
-      lastUses.record(caller.credential.id, clock.now())
+      const type = namesSession(header) ? 'session' : 'api_key'
+      const secret = parseApiKeySecret(type === 'session' ? (sessionSecret ?? '') : header)
+      if (secret === undefined) throw type === 'session' ? invalidSession() : invalidApiKey()
+      const caller = await find(type, secret)
+      lastUses.record(caller.credential, clock.now())
       return caller
     },
-    recordUse: ({ id }) => lastUses.record(id, clock.now()),
+    recordUse: (credential) => lastUses.record(credential, clock.now()),
     flush: lastUses.flush,
     close: lastUses.close,
   }
 }
 
-function toPrincipal(record: ApiKeyRecord, head: string, time: number): Principal {
-  const { id, name } = record
+function toPrincipal(caller: Caller, head: string, time: number): Principal {
+  const { grants } = caller
   const heads = [{ ledgerId: systemLedgerId, hash: head }]
+  const validity = { heads, ...spanUntilExpiry([caller], time) }
+  return { ...identityOf(caller), grants, validity }
+}
+
+function identityOf({
+  session,
+  apiKey,
+}: Caller): Pick<Principal, 'credential' | 'holder' | 'callerId' | 'actor'> {
+  const { id = '', person } = session ?? {}
+  const credential = { type: 'session', id } as const
+  if (person !== undefined) {
+    const { id: personId, issuer, subject } = person
+    const user = { issuer, subject, sessionId: id }
+    return { credential, holder: { personId }, callerId: personId, actor: { name: '', user } }
+  }
+  if (apiKey === undefined) throw new Error('a caller without a holder')
+  const { id: apiKeyId, name } = apiKey
   return {
-    credential: { type: 'api_key', id },
-    callerId: id,
-    actor: { apiKeyId: id, name },
-    grants: [grantOf(record)],
-    validity: { heads, ...spanUntilExpiry([record], time) },
+    credential: session === undefined ? { type: 'api_key', id: apiKeyId } : credential,
+    holder: { apiKeyId },
+    callerId: apiKeyId,
+    actor: { apiKeyId, name },
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Credential } from '../access/grants.ts'
 import type { Store } from '../context.ts'
 import { isoTime } from '../times.ts'
 
@@ -5,18 +6,18 @@ const flushIntervalMs = 10_000
 
 export interface LastUses {
   /** `time` is in epoch milliseconds. */
-  record(apiKeyId: string, time: number): void
+  record(credential: Credential, time: number): void
   /** Resolves once an attempt to write all uses recorded so far has ended. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Records the last uses of API keys, and writes them with one change every 10 seconds. Best effort:
+ * Records the last uses of API keys and sessions, and writes them with one change every 10 seconds. Best effort:
  * a failed write is retried with the next one, and lost if the process ends.
  */
 export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
-  const uses = new Map<string, number>()
+  const uses = new Map<string, { credential: Credential; time: number }>()
   const timer = setInterval(() => void flush(), flushIntervalMs)
   timer.unref()
   let writing: Promise<void> | undefined
@@ -26,10 +27,13 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
     const recorded = [...uses]
     uses.clear()
     try {
-      const lastUses = recorded.map(([id, time]) => ({ id, time: isoTime(time) }))
-      await store.commit({ type: 'api_key.touch', uses: lastUses })
+      const lastUses = recorded.map(([, { credential, time }]) => ({
+        ...credential,
+        time: isoTime(time),
+      }))
+      await store.commit({ type: 'credential.touch', uses: lastUses })
     } catch {
-      for (const [id, time] of recorded) if (!uses.has(id)) uses.set(id, time)
+      for (const [id, use] of recorded) if (!uses.has(id)) uses.set(id, use)
     }
   }
   async function flush(): Promise<void> {
@@ -42,7 +46,7 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   }
 
   return {
-    record: (apiKeyId, time) => void uses.set(apiKeyId, time),
+    record: (credential, time) => void uses.set(credential.id, { credential, time }),
     flush,
     async close() {
       clearInterval(timer)

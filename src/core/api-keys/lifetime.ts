@@ -23,6 +23,18 @@ export function requireLifetime(
   if (gained !== undefined && endsLater(after.expireTime, end)) throw outlives(gained, end)
 }
 
+/**
+ * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
+ * end, such as a sign-in rule.
+ */
+export function requirePermanent(caller: ApiKeyRecord | undefined, what: string): void {
+  if (caller?.expireTime === undefined) return
+  throw new PubringError(
+    'insufficient_lifetime',
+    `Your API key expires at ${caller.expireTime}, and a ${what} has no end, so you can only deactivate and delete them. Use an admin API key that does not expire, or sign in.`,
+  )
+}
+
 /** The member of the request that gives rights to the API key, or gives them for longer. */
 function gainedMember(
   before: ApiKeyRecord | undefined,

@@ -90,7 +90,8 @@ export function apiKeyRecord(
 }
 
 export async function getOwnApiKey(context: Context, principal: Principal): Promise<ApiKey> {
-  const record = await context.store.findApiKey(principal.credential.id)
+  const { holder } = principal
+  const record = 'apiKeyId' in holder ? await context.store.findApiKey(holder.apiKeyId) : undefined
   if (record === undefined) throw apiKeyNotFound()
   return toApiKey(record, now(context.clock))
 }

@@ -21,6 +21,25 @@ export type EventType =
   | 'api_key.recorded'
   | 'ledger.accepted'
   | 'log.started'
+  | 'session.created'
+  | 'session.ended'
+  | 'session.recorded'
+  | 'sign_in_rule.created'
+  | 'sign_in_rule.updated'
+  | 'sign_in_rule.deleted'
+  | 'sign_in_rule.recorded'
+  | 'person.deleted'
+
+/** What an event is about. */
+export type SubjectType =
+  | 'project'
+  | 'key'
+  | 'api_key'
+  | 'session'
+  | 'sign_in_rule'
+  | 'person'
+  | 'registry'
+  | 'ledger'
 
 /** Who made a change. Without `apiKeyId`, `user` or `workload` it is Pubring or a command on the server. */
 export interface Actor {
@@ -49,7 +68,7 @@ export interface EventContent {
   type: EventType
   time: string
   actor: Actor
-  subject: { type: 'project' | 'key' | 'api_key' | 'registry' | 'ledger'; id: string }
+  subject: { type: SubjectType; id: string }
   changes?: EventChanges
   requestId: string
 }

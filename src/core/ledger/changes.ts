@@ -1,11 +1,19 @@
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
+import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
 import type { LogTile, NewLogEntry } from '../log/records.ts'
-import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
+import type {
+  ApiKeyRecord,
+  KeyRecord,
+  PersonRecord,
+  ProjectRecord,
+  SessionRecord,
+  SignInRuleRecord,
+} from '../records.ts'
 import type { Actor } from './chain.ts'
 
 /** Who requested a change, when, and in which request; its ledger event repeats this. */
@@ -24,6 +32,8 @@ export interface Authorization {
   access: Access
   /** The project that the access is to; absent: any. */
   projectId?: string
+  /** Seconds for which a sign-in counts as recent. */
+  recentSignIn?: number
 }
 
 /** Limits that the transaction of a change enforces. */
@@ -71,10 +81,22 @@ export interface ImportResult {
   room: { keys: Capacity; jwksBytes: Capacity }
 }
 
-interface ApiKeyUse {
-  id: string
+interface CredentialUse extends Credential {
   time: string
 }
+
+/** Which sessions end. */
+type EndedSessions = { ids: readonly string[] } | { personId: string }
+
+export type SessionEndReason =
+  | 'signed_out'
+  | 'revoked'
+  | 'replaced'
+  | 'expired'
+  | 'limit'
+  | 'provider_logout'
+  | 'person_deleted'
+  | 'api_key_deleted'
 
 /**
  * A mutation as plain data, so that it can be queued, sent to the writer thread, committed together
@@ -145,7 +167,6 @@ export type Change =
       ifMatch?: string
     }
   | { type: 'api_key.delete'; origin: Origin; id: string; ifMatch?: string }
-  | { type: 'api_key.touch'; uses: ApiKeyUse[] }
   | {
       type: 'log.start'
       origin: Origin
@@ -167,6 +188,29 @@ export type Change =
     }
   | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
   | { type: 'ledger.accept'; origin: Origin; ledgerId: string }
+  | { type: 'credential.touch'; uses: CredentialUse[] }
+  | {
+      type: 'session.create'
+      origin: Origin
+      session: SessionRecord
+      /** Who signs in; absent for an API key. The one with this issuer and subject keeps its id. */
+      person?: PersonRecord
+      /** Id of the session that it takes the place of. */
+      replaces?: string
+      /** Sessions that were last used before this have ended (ISO 8601). */
+      idleSince: string
+    }
+  | { type: 'session.end'; origin: Origin; ended: EndedSessions; reason: SessionEndReason }
+  | { type: 'sign_in_rule.create'; origin: Origin; rule: SignInRuleRecord }
+  | {
+      type: 'sign_in_rule.update'
+      origin: Origin
+      id: string
+      patch: SignInRuleUpdate
+      ifMatch?: string
+    }
+  | { type: 'sign_in_rule.delete'; origin: Origin; id: string; ifMatch?: string }
+  | { type: 'person.delete'; origin: Origin; id: string }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }
 
@@ -194,11 +238,18 @@ export interface ChangeResults {
   'api_key.create': ApiKeyRecord
   'api_key.update': ApiKeyRecord
   'api_key.delete': undefined
-  'api_key.touch': undefined
   'log.start': undefined
   /** Whether the entries were appended. */
   'log.append': boolean
   'log.publish': undefined
   'ledger.accept': undefined
+  'credential.touch': undefined
+  'session.create': SessionRecord
+  /** How many have ended. */
+  'session.end': number
+  'sign_in_rule.create': SignInRuleRecord
+  'sign_in_rule.update': SignInRuleRecord
+  'sign_in_rule.delete': undefined
+  'person.delete': undefined
   'storage.try': undefined
 }

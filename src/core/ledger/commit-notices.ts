@@ -41,11 +41,17 @@ export function ledgersOf(change: Change): string[] {
     case 'api_key.update':
     case 'api_key.delete':
     case 'log.start':
+    case 'session.create':
+    case 'session.end':
+    case 'sign_in_rule.create':
+    case 'sign_in_rule.update':
+    case 'sign_in_rule.delete':
+    case 'person.delete':
       return [systemLedgerId]
     case 'ledger.accept':
       return [change.ledgerId, systemLedgerId]
     case 'key.pass_audit':
-    case 'api_key.touch':
+    case 'credential.touch':
     case 'log.append':
     case 'log.publish':
     case 'storage.try':

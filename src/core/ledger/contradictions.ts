@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
 import type { Context, Store } from '../context.ts'
-import type { ApiKeyRecord, KeySet } from '../records.ts'
+import type { KeySet } from '../records.ts'
 import { systemLedgerId } from './chain.ts'
+import type { SubjectName } from './subjects.ts'
 
 /** A row, or a whole chain, that must not be trusted: `key ID`, `ledger ID`. */
 export interface Contradiction {
@@ -93,7 +94,7 @@ export function createContradictions(
   }
   function note<Row extends { id: string; contradicted?: true }>(
     ledgerId: string,
-    name: 'key' | 'api_key',
+    name: SubjectName,
     row: Row,
   ): Row {
     const subject = `${name} ${row.id}`
@@ -121,8 +122,10 @@ export function createContradictions(
     if (!replayed.has(projectId)) return keySet
     return { ...keySet, keys, head: withFinding(projectId, keySet.head) }
   }
-  const noteApiKey = (apiKey: ApiKeyRecord | undefined) =>
-    apiKey && note(systemLedgerId, 'api_key', apiKey)
+  const noteInSystem = <Row extends { id: string; contradicted?: true }>(
+    name: SubjectName,
+    row: Row | undefined,
+  ) => row && note(systemLedgerId, name, row)
 
   return {
     store: {
@@ -143,8 +146,16 @@ export function createContradictions(
         return { ...project, head: withFinding(project.id, project.head) }
       },
       keySet: (projectId) => readKeySet(store, projectId),
-      findApiKeyByDigest: async (digest) => noteApiKey(await store.findApiKeyByDigest(digest)),
-      findApiKey: async (id) => noteApiKey(await store.findApiKey(id)),
+      findApiKeyByDigest: async (digest) =>
+        noteInSystem('api_key', await store.findApiKeyByDigest(digest)),
+      findApiKey: async (id) => noteInSystem('api_key', await store.findApiKey(id)),
+      findSessionByDigest: async (digest) =>
+        noteInSystem('session', await store.findSessionByDigest(digest)),
+      findSession: async (id) => noteInSystem('session', await store.findSession(id)),
+      async signInRules() {
+        const rules = await store.signInRules()
+        return rules.map((rule) => note(systemLedgerId, 'sign_in_rule', rule))
+      },
       async listApiKeys(boundTo) {
         const apiKeys = await store.listApiKeys(boundTo)
         return apiKeys.map((apiKey) => note(systemLedgerId, 'api_key', apiKey))

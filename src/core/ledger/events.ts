@@ -37,13 +37,18 @@ export async function findLedger(
 
 /** Checks whether the caller of a request may still read a ledger, and until when. */
 export async function readPermission(
-  { store, clock }: Context,
+  { store, clock, config }: Context,
   { credential }: Principal,
   access: Access,
   ledgerId: string,
 ): Promise<Permission> {
   try {
-    const { grants, expireTime } = await readCaller(store, credential, now(clock))
+    const { grants, expireTime } = await readCaller(
+      store,
+      credential,
+      now(clock),
+      config.sessionIdleTimeout,
+    )
     requireAccess(grants, access, ledgerId)
     return expireTime === undefined ? {} : { until: expireTime }
   } catch (error) {

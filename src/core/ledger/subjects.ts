@@ -1,5 +1,11 @@
 import { isIntact } from '../damaged-keys.ts'
-import type { ApiKeyRecord, KeyRecord, ProjectRecord } from '../records.ts'
+import type {
+  ApiKeyRecord,
+  KeyRecord,
+  ProjectRecord,
+  SessionRecord,
+  SignInRuleRecord,
+} from '../records.ts'
 import {
   type EventChanges,
   type EventContent,
@@ -13,11 +19,16 @@ export interface SubjectRows {
   project: Pick<ProjectRecord, 'id' | 'name' | 'createTime' | 'updateTime'>
   key: KeyRecord
   api_key: ApiKeyRecord
+  session: SessionRecord
+  sign_in_rule: SignInRuleRecord
   published_kid: { kid: string; thumbprint: string }
   blocked_fingerprint: { fingerprint: string }
 }
 
 export type SubjectName = keyof SubjectRows
+
+/** Kinds with events of their own, whose types begin with the name. */
+export type EventfulName = 'project' | 'key' | 'api_key' | 'session' | 'sign_in_rule'
 
 /** What an event says about one row. */
 export interface Effect {
@@ -87,6 +98,35 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...apiKey }) => apiKey,
     required: ['name', 'role', 'active'],
   },
+  session: {
+    ledger: 'system',
+    effects: effectsOf('session'),
+    id: ({ id }) => id,
+    members: ({ person, apiKeyId, signInTime, expireTime }) => ({
+      personId: person?.id,
+      apiKeyId,
+      signInTime,
+      expireTime,
+    }),
+    // With the claims and the digest of the secret, which keeps the claims from being guessed.
+    stored: ({ contradicted: _contradicted, lastUseTime: _lastUseTime, ...session }) => session,
+    required: ['expireTime'],
+  },
+  sign_in_rule: {
+    ledger: 'system',
+    effects: effectsOf('sign_in_rule'),
+    id: ({ id }) => id,
+    members: ({ name, issuer, conditions, role, projectId, enabled }) => ({
+      name,
+      issuer,
+      conditions: JSON.stringify(conditions),
+      role,
+      projectId,
+      active: enabled,
+    }),
+    stored: ({ contradicted: _contradicted, ...rule }) => rule,
+    required: ['name', 'issuer', 'conditions', 'role', 'active'],
+  },
   published_kid: {
     ledger: 'project',
     effects: ({ type, changes: { publishedKid, thumbprint } = {} }) =>
@@ -122,11 +162,12 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
 export const subjectNames = Object.keys(subjectKinds) as SubjectName[]
 
 /** The effects of events about the subject itself, whose types begin with its name. */
-function effectsOf(name: 'project' | 'key' | 'api_key'): SubjectKind<never>['effects'] {
+function effectsOf(name: EventfulName): SubjectKind<never>['effects'] {
   const actions: Record<string, Effect['action']> = {
     [`${name}.created`]: 'set',
     [`${name}.recorded`]: 'set',
     [`${name}.deleted`]: 'delete',
+    [`${name}.ended`]: 'delete',
   }
   return ({ type, subject, changes = {} }) =>
     type.startsWith(`${name}.`)
@@ -188,7 +229,7 @@ export function contradictsEvent<Name extends SubjectName>(
   last: LastEvent | undefined,
 ): boolean {
   const { isDamaged }: SubjectKind<SubjectRows[Name]> = subjectKinds[name]
-  if (last === undefined || last.type.endsWith('.deleted') || isDamaged?.(row)) return true
+  if (last === undefined || /\.(deleted|ended)$/.test(last.type) || isDamaged?.(row)) return true
   const members = rowMembers(name, row)
   return Object.entries(last.changes).some(
     ([member, { to }]) => member in members && members[member] !== to,

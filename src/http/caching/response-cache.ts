@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { createDoorkeeper } from '../../async/doorkeeper.ts'
 import type { Credential } from '../../core/access/grants.ts'
+import { namesSession } from '../../core/api-keys/authentication.ts'
 import { apiKeyDigest } from '../../core/api-keys/secrets.ts'
 import type { Clock } from '../../core/context.ts'
 import { type HeadsMatch, isValid, type Validity } from '../../core/validity.ts'
@@ -63,6 +64,8 @@ export interface ResponseCache {
 function cacheKeyOf({ method, url = '', headers }: IncomingMessage): string | undefined {
   const { host, accept = '', 'x-api-key': secret = '' } = headers
   if (method !== 'GET' || host === undefined || typeof secret !== 'string') return undefined
+  // Which session it is stands in the cookie.
+  if (namesSession(secret)) return undefined
   if (url.length > maxKeyLength || accept.length > maxKeyLength) return undefined
   for (const name of uncachedHeaders) if (headers[name] !== undefined) return undefined
   return `${secret === '' ? '' : apiKeyDigest(secret)} ${accept} ${url}`

@@ -2,12 +2,13 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { requireAccess, soleProject } from '../../core/access/grants.ts'
 import type { Principal, RequestContext } from '../../core/access/principal.ts'
 import { findProject } from '../../core/access/projects.ts'
-import { createAuthenticator } from '../../core/api-keys/authentication.ts'
+import { createAuthenticator, namesSession } from '../../core/api-keys/authentication.ts'
 import type { Context } from '../../core/context.ts'
 import { findLedger } from '../../core/ledger/events.ts'
 import type { ProjectSnapshot } from '../../core/records.ts'
 import { now } from '../../core/times.ts'
 import { PubringError } from '../../errors.ts'
+import { requireSameOrigin, sessionCookie } from '../request/cookies.ts'
 import type { Spend } from './budgets.ts'
 
 /** Milliseconds after which a request is authenticated again when its body has arrived. */
@@ -23,11 +24,14 @@ export function addAuthentication(
   app.decorate('authenticator', authenticator)
   app.addHook('preClose', () => authenticator.close())
   app.decorateRequest('principal', undefined)
+  const cookie = sessionCookie(context.config.publicUrl)
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
+    const header = secretOf(request)
+    if (namesSession(header)) requireSameOrigin(request, context.config.publicUrl)
     try {
-      request.principal = await authenticator.authenticate(secretOf(request))
+      request.principal = await authenticator.authenticate(header, cookie.read(request))
     } catch (error) {
-      const isFailure = error instanceof PubringError && error.code === 'invalid_api_key'
+      const isFailure = error instanceof PubringError && /^invalid_/.test(error.code)
       if (isFailure) spendFailure?.(request, reply)
       throw error
     }
@@ -110,6 +114,7 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
   const { access } = request.routeOptions.config
   const projectId = scopeOf(request)
   const scope = projectId === undefined ? {} : { projectId }
+  const { recentSignIn } = context.config
   const signal = request.server.connections.closeSignal(request.raw.socket)
   return {
     ...context,
@@ -118,7 +123,9 @@ export function contextOf(request: FastifyRequest, context: Context): RequestCon
       actor,
       requestId: request.id,
       time: now(context.clock),
-      ...(access === undefined ? {} : { authorization: { credential, access, ...scope } }),
+      ...(access === undefined
+        ? {}
+        : { authorization: { credential, access, ...scope, recentSignIn } }),
     },
     intake: context.intakeFor({ callerId, projectId: soleProject(grants), signal }),
   }

@@ -37,10 +37,9 @@ export function addRequestLog(app: FastifyInstance): void {
   app.requestRecords.observe(({ requestId, method, route, status, problem, ms, credential }) => {
     const code = problem?.code
     const rounded = Math.round(ms * 10) / 10
-    app.log.info(
-      { requestId, method, route, status, code, ms: rounded, apiKeyId: credential?.id },
-      'request',
-    )
+    const { type, id } = credential ?? {}
+    const caller = type === 'session' ? { sessionId: id } : { apiKeyId: id }
+    app.log.info({ requestId, method, route, status, code, ms: rounded, ...caller }, 'request')
   }, isEnabled)
 }
 

@@ -6,6 +6,7 @@ import { problemType } from '../errors/problem.ts'
 const headers = {
   'X-Request-Id': 'Id of this request, which the log and every error contain.',
   Location: 'URL of the new resource.',
+  'Set-Cookie': 'Secret of the session, which scripts cannot read.',
   'Pubring-State': '`fresh` or `stale`: whether key sets come from the database or from memory.',
   ETag: 'Strong validator for `If-None-Match` (and for `If-Match`, where a change accepts it).',
   'Cache-Control':
@@ -48,7 +49,8 @@ function errorsOf({ method, url, schema, config }: Operation): ErrorCode[] {
   const errors: ErrorCode[] = [...(config.errors ?? []), ...baseErrors]
   if (!config.unlimited) errors.push(...loadErrors)
   if (access !== undefined) {
-    errors.push('missing_api_key', 'invalid_api_key', 'storage_unavailable')
+    errors.push('missing_api_key', 'invalid_api_key', 'invalid_session', 'cross_site_request')
+    errors.push('storage_unavailable')
     if (access.role !== 'reader' || access.unbound) errors.push('insufficient_role')
     if (url.includes(':projectIdOrName')) errors.push('project_not_found')
   }

@@ -41,7 +41,7 @@ function createRoute(app: App, context: Context): void {
     url: collection,
     config: {
       access: { role: 'admin' },
-      errors: ['insufficient_lifetime', 'project_not_found'],
+      errors: ['insufficient_lifetime', 'recent_sign_in_required', 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
     validatorCompiler: anyObjectAsBody,
@@ -128,6 +128,7 @@ function updateRoute(app: App, context: Context): void {
       access: { role: 'admin' },
       errors: [
         'insufficient_lifetime',
+        'recent_sign_in_required',
         'api_key_not_found',
         'last_admin_api_key',
         'precondition_failed',

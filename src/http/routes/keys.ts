@@ -141,7 +141,13 @@ function updateRoute(app: App, context: Context): void {
     url: member,
     config: {
       access: { role: 'writer' },
-      errors: ['key_not_found', 'precondition_failed', 'jwks_too_large', 'overloaded'],
+      errors: [
+        'recent_sign_in_required',
+        'key_not_found',
+        'precondition_failed',
+        'jwks_too_large',
+        'overloaded',
+      ],
       headers: ['ETag'],
     },
     validatorCompiler: anyObjectAsBody,

@@ -151,7 +151,7 @@ function deleteRoute(app: App, context: Context): void {
     url: member,
     config: {
       access: { role: 'admin', unbound: true },
-      errors: ['project_not_empty', 'precondition_failed'],
+      errors: ['recent_sign_in_required', 'project_not_empty', 'precondition_failed'],
     },
     schema: {
       operationId: 'deleteProject',

@@ -1,7 +1,7 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import { type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
-import { recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
+import { type EventfulName, recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
@@ -44,6 +44,8 @@ export async function acceptLedger(
       accepted,
       ...projects.map((row) => recordedEvent('project', projectFromRow({ ...row, revision: 0 }))),
       ...rows.api_key.map((row) => recordedEvent('api_key', row)),
+      ...rows.session.map((row) => recordedEvent('session', row)),
+      ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
     ])
     return { result: undefined, changed: true }
   }
@@ -60,10 +62,7 @@ function projectDeleted(id: string): NewEvent {
   return { type: 'project.deleted', subject: { type: 'project', id }, changes: {} }
 }
 
-function recordedEvent<Name extends 'project' | 'key' | 'api_key'>(
-  name: Name,
-  row: SubjectRows[Name],
-): NewEvent {
+function recordedEvent<Name extends EventfulName>(name: Name, row: SubjectRows[Name]): NewEvent {
   const type: EventType = `${name}.recorded`
   return {
     type,

@@ -1,6 +1,7 @@
 import type { Caller } from '../../core/access/callers.ts'
 import { type Access, projectsWith, requireAccess } from '../../core/access/grants.ts'
 import { projectNotFound } from '../../core/access/projects.ts'
+import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { requireLifetime } from '../../core/api-keys/lifetime.ts'
 import {
   apiKeyNotFound,
@@ -23,6 +24,7 @@ import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { appendEvents, type LockedLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { endSessionsOf } from './sign-in/sessions.ts'
 
 /**
  * Idempotent by secret: returns the API key that has it already. Deleting a project takes the same
@@ -42,6 +44,7 @@ export async function createApiKey(
     .executeTakeFirst()
   if (existing !== undefined) return { result: apiKeyFromRow(existing), changed: false }
   requireLifetime(ledger.caller?.apiKey, undefined, apiKey)
+  if (apiKey.role === 'admin') requireRecentSignIn(ledger.caller, origin)
   const { projectId } = apiKey
   const access: Access = { role: 'admin', ...(projectId === undefined ? { unbound: true } : {}) }
   if (ledger.caller !== undefined) requireAccess(ledger.caller.grants, access, projectId)
@@ -66,6 +69,7 @@ export async function updateApiKey(
   const changes = recordedChanges('api_key', before, after)
   if (Object.keys(changes).length === 0) return { result: before, changed: false }
   requireLifetime(ledger.caller?.apiKey, before, after)
+  if (after.role === 'admin' && after.enabled) requireRecentSignIn(ledger.caller, origin)
   requireOtherAdmin(all, before, after)
   const { name, role, enabled, expire_time } = apiKeyToRow(after)
   await db
@@ -104,20 +108,23 @@ async function remove(
 ): Promise<void> {
   await db.deleteFrom('api_key').where('id', '=', apiKey.id).execute()
   const changes = { name: { from: apiKey.name }, role: { from: apiKey.role } }
-  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.deleted', apiKey.id, changes)])
+  await appendEvents(db, ledger, origin, [
+    ...(await endSessionsOf(db, { apiKeyId: apiKey.id }, 'api_key_deleted')),
+    apiKeyEvent('api_key.deleted', apiKey.id, changes),
+  ])
 }
 
 /**
- * Records the last uses of API keys, without an event. A later time, which another replica has
- * recorded, stays. Includes revoked API keys, since an investigation of a leak needs their uses.
+ * Records the last uses of API keys and sessions, without an event. A later time, which another replica
+ * has recorded, stays. Includes revoked API keys, since an investigation of a leak needs their uses.
  */
-export async function touchApiKeys(
+export async function touchCredentials(
   db: Db,
-  { uses }: ChangeOf<'api_key.touch'>,
+  { uses }: ChangeOf<'credential.touch'>,
 ): Promise<Outcome<undefined>> {
-  for (const { id, time } of uses) {
+  for (const { type, id, time } of uses) {
     await db
-      .updateTable('api_key')
+      .updateTable(type)
       .set({ last_use_time: time })
       .where('id', '=', id)
       .where((where) =>
@@ -128,7 +135,7 @@ export async function touchApiKeys(
   return { result: undefined, changed: true }
 }
 
-async function requireProject(db: Db, id: string): Promise<void> {
+export async function requireProject(db: Db, id: string): Promise<void> {
   const project = await db
     .selectFrom('project')
     .select('id')

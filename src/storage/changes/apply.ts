@@ -1,7 +1,7 @@
 import type { Change, ChangeOf, ChangeResults, ChangeType } from '../../core/ledger/changes.ts'
 import type { Db } from '../schema.ts'
 import { acceptLedger } from './acceptance.ts'
-import { createApiKey, deleteApiKey, touchApiKeys, updateApiKey } from './api-keys.ts'
+import { createApiKey, deleteApiKey, touchCredentials, updateApiKey } from './api-keys.ts'
 import { passAudit, reportWeakness } from './audits.ts'
 import { writeAndUndo } from './fingerprints.ts'
 import { importKeys } from './key-imports.ts'
@@ -10,6 +10,8 @@ import { appendToLog, publishCheckpoint, startLog } from './log.ts'
 import type { Outcome } from './outcome.ts'
 import { rejectPrivateKey } from './private-keys.ts'
 import { createProject, deleteProject, renameProject } from './projects.ts'
+import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
+import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
 
 type Appliers = {
   [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
@@ -29,11 +31,17 @@ const appliers: Appliers = {
   'api_key.create': createApiKey,
   'api_key.update': updateApiKey,
   'api_key.delete': deleteApiKey,
-  'api_key.touch': touchApiKeys,
   'log.start': startLog,
   'log.append': appendToLog,
   'log.publish': publishCheckpoint,
   'ledger.accept': acceptLedger,
+  'credential.touch': touchCredentials,
+  'session.create': createSession,
+  'session.end': endSessions,
+  'sign_in_rule.create': createSignInRule,
+  'sign_in_rule.update': updateSignInRule,
+  'sign_in_rule.delete': deleteSignInRule,
+  'person.delete': deletePerson,
   'storage.try': writeAndUndo,
 }
 

@@ -1,8 +1,15 @@
-import { type Caller, callerOf } from '../../core/access/callers.ts'
+import { type Caller, type CallerReads, readCaller } from '../../core/access/callers.ts'
 import { requireAccess } from '../../core/access/grants.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { isoTime } from '../../core/times.ts'
-import { apiKeysWithLastEvents, checkedApiKey } from '../reads/last-events.ts'
+import {
+  apiKeysWithLastEvents,
+  checkedApiKey,
+  checkedSession,
+  checkedSignInRule,
+  sessionsWithLastEvents,
+  signInRulesWithLastEvents,
+} from '../reads/last-events.ts'
 import type { Db } from '../schema.ts'
 import { statement } from '../statements.ts'
 
@@ -10,17 +17,40 @@ import { statement } from '../statements.ts'
  * `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
  * a revocation in progress. SQLite has one writer, so it needs no lock.
  */
-const readForShare = statement((db, { id }: { id: string }) => {
+function isServer(db: Db): boolean {
+  return db.getExecutor().adapter.supportsMultipleConnections === true
+}
+
+const readApiKey = statement((db, { id }: { id: string }) => {
   const query = apiKeysWithLastEvents(db).where('id', '=', id)
-  const { supportsMultipleConnections: isServer } = db.getExecutor().adapter
-  return isServer ? query.forShare() : query
+  return isServer(db) ? query.forShare() : query
+})
+const readSession = statement((db, { id }: { id: string }) => {
+  const query = sessionsWithLastEvents(db).where('id', '=', id)
+  return isServer(db) ? query.forShare() : query
+})
+const readSignInRules = statement((db) => {
+  const query = signInRulesWithLastEvents(db)
+  return isServer(db) ? query.forShare() : query
+})
+
+const lockedReads = (db: Db): CallerReads => ({
+  async findApiKey(id) {
+    const [row] = await readApiKey(db, { id })
+    return row && checkedApiKey(row)
+  },
+  async findSession(id) {
+    const [row] = await readSession(db, { id })
+    return row && checkedSession(row)
+  },
+  signInRules: async () => (await readSignInRules(db, {})).map(checkedSignInRule),
 })
 
 /**
  * Checks again, inside the transaction, what the request was admitted on: that its credential still
- * exists, is active and has the role. So no change commits after its API key's revocation was
- * answered. Returns the caller; a change by the system has none. Throws `invalid_api_key` or
- * `insufficient_role`.
+ * exists, is active and has the role. So no change commits after the revocation of its API key, the
+ * end of its session or the removal of a sign-in rule was answered. Returns the caller; a change by the
+ * system has none. Throws `invalid_api_key`, `invalid_session` or `insufficient_role`.
  */
 export async function requireAuthorization(
   db: Db,
@@ -28,8 +58,7 @@ export async function requireAuthorization(
 ): Promise<Caller | undefined> {
   if (authorization === undefined) return undefined
   const { credential, access, projectId } = authorization
-  const [row] = await readForShare(db, { id: credential.id })
-  const caller = callerOf(row && checkedApiKey(row), isoTime(Date.now()))
+  const caller = await readCaller(lockedReads(db), credential, isoTime(Date.now()))
   requireAccess(caller.grants, access, projectId)
   return caller
 }

@@ -1,4 +1,5 @@
 import { projectNotFound } from '../../core/access/projects.ts'
+import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
@@ -78,10 +79,11 @@ export async function updateKey(
     requirePatchCapacity(keySet.keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
+  const warnings = patchWarnings(keySet.keys, patched, time)
+  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
   await updateKeyRow(db, patched)
   const event = keyEvent('key.updated', key, recordedChanges('key', key, patched))
   await appendEvents(db, ledger, origin, [event])
-  const warnings = patchWarnings(keySet.keys, patched, time)
   return { result: { key: patched, warnings }, changed: true }
 }
 

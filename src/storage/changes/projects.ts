@@ -1,4 +1,5 @@
 import { projectNotFound } from '../../core/access/projects.ts'
+import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
@@ -17,6 +18,7 @@ import {
   openLedger,
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { deleteBoundSignInRules } from './sign-in/rules.ts'
 
 export async function createProject(
   db: Db,
@@ -79,10 +81,12 @@ export async function deleteProject(
       'The project still has JWT keys. Deactivate and delete them first.',
     )
   }
+  requireRecentSignIn(ledger.caller, origin)
   await db.deleteFrom('project').where('id', '=', projectId).execute()
   const changes = { name: { from: project.name } }
   await appendToBoth(db, ledger, origin, { type: 'project.deleted', changes })
   await deleteBoundApiKeys(db, projectId, origin)
+  await deleteBoundSignInRules(db, projectId, origin)
   return { result: undefined, changed: true }
 }
 

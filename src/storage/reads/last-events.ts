@@ -6,11 +6,24 @@ import {
   type SubjectName,
   type SubjectRows,
 } from '../../core/ledger/subjects.ts'
-import type { ApiKeyRecord, KeyRecord, ProjectSnapshot } from '../../core/records.ts'
+import type {
+  ApiKeyRecord,
+  KeyRecord,
+  ProjectSnapshot,
+  SessionRecord,
+  SignInRuleRecord,
+} from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
-import { apiKeyColumns, apiKeyFromRow, keyFromRow, projectFromRow } from '../row-mapping.ts'
-import type { Db, Tables } from '../schema.ts'
+import {
+  apiKeyColumns,
+  apiKeyFromRow,
+  keyFromRow,
+  projectFromRow,
+  sessionFromRow,
+  signInRuleFromRow,
+} from '../row-mapping.ts'
+import { columnsOf, type Db, type Tables } from '../schema.ts'
 
 /**
  * The last event of each row's subject, as `TYPE CHANGES`, for the select list: one lookup in an index,
@@ -35,6 +48,20 @@ export function apiKeysWithLastEvents(db: Db) {
     .select(lastEventOf(sql.lit(systemLedgerId), 'api_key.id').as('last_event'))
 }
 
+export function sessionsWithLastEvents(db: Db) {
+  return db
+    .selectFrom('session')
+    .select(columnsOf('session'))
+    .select(lastEventOf(sql.lit(systemLedgerId), 'session.id').as('last_event'))
+}
+
+export function signInRulesWithLastEvents(db: Db) {
+  return db
+    .selectFrom('sign_in_rule')
+    .select(columnsOf('sign_in_rule'))
+    .select(lastEventOf(sql.lit(systemLedgerId), 'sign_in_rule.id').as('last_event'))
+}
+
 type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
   last_event: string | null
 }
@@ -45,6 +72,17 @@ export function checkedKey({ last_event, ...row }: WithLastEvent<'jwt_key'>): Ke
 
 export function checkedApiKey({ last_event, ...row }: WithLastEvent<'api_key'>): ApiKeyRecord {
   return checked('api_key', apiKeyFromRow(row), last_event)
+}
+
+export function checkedSession({ last_event, ...row }: WithLastEvent<'session'>): SessionRecord {
+  return checked('session', sessionFromRow(row), last_event)
+}
+
+export function checkedSignInRule({
+  last_event,
+  ...row
+}: WithLastEvent<'sign_in_rule'>): SignInRuleRecord {
+  return checked('sign_in_rule', signInRuleFromRow(row), last_event)
 }
 
 /** Undefined if the row contradicts its ledger. */

@@ -9,8 +9,10 @@ import {
   eventFromRow,
   keyColumns,
   keyFromRow,
+  sessionFromRow,
+  signInRuleFromRow,
 } from '../row-mapping.ts'
-import type { Db, Tables } from '../schema.ts'
+import { columnsOf, type Db, type Tables } from '../schema.ts'
 import { chunked } from '../statements.ts'
 import { hasValidChanges } from './last-events.ts'
 import { readEventRows } from './store.ts'
@@ -63,11 +65,16 @@ export function createLedgerReads(db: Db): LedgerReads {
 
 async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows> {
   const keys = db.selectFrom('jwt_key').select(keyColumns).where('project_id', '=', ledgerId)
+  const isSystem = ledgerId === systemLedgerId
   const apiKeys = db.selectFrom('api_key').select(apiKeyColumns)
+  const sessions = db.selectFrom('session').select(columnsOf('session'))
+  const rules = db.selectFrom('sign_in_rule').select(columnsOf('sign_in_rule'))
   const rows: LedgerRows = {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: (await keys.execute()).map(keyFromRow),
-    api_key: ledgerId === systemLedgerId ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
+    api_key: isSystem ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
+    session: isSystem ? (await sessions.execute()).map(sessionFromRow) : [],
+    sign_in_rule: isSystem ? (await rules.execute()).map(signInRuleFromRow) : [],
     published_kid: [],
     blocked_fingerprint: [],
   }

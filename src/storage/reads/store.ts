@@ -3,9 +3,11 @@ import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
+import type { LedgerEvent } from '../../core/ledger/chain.ts'
 import { contradictedProject } from '../../core/ledger/contradictions.ts'
-import type { ApiKeyRecord, KeyCount, KeySet } from '../../core/records.ts'
-import { eventFromRow, hasKey, keyColumns, projectFromRow } from '../row-mapping.ts'
+import type { KeyCount, KeySet, PersonRecord } from '../../core/records.ts'
+import { nameOf } from '../../core/sign-in/people.ts'
+import { eventFromRow, hasKey, keyColumns, personFromRow, projectFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { chunked, statement } from '../statements.ts'
 import {
@@ -13,8 +15,12 @@ import {
   checkedApiKey,
   checkedKey,
   checkedProject,
+  checkedSession,
+  checkedSignInRule,
   lastKeyEvent,
   lastProjectEvent,
+  sessionsWithLastEvents,
+  signInRulesWithLastEvents,
 } from './last-events.ts'
 import { createLogReads } from './log.ts'
 
@@ -64,21 +70,38 @@ function createProjectReads(db: Db) {
       return rows.flatMap((row) => (checkedProject(row) === undefined ? [] : [projectFromRow(row)]))
     },
     async events(ledgerId, page) {
-      return (await readEventRows(db, ledgerId, page)).map(eventFromRow)
+      const rows = await readEventRows(db, ledgerId, page)
+      return withNames(db, rows.map(eventFromRow))
     },
   } satisfies Partial<StoreReads>
 }
 
-function createApiKeyReads(db: Db) {
-  // Concurrent callers share a query: a flood of unknown secrets costs less than one each.
-  const byDigest = createBatchLoader(async (digests) => {
-    const found = new Map<string, ApiKeyRecord>()
-    for (const some of chunked(digests)) {
-      const rows = await apiKeysByDigest(db, { digests: some })
-      for (const row of rows) found.set(row.digest, checkedApiKey(row))
+/** Names the people among the actors of a page, by one query. */
+async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
+  const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
+  if (subjects.size === 0) return events
+  const people = new Map<string, PersonRecord>()
+  for (const some of chunked([...subjects])) {
+    const query = db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some)
+    for (const row of await query.execute()) {
+      people.set(JSON.stringify([row.issuer, row.subject]), personFromRow(row))
     }
-    return found
+  }
+  return events.map((event) => {
+    const { user } = event.actor
+    if (user === undefined) return event
+    const person = people.get(JSON.stringify([user.issuer, user.subject]))
+    return { ...event, actor: { ...event.actor, name: nameOf(person, user.subject) } }
   })
+}
+
+function createApiKeyReads(db: Db) {
+  const byDigest = createDigestLoader(async (digests) =>
+    (await apiKeysByDigest(db, { digests })).map(checkedApiKey),
+  )
+  const sessionByDigest = createDigestLoader(async (digests) =>
+    (await sessionsByDigest(db, { digests })).map(checkedSession),
+  )
   return {
     findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
     async findApiKey(id) {
@@ -90,6 +113,28 @@ function createApiKeyReads(db: Db) {
       const query = projects === 'all' ? all : all.where('project_id', 'in', projects)
       return (await query.execute()).map(checkedApiKey)
     },
+    findSessionByDigest: async (digest) => (await sessionByDigest([digest])).get(digest),
+    async findSession(id) {
+      const [row] = await sessionById(db, { id })
+      return row && checkedSession(row)
+    },
+    async listSessions(owner) {
+      const all = sessionsWithLastEvents(db).orderBy('id')
+      const rows = await (owner === 'all'
+        ? all
+        : 'personId' in owner
+          ? all.where('person_id', '=', owner.personId)
+          : all.where('api_key_id', '=', owner.apiKeyId)
+      ).execute()
+      return rows.map(checkedSession)
+    },
+    signInRules: async () => (await allSignInRules(db, {})).map(checkedSignInRule),
+    async listPeople(ids) {
+      const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
+      return (await (ids === undefined ? all : all.where('id', 'in', ids)).execute()).map(
+        personFromRow,
+      )
+    },
     async countApiKeys() {
       const row = await db
         .selectFrom('api_key')
@@ -98,6 +143,19 @@ function createApiKeyReads(db: Db) {
       return Number(row.count)
     },
   } satisfies Partial<StoreReads>
+}
+
+/** Concurrent callers share a query: a flood of unknown secrets costs less than one each. */
+function createDigestLoader<Record extends { digest: string }>(
+  read: (digests: string[]) => Promise<Record[]>,
+) {
+  return createBatchLoader(async (digests: readonly string[]) => {
+    const found = new Map<string, Record>()
+    for (const some of chunked(digests)) {
+      for (const record of await read(some)) found.set(record.digest, record)
+    }
+    return found
+  })
 }
 
 function createKeyReads(db: Db) {
@@ -184,6 +242,13 @@ const apiKeyById = statement((db, { id }: { id: string }) =>
 const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
   apiKeysWithLastEvents(db).where('digest', 'in', digests),
 )
+const sessionById = statement((db, { id }: { id: string }) =>
+  sessionsWithLastEvents(db).where('id', '=', id),
+)
+const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
+  sessionsWithLastEvents(db).where('digest', 'in', digests),
+)
+const allSignInRules = statement((db) => signInRulesWithLastEvents(db).orderBy('id'))
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db
     .selectFrom('project')

@@ -62,6 +62,9 @@ function config(): Context['config'] {
     logInterval: 60,
     logWitnesses: [],
     publicUrl: 'http://x',
+    sessionIdleTimeout: 1_800,
+    sessionLifetime: 43_200,
+    recentSignIn: 900,
   }
 }
 
@@ -189,7 +192,7 @@ describe('last uses', () => {
     }
     await authenticator.flush()
     await authenticator.flush()
-    expect(commits).toEqual(['api_key.touch'])
+    expect(commits).toEqual(['credential.touch'])
     expect(await lastUse(first.id)).toBe('2026-03-01T00:00:03.000Z')
     expect(await lastUse(second.id)).toBe('2026-03-01T00:00:02.000Z')
   })
@@ -198,7 +201,10 @@ describe('last uses', () => {
     const { secret, id } = await register('reader')
     await authenticator.authenticate(secret)
     const later = '2026-03-01T00:00:09.000Z'
-    await store.commit({ type: 'api_key.touch', uses: [{ id, time: later }] })
+    await store.commit({
+      type: 'credential.touch',
+      uses: [{ type: 'api_key', id, time: later }],
+    })
     await authenticator.flush()
     expect(await lastUse(id)).toBe(later)
   })

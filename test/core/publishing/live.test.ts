@@ -86,6 +86,9 @@ beforeEach(async () => {
       logInterval: 60,
       logWitnesses: [],
       publicUrl: 'https://keys.example.com',
+      sessionIdleTimeout: 1_800,
+      sessionLifetime: 43_200,
+      recentSignIn: 900,
     },
     intakeFor() {
       throw new Error('publishing examines no keys')

@@ -106,8 +106,9 @@ describe('the ETag', () => {
     const headers = { 'x-api-key': secret }
     const own = await server.send('GET', '/v1/api-keys/self', { headers })
     expect(own.headers.etag).toBe(tag)
-    const uses = [{ id: url.slice('/v1/api-keys/'.length), time: new Date().toISOString() }]
-    await server.context.store.commit({ type: 'api_key.touch', uses })
+    const id = url.slice('/v1/api-keys/'.length)
+    const uses = [{ type: 'api_key', id, time: new Date().toISOString() } as const]
+    await server.context.store.commit({ type: 'credential.touch', uses })
     const used = await server.send('GET', url, { headers: { 'if-none-match': tag } })
     expect(used.json()).toHaveProperty('lastUseTime')
     expect(used.headers.etag).toBe(tag)

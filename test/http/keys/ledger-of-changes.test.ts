@@ -4,6 +4,7 @@ import type { ChangeType } from '../../../src/core/ledger/changes.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
+import { createPersonSession } from '../../support/store/sessions.ts'
 
 let server: TestApp
 let logKey: TestKeyFile
@@ -43,7 +44,7 @@ interface Done {
 
 /** Changes that no request makes: those of commands are tried with them. */
 type Unrequested =
-  | 'api_key.touch'
+  | 'credential.touch'
   | 'storage.try'
   | 'key.report_weakness'
   | 'key.pass_audit'
@@ -125,13 +126,69 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     const subject = { type: 'registry', id: systemLedgerId }
     return { answer, events: [[systemLedgerId, 'log.started', subject]] }
   },
+  'session.create': async () => async () => {
+    const answer = await server.send('POST', '/v1/sessions')
+    return { answer, events: inSystem(answer.json().id, 'session.created', 'session') }
+  },
+  'session.end': async () => {
+    const { id } = (await server.send('POST', '/v1/sessions')).json()
+    return async () => {
+      const answer = await server.send('DELETE', `/v1/sessions/${id}`)
+      return { answer, events: inSystem(id, 'session.ended', 'session') }
+    }
+  },
+  'sign_in_rule.create': async () => async () => {
+    const answer = await server.send('POST', '/v1/sign-in-rules', { body: ruleBody })
+    return {
+      answer,
+      events: inSystem(answer.json().id, 'sign_in_rule.created', 'sign_in_rule'),
+    }
+  },
+  'sign_in_rule.update': async () => {
+    const { id } = await newRule()
+    return async () => {
+      const body = { role: 'writer' }
+      const answer = await server.send('PATCH', `/v1/sign-in-rules/${id}`, { body })
+      return { answer, events: inSystem(id, 'sign_in_rule.updated', 'sign_in_rule') }
+    }
+  },
+  'sign_in_rule.delete': async () => {
+    const { id } = await newRule()
+    return async () => {
+      const answer = await server.send('DELETE', `/v1/sign-in-rules/${id}`)
+      return { answer, events: inSystem(id, 'sign_in_rule.deleted', 'sign_in_rule') }
+    }
+  },
+  'person.delete': async () => {
+    const { person } = await createPersonSession(server.context.store)
+    return async () => {
+      const answer = await server.send('DELETE', `/v1/people/${person.id}`)
+      const [ended, deleted] = (await ledger(systemLedgerId)).slice(-2)
+      expect(ended?.type).toBe('session.ended')
+      return {
+        answer,
+        events: [
+          ...inSystem(ended?.subject.id ?? '', 'session.ended', 'session'),
+          ...inSystem(deleted?.subject.id ?? '', 'person.deleted', 'person'),
+        ],
+      }
+    }
+  },
 }
+
+const ruleBody = {
+  name: 'n',
+  issuer: 'https://id.example.com',
+  conditions: { groups: 'platform' },
+  role: 'reader',
+}
+const newRule = () => made('/v1/sign-in-rules', ruleBody)
 
 const inProject = (id: string, type: string): Done['events'] => [
   [server.project.id, type, { type: 'key', id }],
 ]
-const inSystem = (id: string, type: string): Done['events'] => [
-  [systemLedgerId, type, { type: 'api_key', id }],
+const inSystem = (id: string, type: string, subject = 'api_key'): Done['events'] => [
+  [systemLedgerId, type, { type: subject, id }],
 ]
 const both = (subject: { type: string; id: string }, type: string): Done['events'] => [
   [subject.id, type, subject],

@@ -143,6 +143,9 @@ function testContext(store: Store, options: TestOptions): Context {
       maxImportKeys: 1_000,
       logInterval: 60,
       logWitnesses: [],
+      sessionIdleTimeout: 1_800,
+      sessionLifetime: 43_200,
+      recentSignIn: 900,
       publicUrl,
       ...options.config,
     },
@@ -152,7 +155,7 @@ function testContext(store: Store, options: TestOptions): Context {
   }
 }
 
-/** Records all responses except new API keys, whose secrets are remembered instead. */
+/** Records all responses except new API keys and cookies, whose secrets are remembered instead. */
 function recordResponses(app: FastifyInstance): string[] {
   const responses: string[] = []
   app.addHook('onSend', async (request, reply, payload) => {
@@ -164,7 +167,11 @@ function recordResponses(app: FastifyInstance): string[] {
     }
     // The documentation is large and has no secrets.
     if (request.routeOptions.schema?.hide !== true) responses.push(text)
-    responses.push(JSON.stringify(reply.getHeaders()))
+    const { 'set-cookie': cookies = [], ...headers } = reply.getHeaders()
+    for (const [secret] of String(cookies).matchAll(/pubring_\w{49}/g)) {
+      rememberSecret('the secret of a session', secret)
+    }
+    responses.push(JSON.stringify(headers))
     return payload
   })
   return responses

@@ -1,0 +1,14 @@
+const secretPattern = /pubring_[0-9A-Za-z]{49}(?![0-9A-Za-z])/g
+
+/**
+ * The API key in a text that somebody pasted, as terminals, shell scripts, `.env` files and HTTP
+ * examples have it: with white space, quotes, `export PUBRING_API_KEY=`, `X-Api-Key:` or `Bearer`
+ * around it, or broken over two lines. Undefined unless the text has exactly one.
+ */
+export function findPastedApiKey(text: string): string | undefined {
+  for (const candidate of [text, text.replace(/\s+/g, '')]) {
+    const found = new Set(candidate.match(secretPattern))
+    if (found.size === 1) return [...found][0]
+  }
+  return undefined
+}

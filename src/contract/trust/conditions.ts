@@ -1,0 +1,14 @@
+import { type Static, Type } from 'typebox'
+
+/** What a claim is compared with. */
+export type ClaimValue = string | number | boolean
+
+/** Conditions on the claims of a token, all of which must be met. */
+export const Conditions = Type.Unsafe<Record<string, ClaimValue>>({
+  type: 'object',
+  additionalProperties: { type: ['string', 'number', 'boolean'] },
+  description:
+    'Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves.',
+  examples: [{ repository_id: '74', ref: 'refs/heads/main' }],
+})
+export type Conditions = Static<typeof Conditions>

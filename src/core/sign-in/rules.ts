@@ -1,0 +1,171 @@
+import type {
+  SignInRule,
+  SignInRuleCreate,
+  SignInRuleUpdate,
+} from '../../contract/sign-in/rules.ts'
+import type { Conditions } from '../../contract/trust/conditions.ts'
+import { invalidField, PubringError } from '../../errors.ts'
+import type { RequestContext } from '../access/principal.ts'
+import { findProject } from '../access/projects.ts'
+import type { Context } from '../context.ts'
+import { collectFaults, type Submitted } from '../faults.ts'
+import { newId, parseId } from '../ids.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
+import { parseLabel } from '../labels.ts'
+import type { SignInRuleRecord } from '../records.ts'
+import { isPlain, prefixOf, requireConditions } from '../trust/conditions.ts'
+
+export function toSignInRule({
+  enabled,
+  contradicted: _contradicted,
+  ...rule
+}: SignInRuleRecord): SignInRule {
+  return { ...rule, active: enabled }
+}
+
+export async function createSignInRule(
+  context: RequestContext,
+  { fields, malformed }: Submitted<SignInRuleCreate>,
+): Promise<SignInRuleRecord> {
+  const { origin, principal, config } = context
+  const { name, conditions, role, project, issuer = config.oidc?.issuer } = fields
+  await rejectTexts(context, fields, malformed?.text)
+  const { attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
+  const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
+  attempt(() => requireIssuer(issuer))
+  if (conditions !== undefined && issuer !== undefined) {
+    attempt(() => requireNarrow(issuer, conditions))
+  }
+  const bound = await attemptAsync(async () =>
+    project === undefined ? undefined : await findProject(context, principal, project),
+  )
+  throwAny()
+  if (label === undefined || role === undefined || !conditions || issuer === undefined) {
+    throw new Error('a fault was not reported')
+  }
+  return context.store.commit({
+    type: 'sign_in_rule.create',
+    origin,
+    rule: {
+      id: newId(),
+      name: label,
+      issuer,
+      conditions,
+      role,
+      ...(bound === undefined ? {} : { projectId: bound.id }),
+      enabled: fields.active ?? true,
+      createTime: origin.time,
+      updateTime: origin.time,
+    },
+  })
+}
+
+function requireIssuer(issuer: string | undefined): void {
+  if (issuer !== undefined && isPlain(issuer)) return
+  throw invalidField(
+    '/issuer',
+    issuer === undefined ? 'required' : 'text_invalid',
+    'issuer is the address of the OpenID provider. Without PUBRING_OIDC_ISSUER there is no default: send it.',
+  )
+}
+
+/** Claims that tell apart who uses Google, where everybody can have an account. */
+const googleClaims = ['hd', 'email', 'sub']
+
+/**
+ * Throws `invalid_request` unless a condition selects some of the people of the provider. A rule for
+ * all of them must say so by a condition on `iss`, which is refused where everybody has an account.
+ */
+function requireNarrow(issuer: string, conditions: Conditions): void {
+  requireConditions(conditions)
+  const literal = Object.keys(conditions).filter((name) => prefixOf(conditions[name] ?? '*') !== '')
+  const isOpen = issuer === 'https://accounts.google.com'
+  if (literal.some((name) => !isOpen || googleClaims.includes(name))) return
+  throw invalidField(
+    '/conditions',
+    'too_wide',
+    isOpen
+      ? 'Everybody can have an account at Google. Add a condition on hd (the domain of your organization), email or sub.'
+      : 'The rule would apply to everybody who has an account at the provider. Add a condition, such as {"groups": "platform"}; if you mean everybody: {"iss": "ISSUER"}.',
+  )
+}
+
+/** The texts are stored and written to the ledger. */
+async function rejectTexts(
+  context: RequestContext,
+  { name, conditions }: Partial<Pick<SignInRuleCreate | SignInRuleUpdate, 'name' | 'conditions'>>,
+  malformed: string | undefined,
+): Promise<void> {
+  const texts = { '/name': name, '/conditions': conditions && JSON.stringify(conditions) }
+  await rejectPrivateKeys(context, { ...texts, '': malformed })
+}
+
+export async function listSignInRules({ store }: Context): Promise<SignInRule[]> {
+  return (await store.signInRules()).map(toSignInRule)
+}
+
+/** Throws `sign_in_rule_not_found`. */
+export async function getSignInRule({ store }: Context, id: string): Promise<SignInRuleRecord> {
+  const rule = (await store.signInRules()).find((one) => one.id === parseId(id))
+  if (rule === undefined) throw signInRuleNotFound()
+  return rule
+}
+
+/** Applies a merge patch (RFC 7396), which takes effect with the next request of each session. */
+export async function updateSignInRule(
+  context: RequestContext,
+  rule: SignInRuleReference,
+  { fields, malformed }: Submitted<SignInRuleUpdate>,
+): Promise<SignInRuleRecord> {
+  await rejectTexts(context, fields, malformed?.text)
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
+  const { name, ...rest } = fields
+  const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
+  throwAny()
+  const patch = { ...rest, ...(label === undefined ? {} : { name: label }) }
+  return context.store.commit({ type: 'sign_in_rule.update', ...changeOf(context, rule), patch })
+}
+
+export async function deleteSignInRule(
+  context: RequestContext,
+  rule: SignInRuleReference,
+): Promise<void> {
+  await context.store.commit({ type: 'sign_in_rule.delete', ...changeOf(context, rule) })
+}
+
+/** The rule in the path of a request, and the `If-Match` of the request. */
+interface SignInRuleReference {
+  id: string
+  ifMatch?: string
+}
+
+function changeOf({ origin }: RequestContext, { id, ifMatch }: SignInRuleReference) {
+  const parsed = parseId(id)
+  if (parsed === undefined) throw signInRuleNotFound()
+  return { origin, id: parsed, ...(ifMatch === undefined ? {} : { ifMatch }) }
+}
+
+export function signInRuleNotFound(): PubringError {
+  return new PubringError(
+    'sign_in_rule_not_found',
+    'There is no sign-in rule with this id. GET /v1/sign-in-rules lists them.',
+  )
+}
+
+/** Throws `invalid_request` if the patched rule would be too wide. */
+export function patchSignInRule(
+  before: SignInRuleRecord,
+  { active, conditions, ...rest }: SignInRuleUpdate,
+): SignInRuleRecord {
+  const merged = Object.entries({ ...before.conditions, ...conditions })
+  const after = {
+    ...before,
+    ...rest,
+    conditions: Object.fromEntries(
+      merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+    ),
+    enabled: active ?? before.enabled,
+  }
+  requireNarrow(after.issuer, after.conditions)
+  return after
+}

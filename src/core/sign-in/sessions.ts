@@ -1,0 +1,163 @@
+import type { Self, Session } from '../../contract/sign-in/sessions.ts'
+import { PubringError } from '../../errors.ts'
+import type { Caller } from '../access/callers.ts'
+import { permits } from '../access/grants.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
+import { signedInRecently } from '../access/recent-sign-in.ts'
+import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
+import type { Context } from '../context.ts'
+import { newId, parseId } from '../ids.ts'
+import type { ApiKeyRecord, PersonRecord, SessionRecord } from '../records.ts'
+import { isoTime } from '../times.ts'
+import { nameOf } from './people.ts'
+
+/** Who signs in, and when they proved who they are. */
+type Holder = Pick<SessionRecord, 'person' | 'apiKeyId' | 'signInTime'>
+
+/** A new session and its secret, which only the cookie holds. */
+export interface NewSession {
+  session: SessionRecord
+  secret: string
+}
+
+/** A session has a new secret and id, whatever the browser sent, so that none can be fixed before. */
+export function newSession({ config, clock }: Context, holder: Holder, end?: string): NewSession {
+  const secret = newApiKeySecret()
+  const nowMs = clock.now()
+  const time = isoTime(nowMs)
+  const latestEnd = isoTime(nowMs + config.sessionLifetime * 1_000)
+  const session = {
+    id: newId(),
+    digest: apiKeyDigest(secret),
+    ...holder,
+    createTime: time,
+    expireTime: end !== undefined && end < latestEnd ? end : latestEnd,
+    lastUseTime: time,
+  }
+  return { session, secret }
+}
+
+/** Sessions that were last used before this have ended. */
+export function idleSince({ config, clock }: Context): string {
+  return isoTime(clock.now() - config.sessionIdleTimeout * 1_000)
+}
+
+/** Exchanges the API key of the request for a session, which ends with it. */
+export async function signInWithApiKey(context: RequestContext): Promise<NewSession> {
+  const { store, origin, principal } = context
+  const { credential } = principal
+  const apiKey = credential.type === 'api_key' ? await store.findApiKey(credential.id) : undefined
+  if (apiKey === undefined) {
+    throw new PubringError(
+      'invalid_request',
+      'To sign in, send the secret of an API key in the X-Api-Key header. A session cannot create another.',
+    )
+  }
+  const holder = { apiKeyId: apiKey.id, signInTime: origin.time }
+  const created = newSession(context, holder, apiKey.expireTime)
+  const { session } = created
+  await store.commit({ type: 'session.create', origin, session, idleSince: idleSince(context) })
+  return created
+}
+
+/** The caller's own session; throws `session_not_found` if the request has an API key. */
+export function ownSessionId({ credential }: Principal): string {
+  if (credential.type !== 'session') throw sessionNotFound()
+  return credential.id
+}
+
+/**
+ * Live sessions: for an admin of all projects those of everybody, or of one person; for other callers
+ * their own.
+ */
+export async function listSessions(
+  context: Context,
+  principal: Principal,
+  personId?: string,
+): Promise<Session[]> {
+  const { store, clock } = context
+  const isAdminOfAll = permits(principal.grants, { role: 'admin', unbound: true })
+  const owner = isAdminOfAll && personId !== undefined ? { personId } : 'all'
+  const sessions = await store.listSessions(isAdminOfAll ? owner : principal.holder)
+  const time = isoTime(clock.now())
+  const since = idleSince(context)
+  const isLive = ({ expireTime, lastUseTime }: SessionRecord) =>
+    expireTime > time && lastUseTime >= since
+  const people = new Map((await store.listPeople()).map((person) => [person.id, person]))
+  const apiKeys = new Map((await store.listApiKeys('all')).map((apiKey) => [apiKey.id, apiKey]))
+  const holderOf = ({ person, apiKeyId = '' }: SessionRecord) => ({
+    person: people.get(person?.id ?? ''),
+    apiKey: apiKeys.get(apiKeyId),
+  })
+  return sessions
+    .filter((session) => isLive(session) && [undefined, session.person?.id].includes(personId))
+    .map((session) => toSession(session, principal, holderOf(session)))
+}
+
+/** The holder of a session, as far as it still exists. */
+interface KnownHolder {
+  person: PersonRecord | undefined
+  apiKey: ApiKeyRecord | undefined
+}
+
+function toSession(
+  { digest: _digest, person, ...session }: SessionRecord,
+  { credential }: Principal,
+  known: KnownHolder,
+): Session {
+  return {
+    ...session,
+    name: person === undefined ? (known.apiKey?.name ?? '') : nameOf(known.person, person.subject),
+    ...(person === undefined ? {} : { personId: person.id }),
+    current: credential.id === session.id,
+  }
+}
+
+/** Ends a session, from its next request on. Throws `session_not_found`. */
+export async function endSession({ store, origin }: RequestContext, id: string): Promise<void> {
+  const parsed = parseId(id)
+  if (parsed === undefined) throw sessionNotFound()
+  const isOwn = origin.authorization?.credential.id === parsed
+  const reason = isOwn ? 'signed_out' : 'revoked'
+  await store.commit({ type: 'session.end', origin, ended: { ids: [parsed] }, reason })
+}
+
+/** Ends all sessions of a person. */
+export async function endSessionsOf({ store, origin }: RequestContext, id: string): Promise<void> {
+  const ended = { personId: parseId(id) ?? id }
+  await store.commit({ type: 'session.end', origin, ended, reason: 'revoked' })
+}
+
+export function sessionNotFound(): PubringError {
+  return new PubringError(
+    'session_not_found',
+    'You can see no session with this id. GET /v1/sessions lists those you can see.',
+  )
+}
+
+/** Whether the caller may see and end the session: an admin of all projects, or its holder. */
+export function canSee({ grants, session, apiKey }: Caller, one: SessionRecord): boolean {
+  if (permits(grants, { role: 'admin', unbound: true })) return true
+  if (one.person !== undefined) return one.person.id === session?.person?.id
+  return one.apiKeyId === apiKey?.id
+}
+
+/** Who the caller is, and what they may do. */
+export async function describeSelf(context: Context, principal: Principal): Promise<Self> {
+  const { store, config, clock } = context
+  const { credential, grants, holder } = principal
+  const [person] = 'personId' in holder ? await store.listPeople([holder.personId]) : []
+  const apiKey = 'apiKeyId' in holder ? await store.findApiKey(holder.apiKeyId) : undefined
+  const session = credential.type === 'session' ? await store.findSession(credential.id) : undefined
+  const isRecent = session && signedInRecently(session, config.recentSignIn, clock.now())
+  const recentUntil = Date.parse(session?.signInTime ?? '') + config.recentSignIn * 1_000
+  return {
+    type: 'personId' in holder ? 'person' : 'api_key',
+    name: apiKey?.name ?? nameOf(person, session?.person?.subject ?? ''),
+    ...('apiKeyId' in holder ? holder : {}),
+    ...(person === undefined ? {} : { person }),
+    grants: [...grants],
+    ...(session && { session: toSession(session, principal, { person, apiKey }) }),
+    ...(isRecent ? { recentSignInUntil: isoTime(recentUntil) } : {}),
+  }
+}

@@ -1,0 +1,43 @@
+import { Type } from 'typebox'
+import { Person } from '../../../contract/sign-in/sessions.ts'
+import type { Context } from '../../../core/context.ts'
+import { deletePerson, listPeople } from '../../../core/sign-in/people.ts'
+import { contextOf } from '../../hooks/access.ts'
+import type { App } from '../../options.ts'
+
+const tags = ['Sign-in']
+const collection = '/v1/people'
+
+export function personRoutes(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access: { role: 'admin', unbound: true } },
+    schema: {
+      operationId: 'listPeople',
+      summary: 'List people',
+      description: 'Everybody who has signed in through the OpenID provider, by first sign-in.',
+      tags,
+      response: { 200: Type.Array(Person) },
+    },
+    handler: async (_request, reply) => reply.send(await listPeople(context)),
+  })
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/:id`,
+    config: { access: { role: 'admin', unbound: true }, errors: ['person_not_found'] },
+    schema: {
+      operationId: 'deletePerson',
+      summary: 'Erase a person',
+      description:
+        'Erases name and email, which events then no longer show, and ends all sessions of the person. The ledger keeps the issuer and the subject. Somebody who may still sign in can do so again.',
+      tags,
+      params: Type.Object({ id: Type.String({ description: 'Id of the person.' }) }),
+      response: { 204: Type.Null({ description: 'The person is erased.' }) },
+    },
+    handler: async (request, reply) => {
+      await deletePerson(contextOf(request, context), request.params.id)
+      return reply.code(204).send(null)
+    },
+  })
+}

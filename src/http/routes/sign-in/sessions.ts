@@ -1,0 +1,196 @@
+import type { FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Self, Session, SignedOut, SignInOptions } from '../../../contract/sign-in/sessions.ts'
+import type { Context } from '../../../core/context.ts'
+import {
+  describeSelf,
+  endSession,
+  endSessionsOf,
+  listSessions,
+  ownSessionId,
+  signInWithApiKey,
+} from '../../../core/sign-in/sessions.ts'
+import { contextOf, principalOf } from '../../hooks/access.ts'
+import type { App } from '../../options.ts'
+import { sessionCookie } from '../../request/cookies.ts'
+import { Query } from '../../request/paths.ts'
+
+const tags = ['Sign-in']
+const collection = '/v1/sessions'
+
+export const signInPath = '/sign-in'
+
+const byPerson = Query({
+  person: Type.Optional(
+    Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
+  ),
+})
+
+const IdPath = Type.Object({ id: Type.String({ description: 'Id of the session.' }) })
+
+export function sessionRoutes(app: App, context: Context): void {
+  optionsRoute(app, context)
+  selfRoute(app, context)
+  createRoute(app, context)
+  listRoute(app, context)
+  signOutRoute(app, context)
+  endRoute(app, context)
+  endAllRoute(app, context)
+}
+
+function optionsRoute(app: App, { config }: Context): void {
+  const { oidc, publicUrl } = config
+  const url = `${publicUrl}${signInPath}`
+  const options = {
+    apiKey: true,
+    ...(oidc === undefined ? {} : { oidc: { buttonText: oidc.buttonText, url } }),
+  }
+  app.route({
+    method: 'GET',
+    url: '/v1/sign-in-options',
+    schema: {
+      operationId: 'getSignInOptions',
+      summary: 'Read how people can sign in',
+      description: 'Needs no API key.',
+      tags,
+      response: { 200: SignInOptions },
+    },
+    handler: async (_request, reply) => reply.header('cache-control', 'no-cache').send(options),
+  })
+}
+
+function selfRoute(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/self',
+    config: { access: { role: 'reader' } },
+    schema: {
+      operationId: 'getSelf',
+      summary: 'Read who the caller is',
+      description: 'The person or API key of the request, and what they may do.',
+      tags,
+      response: { 200: Self },
+    },
+    handler: async (request, reply) =>
+      reply.send(await describeSelf(context, principalOf(request))),
+  })
+}
+
+function createRoute(app: App, context: Context): void {
+  const { publicUrl } = context.config
+  const cookie = sessionCookie(publicUrl)
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: { access: { role: 'reader' }, headers: ['Location', 'Set-Cookie'] },
+    schema: {
+      operationId: 'createSession',
+      summary: 'Sign in with an API key',
+      description:
+        'Exchanges the API key in `X-Api-Key` for a session, so that a browser need not keep the secret. The session has the rights of the API key and ends with it. Its own secret is in a cookie that scripts cannot read; further requests send `X-Api-Key: session` beside the cookie.',
+      tags,
+      response: { 201: Session },
+    },
+    handler: async (request, reply) => {
+      const requestContext = contextOf(request, context)
+      const { session, secret } = await signInWithApiKey(requestContext)
+      cookie.set(reply, secret, context.config.sessionLifetime)
+      const { digest: _digest, person: _person, ...members } = session
+      const { name } = requestContext.principal.actor
+      return reply
+        .code(201)
+        .header('location', `${publicUrl}${collection}/${session.id}`)
+        .header('cache-control', 'no-store')
+        .send({ ...members, name, current: true })
+    },
+  })
+}
+
+function listRoute(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access: { role: 'reader' } },
+    schema: {
+      operationId: 'listSessions',
+      summary: 'List sessions',
+      description:
+        'Live sessions, oldest first: all of them for an admin of all projects, otherwise those of the caller.',
+      tags,
+      querystring: byPerson,
+      response: { 200: Type.Array(Session) },
+    },
+    handler: async (request, reply) => {
+      const { person } = request.query
+      return reply.send(await listSessions(context, principalOf(request), person))
+    },
+  })
+}
+
+function signOutRoute(app: App, context: Context): void {
+  const cookie = sessionCookie(context.config.publicUrl)
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/self`,
+    config: {
+      access: { role: 'reader' },
+      errors: ['session_not_found'],
+      headers: ['Set-Cookie'],
+    },
+    schema: {
+      operationId: 'signOut',
+      summary: 'Sign out',
+      description: 'Ends the session of the request, from the next request on.',
+      tags,
+      response: { 200: SignedOut },
+    },
+    handler: async (request, reply) => {
+      await endSession(contextOf(request, context), ownSessionId(principalOf(request)))
+      cookie.clear(reply)
+      return reply.send({})
+    },
+  })
+}
+
+function endRoute(app: App, context: Context): void {
+  app.route({
+    method: 'DELETE',
+    url: `${collection}/:id`,
+    config: { access: { role: 'reader' }, errors: ['session_not_found'] },
+    schema: {
+      operationId: 'endSession',
+      summary: 'End a session',
+      description:
+        'Takes effect with the next request, on every replica. An admin of all projects can end every session, others their own.',
+      tags,
+      params: IdPath,
+      response: { 204: Type.Null({ description: 'The session has ended.' }) },
+    },
+    handler: async (request, reply) => {
+      await endSession(contextOf(request, context), request.params.id)
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+function endAllRoute(app: App, context: Context): void {
+  app.route({
+    method: 'DELETE',
+    url: collection,
+    config: { access: { role: 'admin', unbound: true } },
+    schema: {
+      operationId: 'endSessions',
+      summary: 'End all sessions of a person',
+      description: 'Takes effect with the next request, on every replica.',
+      tags,
+      querystring: Query({
+        person: Type.String({ format: 'uuid', description: 'Id of the person.' }),
+      }),
+      response: { 204: Type.Null({ description: 'The person has no session any more.' }) },
+    },
+    handler: async (request: FastifyRequest<{ Querystring: { person: string } }>, reply) => {
+      await endSessionsOf(contextOf(request, context), request.query.person)
+      return reply.code(204).send(null)
+    },
+  })
+}

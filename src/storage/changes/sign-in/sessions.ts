@@ -1,0 +1,163 @@
+import type { Caller } from '../../../core/access/callers.ts'
+import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts'
+import { recordedChanges } from '../../../core/ledger/subjects.ts'
+import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
+import { personNotFound } from '../../../core/sign-in/people.ts'
+import { canSee, sessionNotFound } from '../../../core/sign-in/sessions.ts'
+import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
+import { columnsOf, type Db } from '../../schema.ts'
+import { chunked } from '../../statements.ts'
+import { appendEvents, lockSystemLedger, type NewEvent } from '../ledger.ts'
+import type { Outcome } from '../outcome.ts'
+
+/** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
+const maxSessions = 10_000
+const maxSessionsOfOne = 20
+
+/** Ended sessions that one sign-in removes. */
+const maxRemoved = 500
+
+/** Creates the session, and ends what it replaces, what has expired and what is beyond the limits. */
+export async function createSession(
+  db: Db,
+  { session: submitted, person, replaces, idleSince, origin }: ChangeOf<'session.create'>,
+): Promise<Outcome<SessionRecord>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const session = person === undefined ? submitted : await withPerson(db, submitted, person)
+  const events = [
+    ...(replaces === undefined ? [] : await endByIds(db, [replaces], 'replaced')),
+    ...(await endByIds(db, await readEnded(db, session.createTime, idleSince), 'expired')),
+    ...(await endByIds(db, await readExcess(db, session), 'limit')),
+    sessionCreated(session),
+  ]
+  await db.insertInto('session').values(sessionToRow(session)).execute()
+  await appendEvents(db, ledger, origin, events)
+  return { result: session, changed: true }
+}
+
+/** Updates the person with this identity, or creates them. Their id is that of the first sign-in. */
+async function withPerson(
+  db: Db,
+  session: SessionRecord,
+  person: PersonRecord,
+): Promise<SessionRecord> {
+  const { name, email, last_sign_in_time, ...row } = personToRow(person)
+  const latest = { name, email, last_sign_in_time }
+  const { id } = await db
+    .insertInto('person')
+    .values({ ...row, ...latest })
+    .onConflict((conflict) => conflict.columns(['subject', 'issuer']).doUpdateSet(latest))
+    .returning('id')
+    .executeTakeFirstOrThrow()
+  return session.person === undefined ? session : { ...session, person: { ...session.person, id } }
+}
+
+async function readEnded(db: Db, now: string, idleSince: string): Promise<string[]> {
+  const rows = await db
+    .selectFrom('session')
+    .select('id')
+    .where((where) =>
+      where.or([where('expire_time', '<=', now), where('last_use_time', '<', idleSince)]),
+    )
+    .limit(maxRemoved)
+    .execute()
+  return rows.map(({ id }) => id)
+}
+
+/** The sessions that must end, so that there is a place for this one. */
+async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<string[]> {
+  const all = db.selectFrom('session').select('id').orderBy('last_use_time', 'desc')
+  const own =
+    person === undefined
+      ? all.where('api_key_id', '=', apiKeyId ?? '')
+      : all.where('person_id', '=', person.id)
+  const beyond = (limit: number) => ({ offset: limit - 1, limit: maxRemoved })
+  const [ofOne, ofAll] = [beyond(maxSessionsOfOne), beyond(maxSessions)]
+  const rows = [
+    ...(await own.limit(ofOne.limit).offset(ofOne.offset).execute()),
+    ...(await all.limit(ofAll.limit).offset(ofAll.offset).execute()),
+  ]
+  return [...new Set(rows.map(({ id }) => id))]
+}
+
+function sessionCreated(session: SessionRecord): NewEvent {
+  const subject = { type: 'session', id: session.id } as const
+  const changes = recordedChanges('session', undefined, session)
+  return { type: 'session.created', subject, changes }
+}
+
+/** Deletes the sessions that exist; returns an event for each. */
+async function endByIds(
+  db: Db,
+  ids: readonly string[],
+  reason: SessionEndReason,
+): Promise<NewEvent[]> {
+  const events: NewEvent[] = []
+  for (const some of chunked(ids)) {
+    const rows = await db.deleteFrom('session').where('id', 'in', some).returning('id').execute()
+    events.push(...rows.map(({ id }) => sessionEnded(id, reason)))
+  }
+  return events
+}
+
+function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
+  const subject = { type: 'session', id } as const
+  return { type: 'session.ended', subject, changes: { reason: { to: reason } } }
+}
+
+/** Ends the sessions of a person or of a deleted API key; returns an event for each. */
+export async function endSessionsOf(
+  db: Db,
+  owner: { personId: string } | { apiKeyId: string },
+  reason: SessionEndReason,
+): Promise<NewEvent[]> {
+  const query = db.deleteFrom('session').returning('id')
+  const rows = await ('personId' in owner
+    ? query.where('person_id', '=', owner.personId)
+    : query.where('api_key_id', '=', owner.apiKeyId)
+  ).execute()
+  return rows.map(({ id }) => sessionEnded(id, reason))
+}
+
+/** Throws `session_not_found` unless the caller may end all of them. Returns how many have ended. */
+export async function endSessions(
+  db: Db,
+  { ended, reason, origin }: ChangeOf<'session.end'>,
+): Promise<Outcome<number>> {
+  const ledger = await lockSystemLedger(db, origin)
+  if ('ids' in ended) await requireVisible(db, ended.ids, ledger.caller)
+  const events =
+    'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
+  if (events.length > 0) await appendEvents(db, ledger, origin, events)
+  return { result: events.length, changed: events.length > 0 }
+}
+
+/** The provider and Pubring itself may end sessions that are gone already. */
+async function requireVisible(
+  db: Db,
+  ids: readonly string[],
+  caller: Caller | undefined,
+): Promise<void> {
+  if (caller === undefined) return
+  const rows = await db
+    .selectFrom('session')
+    .select(columnsOf('session'))
+    .where('id', 'in', ids)
+    .execute()
+  const visible = rows.map(sessionFromRow).filter((session) => canSee(caller, session))
+  if (visible.length < ids.length) throw sessionNotFound()
+}
+
+/** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
+export async function deletePerson(
+  db: Db,
+  { id, origin }: ChangeOf<'person.delete'>,
+): Promise<Outcome<undefined>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const query = db.deleteFrom('person').where('id', '=', id).returning('id')
+  if ((await query.executeTakeFirst()) === undefined) throw personNotFound()
+  const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
+  const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
+  await appendEvents(db, ledger, origin, [...events, deleted])
+  return { result: undefined, changed: true }
+}

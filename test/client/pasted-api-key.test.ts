@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { findPastedApiKey } from '../../client/src/pasted-api-key.ts'
+import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+
+const secret = newApiKeySecret()
+
+test.each([
+  secret,
+  `  ${secret}\r\n`,
+  `"${secret}"`,
+  `'${secret}'`,
+  `export PUBRING_API_KEY=${secret}`,
+  `export PUBRING_API_KEY='${secret}';`,
+  `$env:PUBRING_API_KEY = "${secret}"`,
+  `PUBRING_API_KEY: ${secret} # admin`,
+  `Bearer ${secret}`,
+  `-H 'X-Api-Key: ${secret}' \\`,
+  `{"apiKey":"${secret}"}`,
+  `${secret} ${secret}`,
+  `${secret.slice(0, 30)}\n  ${secret.slice(30)}`,
+  `\ufeff\u200b${secret}\u00a0`,
+])('an API key is found in a pasted text (%#)', (text) => {
+  expect(findPastedApiKey(text)).toBe(secret)
+})
+
+test.each(['', 'pubring_', secret.slice(0, -1), `${secret}x`, `${secret} ${newApiKeySecret()}`])(
+  'none is made up (%#)',
+  (text) => {
+    expect(findPastedApiKey(text)).toBeUndefined()
+  },
+)

@@ -1,0 +1,474 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { systemLedgerId } from '../../../src/core/ledger/chain.ts'
+import { sessionToRow, signInRuleToRow } from '../../../src/storage/row-mapping.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { ecKey } from '../../support/keys/pem.ts'
+import {
+  createPersonSession,
+  issuer,
+  ruleRecord,
+  sessionRecord,
+} from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
+
+let server: TestApp
+let time = Date.now()
+beforeAll(async () => {
+  const clock = { now: () => time, monotonic: () => performance.now() }
+  server = await startApp({ clock })
+})
+afterAll(() => server.close())
+
+const cookieName = '__Secure-pubring-session'
+const cookie = (secret: string) => ({ 'x-api-key': 'session', cookie: `${cookieName}=${secret}` })
+const sameOrigin = { 'sec-fetch-site': 'same-origin', origin: new URL(publicUrl).origin }
+const keys = '/v1/projects/payments/jwt-keys'
+
+/** Signs in with an API key; returns the secret in the cookie. */
+async function signIn(apiKey: string) {
+  const answer = await server.send('POST', '/v1/sessions', { headers: { 'x-api-key': apiKey } })
+  expect(answer.statusCode, answer.body).toBe(201)
+  const [, secret = ''] = /=(pubring_\w+);/.exec(String(answer.headers['set-cookie'])) ?? []
+  return { secret, answer, id: answer.json().id }
+}
+
+const send = (
+  secret: string,
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE',
+  url: string,
+  body?: object,
+) =>
+  server.send(method, url, { headers: { ...cookie(secret), ...sameOrigin }, ...(body && { body }) })
+
+async function expectEnded(secret: string) {
+  const answer = await send(secret, 'GET', keys)
+  expect([answer.statusCode, answer.json().code]).toEqual([401, 'invalid_session'])
+}
+
+describe('signing in with an API key', () => {
+  test('gives a cookie that scripts, other sites and plain http do not get', async () => {
+    const { answer } = await signIn(await server.apiKey('writer'))
+    expect(answer.headers['set-cookie']).toMatch(
+      /^__Secure-pubring-session=pubring_\w{49}; Max-Age=43200; Path=\/base\/; HttpOnly; SameSite=Lax; Secure$/,
+    )
+    expect(answer.headers['cache-control']).toBe('no-store')
+    expect(answer.body).not.toMatch(/pubring_/)
+  })
+
+  test.each([
+    ['https://keys.example.com', /^__Host-pubring-session=.*; Path=\/; .*Secure$/],
+    ['http://127.0.0.1:8080', /^pubring-session=.*; Path=\/; HttpOnly; SameSite=Lax$/],
+  ])('at %s gives the strictest cookie that is possible there', async (url, expected) => {
+    const other = await startApp({ config: { publicUrl: url }, http: { publicUrl: url } })
+    const answer = await other.send('POST', '/v1/sessions')
+    expect(answer.headers['set-cookie']).toMatch(expected)
+    await other.close()
+  })
+
+  test('gives the rights of the API key, and its name in the ledger', async () => {
+    const apiKey = await server.apiKey('writer')
+    const { secret, id } = await signIn(apiKey)
+    const self = (await send(secret, 'GET', '/v1/self')).json()
+    expect(self).toMatchObject({
+      type: 'api_key',
+      name: 'a writer',
+      grants: [{ role: 'writer' }],
+      session: { id, current: true, name: 'a writer' },
+    })
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+    expect((await send(secret, 'POST', keys, body)).statusCode).toBe(201)
+    const events = await server.context.store.events(server.project.id, { after: 0, limit: 100 })
+    expect(events.at(-1)?.actor).toEqual({ apiKeyId: self.apiKeyId, name: 'a writer' })
+    const project = await send(secret, 'POST', '/v1/projects', { name: 'other' })
+    expect(project.json().code).toBe('insufficient_role')
+  })
+
+  test('is refused with a session, which could renew itself for ever', async () => {
+    const { secret } = await signIn(await server.apiKey('reader'))
+    expect((await send(secret, 'POST', '/v1/sessions')).statusCode).toBe(400)
+  })
+
+  test('ends with the API key', async () => {
+    const apiKey = await server.apiKey('reader')
+    const { secret } = await signIn(apiKey)
+    const { apiKeyId } = (await send(secret, 'GET', '/v1/self')).json()
+    await server.send('PATCH', `/v1/api-keys/${apiKeyId}`, { body: { active: false } })
+    await expectEnded(secret)
+    await server.send('PATCH', `/v1/api-keys/${apiKeyId}`, { body: { active: true } })
+    expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
+    await server.send('DELETE', `/v1/api-keys/${apiKeyId}`)
+    await expectEnded(secret)
+    const sessions = await server.context.store.listSessions({ apiKeyId })
+    expect(sessions).toEqual([])
+  })
+
+  test('ends no later than the API key', async () => {
+    const expireTime = new Date(time + 60_000).toISOString()
+    const { answer } = await signIn(await server.apiKey('reader', undefined, expireTime))
+    expect(answer.json().expireTime).toBe(expireTime)
+  })
+})
+
+describe('a session', () => {
+  test('needs X-Api-Key beside the cookie', async () => {
+    const { secret } = await signIn(await server.apiKey('reader'))
+    const headers = { cookie: `${cookieName}=${secret}`, 'x-api-key': '' }
+    const answer = await server.send('GET', keys, { headers })
+    expect([answer.statusCode, answer.json().code]).toEqual([401, 'missing_api_key'])
+  })
+
+  test('is not an API key, nor an API key a session', async () => {
+    const apiKey = await server.apiKey('reader')
+    const { secret } = await signIn(apiKey)
+    const asKey = await server.send('GET', keys, { headers: { 'x-api-key': secret } })
+    expect(asKey.json().code).toBe('invalid_api_key')
+    await expectEnded(apiKey)
+  })
+
+  const attacks: [string, Record<string, string>][] = [
+    [
+      'by a form of another site',
+      { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    ],
+    [
+      'by fetch of a sibling domain',
+      { 'sec-fetch-site': 'same-site', origin: 'https://a.example.com' },
+    ],
+    ['by an old browser', { origin: 'https://evil.example' }],
+    ['by a page without origin', { origin: 'null' }],
+    [
+      'with a forged Sec-Fetch-Site',
+      { 'sec-fetch-site': 'same-origin', origin: 'https://evil.example' },
+    ],
+    ['from another port', { origin: 'https://keys.example.com:8443' }],
+    ['over http', { origin: 'http://keys.example.com' }],
+  ]
+  test.each(attacks)('is refused for a request %s', async (_name, headers) => {
+    const { secret } = await signIn(await server.apiKey('writer'))
+    for (const method of ['GET', 'POST'] as const) {
+      const request = { headers: { ...cookie(secret), ...headers }, body: {} }
+      const answer = await server.send(method, keys, request)
+      expect([answer.statusCode, answer.json().code]).toEqual([403, 'cross_site_request'])
+    }
+  })
+
+  test('is refused if there are two cookies of its name', async () => {
+    const [own, tossed] = [await signIn(server.admin), await signIn(await server.apiKey('reader'))]
+    for (const [first, second] of [
+      [own, tossed],
+      [tossed, own],
+    ] as const) {
+      const both = `${cookieName}=${first.secret}; ${cookieName}=${second.secret}`
+      const headers = { 'x-api-key': 'session', cookie: both }
+      const answer = await server.send('GET', keys, { headers })
+      expect(answer.json().code).toBe('invalid_session')
+    }
+  })
+
+  test.each(['pubring-session', '__secure-pubring-session', '__Host-pubring-session'])(
+    'is not read from a cookie named %s, which others can set',
+    async (name) => {
+      const { secret } = await signIn(server.admin)
+      const headers = { 'x-api-key': 'session', cookie: `${name}=${secret}` }
+      expect((await server.send('GET', keys, { headers })).json().code).toBe('invalid_session')
+    },
+  )
+
+  test('never gets the cached response of another', async () => {
+    const [payments, other] = await Promise.all([
+      signIn(await server.apiKey('reader', server.project.id)),
+      signIn(server.admin),
+    ])
+    await server.send('POST', '/v1/projects', { body: { name: 'hidden' } })
+    const hidden = '/v1/projects/hidden/jwt-keys'
+    for (let n = 0; n < 4; n += 1)
+      expect((await send(other.secret, 'GET', hidden)).statusCode).toBe(200)
+    expect((await send(payments.secret, 'GET', hidden)).statusCode).toBe(404)
+  })
+
+  test('ends when it was not used for the idle timeout, and not while it is used', async () => {
+    const { secret } = await signIn(server.admin)
+    for (let n = 0; n < 4; n += 1) {
+      time += 20 * 60_000
+      expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
+      await server.app.authenticator.flush()
+    }
+    time += 30 * 60_000
+    await expectEnded(secret)
+  })
+
+  test('ends after its lifetime, however much it is used', async () => {
+    const { secret } = await signIn(server.admin)
+    const end = time + 12 * 3_600_000
+    while (time + 20 * 60_000 < end) {
+      time += 20 * 60_000
+      expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
+      await server.app.authenticator.flush()
+    }
+    time = end
+    await expectEnded(secret)
+  })
+
+  test('ends by signing out, which clears the cookie', async () => {
+    const { secret } = await signIn(server.admin)
+    const answer = await send(secret, 'DELETE', '/v1/sessions/self')
+    expect([answer.statusCode, answer.json()]).toEqual([200, {}])
+    expect(answer.headers['set-cookie']).toMatch(/^__Secure-pubring-session=; Max-Age=0; /)
+    await expectEnded(secret)
+  })
+})
+
+describe('sessions', () => {
+  test('are listed to their holders, and all of them to admins of all projects', async () => {
+    const apiKey = await server.apiKey('admin', server.project.id)
+    const [own, same, other] = [
+      await signIn(apiKey),
+      await signIn(apiKey),
+      await signIn(server.admin),
+    ]
+    const listed = (await send(own.secret, 'GET', '/v1/sessions')).json()
+    expect(
+      listed.map(({ id, current }: { id: string; current: boolean }) => [id, current]),
+    ).toEqual([
+      [own.id, true],
+      [same.id, false],
+    ])
+    const all = (await send(other.secret, 'GET', '/v1/sessions')).json()
+    const ids = all.map(({ id }: { id: string }) => id)
+    for (const { id } of [own, same, other]) expect(ids).toContain(id)
+    expect(JSON.stringify(all)).not.toMatch(/digest|claims/)
+  })
+
+  test('are ended one by one, by their holder or an admin of all projects', async () => {
+    const own = await signIn(await server.apiKey('writer'))
+    const other = await signIn(server.admin)
+    const refused = await send(own.secret, 'DELETE', `/v1/sessions/${other.id}`)
+    expect([refused.statusCode, refused.json().code]).toEqual([404, 'session_not_found'])
+    expect((await send(other.secret, 'DELETE', `/v1/sessions/${own.id}`)).statusCode).toBe(204)
+    await expectEnded(own.secret)
+    const again = await send(other.secret, 'DELETE', `/v1/sessions/${own.id}`)
+    expect(again.json().code).toBe('session_not_found')
+  })
+
+  test('of one API key are at most 20: the one that was not used longest ends', async () => {
+    const apiKey = await server.apiKey('reader')
+    const first = await signIn(apiKey)
+    for (let n = 1; n < 21; n += 1) {
+      time += 1
+      await signIn(apiKey)
+    }
+    await expectEnded(first.secret)
+    const events = await server.context.store.events(systemLedgerId, { after: 0, limit: 10_000 })
+    const ended = events.filter(({ subject }) => subject.id === first.id).at(-1)
+    expect(ended?.changes).toEqual({ reason: { to: 'limit' } })
+  })
+
+  test('that have ended are removed by the next sign-in', async () => {
+    const { id } = await signIn(server.admin)
+    time += 13 * 3_600_000
+    await signIn(server.admin)
+    const left = await server.context.store.listSessions('all')
+    expect(left.map((session) => session.id)).not.toContain(id)
+  })
+})
+
+/** The times of a session that begins now, by the server's clock. */
+function fromNow() {
+  const now = new Date(time).toISOString()
+  const expireTime = new Date(time + 3_600_000).toISOString()
+  return { createTime: now, lastUseTime: now, signInTime: now, expireTime }
+}
+
+describe('a person', () => {
+  const rule = ruleRecord()
+  beforeAll(() =>
+    server.context.store.commit({ type: 'sign_in_rule.create', origin: origin(), rule }),
+  )
+
+  const signInPerson = () => createPersonSession(server.context.store, fromNow())
+
+  test('acts under their own name, of which the chain holds nothing', async () => {
+    const { secret, person, session } = await signInPerson()
+    const self = (await send(secret, 'GET', '/v1/self')).json()
+    expect(self).toMatchObject({ type: 'person', name: 'Ada Lovelace', person: { id: person.id } })
+    await send(secret, 'POST', '/v1/projects', { name: 'by-a-person' })
+    const last = async () =>
+      (await send(secret, 'GET', '/v1/projects/by-a-person/events')).json()[0]
+    const user = { issuer, subject: person.subject, sessionId: session.id }
+    expect((await last()).actor).toEqual({ name: 'Ada Lovelace', user })
+    const other = await signInPerson()
+    await send(other.secret, 'DELETE', `/v1/people/${person.id}`)
+    await expectEnded(secret)
+    const events = await send(other.secret, 'GET', '/v1/projects/by-a-person/events')
+    expect(events.json()[0].actor).toEqual({ name: person.subject, user })
+    const people = await send(other.secret, 'GET', '/v1/people')
+    expect(people.json().map(({ id }: { id: string }) => id)).not.toContain(person.id)
+  })
+
+  test('has the roles of all rules that their claims meet', async () => {
+    const narrow = ruleRecord({
+      role: 'reader',
+      conditions: { groups: 'staff' },
+      projectId: server.project.id,
+    })
+    const foreign = ruleRecord({ role: 'admin', issuer: 'https://other.example.com' })
+    for (const one of [narrow, foreign]) {
+      await server.context.store.commit({
+        type: 'sign_in_rule.create',
+        origin: origin(),
+        rule: one,
+      })
+    }
+    const { secret } = await signInPerson()
+    const grants = async () => (await send(secret, 'GET', '/v1/self')).json().grants
+    expect(await grants()).toEqual([
+      { role: 'admin' },
+      { role: 'reader', projectId: server.project.id },
+    ])
+    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: false } })
+    expect(await grants()).toEqual([{ role: 'reader', projectId: server.project.id }])
+    expect((await send(secret, 'POST', '/v1/projects', { name: 'x' })).json().code).toBe(
+      'insufficient_role',
+    )
+    await server.send('PATCH', `/v1/sign-in-rules/${narrow.id}`, {
+      body: { conditions: { groups: 'nobody' } },
+    })
+    await expectEnded(secret)
+    await server.send('PATCH', `/v1/sign-in-rules/${rule.id}`, { body: { active: true } })
+    expect(await grants()).toEqual([{ role: 'admin' }])
+  })
+
+  test('loses all sessions at once', async () => {
+    const { secret, person } = await signInPerson()
+    const answer = await server.send('DELETE', `/v1/sessions?person=${person.id}`)
+    expect(answer.statusCode).toBe(204)
+    await expectEnded(secret)
+  })
+})
+
+describe('without a recent sign-in', () => {
+  async function oldSession() {
+    const { secret } = await signIn(server.admin)
+    time += 16 * 60_000
+    return secret
+  }
+  const fresh = async () => (await signIn(server.admin)).secret
+
+  const guarded: [string, () => Promise<['POST' | 'PATCH' | 'DELETE', string, object?]>][] = [
+    [
+      'a project is not deleted',
+      async () => {
+        const { id } = (
+          await server.send('POST', '/v1/projects', { body: { name: `p${time}` } })
+        ).json()
+        return ['DELETE', `/v1/projects/${id}`]
+      },
+    ],
+    [
+      'no admin API key is created',
+      async () => ['POST', '/v1/api-keys', { name: 'n', role: 'admin' }],
+    ],
+    [
+      'no API key is made an admin',
+      async () => {
+        const body = { name: 'n', role: 'reader' }
+        const { id } = (await server.send('POST', '/v1/api-keys', { body })).json()
+        return ['PATCH', `/v1/api-keys/${id}`, { role: 'admin' }]
+      },
+    ],
+    [
+      'no sign-in rule is created',
+      async () => [
+        'POST',
+        '/v1/sign-in-rules',
+        { name: 'n', issuer, conditions: { a: 'b' }, role: 'reader' },
+      ],
+    ],
+    [
+      'the last active key of a project is not deactivated',
+      async () => {
+        const name = `q${time}`
+        await server.send('POST', '/v1/projects', { body: { name } })
+        const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+        const { kid } = (
+          await server.send('POST', `/v1/projects/${name}/jwt-keys`, { body })
+        ).json()
+        return ['PATCH', `/v1/projects/${name}/jwt-keys/${kid}`, { active: false }]
+      },
+    ],
+  ]
+  test.each(guarded)('%s', async (_name, prepare) => {
+    const [method, url, body] = await prepare()
+    const old = await send(await oldSession(), method, url, body)
+    expect([old.statusCode, old.json().code]).toEqual([403, 'recent_sign_in_required'])
+    expect((await send(await fresh(), method, url, body)).statusCode).toBeLessThan(300)
+  })
+
+  test('an API key is enough', async () => {
+    const body = { name: 'n', role: 'admin' }
+    expect((await server.send('POST', '/v1/api-keys', { body })).statusCode).toBe(201)
+  })
+
+  test('a project gets a second key, and loses one of two', async () => {
+    const secret = await oldSession()
+    const add = async () => {
+      const body = { name: 'n', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+      return (await send(secret, 'POST', keys, body)).json().kid
+    }
+    const [, second] = [await add(), await add()]
+    const answer = await send(secret, 'PATCH', `${keys}/${second}`, { active: false })
+    expect(answer.statusCode).toBe(200)
+  })
+})
+
+describe('a row that the ledger contradicts gives no access:', () => {
+  const personal = ruleRecord({ conditions: { groups: 'tampered' } })
+
+  async function insert(table: string, row: object) {
+    const entries = Object.entries(row)
+    const columns = entries.map(([name]) => name).join(', ')
+    const marks = entries.map(() => '?').join(', ')
+    const values = entries.map(([, value]) => value)
+    await server.database.execute(`insert into ${table} (${columns}) values (${marks})`, ...values)
+  }
+
+  test('an inserted session', async () => {
+    const secret = newApiKeySecret()
+    const self = (await server.send('GET', '/v1/self')).json()
+    await insert('session', sessionToRow(sessionRecord({ apiKeyId: self.apiKeyId }, secret)))
+    await expectEnded(secret)
+  })
+
+  test('an inserted rule', async () => {
+    await insert('sign_in_rule', signInRuleToRow(personal))
+    const { secret } = await createPersonSession(server.context.store, fromNow(), {
+      groups: ['tampered'],
+    })
+    await expectEnded(secret)
+  })
+
+  test.each([
+    ['the claims of a session', 'session', `person = replace(person, 'staff', 'platform')`],
+    ['the end of a session', 'session', `expire_time = '2999-01-01T00:00:00.000Z'`],
+    ['the time of the sign-in', 'session', `sign_in_time = '2999-01-01T00:00:00.000Z'`],
+    ['a session whose person is not JSON', 'session', `person = '{'`],
+    ['the role of a rule', 'sign_in_rule', `role = 'writer'`],
+    ['the conditions of a rule', 'sign_in_rule', `conditions = '{"groups":"staff"}'`],
+    ['a rule whose conditions are not JSON', 'sign_in_rule', `conditions = '{'`],
+  ])('%s', async (_name, table, set) => {
+    const group = newId()
+    const groups = [group, 'staff']
+    const { store } = server.context
+    const rule = ruleRecord({ conditions: { groups: group }, role: 'reader' })
+    await store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+    const { secret, session } = await createPersonSession(store, fromNow(), { groups })
+    expect((await send(secret, 'GET', keys)).statusCode).toBe(200)
+    const id = table === 'session' ? session.id : rule.id
+    await server.database.execute(`update ${table} set ${set} where id = ?`, id)
+    // Another sign-in moves the head, as something does sooner or later.
+    await signIn(server.admin)
+    await expectEnded(secret)
+  })
+})

@@ -1,0 +1,69 @@
+import { apiKeyDigest, newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
+import type { Store } from '../../../src/core/context.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { PersonRecord, SessionRecord, SignInRuleRecord } from '../../../src/core/records.ts'
+import { rememberSecret } from '../secrets.ts'
+import { origin } from './store.ts'
+
+export const issuer = 'https://id.example.com'
+
+/** Of somebody in the group `platform`, or of an API key; valid for the next hour. */
+export function sessionRecord(
+  members: Partial<SessionRecord>,
+  secret = rememberSecret('the secret of a session', newApiKeySecret()),
+): SessionRecord {
+  const now = Date.now()
+  return {
+    id: newId(),
+    digest: apiKeyDigest(secret),
+    signInTime: new Date(now).toISOString(),
+    createTime: new Date(now).toISOString(),
+    expireTime: new Date(now + 3_600_000).toISOString(),
+    lastUseTime: new Date(now).toISOString(),
+    ...members,
+  }
+}
+
+/** A rule that makes everybody in the group `platform` an admin. */
+export function ruleRecord(members: Partial<SignInRuleRecord> = {}): SignInRuleRecord {
+  return {
+    id: newId(),
+    name: 'platform',
+    issuer,
+    conditions: { groups: 'platform' },
+    role: 'admin',
+    enabled: true,
+    createTime: origin().time,
+    updateTime: origin().time,
+    ...members,
+  }
+}
+
+/** Signs somebody in, as the provider would have it. */
+export async function createPersonSession(
+  store: Store,
+  members: Partial<SessionRecord> = {},
+  { name = 'Ada Lovelace', subject = newId(), groups = ['staff', 'platform'] } = {},
+) {
+  const secret = rememberSecret('the secret of a session', newApiKeySecret())
+  const time = new Date().toISOString()
+  const person: PersonRecord = {
+    id: newId(),
+    issuer,
+    subject,
+    name,
+    email: 'ada@example.com',
+    firstSignInTime: time,
+    lastSignInTime: time,
+  }
+  const claims = { iss: issuer, sub: subject, groups }
+  const identity = { id: person.id, issuer, subject, claims }
+  const session = await store.commit({
+    type: 'session.create',
+    origin: { ...origin(time), actor: { name: '', user: { issuer, subject, sessionId: newId() } } },
+    session: sessionRecord({ person: identity, ...members }, secret),
+    person,
+    idleSince: '',
+  })
+  return { secret, session, person: { ...person, id: session.person?.id ?? '' } }
+}
