@@ -78,5 +78,5 @@ async function stage(
 }
 
 function removeStaged(staged: string): void {
-  for (const suffix of ['', '-wal', '-shm']) rmSync(staged + suffix, { force: true })
+  for (const suffix of ['', '-wal', '-shm', '-generation']) rmSync(staged + suffix, { force: true })
 }

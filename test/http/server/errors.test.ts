@@ -59,6 +59,8 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   duplicate_key: () => create(key.publicKeyPem),
   key_limit_reached: () => create(ecKey().publicKeyPem, 'ES256', 'full'),
   project_name_taken: () => server.send('POST', '/v1/projects', { body: { name: 'Payments' } }),
+  log_stopped: () => server.send('POST', '/v1/log/checkpoints'),
+  not_logged: () => server.send('GET', '/v1/projects/payments/ledger-proof'),
   project_not_empty: () => server.send('DELETE', '/v1/projects/payments'),
   body_too_large: () => server.send('POST', keys, { body: 'x'.repeat(70_000) }),
   unsupported_media_type: () =>
