@@ -21,8 +21,6 @@ const checkpointMaxAge = 5
 /** A year: the content of a tile never changes. */
 const tileMaxAge = 31_536_000
 
-const text = 'text/plain; charset=utf-8'
-
 /** The log: public files for everyone, proofs for the readers of a ledger, operations for admins. */
 export function logRoutes(app: App, live: LiveServices): void {
   publicRoutes(app, live, '/log')
@@ -31,12 +29,6 @@ export function logRoutes(app: App, live: LiveServices): void {
   verifierKeyRoute(app, live)
   proofRoutes(app, live)
   adminRoutes(app, live)
-}
-
-interface LogFile {
-  mediaType: string
-  cacheControl: string
-  body: string | Uint8Array
 }
 
 function publicRoutes(app: App, live: LiveServices, prefix: string): void {
@@ -50,16 +42,11 @@ function publicRoutes(app: App, live: LiveServices, prefix: string): void {
       description:
         'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Beside it are the tiles of the tree and the bundles of its entries (C2SP tlog-tiles): `/log/tile/LEVEL/N` and `/log/tile/entries/N`. The files of a tree that began with another epoch are below `/log/EPOCH/`, as its origin says.',
     },
-    read: async (epoch) => textFile((await log.epoch(epoch))?.checkpoint),
+    read: async (epoch) => (await log.epoch(epoch))?.checkpoint,
   })
   publicRoute(app, `${prefix}/tile/*`, {
     schema: { hide: true },
-    async read(epoch, path) {
-      const body = await readLogFile(log, epoch, `tile/${path}`)
-      if (body === undefined) return undefined
-      const cacheControl = `public, max-age=${tileMaxAge}, immutable`
-      return { body, cacheControl, mediaType: 'application/octet-stream' }
-    },
+    read: (epoch, path) => readLogFile(log, epoch, `tile/${path}`),
   })
 }
 
@@ -73,24 +60,20 @@ function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void 
     },
     async read() {
       const current = await store.log.epoch()
-      return textFile(current && `${current.verifierKey}\n`)
+      return current && `${current.verifierKey}\n`
     },
   })
 }
 
-function textFile(body: string | undefined): LogFile | undefined {
-  const cacheControl = `public, max-age=${checkpointMaxAge}`
-  return body === undefined ? undefined : { mediaType: text, cacheControl, body }
-}
-
 interface PublicFile {
   schema: FastifySchema
-  read(epoch: number, path: string): Promise<LogFile | undefined>
+  /** Text, which may change, or bytes, which do not; undefined if there is no such file. */
+  read(epoch: number, path: string): Promise<string | Uint8Array | undefined>
 }
 
 function publicRoute(app: App, url: string, { read, schema }: PublicFile): void {
   // A flood of equal requests costs one read at a time.
-  const reads = createSingleFlight<LogFile | undefined>()
+  const reads = createSingleFlight<string | Uint8Array | undefined>()
   app.route<{ Params: { epoch?: string; '*'?: string } }>({
     method: ['GET', 'HEAD'],
     url,
@@ -109,15 +92,16 @@ function publicRoute(app: App, url: string, { read, schema }: PublicFile): void 
     },
     handler: async (request, reply) => {
       const { epoch = '1', '*': path = '' } = request.params
-      const file = /^[1-9]\d{0,8}$/.test(epoch)
+      const body = /^[1-9]\d{0,8}$/.test(epoch)
         ? await reads.run(`${epoch} ${path}`, () => read(Number(epoch), path))
         : undefined
-      if (file === undefined) throw notPublished()
-      const body = typeof file.body === 'string' ? file.body : Buffer.from(file.body)
+      if (body === undefined) throw notPublished()
+      const isText = typeof body === 'string'
+      const reuse = isText ? `max-age=${checkpointMaxAge}` : `max-age=${tileMaxAge}, immutable`
       return reply
-        .header('content-type', file.mediaType)
-        .header('cache-control', file.cacheControl)
-        .send(body)
+        .header('content-type', isText ? 'text/plain; charset=utf-8' : 'application/octet-stream')
+        .header('cache-control', `public, ${reuse}`)
+        .send(isText ? body : Buffer.from(body))
     },
   })
   preflightRoute(app, url)
