@@ -1,11 +1,11 @@
 import { parseProjectRef } from '../../core/access/projects.ts'
+import { verifyLedgers } from '../../core/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   hasLedger,
   isWhole,
   type LedgerVerdict,
   verifyLedger,
-  verifyLedgers,
 } from '../../core/ledger/verification.ts'
 import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'

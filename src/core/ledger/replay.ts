@@ -47,7 +47,7 @@ export interface Comparison {
 
 /**
  * Folds the events of one ledger into the state that the tables must hold, and compares them. Pure; its
- * memory grows with the subjects of the ledger, not with its events.
+ * memory grows with the subjects of the ledger, not with its events. Long because all of it shares them.
  */
 export function createReplay(ledgerId: string): Replay {
   const scope = ledgerId === systemLedgerId ? 'system' : 'project'
@@ -103,36 +103,43 @@ function compareRow<Name extends SubjectName>(
 ): { differences: Pick<Difference, 'member' | 'detail'>[]; isIncomplete: boolean } {
   const { id, required, isDamaged, mayBeUnrecorded } = subjectKinds[name]
   const subject = `${name} ${id(row)}`
-  const only = (detail: string) => ({ differences: [{ detail }], isIncomplete: false })
-  if (state === undefined) {
-    if (mayBeUnrecorded) return { differences: [], isIncomplete: false }
-    return only(`${subject}: it has a row, and no event created it`)
+  if (state?.members === undefined) {
+    const reason =
+      state === undefined ? 'no event created it' : `event ${state.revision} deleted it`
+    const isAllowed = state === undefined && mayBeUnrecorded
+    const differences = isAllowed ? [] : [{ detail: `${subject}: it has a row, and ${reason}` }]
+    return { differences, isIncomplete: false }
   }
-  if (state.members === undefined) {
-    return only(`${subject}: it has a row, and event ${state.revision} deleted it`)
-  }
-  const expected = state.members
-  const actual = rowMembers(name, row)
-  const members = new Set([...Object.keys(expected), ...Object.keys(actual)])
-  const mayLack = [...required, 'state']
-  const isKnown = (member: string) =>
-    expected[member] !== undefined || actual[member] === undefined || !mayLack.includes(member)
-  const differing = [...members].filter(
-    (member) => member !== 'weaknesses' && isKnown(member) && expected[member] !== actual[member],
-  )
-  const differences = (
-    differing.length > 1 ? differing.filter((each) => each !== 'state') : differing
-  ).map((member) => {
-    const values = `the ledger says ${text(expected[member])}, the table ${text(actual[member])}`
-    const hidden =
-      'it differs in a column that events hold only in a digest: a time, or what a secret is checked with'
-    return { member, detail: `${subject}: ${member}: ${member === 'state' ? hidden : values}` }
+  const { differing, isIncomplete } = compareMembers(state.members, rowMembers(name, row), required)
+  const differences = differing.map(({ member, detail }) => {
+    return { member, detail: `${subject}: ${member}: ${detail}` }
   })
   if (isDamaged?.(row)) {
     const detail = `${subject}: publicKeyPem: the columns of the key contradict each other`
     differences.push({ member: 'publicKeyPem', detail })
   }
-  return { differences, isIncomplete: !Object.keys(actual).every(isKnown) }
+  return { differences, isIncomplete }
+}
+
+/** `required`: members that every row has, so that they are unknown if no event holds them. */
+function compareMembers(ledger: Members, table: Members, required: readonly string[]) {
+  const isKnown = (member: string) =>
+    ledger[member] !== undefined ||
+    table[member] === undefined ||
+    ![...required, 'state'].includes(member)
+  const members = new Set([...Object.keys(ledger), ...Object.keys(table)])
+  const differing = [...members]
+    .filter((member) => member !== 'weaknesses' && isKnown(member))
+    .filter((member) => ledger[member] !== table[member])
+    // The digest differs with every other member.
+    .filter((member, _index, all) => member !== 'state' || all.length === 1)
+    .map((member) => {
+      const values = `the ledger says ${text(ledger[member])}, the table ${text(table[member])}`
+      const hidden =
+        'a column differs of which events hold only this digest, such as a time or a secret'
+      return { member, detail: member === 'state' ? hidden : values }
+    })
+  return { differing, isIncomplete: !Object.keys(table).every(isKnown) }
 }
 
 function text(value: Members[string]): string {

@@ -1,15 +1,10 @@
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
-import type { LedgerEvent } from '../ledger/chain.ts'
+import type { LedgerEvent, Members } from '../ledger/chain.ts'
+import { applyEffect, subjectKinds } from '../ledger/subjects.ts'
 
 /** Events per read. Most projects publish a key with one of their first events. */
 const pageSize = 100
-
-interface KeyState {
-  isCommon: boolean
-  enabled: boolean
-  expireTime?: string
-}
 
 /**
  * Whether a key of the project was ever in `jwks.json`, up to the revision. The ledger knows this of
@@ -20,13 +15,13 @@ export async function hadPublishedKey(
   projectId: string,
   revision: number,
 ): Promise<boolean> {
-  const states = new Map<string, KeyState>()
+  const states = new Map<string, Members>()
   let after = 0
   while (after < revision) {
     const page = await events(projectId, { after, limit: pageSize })
     for (const event of page) {
       if (event.revision > revision) return false
-      if (event.subject.type === 'key' && publishesKey(states, event)) return true
+      if (publishesKey(states, event)) return true
     }
     if (page.length < pageSize) return false
     after = page.at(-1)?.revision ?? revision
@@ -35,19 +30,13 @@ export async function hadPublishedKey(
 }
 
 /** Applies the event to the states of the keys. */
-function publishesKey(states: Map<string, KeyState>, event: LedgerEvent): boolean {
-  const { subject, changes = {}, time } = event
-  const { algorithm, active, expireTime } = changes
-  const before = states.get(subject.id) ?? {
-    isCommon: !String(algorithm?.to).startsWith('ML-DSA'),
-    enabled: false,
-  }
-  const expiry = expireTime === undefined ? before.expireTime : expireTime.to
-  const state: KeyState = {
-    isCommon: before.isCommon,
-    enabled: active === undefined ? before.enabled : active.to === true,
-    ...(expiry === undefined ? {} : { expireTime: String(expiry) }),
-  }
-  states.set(subject.id, state)
-  return state.isCommon && isActive(state, time)
+function publishesKey(states: Map<string, Members>, event: LedgerEvent): boolean {
+  return subjectKinds.key.effects(event).some((effect) => {
+    const state = applyEffect(states.get(effect.id) ?? {}, effect)
+    states.set(effect.id, state)
+    const { algorithm, active, expireTime } = state
+    if (String(algorithm).startsWith('ML-DSA')) return false
+    const expiry = expireTime === undefined ? {} : { expireTime: String(expireTime) }
+    return isActive({ enabled: active === true, ...expiry }, event.time)
+  })
 }

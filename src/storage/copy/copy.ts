@@ -1,7 +1,7 @@
 import { entityTag } from '../../core/entity-tags.ts'
 import { keySetTexts } from '../../core/keys/jwks.ts'
+import { verifyLedgers } from '../../core/ledger/all-ledgers.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
-import { verifyLedgers } from '../../core/ledger/verification.ts'
 import { openStore } from '../open.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { readKeySet } from '../reads/store.ts'

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { createAuditPool } from '../../../src/core/audit/pool.ts'
 import type { AuditFinding, AuditOptions, AuditStore } from '../../../src/core/audit/records.ts'
 import { runAudit } from '../../../src/core/audit/run.ts'
-import { verifyLedgers } from '../../../src/core/ledger/verification.ts'
+import { verifyLedgers } from '../../../src/core/ledger/all-ledgers.ts'
 import type { KeyRecord } from '../../../src/core/records.ts'
 import { createBlocklist } from '../../../src/intake/blocklists/blocklist.ts'
 import { openAuditStore, openLedgerReader } from '../../../src/storage/open.ts'
