@@ -3,6 +3,7 @@ export type { VerifyKey } from './key-set/import.ts'
 export type {
   KeySetOptions,
   KeySetState,
+  LogOptions,
   ProjectKeySet,
   TokenHeader,
 } from './key-set/options.ts'

@@ -14,6 +14,8 @@ export type KeySetCache = {
   confirmedAt(): Timestamp | undefined
   /** Whether the contents were confirmed recently enough to be trusted. */
   isFresh(): boolean
+  /** The revision that a response is of, or confirms; undefined if neither is known. */
+  revisionOf(response: KeySetResponse): number | undefined
   /**
    * Stores a response. Delayed on its way, it can be older than the cached contents: a plain request's
    * response is dropped if the contents have changed since it was sent. A long poll's is stored, since
@@ -34,15 +36,19 @@ export function createKeySetCache(url: string, maxStaleMs: number): KeySetCache 
     contents: () => contents,
     version: () => version,
     confirmedAt: () => confirmedAt,
+    revisionOf: ({ body, revision }) =>
+      revision ?? (body === undefined ? contents?.revision : undefined),
     isFresh: () => confirmedAt !== undefined && elapsedMs(confirmedAt) <= maxStaleMs,
     store(response, sentWith) {
       const asOf = asOfTime(response, sentWith.waitSeconds)
       if (response.body === undefined) {
         // "Not modified" confirms only the key set that the request was about.
-        if (sentWith.etag !== undefined && sentWith.etag === contents?.etag) markFresh(asOf)
+        if (sentWith.etag === undefined || sentWith.etag !== contents?.etag) return
+        contents = { ...contents, revision: response.revision ?? contents.revision }
+        markFresh(asOf)
         return
       }
-      const received = parseKeySet(response.body, response.etag, contents)
+      const received = parseKeySet(response.body, response, contents)
       if (received === undefined) throw notAKeySet(url)
       if (sentWith.waitSeconds === 0 && sentWith.version !== version) return
       if (contents === undefined || !isSameKeySet(received, contents)) version += 1

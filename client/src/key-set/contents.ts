@@ -5,7 +5,9 @@ import { importKey, type VerifyKey } from './import.ts'
 export type KeyEntry = { alg: string; text: string; key(): Promise<VerifyKey> }
 
 /** The keys of a key set by `kid`. */
-export type KeySetContents = { etag: string | undefined; entries: ReadonlyMap<string, KeyEntry> }
+export type KeySetContents = KeySetVersion & { entries: ReadonlyMap<string, KeyEntry> }
+
+type KeySetVersion = { etag: string | undefined; revision: number | undefined }
 
 /** Pubring's stand-in for an empty set: nobody has its private key. */
 const placeholderKid = 'no-active-key'
@@ -16,7 +18,7 @@ const placeholderKid = 'no-active-key'
  */
 export function parseKeySet(
   body: unknown,
-  etag: string | undefined,
+  { etag, revision }: KeySetVersion,
   previous: KeySetContents | undefined,
 ): KeySetContents | undefined {
   if (typeof body !== 'object' || body === null || !('keys' in body)) return undefined
@@ -28,7 +30,7 @@ export function parseKeySet(
     const known = previous?.entries.get(jwk.kid)
     entries.set(jwk.kid, known?.text === text ? known : createEntry(jwk, text))
   }
-  return { etag, entries }
+  return { etag, revision, entries }
 }
 
 export function isSameKeySet(one: KeySetContents, other: KeySetContents): boolean {

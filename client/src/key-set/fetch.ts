@@ -22,6 +22,8 @@ export type KeySetResponse = {
   /** The key set; undefined if it has not changed (304). */
   body?: unknown
   etag: string | undefined
+  /** The revision of the project; undefined if a proxy removed the header. */
+  revision: number | undefined
   /** When the request was sent: the response is at least as recent. */
   sentAt: Timestamp
   /** Seconds of `Preference-Applied: wait=N`; undefined if the preference was not honored. */
@@ -76,6 +78,7 @@ async function readResponse(
   if (status !== 200 && status !== 304) throw statusError(response, url)
   const result: KeySetResponse = {
     etag: headers.get('etag') ?? undefined,
+    revision: matchNumber(headers.get('pubring-revision'), /^(\d+)$/),
     sentAt,
     appliedWait: matchNumber(headers.get('preference-applied'), /(?:^|[,\s])wait="?(\d+)/i),
     age: matchNumber(headers.get('age'), /^(\d+)/),

@@ -20,10 +20,28 @@ export type KeySetOptions = {
   timeout?: number
   /** How long the key set is followed after its last use. Default: 300,000. */
   idleAfter?: number
+  /**
+   * The log that the project's ledger is in. A key set is rejected if its revision is older than the
+   * latest one that the log has proven to this process. The address must have the project's id.
+   */
+  log?: LogOptions
   /** Replaces the global `fetch`. */
   fetch?: typeof globalThis.fetch
   /** Called after each change of the status or the keys, for logs and health checks. */
   onChange?: (state: KeySetState) => void
+}
+
+/**
+ * Whose signatures a proof must have: verifier keys, as `pubring log key` and witnesses print them.
+ *
+ * @example
+ * const keys = projectKeySet(issuer, { log: { key: 'keys.example.com/log+3c1f5a07+AQ…' } })
+ */
+export type LogOptions = {
+  key: string
+  witnesses?: readonly string[]
+  /** How many of the witnesses must have cosigned. Default: all. */
+  quorum?: number
 }
 
 /**
@@ -47,6 +65,8 @@ export type KeySetState = {
   kids: string[]
   /** The latest time at which the keys are known to have been current. */
   contactTime?: Date
+  /** The latest revision that the log has proven; with the option `log`. */
+  provenRevision?: number
   /** Why there is no contact. */
   error?: KeySetError
 }

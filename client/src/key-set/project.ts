@@ -5,6 +5,7 @@ import { KeySetError } from './errors.ts'
 import type { VerifyKey } from './import.ts'
 import { createLoader, type Loader } from './loader.ts'
 import type { KeySetOptions, ProjectKeySet, TokenHeader } from './options.ts'
+import { createProvenRevisions } from './proven.ts'
 import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 import { closedError, createUpdater, type Updater } from './updater.ts'
 
@@ -25,12 +26,13 @@ const minMaxStaleMs = 3_000
  */
 export function projectKeySet(address: string | URL, options: KeySetOptions = {}): ProjectKeySet {
   const url = keySetUrl(address)
-  const { coolDown = 5_000, timeout = 5_000, idleAfter = 300_000, onChange } = options
+  const { coolDown = 5_000, timeout = 5_000, idleAfter = 300_000, onChange, log } = options
   const { maxStale = 30_000 } = options
   if (!(maxStale >= minMaxStaleMs)) throw invalidMaxStale()
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const cache = createKeySetCache(url, maxStale)
-  const updaterOptions = { url, maxStale, timeout, fetch, ...(onChange && { onChange }) }
+  const proven = log && createProvenRevisions({ url, fetch, timeout, log })
+  const updaterOptions = { url, maxStale, timeout, fetch, proven, ...(onChange && { onChange }) }
   const updater = createUpdater(updaterOptions, cache)
   const loader = createLoader(updater.load, coolDown)
   let lastUse: Timestamp = now()

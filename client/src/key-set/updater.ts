@@ -3,6 +3,7 @@ import { KeySetError } from './errors.ts'
 import { fetchKeySet, type KeySetResponse } from './fetch.ts'
 import { follow, type UpdateMode } from './follow.ts'
 import type { KeySetOptions, KeySetState } from './options.ts'
+import type { ProvenRevisions } from './proven.ts'
 import { unrefLongPolls } from './unref-sockets.ts'
 
 /** A long poll that is later than this beyond its wait has lost its connection. */
@@ -21,17 +22,17 @@ export type Updater = {
 }
 
 type UpdaterOptions = Required<Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch'>> &
-  Pick<KeySetOptions, 'onChange'> & { url: string }
+  Pick<KeySetOptions, 'onChange'> & { url: string; proven: ProvenRevisions | undefined }
 
 type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: KeySetError }
 
 // Long because its functions share the status and the pending long poll.
 export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Updater {
-  const { url, fetch } = options
+  const { url, fetch, proven } = options
   const status: Status = { mode: 'polling', following: false, closed: false }
   const lifetime = new AbortController()
   let pendingPoll: AbortController | undefined
-  const state = () => currentState(status, cache)
+  const state = () => currentState(status, cache, proven?.latest())
   const notify = createNotifier(state, cache, options.onChange)
 
   async function request(waitSeconds: number, signal: AbortSignal) {
@@ -39,6 +40,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
     const response = await fetchKeySet({ url, fetch, etag, waitSeconds, timeoutMs, signal })
+    await proven?.check(cache.revisionOf(response), signal)
     if (status.closed) throw closedError()
     cache.store(response, sentWith)
     delete status.error
@@ -111,13 +113,18 @@ function detectMode({ body, appliedWait, age }: KeySetResponse): UpdateMode | un
   return appliedWait !== undefined && (age ?? 0) === 0 ? 'live' : 'polling'
 }
 
-function currentState(status: Status, cache: KeySetCache): KeySetState {
+function currentState(
+  status: Status,
+  cache: KeySetCache,
+  provenRevision: number | undefined,
+): KeySetState {
   const { error } = status
   const confirmedAt = cache.confirmedAt()
   return {
     status: statusName(status, cache),
     kids: [...(cache.contents()?.entries.keys() ?? [])],
     ...(confirmedAt === undefined ? {} : { contactTime: new Date(confirmedAt.epochMs) }),
+    ...(provenRevision === undefined ? {} : { provenRevision }),
     ...(error === undefined ? {} : { error }),
   }
 }

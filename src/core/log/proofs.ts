@@ -1,5 +1,5 @@
 import { fromBase64, toBase64, utf8 } from '../../../client/src/log/encoding.ts'
-import { parseEntry } from '../../../client/src/log/leaf.ts'
+import { entryKey, parseEntry } from '../../../client/src/log/leaf.ts'
 import { formatLedgerProof } from '../../../client/src/log/ledger-proof.ts'
 import { inclusionProof } from '../../../client/src/log/proofs.ts'
 import type { LedgerProof } from '../../contract/log.ts'
@@ -17,6 +17,24 @@ export async function proveLedger(
   ledgerId: string,
   revision: number | undefined,
 ): Promise<LedgerProof> {
+  const { head, blinding, ...proof } = await findProof(log, ledgerId, revision)
+  return {
+    ...head,
+    ...proof,
+    blinding: toBase64(blinding),
+    hashes: proof.hashes.map(toBase64),
+    proof: formatLedgerProof({ head, opening: { blinding }, ...proof }),
+  }
+}
+
+/** The same of the last one as text, with the key of this entry instead of the ledger's secret. */
+export async function proveHead(log: LogReads, ledgerId: string): Promise<string> {
+  const { head, blinding, ...proof } = await findProof(log, ledgerId)
+  const opening = { key: await entryKey(blinding, head.revision, sha256) }
+  return formatLedgerProof({ head, opening, ...proof })
+}
+
+async function findProof(log: LogReads, ledgerId: string, revision?: number) {
   const current = await log.epoch()
   if (current?.checkpoint === undefined) throw notLogged()
   const { epoch, checkpoint, checkpointSize: size } = current
@@ -28,16 +46,7 @@ export async function proveLedger(
   if (blinding === undefined) throw logError('damaged')
   const { ledger: _ledger, ...entry } = parseEntry(utf8(content))
   const hashes = await inclusionProof(index, size, createNodeReader(log, epoch, size), sha256)
-  const head = { ledgerId, ...entry }
-  const proof = formatLedgerProof({ head, opening: { blinding }, index, hashes, checkpoint })
-  return {
-    ...head,
-    blinding: found.blinding,
-    index,
-    hashes: hashes.map(toBase64),
-    checkpoint,
-    proof,
-  }
+  return { head: { ledgerId, ...entry }, blinding, index, hashes, checkpoint }
 }
 
 function notLogged(): PubringError {

@@ -12,7 +12,7 @@ export function openToAllOrigins(_request: unknown, reply: FastifyReply, done: (
   reply.header('access-control-allow-origin', '*')
   reply.header(
     'access-control-expose-headers',
-    'Age, ETag, Preference-Applied, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
+    'Age, ETag, Preference-Applied, Pubring-Revision, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id',
   )
   done()
 }

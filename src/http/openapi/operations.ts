@@ -14,6 +14,7 @@ const headers = {
   'Access-Control-Allow-Origin': '`*`: scripts of every origin may read it.',
   Age: 'Seconds since it was read from the database; only if that is unavailable.',
   'Preference-Applied': '`wait=N`: the request would have waited up to N seconds (RFC 7240).',
+  'Pubring-Revision': 'The revision of the project that the key set is of.',
   Vary: '`Accept`, which selects the media type.',
   Link: 'RFC 8288; `rel="next"` is the next page.',
   'Retry-After': 'Seconds to wait before the next attempt.',

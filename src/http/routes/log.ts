@@ -2,16 +2,18 @@ import type { FastifyRequest, FastifySchema } from 'fastify'
 import { Type } from 'typebox'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { LedgerProof, LogTree } from '../../contract/log.ts'
+import { parseProjectRef } from '../../core/access/projects.ts'
 import { systemLedgerId } from '../../core/ledger/chain.ts'
-import { proveLedger } from '../../core/log/proofs.ts'
+import { proveHead, proveLedger } from '../../core/log/proofs.ts'
 import { readLogFile } from '../../core/log/publishing.ts'
 import type { LogEpoch } from '../../core/log/records.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
-import { PubringError } from '../../errors.ts'
+import { type ErrorCode, PubringError } from '../../errors.ts'
 import { contextOf, ledgerOf } from '../hooks/access.ts'
 import { openToAllOrigins, preflightRoute } from '../hooks/cross-origin.ts'
 import type { App } from '../options.ts'
 import { ProjectPath, Query } from '../request/paths.ts'
+import { publishedFolder } from './published.ts'
 
 const tags = ['Log']
 
@@ -27,6 +29,7 @@ export function logRoutes(app: App, live: LiveServices): void {
   // Further trees: their origins are the addresses of their files.
   publicRoutes(app, live, '/log/:epoch')
   verifierKeyRoute(app, live)
+  headProofRoute(app, live)
   proofRoutes(app, live)
   adminRoutes(app, live)
 }
@@ -42,12 +45,17 @@ function publicRoutes(app: App, live: LiveServices, prefix: string): void {
       description:
         'A signed tree head (C2SP tlog-checkpoint) over the heads of all ledgers. Beside it are the tiles of the tree and the bundles of its entries (C2SP tlog-tiles): `/log/tile/LEVEL/N` and `/log/tile/entries/N`. The files of a tree that began with another epoch are below `/log/EPOCH/`, as its origin says.',
     },
-    read: async (epoch) => (await log.epoch(epoch))?.checkpoint,
+    read: ofEpoch(async (epoch) => (await log.epoch(epoch))?.checkpoint),
   })
   publicRoute(app, `${prefix}/tile/*`, {
     schema: { hide: true },
-    read: (epoch, path) => readLogFile(log, epoch, `tile/${path}`),
+    read: ofEpoch((epoch, path) => readLogFile(log, epoch, `tile/${path}`)),
   })
+}
+
+function ofEpoch(read: (epoch: number, path: string) => ReturnType<PublicFile['read']>) {
+  return async ({ epoch = '1', '*': path = '' }: FileParams) =>
+    /^[1-9]\d{0,8}$/.test(epoch) ? read(Number(epoch), path) : undefined
 }
 
 function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void {
@@ -65,22 +73,47 @@ function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void 
   })
 }
 
-interface PublicFile {
-  schema: FastifySchema
-  /** Text, which may change, or bytes, which do not; undefined if there is no such file. */
-  read(epoch: number, path: string): Promise<string | Uint8Array | undefined>
+/** For verifiers without an API key: the secret of the ledger stays with its readers. */
+function headProofRoute(app: App, live: LiveServices): void {
+  publicRoute(app, `${publishedFolder}/ledger-proof`, {
+    schema: {
+      operationId: 'getPublishedLedgerProof',
+      summary: 'Prove the latest revision of a project that the log has',
+      description:
+        'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
+      params: ProjectPath,
+    },
+    errors: ['project_not_found'],
+    async read({ projectIdOrName = '' }) {
+      const { projectId } = await live.readPublished(parseProjectRef(projectIdOrName))
+      return proveHead(live.context.store.log, projectId)
+    },
+  })
 }
 
-function publicRoute(app: App, url: string, { read, schema }: PublicFile): void {
+interface FileParams {
+  epoch?: string
+  '*'?: string
+  projectIdOrName?: string
+}
+
+interface PublicFile {
+  schema: FastifySchema
+  errors?: readonly ErrorCode[]
+  /** Text, which may change, or bytes, which do not; undefined if there is no such file. */
+  read(params: FileParams): Promise<string | Uint8Array | undefined>
+}
+
+function publicRoute(app: App, url: string, { read, schema, errors = [] }: PublicFile): void {
   // A flood of equal requests costs one read at a time.
   const reads = createSingleFlight<string | Uint8Array | undefined>()
-  app.route<{ Params: { epoch?: string; '*'?: string } }>({
+  app.route<{ Params: FileParams }>({
     method: ['GET', 'HEAD'],
     url,
     onRequest: openToAllOrigins,
     config: {
       etag: true,
-      errors: ['not_logged', 'log_stopped', 'storage_unavailable'],
+      errors: ['not_logged', 'log_stopped', 'storage_unavailable', ...errors],
       headers: ['Cache-Control', 'Access-Control-Allow-Origin'],
     },
     schema: {
@@ -91,10 +124,8 @@ function publicRoute(app: App, url: string, { read, schema }: PublicFile): void 
       },
     },
     handler: async (request, reply) => {
-      const { epoch = '1', '*': path = '' } = request.params
-      const body = /^[1-9]\d{0,8}$/.test(epoch)
-        ? await reads.run(`${epoch} ${path}`, () => read(Number(epoch), path))
-        : undefined
+      const { params } = request
+      const body = await reads.run(JSON.stringify(params), () => read(params))
       if (body === undefined) throw notPublished()
       const isText = typeof body === 'string'
       const reuse = isText ? `max-age=${checkpointMaxAge}` : `max-age=${tileMaxAge}, immutable`

@@ -87,7 +87,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
     config: {
       etag: true,
       errors: ['project_not_found', 'storage_unavailable'],
-      headers: [...publishedHeaders, 'Preference-Applied', 'Vary'],
+      headers: [...publishedHeaders, 'Preference-Applied', 'Pubring-Revision', 'Vary'],
       mediaTypes: { [jwksMediaType]: Jwks },
     },
     schema: {
@@ -107,7 +107,7 @@ function keySetRoute(app: App, live: LiveServices, route: KeySetRoute): void {
       requireAccepted(request.headers, published)
       reusePublished(request, live, ref, published)
       // RFC 9110 section 12.5.5: also on the default type, so that shared caches keep both apart.
-      reply.header('vary', 'Accept')
+      reply.header('vary', 'Accept').header('pubring-revision', published.revision)
       const { body, etag } = published[keySet]
       if (!wantsJwkSet(request)) return sendDocument(reply, published, published[keySet], json)
       const document = { body, etag: etag.replace(/"$/, jwkSetTagEnd) }

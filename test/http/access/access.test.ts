@@ -58,6 +58,7 @@ const operations: Record<string, [Need, status: number, code?: string]> = {
   'DELETE /v1/projects/{projectIdOrName}/jwt-keys/{kid}': ['writer', 404, 'key_not_found'],
   'POST /v1/projects/{projectIdOrName}/token-checks': ['reader', 400, 'invalid_json'],
   'GET /v1/projects/{projectIdOrName}/events': ['reader', 200],
+  'GET /v1/projects/{projectIdOrName}/.well-known/ledger-proof': ['public', 404, 'not_logged'],
   'POST /v1/key-checks': ['reader', 400, 'invalid_json'],
   'GET /v1/events': ['unbound admin', 200],
   'GET /v1/api-keys': ['admin', 200],

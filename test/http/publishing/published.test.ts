@@ -22,6 +22,25 @@ afterAll(() => server.close())
 
 const get = (url: string, headers: Record<string, string> = {}) => fetchJwks(server, headers, url)
 
+test('key sets name the revision that they are of, also if they have not changed', async () => {
+  const { id, name, jwks } = await newProject(server, 'revised')
+  const first = await get(jwks)
+  await server.send('PATCH', `/v1/projects/${name}`, { body: { name: 'revised-again' } })
+  const path = `/v1/projects/${id}/.well-known`
+  const headers = { 'if-none-match': String(first.headers.etag) }
+  for (let request = 0; request < 3; request += 1) {
+    const unchanged = await get(`${path}/jwks.json`, headers)
+    expect(unchanged.statusCode).toBe(304)
+    expect(Number(unchanged.headers['pubring-revision'])).toBe(
+      Number(first.headers['pubring-revision']) + 1,
+    )
+    const full = await get(`${path}/jwks-full.json`)
+    expect(full.headers['pubring-revision']).toBe(unchanged.headers['pubring-revision'])
+  }
+  const discovery = await get(`${path}/openid-configuration`)
+  expect(discovery.headers).not.toHaveProperty('pubring-revision')
+})
+
 describe('projects with and without a key set', () => {
   test('a new project and one without active keys have an empty set with a short max-age', async () => {
     const { keys, jwks } = await newProject(server, 'empty')

@@ -156,6 +156,30 @@ describe('proofs', () => {
   })
 })
 
+test('anyone gets a proof of the latest revision of a project, without the secret of its ledger', async () => {
+  const { id } = server.project
+  const path = `/v1/projects/${id}/.well-known/ledger-proof`
+  await signNow()
+  const response = await get(path)
+  expect(response.statusCode).toBe(200)
+  expect(response.headers['content-type']).toBe('text/plain; charset=utf-8')
+  expect(response.headers['access-control-allow-origin']).toBe('*')
+  const { head, opening, ...proof } = parseLedgerProof(response.body)
+  expect(head.ledgerId).toBe(id)
+  expect(Object.keys(opening)).toEqual(['key'])
+  await verifyLedgerProof({ head, opening, ...proof }, await trusted())
+  const own = (await server.send('GET', `/v1/projects/${id}/ledger-proof`)).json()
+  expect(own).toMatchObject({ revision: head.revision, head: head.head, index: proof.index })
+  expect(response.body).not.toContain(own.blinding)
+
+  expect((await get(path.replace(id, server.project.name))).body).toBe(response.body)
+  const unknown = await get(path.replace(id, '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'))
+  expect(unknown.json()).toMatchObject({ code: 'project_not_found' })
+  await server.send('POST', '/v1/projects', { body: { name: 'not-logged' } })
+  const early = await get('/v1/projects/not-logged/.well-known/ledger-proof')
+  expect(early.json()).toMatchObject({ status: 404, code: 'not_logged' })
+})
+
 test('a new epoch has an origin and files of its own; those of the one before stay', async () => {
   const before = await signNow()
   const response = await server.send('POST', '/v1/log/epochs')

@@ -22,11 +22,16 @@ type Send = () => Promise<{ statusCode: number; headers: object }>
 
 /** All headers of each kind of response, but those that node:http adds. */
 const kinds: [kind: string, status: number, headers: string, send: Send][] = [
-  ['a key set', 200, `${data} ${cors} etag vary`, () => server.inject({ url: jwks })],
+  [
+    'a key set',
+    200,
+    `${data} ${cors} etag pubring-revision vary`,
+    () => server.inject({ url: jwks }),
+  ],
   [
     'a known key set',
     304,
-    `${cors} cache-control etag vary x-request-id`,
+    `${cors} cache-control etag pubring-revision vary x-request-id`,
     () => server.inject({ url: jwks, headers: { 'if-none-match': etag } }),
   ],
   [
