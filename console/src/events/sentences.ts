@@ -125,7 +125,11 @@ function renaming(noun: string, { from, to }: Change): Sentence {
   return { verb: 'Renamed', noun, name: String(from), rest: `to “${to}”` }
 }
 
-const memberLabels: Record<string, string> = { expireTime: 'expiry', publicKeyPem: 'key' }
+const memberLabels: Record<string, string> = {
+  expireTime: 'expiry',
+  publicKeyPem: 'key',
+  state: 'digest of the stored row',
+}
 
 function changeList(changes: Changes): string {
   return changePhrases(changes)

@@ -85,7 +85,8 @@ const columns: readonly Column<Event>[] = [
 ]
 
 function formatChanges({ changes = {} }: Event): string {
-  return Object.entries(changes)
+  const { state: _digest, ...shown } = changes
+  return Object.entries(shown)
     .map(([name, { from, to }]) => {
       if (from === undefined) return `${name} ${to}`
       return to === undefined ? `${name} ${from} removed` : `${name} ${from} → ${to}`
