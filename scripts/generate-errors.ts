@@ -69,6 +69,8 @@ const memberCodes: Record<string, string> = {
   too_many: 'The import has too many keys.',
   kid_invalid:
     'The `kid` is not a lower-case UUID, or the `publishedKid` contains a character that is not allowed.',
+  contradictory: 'Members exclude each other; the detail names them.',
+  address_invalid: 'The text is not an address from which this server may fetch.',
   kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 

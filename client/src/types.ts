@@ -261,6 +261,7 @@ export type Event = {
       | 'project'
       | 'key'
       | 'api_key'
+      | 'trust_policy'
       | 'session'
       | 'sign_in_rule'
       | 'person'

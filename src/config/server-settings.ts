@@ -231,6 +231,11 @@ export const settings = named({
     'How long after a sign-in people may do what needs a recent one, such as deleting a project.',
     '15m',
   ),
+  exchangeLimit: setting(
+    rate,
+    'Token exchanges per client address, and per trust policy, on each replica.',
+    '600',
+  ),
   overloadLag: setting(
     integer(0, 60_000),
     'Event loop delay in milliseconds at which requests get 503 instead of a slow response. 0: never.',

@@ -38,6 +38,7 @@ export const Event = Type.Object(
         'project',
         'key',
         'api_key',
+        'trust_policy',
         'session',
         'sign_in_rule',
         'person',

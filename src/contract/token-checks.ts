@@ -20,7 +20,7 @@ export type TokenCheckOutcome = (typeof tokenCheckOutcomes)[number]
 export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[]
 
 /** A token with an invented signature. */
-const exampleToken =
+export const exampleToken =
   'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
 export const TokenCheckRequest = Type.Object(
@@ -53,7 +53,7 @@ export const TokenCheckRequest = Type.Object(
 )
 export type TokenCheckRequest = Static<typeof TokenCheckRequest>
 
-const JsonObject = (description: string) =>
+export const JsonObject = (description: string) =>
   Type.Record(Type.String(), Type.Unknown(), { description })
 
 export const TokenCheck = Type.Object(

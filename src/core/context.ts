@@ -9,6 +9,7 @@ import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
   ApiKeyRecord,
+  ExchangedKeyRecord,
   KeyCount,
   KeySet,
   LedgerHead,
@@ -19,6 +20,7 @@ import type {
   RsaKey,
   SessionRecord,
   SignInRuleRecord,
+  TrustPolicyRecord,
 } from './records.ts'
 
 /** Whose sessions. */
@@ -62,6 +64,10 @@ export interface Store {
   /** API keys by creation: all, or those bound to one of the projects. */
   listApiKeys(projects: 'all' | readonly string[]): Promise<ApiKeyRecord[]>
   countApiKeys(): Promise<number>
+  /** All trust policies by creation. */
+  trustPolicies(): Promise<TrustPolicyRecord[]>
+  findExchangedKey(id: string): Promise<ExchangedKeyRecord | undefined>
+  findExchangedKeyByDigest(digest: string): Promise<ExchangedKeyRecord | undefined>
   /** Whether the private half was ever submitted; such keys can no longer be registered. */
   isBlocked(key: ExposedKey): Promise<boolean>
   rsaKeys(projectId: string): Promise<RsaKey[]>

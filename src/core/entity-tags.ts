@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { ApiKey } from '../contract/api-keys.ts'
+import type { TrustPolicy } from '../contract/trust/policies.ts'
 import { PubringError } from '../errors.ts'
 import { isActive } from './expiry.ts'
 import { convergedTime } from './keys/jwks.ts'
@@ -37,6 +38,13 @@ export function apiKeyEntityTag(apiKey: ApiKey): string {
 
 export function signInRuleEntityTag(rule: SignInRuleRecord): string {
   return entityTag(JSON.stringify(rule))
+}
+
+/** The tag of a trust policy without `lastExchangeTime`, as for the last use of an API key. */
+export function trustPolicyEntityTag(policy: TrustPolicy): string {
+  const { lastExchangeTime: _lastExchangeTime, ...content } = policy
+  const members = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))
+  return entityTag(JSON.stringify(members))
 }
 
 /** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */

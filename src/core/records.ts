@@ -1,6 +1,7 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { Conditions } from '../contract/trust/conditions.ts'
+import type { GrantableRole, IssuerJwks, KeySource } from '../contract/trust/policies.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
@@ -127,6 +128,54 @@ export interface SessionRecord {
   lastUseTime: string
   /** The row contradicts the ledger: it gives no access. */
   contradicted?: true
+}
+
+/** Where the keys of an issuer come from. */
+export interface IssuerKeySource {
+  issuer: string
+  keySource: KeySource
+  /** For `jwksUri`. */
+  jwksUri?: string
+  /** For `jwks`. */
+  jwks?: IssuerJwks
+}
+
+/** A stored trust policy. */
+export interface TrustPolicyRecord extends IssuerKeySource {
+  id: string
+  name: string
+  audience: string
+  conditions: Conditions
+  role: GrantableRole
+  /** Absent: all projects. */
+  projectId?: string
+  singleUse: boolean
+  /** Seconds. */
+  maxLifetime: number
+  enabled: boolean
+  createTime: string
+  updateTime: string
+  lastExchangeTime?: string
+  /** Set if the row contradicts the ledger: the policy is not applied. */
+  contradicted?: true
+}
+
+/** A stored API key that was exchanged for a token. It is deleted when its policy changes. */
+export interface ExchangedKeyRecord {
+  id: string
+  /** SHA-256 over the secret, lower-case hex. */
+  digest: string
+  prefix: string
+  policyId: string
+  /** Name of the policy. */
+  name: string
+  role: GrantableRole
+  /** Absent: all projects. */
+  projectId?: string
+  issuer: string
+  subject: string
+  createTime: string
+  expireTime: string
 }
 
 /** All keys of a project, its name and its revision, from one snapshot. */

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../core/context.ts'
 import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices } from '../core/publishing/live.ts'
+import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
 import { addValidation } from './body/validation.ts'
@@ -41,6 +42,8 @@ import { personRoutes } from './routes/sign-in/people.ts'
 import { signInRuleRoutes } from './routes/sign-in/rules.ts'
 import { sessionRoutes } from './routes/sign-in/sessions.ts'
 import { tokenCheckRoutes } from './routes/token-checks.ts'
+import { trustPolicyRoutes } from './routes/trust/policies.ts'
+import { tokenExchangeRoute } from './routes/trust/token-exchange.ts'
 import { createServer } from './server.ts'
 
 export type HttpApp = FastifyInstance
@@ -95,6 +98,9 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   signInRuleRoutes(routes, context)
   keyCheckRoutes(routes, context)
   tokenCheckRoutes(routes, context)
+  const issuerKeys = createIssuerKeys(context)
+  trustPolicyRoutes(routes, context, issuerKeys)
+  tokenExchangeRoute(routes, context, issuerKeys, options)
   publishedRoutes(routes, live)
   publishedPemRoutes(routes, live)
   keySetChangesRoute(routes, live)

@@ -26,6 +26,8 @@ declare module 'fastify' {
     changes?: (request: FastifyRequest) => number
     /** Exempt from rate limits and overload rejection: health checks. */
     unlimited?: true
+    /** The body is a form (`application/x-www-form-urlencoded`), and errors are those of OAuth. */
+    form?: true
     /** Error codes besides those that follow from the schema. */
     errors?: readonly ErrorCode[]
     /** Headers of a success besides those of every response. */
@@ -54,6 +56,8 @@ declare module 'fastify' {
     project: ProjectSnapshot | undefined
     /** The ledger of the project in the path; set if the route reads the ledger. */
     ledgerId: string | undefined
+    /** The trust policy that accepted the token of an exchange. */
+    trustPolicyId: string | undefined
     /** The error that the request ended with. */
     problem: PubringError | undefined
     /** Milliseconds since the published document was last read from the store. */

@@ -27,6 +27,10 @@ export interface HttpOptions {
   writeLimit?: Rate | undefined
   /** Limit of failed authentications per client address; none if absent. */
   authFailureLimit?: Rate | undefined
+  /** Limit of token exchanges per client address and per trust policy; none if absent. */
+  exchangeLimit?: Rate | undefined
+  /** Milliseconds from the arrival of a token that is refused to the response; 500 if absent. */
+  refusalDelayMs?: number
   /** Event loop lag in milliseconds above which requests are rejected; 0 or absent: never. */
   overloadLag?: number
   /** Whether metrics are collected for Prometheus; false if absent. */

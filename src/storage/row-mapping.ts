@@ -2,16 +2,19 @@ import type { Insertable, Selectable } from 'kysely'
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { Conditions } from '../contract/trust/conditions.ts'
+import type { GrantableRole, KeySource } from '../contract/trust/policies.ts'
 import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
 import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type {
   ApiKeyRecord,
+  ExchangedKeyRecord,
   KeyRecord,
   PersonRecord,
   ProjectRecord,
   SessionPerson,
   SessionRecord,
   SignInRuleRecord,
+  TrustPolicyRecord,
 } from '../core/records.ts'
 import type { Repair } from '../intake/types.ts'
 import { columnsOf, type Tables } from './schema.ts'
@@ -106,6 +109,80 @@ export function apiKeyToRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']>
     create_time: apiKey.createTime,
     expire_time: apiKey.expireTime ?? null,
     last_use_time: apiKey.lastUseTime ?? null,
+  }
+}
+
+export function trustPolicyFromRow(row: Selectable<Tables['trust_policy']>): TrustPolicyRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    issuer: row.issuer,
+    keySource: row.key_source as KeySource,
+    ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
+    ...(row.jwks === null ? {} : { jwks: JSON.parse(row.jwks) }),
+    audience: row.audience,
+    conditions: JSON.parse(row.conditions),
+    role: row.role as GrantableRole,
+    ...(row.project_id === null ? {} : { projectId: row.project_id }),
+    singleUse: row.single_use === 1,
+    maxLifetime: row.max_lifetime,
+    enabled: row.enabled === 1,
+    createTime: row.create_time,
+    updateTime: row.update_time,
+    ...(row.last_exchange_time === null ? {} : { lastExchangeTime: row.last_exchange_time }),
+  }
+}
+
+export function trustPolicyToRow(policy: TrustPolicyRecord): Insertable<Tables['trust_policy']> {
+  return {
+    id: policy.id,
+    name: policy.name,
+    issuer: policy.issuer,
+    key_source: policy.keySource,
+    jwks_uri: policy.jwksUri ?? null,
+    jwks: policy.jwks === undefined ? null : JSON.stringify(policy.jwks),
+    audience: policy.audience,
+    conditions: JSON.stringify(policy.conditions),
+    role: policy.role,
+    project_id: policy.projectId ?? null,
+    single_use: policy.singleUse ? 1 : 0,
+    max_lifetime: policy.maxLifetime,
+    enabled: policy.enabled ? 1 : 0,
+    create_time: policy.createTime,
+    update_time: policy.updateTime,
+    last_exchange_time: policy.lastExchangeTime ?? null,
+  }
+}
+
+export function exchangedKeyFromRow(row: Selectable<Tables['exchanged_key']>): ExchangedKeyRecord {
+  return {
+    id: row.id,
+    digest: row.digest,
+    prefix: row.prefix,
+    policyId: row.policy_id,
+    name: row.name,
+    role: row.role as GrantableRole,
+    ...(row.project_id === null ? {} : { projectId: row.project_id }),
+    issuer: row.issuer,
+    subject: row.subject,
+    createTime: row.create_time,
+    expireTime: row.expire_time,
+  }
+}
+
+export function exchangedKeyToRow(key: ExchangedKeyRecord): Insertable<Tables['exchanged_key']> {
+  return {
+    id: key.id,
+    digest: key.digest,
+    prefix: key.prefix,
+    policy_id: key.policyId,
+    name: key.name,
+    role: key.role,
+    project_id: key.projectId ?? null,
+    issuer: key.issuer,
+    subject: key.subject,
+    create_time: key.createTime,
+    expire_time: key.expireTime,
   }
 }
 

@@ -106,6 +106,43 @@ const columns = {
     create_time: 'text',
     update_time: 'text',
   },
+  /** Rules by which tokens are exchanged for API keys; without a project: for all projects. */
+  trust_policy: {
+    id: 'text',
+    name: 'text',
+    issuer: 'text',
+    key_source: 'text',
+    jwks_uri: 'nullable text',
+    /** JSON. */
+    jwks: 'nullable text',
+    audience: 'text',
+    /** JSON. */
+    conditions: 'text',
+    role: 'text',
+    project_id: 'nullable text',
+    single_use: 'integer',
+    max_lifetime: 'integer',
+    enabled: 'integer',
+    create_time: 'text',
+    update_time: 'text',
+    last_exchange_time: 'nullable text',
+  },
+  /** Deleted once they have expired, and with every change of the rights that their policy gives. */
+  exchanged_key: {
+    id: 'text',
+    digest: 'text',
+    prefix: 'text',
+    policy_id: 'text',
+    name: 'text',
+    role: 'text',
+    project_id: 'nullable text',
+    issuer: 'text',
+    subject: 'text',
+    create_time: 'text',
+    expire_time: 'text',
+  },
+  /** Tokens that are accepted once: SHA-256 of issuer and `jti`, until the token expires. */
+  used_token: { digest: 'text', expire_time: 'text' },
   /**
    * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A
    * transaction also inserts the hashes and kids of new keys (`kid KID`) as locks, and deletes them.
@@ -168,6 +205,9 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   person: ['id'],
   session: ['id'],
   sign_in_rule: ['id'],
+  trust_policy: ['id'],
+  exchanged_key: ['id'],
+  used_token: ['digest'],
   blocked_fingerprint: ['fingerprint'],
   log_epoch: ['epoch'],
   log_entry: ['epoch', 'position'],

@@ -4,7 +4,7 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import { newId } from '../../src/core/ids.ts'
 import { systemLedgerId } from '../../src/core/ledger/chain.ts'
 import type { ChangeOf, ChangeType, Origin } from '../../src/core/ledger/changes.ts'
-import type { ApiKeyRecord } from '../../src/core/records.ts'
+import type { ApiKeyRecord, TrustPolicyRecord } from '../../src/core/records.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createPersonSession, ruleRecord, sessionRecord } from '../support/store/sessions.ts'
 import {
@@ -14,6 +14,7 @@ import {
   origin,
   type TestStore,
 } from '../support/store/store.ts'
+import { trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let stored: TestStore
 let projectId: string
@@ -22,6 +23,7 @@ let other: ApiKeyRecord
 let sessionId: string
 let personId: string
 const rule = ruleRecord()
+let existing: TrustPolicyRecord
 
 beforeAll(async () => {
   stored = await openTestStore()
@@ -34,6 +36,8 @@ beforeAll(async () => {
   const created = await createPersonSession(stored.store)
   sessionId = created.session.id
   personId = created.person.id
+  existing = policy()
+  await stored.store.commit({ type: 'trust_policy.create', origin: origin(), policy: existing })
 })
 afterAll(() => stored.dispose())
 
@@ -43,22 +47,29 @@ async function newApiKey(role: ApiKeyRecord['role']): Promise<ApiKeyRecord> {
   return apiKey
 }
 
+function policy(): TrustPolicyRecord {
+  return trustPolicyRecord({ projectId })
+}
+
 function exposed() {
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   return { thumbprint, materialSha256 }
 }
 
+/** Of the system, or of a caller who has no API key yet. */
+type Unauthorized =
+  | 'key.pass_audit'
+  | 'credential.touch'
+  | 'log.append'
+  | 'log.publish'
+  | 'storage.try'
+  | 'ledger.accept'
+  | 'token.exchange'
+  | 'token.forget'
+
 /** One change of each type that a request can cause; a new type does not compile without one. */
 const changes: {
-  [Type in Exclude<
-    ChangeType,
-    | 'key.pass_audit'
-    | 'credential.touch'
-    | 'log.append'
-    | 'log.publish'
-    | 'storage.try'
-    | 'ledger.accept'
-  >]: (origin: Origin) => ChangeOf<Type>
+  [Type in Exclude<ChangeType, Unauthorized>]: (origin: Origin) => ChangeOf<Type>
 } = {
   'project.create': (origin) => ({ type: 'project.create', origin, id: newId(), name: 'other' }),
   'project.rename': (origin) => ({ type: 'project.rename', origin, projectId, name: 'renamed' }),
@@ -138,6 +149,14 @@ const changes: {
   }),
   'sign_in_rule.delete': (origin) => ({ type: 'sign_in_rule.delete', origin, id: rule.id }),
   'person.delete': (origin) => ({ type: 'person.delete', origin, id: personId }),
+  'trust_policy.create': (origin) => ({ type: 'trust_policy.create', origin, policy: policy() }),
+  'trust_policy.update': (origin) => ({
+    type: 'trust_policy.update',
+    origin,
+    id: existing.id,
+    patch: { active: false },
+  }),
+  'trust_policy.delete': (origin) => ({ type: 'trust_policy.delete', origin, id: existing.id }),
 }
 
 /** Everything that the changes above would alter. */

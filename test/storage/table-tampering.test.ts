@@ -10,6 +10,7 @@ import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { type TamperedRegistry, tamperings } from '../support/store/tamperings.ts'
+import { trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let original: TestDatabase
 let registry: TamperedRegistry
@@ -46,6 +47,8 @@ beforeAll(async () => {
     id,
     patch: { active: false },
   })
+  const policy = trustPolicyRecord({ projectId })
+  await store.commit({ type: 'trust_policy.create', origin: origin(), policy })
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   await store.commit({
     type: 'private_key.refuse',
@@ -75,7 +78,7 @@ beforeAll(async () => {
   registry = {
     database: original,
     store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
-    ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
+    ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked, policy },
     exposed: thumbprint,
   }
 })
@@ -107,6 +110,9 @@ async function unused() {
     if (apiKey.contradicted) found.push(`api_key ${apiKey.id}`)
     const byDigest = await store.findApiKeyByDigest(apiKey.digest)
     expect(byDigest?.contradicted).toBe(apiKey.contradicted)
+  }
+  for (const policy of await store.trustPolicies()) {
+    if (policy.contradicted) found.push(`trust_policy ${policy.id}`)
   }
   await store.close()
   return found

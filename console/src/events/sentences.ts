@@ -27,6 +27,11 @@ const typeLabels: Record<string, string> = {
   'sign_in_rule.updated': 'Sign-in rule changed',
   'sign_in_rule.deleted': 'Sign-in rule deleted',
   'person.deleted': 'Person erased',
+  'trust_policy.created': 'Trust policy created',
+  'trust_policy.updated': 'Trust policy changed',
+  'trust_policy.deleted': 'Trust policy deleted',
+  'trust_policy.recorded': 'Trust policy recorded as it is',
+  'token.exchanged': 'Token exchanged',
 }
 
 /** The label of an event type in the filter. */
@@ -53,6 +58,7 @@ const nouns: Record<string, string> = {
   session: 'session',
   sign_in_rule: 'sign-in rule',
   person: 'person',
+  trust_policy: 'trust policy',
 }
 
 const verbs: Record<string, string> = {
@@ -72,6 +78,9 @@ const verbs: Record<string, string> = {
   'sign_in_rule.created': 'Created',
   'sign_in_rule.deleted': 'Deleted',
   'person.deleted': 'Erased',
+  'trust_policy.created': 'Created',
+  'trust_policy.deleted': 'Deleted',
+  'trust_policy.recorded': 'Recorded as it is',
 }
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
@@ -88,6 +97,9 @@ export function sentenceOf(event: Event, name: string | undefined): Sentence {
   }
   if (type === 'log.started') {
     return { verb: 'Started', noun: 'the log', name: String(changes.origin?.to), rest: '' }
+  }
+  if (type === 'token.exchanged') {
+    return { verb: 'Exchanged', noun: 'a token for an API key', rest: '' }
   }
   if (type === 'key.weakness_found') {
     return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }

@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto'
 import { normalizeText } from '../../intake/encoding/text.ts'
+import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import { detectWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { isSignatureUse, type Jwk, publicKeyOf } from './jwk.ts'
 import { readSshKey } from './ssh.ts'
 
 /** A public key from a file, as the server takes it. */

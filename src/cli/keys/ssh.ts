@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { describeUnusable } from '../../intake/formats/ssh.ts'
+import { type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { type Jwk, publicKeyOf } from './jwk.ts'
 
 /**
  * Reads one SSH public key: a line as in `id_rsa.pub`, or a block (RFC 4716). Throws if it is

@@ -1,7 +1,13 @@
 import { PubringError } from '../../errors.ts'
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
-import type { ApiKeyRecord, SessionRecord, SignInRuleRecord } from '../records.ts'
+import type { Actor } from '../ledger/chain.ts'
+import type {
+  ApiKeyRecord,
+  ExchangedKeyRecord,
+  SessionRecord,
+  SignInRuleRecord,
+} from '../records.ts'
 import { isoTime } from '../times.ts'
 import { compareClaims } from '../trust/conditions.ts'
 import type { Credential, Grant } from './grants.ts'
@@ -15,10 +21,15 @@ export interface Caller {
   apiKey?: ApiKeyRecord
   /** Set if the credential is a session. */
   session?: SessionRecord
+  /** Set if the credential is an API key that was exchanged for a token. */
+  workload?: ExchangedKeyRecord
 }
 
 /** Reads from the store, or within a transaction. */
-export type CallerReads = Pick<Store, 'findApiKey' | 'findSession' | 'signInRules'>
+export type CallerReads = Pick<
+  Store,
+  'findApiKey' | 'findExchangedKey' | 'findSession' | 'signInRules'
+>
 
 /** Seconds after which an unused session ends. A transaction relies on the check before it. */
 type IdleTimeout = number | undefined
@@ -34,6 +45,7 @@ export async function readCaller(
   idleTimeout?: IdleTimeout,
 ): Promise<Caller> {
   if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
+  if (type === 'exchanged_key') return workloadCallerOf(await reads.findExchangedKey(id), time)
   return readSessionCaller(reads, await reads.findSession(id), time, idleTimeout)
 }
 
@@ -76,6 +88,18 @@ function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: Idl
   if (idleTimeout === undefined) return expireTime
   const idleEnd = isoTime(Date.parse(lastUseTime) + idleTimeout * 1_000)
   return idleEnd < expireTime ? idleEnd : expireTime
+}
+
+/** The workload that exchanged a token for an API key, which is deleted when its policy changes. */
+export function workloadCallerOf(workload: ExchangedKeyRecord | undefined, time: string): Caller {
+  if (workload === undefined || workload.expireTime <= time) throw invalidApiKey()
+  return { grants: [grantOf(workload)], expireTime: workload.expireTime, workload }
+}
+
+/** For the events of its changes. */
+export function workloadOf(key: ExchangedKeyRecord): Actor {
+  const { id, name, policyId, issuer, subject } = key
+  return { name, apiKeyId: id, workload: { policyId, issuer, subject } }
 }
 
 export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projectId'>): Grant {

@@ -6,6 +6,8 @@ import {
   invalidApiKey,
   invalidSession,
   readSessionCaller,
+  workloadCallerOf,
+  workloadOf,
 } from '../access/callers.ts'
 import type { Credential } from '../access/grants.ts'
 import type { Principal } from '../access/principal.ts'
@@ -43,7 +45,8 @@ export interface Authenticator {
 }
 
 /**
- * Every change to an API key, a session or a sign-in rule is an event of the system ledger, so a cached
+ * Every change to an API key, a session or a sign-in rule, and to a trust policy, which deletes the API
+ * keys exchanged under it, is an event of the system ledger, so a cached
  * caller is valid while that ledger's head is the same: revocation, demotion and expiry take effect
  * with the next request, on every replica. The head is read before the record, so the record is at
  * least as new.
@@ -55,7 +58,9 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
   async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
     if (type === 'api_key') {
       const apiKey = await store.findApiKeyByDigest(digest)
-      return callerOf(apiKey, isoTime(clock.now()))
+      if (apiKey !== undefined) return callerOf(apiKey, isoTime(clock.now()))
+      const exchanged = await store.findExchangedKeyByDigest(digest)
+      return workloadCallerOf(exchanged, isoTime(clock.now()))
     }
     const session = await store.findSessionByDigest(digest)
     return readSessionCaller(store, session, isoTime(clock.now()), config.sessionIdleTimeout)
@@ -103,6 +108,7 @@ function toPrincipal(caller: Caller, head: string, time: number): Principal {
 function identityOf({
   session,
   apiKey,
+  workload,
 }: Caller): Pick<Principal, 'credential' | 'holder' | 'callerId' | 'actor'> {
   const { id = '', person } = session ?? {}
   const credential = { type: 'session', id } as const
@@ -110,6 +116,15 @@ function identityOf({
     const { id: personId, issuer, subject } = person
     const user = { issuer, subject, sessionId: id }
     return { credential, holder: { personId }, callerId: personId, actor: { name: '', user } }
+  }
+  if (workload !== undefined) {
+    return {
+      credential: { type: 'exchanged_key', id: workload.id },
+      holder: { apiKeyId: workload.id },
+      // Shared by all that are exchanged under a policy, so that exchanging more gains nothing.
+      callerId: workload.policyId,
+      actor: workloadOf(workload),
+    }
   }
   if (apiKey === undefined) throw new Error('a caller without a holder')
   const { id: apiKeyId, name } = apiKey

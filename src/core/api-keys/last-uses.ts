@@ -46,7 +46,10 @@ export function createLastUses(store: Pick<Store, 'commit'>): LastUses {
   }
 
   return {
-    record: (credential, time) => void uses.set(credential.id, { credential, time }),
+    record(credential, time) {
+      // One that was exchanged for a token is of minutes, and its policy has the time.
+      if (credential.type !== 'exchanged_key') uses.set(credential.id, { credential, time })
+    },
     flush,
     async close() {
       clearInterval(timer)

@@ -91,9 +91,17 @@ export function apiKeyRecord(
 
 export async function getOwnApiKey(context: Context, principal: Principal): Promise<ApiKey> {
   const { holder } = principal
-  const record = 'apiKeyId' in holder ? await context.store.findApiKey(holder.apiKeyId) : undefined
-  if (record === undefined) throw apiKeyNotFound()
-  return toApiKey(record, now(context.clock))
+  const { store, clock } = context
+  const id = 'apiKeyId' in holder ? holder.apiKeyId : ''
+  if (principal.credential.type !== 'exchanged_key') {
+    const record = await store.findApiKey(id)
+    if (record === undefined) throw apiKeyNotFound()
+    return toApiKey(record, now(clock))
+  }
+  const key = await store.findExchangedKey(id)
+  if (key === undefined) throw apiKeyNotFound()
+  const { policyId: _policyId, issuer: _issuer, subject: _subject, ...members } = key
+  return toApiKey({ ...members, enabled: true }, now(clock))
 }
 
 /** The API keys of the projects of which the caller is admin. */

@@ -4,6 +4,9 @@ import { canonicalJson, chainText } from '../../../client/src/log/chain.ts'
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
+/** The ledger of token exchanges under trust policies for all projects. */
+export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
+
 export type EventType =
   | 'project.created'
   | 'project.renamed'
@@ -29,12 +32,18 @@ export type EventType =
   | 'sign_in_rule.deleted'
   | 'sign_in_rule.recorded'
   | 'person.deleted'
+  | 'trust_policy.created'
+  | 'trust_policy.updated'
+  | 'trust_policy.deleted'
+  | 'trust_policy.recorded'
+  | 'token.exchanged'
 
 /** What an event is about. */
 export type SubjectType =
   | 'project'
   | 'key'
   | 'api_key'
+  | 'trust_policy'
   | 'session'
   | 'sign_in_rule'
   | 'person'

@@ -1,6 +1,8 @@
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
 import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
+import type { ClaimValue } from '../../contract/trust/conditions.ts'
+import type { TrustPolicyUpdate } from '../../contract/trust/policies.ts'
 import type { FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
@@ -8,11 +10,13 @@ import type { Access, Credential } from '../access/grants.ts'
 import type { LogTile, NewLogEntry } from '../log/records.ts'
 import type {
   ApiKeyRecord,
+  ExchangedKeyRecord,
   KeyRecord,
   PersonRecord,
   ProjectRecord,
   SessionRecord,
   SignInRuleRecord,
+  TrustPolicyRecord,
 } from '../records.ts'
 import type { Actor } from './chain.ts'
 
@@ -211,6 +215,27 @@ export type Change =
     }
   | { type: 'sign_in_rule.delete'; origin: Origin; id: string; ifMatch?: string }
   | { type: 'person.delete'; origin: Origin; id: string }
+  | { type: 'trust_policy.create'; origin: Origin; policy: TrustPolicyRecord }
+  | {
+      type: 'trust_policy.update'
+      origin: Origin
+      id: string
+      patch: TrustPolicyUpdate
+      ifMatch?: string
+    }
+  | { type: 'trust_policy.delete'; origin: Origin; id: string; ifMatch?: string }
+  | {
+      type: 'token.exchange'
+      origin: Origin
+      apiKey: ExchangedKeyRecord
+      /** As it was when it accepted the token; the change is refused if it no longer is. */
+      policy: TrustPolicyRecord
+      matched: [claim: string, value: ClaimValue][]
+      /** Accept the token once: the digest of its issuer and `jti`, and its end. */
+      once?: { digest: string; until: string }
+    }
+  /** Deletes exchanged API keys and remembered tokens that have expired by then. */
+  | { type: 'token.forget'; time: string }
   /** Writes and undoes it, to find out whether the storage accepts changes. */
   | { type: 'storage.try' }
 
@@ -251,5 +276,10 @@ export interface ChangeResults {
   'sign_in_rule.update': SignInRuleRecord
   'sign_in_rule.delete': undefined
   'person.delete': undefined
+  'trust_policy.create': TrustPolicyRecord
+  'trust_policy.update': TrustPolicyRecord
+  'trust_policy.delete': undefined
+  'token.exchange': undefined
+  'token.forget': undefined
   'storage.try': undefined
 }

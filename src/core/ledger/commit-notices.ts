@@ -1,5 +1,5 @@
 import type { Store } from '../context.ts'
-import { systemLedgerId } from './chain.ts'
+import { exchangeLedgerId, systemLedgerId } from './chain.ts'
 import type { Change, ChangeOf, ChangeType } from './changes.ts'
 
 /**
@@ -47,13 +47,19 @@ export function ledgersOf(change: Change): string[] {
     case 'sign_in_rule.update':
     case 'sign_in_rule.delete':
     case 'person.delete':
+    case 'trust_policy.create':
+    case 'trust_policy.update':
+    case 'trust_policy.delete':
       return [systemLedgerId]
     case 'ledger.accept':
       return [change.ledgerId, systemLedgerId]
+    case 'token.exchange':
+      return [change.policy.projectId ?? exchangeLedgerId]
     case 'key.pass_audit':
     case 'credential.touch':
     case 'log.append':
     case 'log.publish':
+    case 'token.forget':
     case 'storage.try':
       return []
   }

@@ -160,6 +160,10 @@ export function createContradictions(
         const apiKeys = await store.listApiKeys(boundTo)
         return apiKeys.map((apiKey) => note(systemLedgerId, 'api_key', apiKey))
       },
+      async trustPolicies() {
+        const policies = await store.trustPolicies()
+        return policies.map((policy) => note(systemLedgerId, 'trust_policy', policy))
+      },
       published: {
         ...store.published,
         heads: (ids) => readHeads(store.published, ids),

@@ -1,10 +1,13 @@
+import { hash } from 'node:crypto'
 import { isIntact } from '../damaged-keys.ts'
 import type {
   ApiKeyRecord,
+  ExchangedKeyRecord,
   KeyRecord,
   ProjectRecord,
   SessionRecord,
   SignInRuleRecord,
+  TrustPolicyRecord,
 } from '../records.ts'
 import {
   type EventChanges,
@@ -21,6 +24,8 @@ export interface SubjectRows {
   api_key: ApiKeyRecord
   session: SessionRecord
   sign_in_rule: SignInRuleRecord
+  trust_policy: TrustPolicyRecord
+  exchanged_key: ExchangedKeyRecord
   published_kid: { kid: string; thumbprint: string }
   blocked_fingerprint: { fingerprint: string }
 }
@@ -28,7 +33,13 @@ export interface SubjectRows {
 export type SubjectName = keyof SubjectRows
 
 /** Kinds with events of their own, whose types begin with the name. */
-export type EventfulName = 'project' | 'key' | 'api_key' | 'session' | 'sign_in_rule'
+export type EventfulName =
+  | 'project'
+  | 'key'
+  | 'api_key'
+  | 'session'
+  | 'sign_in_rule'
+  | 'trust_policy'
 
 /** What an event says about one row. */
 export interface Effect {
@@ -39,8 +50,8 @@ export interface Effect {
 
 /** How the events of one kind of subject, and its rows, are read as the same members. */
 interface SubjectKind<Row> {
-  /** The ledgers that account for it. */
-  ledger: 'system' | 'project' | 'both'
+  /** The ledgers whose replay accounts for it; `none` if a row is compared only when it is used. */
+  ledger: 'system' | 'project' | 'both' | 'none'
   effects(event: EventContent): Effect[]
   id(row: Row): string
   /** The members that events record with their values. */
@@ -126,6 +137,38 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     }),
     stored: ({ contradicted: _contradicted, ...rule }) => rule,
     required: ['name', 'issuer', 'conditions', 'role', 'active'],
+  },
+  trust_policy: {
+    ledger: 'system',
+    effects: effectsOf('trust_policy'),
+    id: ({ id }) => id,
+    members: ({ jwks, conditions, enabled, ...policy }) => ({
+      name: policy.name,
+      issuer: policy.issuer,
+      keySource: policy.keySource,
+      jwksUri: policy.jwksUri,
+      // The ledger holds no key material.
+      jwksSha256: jwks && hash('sha256', JSON.stringify(jwks)),
+      audience: policy.audience,
+      conditions: JSON.stringify(conditions),
+      role: policy.role,
+      projectId: policy.projectId,
+      singleUse: policy.singleUse,
+      maxLifetime: policy.maxLifetime,
+      active: enabled,
+    }),
+    stored: ({ contradicted: _contradicted, lastExchangeTime: _lastExchangeTime, ...policy }) =>
+      policy,
+    required: ['name', 'issuer', 'conditions', 'role', 'active'],
+  },
+  exchanged_key: {
+    // Rows live for minutes, and a busy project has millions of exchanges.
+    ledger: 'none',
+    effects: () => [],
+    id: ({ id }) => id,
+    members: ({ role, projectId, expireTime }) => ({ role, projectId, expireTime }),
+    stored: (key) => key,
+    required: [],
   },
   published_kid: {
     ledger: 'project',

@@ -14,11 +14,18 @@ import type { KeyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from './claims.ts'
 import { decodeToken } from './decode.ts'
-import { type Finding, failed, formatDuration, passed, quote, warned } from './findings.ts'
+import {
+  type Finding,
+  failed,
+  formatDuration,
+  passed,
+  quote,
+  runSteps,
+  type Step,
+  warned,
+} from './findings.ts'
 import { checkKidKnown, checkKidPresent, findKey } from './kids.ts'
 import { checkSignature } from './signatures.ts'
-
-type Step = [TokenCheckStep, () => Finding | Promise<Finding>]
 
 /**
  * Reports why a JWT would or would not verify with the project's current keys (RFC 7519 section 7.2,
@@ -36,7 +43,7 @@ export async function checkToken(
   if ('fault' in token) return report([['well_formed', () => failed(token.fault)]])
   const { header, claims, warnings } = token
   const key = findKey(keys, header.kid)
-  const selection: Step[] = [
+  const selection: Step<TokenCheckStep>[] = [
     ['well_formed', () => checkForm(warnings)],
     ['kid_present', () => checkKidPresent(token, keys)],
     ['kid_known', () => checkKidKnown(token, keys)],
@@ -44,7 +51,7 @@ export async function checkToken(
   if (key === undefined) return { ...(await report(selection)), header, claims }
   const active = isActive(key, isoTime(nowMs))
   const own = issuerOf(context.config.publicUrl, projectId)
-  const steps: Step[] = [
+  const steps: Step<TokenCheckStep>[] = [
     ...selection,
     ['key_active', () => checkActive(key, active, nowMs)],
     ['algorithm', () => checkAlgorithm(header.alg, key.jwsAlgorithm)],
@@ -60,17 +67,10 @@ export async function checkToken(
   return { ...(await report(steps)), header, claims, key: shown }
 }
 
-/** Runs the steps in order, up to the first that fails. */
-async function report(steps: readonly Step[]): Promise<TokenCheck> {
-  const results: TokenCheck['steps'] = []
-  for (const [step, run] of steps) {
-    const { outcome, detail } = await run()
-    results.push({ step, outcome, detail })
-    if (outcome === 'failed') {
-      return { valid: false, reason: tokenCheckReasons[step], steps: results }
-    }
-  }
-  return { valid: true, steps: results }
+async function report(steps: readonly Step<TokenCheckStep>[]): Promise<TokenCheck> {
+  const { failed: step, steps: results } = await runSteps(steps)
+  if (step === undefined) return { valid: true, steps: results }
+  return { valid: false, reason: tokenCheckReasons[step], steps: results }
 }
 
 function checkForm(warnings: readonly string[]): Finding {

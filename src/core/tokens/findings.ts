@@ -51,3 +51,25 @@ export function formatDuration(ms: number): string {
   const count = Math.floor(ms / size)
   return `${count} ${name}${count === 1 ? '' : 's'}`
 }
+
+export type Step<Name extends string> = [name: Name, run: () => Finding | Promise<Finding>]
+
+/** The findings of the steps, in order. */
+export interface StepReport<Name extends string> {
+  /** The step that failed; no later one was run. */
+  failed?: Name
+  steps: ({ step: Name } & Finding)[]
+}
+
+/** Runs the steps in order, up to the first that fails. */
+export async function runSteps<Name extends string>(
+  steps: readonly Step<Name>[],
+): Promise<StepReport<Name>> {
+  const results: StepReport<Name>['steps'] = []
+  for (const [step, run] of steps) {
+    const finding = await run()
+    results.push({ step, ...finding })
+    if (finding.outcome === 'failed') return { failed: step, steps: results }
+  }
+  return { steps: results }
+}

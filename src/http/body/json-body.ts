@@ -6,6 +6,7 @@ import { decodeUtf8, parseJson } from '../../runtime/json.ts'
 import { printableName } from '../errors/names.ts'
 import { expectsContinue } from '../request/protocol.ts'
 import { rejectPrivateKey } from './exposed-body.ts'
+import { parseForm } from './form-body.ts'
 
 const maxDepth = 32
 
@@ -22,7 +23,7 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
     '*',
     { parseAs: 'buffer' },
     async (request: FastifyRequest, bytes: Buffer) =>
-      request.routeOptions.schema?.body === undefined ? undefined : parseJsonBody(bytes),
+      request.routeOptions.schema?.body === undefined ? undefined : parseBody(request, bytes),
   )
   // The last hook before the body is read.
   app.addHook('preParsing', (request, { raw }, _payload, done) => {
@@ -32,6 +33,10 @@ export function addJsonBodies(app: FastifyInstance, bodyLimit: number): void {
     if (request.routeOptions.schema?.body !== undefined) rejectFragments(request.raw)
     done()
   })
+}
+
+function parseBody({ routeOptions }: FastifyRequest, bytes: Buffer): unknown {
+  return routeOptions.config.form ? parseForm(bytes) : parseJsonBody(bytes)
 }
 
 /** Chunks of a body after which they must have more than `minChunkBytes` on average. */

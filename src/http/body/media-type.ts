@@ -14,16 +14,19 @@ const accepted: Record<string, readonly string[]> = {
   PATCH: ['application/json', 'application/merge-patch+json'],
 }
 
+const formType = 'application/x-www-form-urlencoded'
+
 const withoutCharset: Record<string, string> = {
   'application/json; charset=utf-8': 'application/json',
   'application/jwk-set+json; charset=utf-8': 'application/jwk-set+json',
 }
 
-/** Bodies must declare JSON in UTF-8: anything else is a 415 before the body is read. */
+/** Bodies must declare JSON in UTF-8, or a form where that is expected: anything else is a 415 before the body is read. */
 export function addMediaTypes(app: FastifyInstance): void {
   app.addHook('preParsing', (request, _reply, _payload, done) => {
-    const expected = accepted[request.method]
-    if (request.routeOptions.schema?.body === undefined || expected === undefined) return done()
+    const { config, schema } = request.routeOptions
+    const expected = config.form ? [formType] : accepted[request.method]
+    if (schema?.body === undefined || expected === undefined) return done()
     if (!isAcceptable(request, expected)) throw unsupportedMediaType(expected.join(' or '))
     done()
   })

@@ -1,28 +1,48 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { containsApiKey } from '../../core/redaction.ts'
 import { PubringError } from '../../errors.ts'
 import type { HttpOptions } from '../options.ts'
 import { expectsContinue } from '../request/protocol.ts'
 import { toPubringError } from './faults.ts'
 import { lingeringResponse } from './lingering.ts'
-import { renderProblem } from './problem.ts'
+import { type RenderedError, renderProblem } from './problem.ts'
 
 /** Renders the errors of all routes as problem details. */
 export function addErrors(app: FastifyInstance, options: HttpOptions): void {
   app.setErrorHandler((error, request, reply) => {
-    const bodyLimit = request.routeOptions.bodyLimit ?? options.maxBodyBytes
-    const problem = problemOf(error, request.raw.url, bodyLimit)
-    request.problem = problem
-    if (!app.countedLog.writeExpected(problem, request.log)) logFault(request, problem)
-    const { status, headers, body } = renderProblem(problem, request.id, options.publicUrl)
-    // Fastify closes the connection after a body error; that is needless if the body was read.
-    if (request.raw.complete) reply.removeHeader('connection')
-    reply.code(status).headers(headers)
-    const mayOmitBody = closeWithoutBody(request.raw, reply.raw)
-    const mayBeSending = mayOmitBody || problem.code === 'body_too_large'
-    return reply.send(mayBeSending ? lingeringResponse(request.raw, body) : Buffer.from(body))
+    const problem = recordProblem(error, request, options)
+    const response = renderProblem(problem, request.id, options.publicUrl)
+    return sendError(request, reply, problem, response)
   })
+}
+
+/** The problem that the request ends with, which is logged if it is a fault of the server. */
+export function recordProblem(
+  error: unknown,
+  request: FastifyRequest,
+  { maxBodyBytes }: Pick<HttpOptions, 'maxBodyBytes'>,
+): PubringError {
+  const bodyLimit = request.routeOptions.bodyLimit ?? maxBodyBytes
+  const problem = problemOf(error, request.raw.url, bodyLimit)
+  request.problem = problem
+  const isCounted = request.server.countedLog.writeExpected(problem, request.log)
+  if (!isCounted) logFault(request, problem)
+  return problem
+}
+
+export function sendError(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { code }: PubringError,
+  { status, headers, body }: RenderedError,
+): FastifyReply {
+  // Fastify closes the connection after a body error; that is needless if the body was read.
+  if (request.raw.complete) reply.removeHeader('connection')
+  reply.code(status).headers(headers)
+  const mayOmitBody = closeWithoutBody(request.raw, reply.raw)
+  const mayBeSending = mayOmitBody || code === 'body_too_large'
+  return reply.send(mayBeSending ? lingeringResponse(request.raw, body) : Buffer.from(body))
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Problem } from '../../contract/problem.ts'
 import { type ErrorCode, errorTable, type PubringError } from '../../errors.ts'
 
 /** A complete response, sent through Fastify or written to a bare socket. */
-interface ProblemResponse {
+export interface RenderedError {
   status: number
   headers: Record<string, string>
   body: string
@@ -40,7 +40,7 @@ export function renderProblem(
   error: PubringError,
   requestId: string,
   publicUrl: string,
-): ProblemResponse {
+): RenderedError {
   const body = JSON.stringify(problemBody(error, requestId, publicUrl))
   const { status } = errorTable[error.code]
   const { allow, retryAfter } = error.extras

@@ -58,11 +58,17 @@ export function memberFaults(
     }
     const value = object[name]
     if (check.Check(value)) return []
-    return valueCheck.Errors(value).map((error) => ({
-      path: `/${name}${error.instancePath}`,
-      code: codeOf(error, value),
-      detail: sentence(`${name}${error.instancePath}`, value, error, nullable),
-    }))
+    const errors = valueCheck.Errors(value)
+    // A member of a record that does not match is reported as such, and once more for the record.
+    const isRepeated = ({ keyword }: TLocalizedValidationError) =>
+      keyword === 'additionalProperties' && errors.length > 1
+    return errors
+      .filter((error) => !isRepeated(error))
+      .map((error) => ({
+        path: `/${name}${error.instancePath}`,
+        code: codeOf(error, value),
+        detail: sentence(`${name}${error.instancePath}`, value, error, nullable),
+      }))
   }
 }
 

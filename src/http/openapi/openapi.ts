@@ -10,11 +10,13 @@ import * as problem from '../../contract/problem.ts'
 import * as projects from '../../contract/projects.ts'
 import * as published from '../../contract/published.ts'
 import * as tokenChecks from '../../contract/token-checks.ts'
+import * as trustPolicies from '../../contract/trust/policies.ts'
+import * as tokenExchange from '../../contract/trust/token-exchange.ts'
 import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
-const components = [...modules, tokenChecks]
+const components = [...modules, tokenChecks, tokenExchange, trustPolicies]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
   .sort((one, other) => (one.$id < other.$id ? -1 : 1))
@@ -47,11 +49,16 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
         license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
       },
       servers: [{ url: publicUrl }],
-      tags: ['JWT keys', 'Key sets', 'Projects', 'Events', 'Log', 'API keys', 'Health'].map(
-        (name) => ({
-          name,
-        }),
-      ),
+      tags: [
+        'JWT keys',
+        'Key sets',
+        'Projects',
+        'Events',
+        'Log',
+        'API keys',
+        'Trust policies',
+        'Health',
+      ].map((name) => ({ name })),
       components: {
         securitySchemes: {
           apiKey: {

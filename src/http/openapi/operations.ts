@@ -82,7 +82,7 @@ export function responsesOf(operation: Operation, publicUrl: string): Record<str
     ...Object.fromEntries(successes),
     ...(config.etag ? { 304: { ...notModified, headers: headersOf(names) } } : {}),
     ...problemResponses(
-      errorsOf(operation),
+      config.form ? [] : errorsOf(operation),
       publicUrl,
       names.filter((name) => name === 'Access-Control-Allow-Origin'),
     ),

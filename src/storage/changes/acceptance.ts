@@ -46,6 +46,7 @@ export async function acceptLedger(
       ...rows.api_key.map((row) => recordedEvent('api_key', row)),
       ...rows.session.map((row) => recordedEvent('session', row)),
       ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
+      ...rows.trust_policy.map((row) => recordedEvent('trust_policy', row)),
     ])
     return { result: undefined, changed: true }
   }

@@ -12,6 +12,8 @@ import { rejectPrivateKey } from './private-keys.ts'
 import { createProject, deleteProject, renameProject } from './projects.ts'
 import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
 import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
+import { createTrustPolicy, deleteTrustPolicy, updateTrustPolicy } from './trust/policies.ts'
+import { exchangeToken, forgetTokens } from './trust/token-exchange.ts'
 
 type Appliers = {
   [T in ChangeType]: (db: Db, change: ChangeOf<T>) => Promise<Outcome<ChangeResults[T]>>
@@ -42,6 +44,11 @@ const appliers: Appliers = {
   'sign_in_rule.update': updateSignInRule,
   'sign_in_rule.delete': deleteSignInRule,
   'person.delete': deletePerson,
+  'trust_policy.create': createTrustPolicy,
+  'trust_policy.update': updateTrustPolicy,
+  'trust_policy.delete': deleteTrustPolicy,
+  'token.exchange': exchangeToken,
+  'token.forget': forgetTokens,
   'storage.try': writeAndUndo,
 }
 

@@ -5,8 +5,10 @@ import { isoTime } from '../../core/times.ts'
 import {
   apiKeysWithLastEvents,
   checkedApiKey,
+  checkedExchangedKey,
   checkedSession,
   checkedSignInRule,
+  exchangedKeysWithLastEvents,
   sessionsWithLastEvents,
   signInRulesWithLastEvents,
 } from '../reads/last-events.ts'
@@ -25,6 +27,10 @@ const readApiKey = statement((db, { id }: { id: string }) => {
   const query = apiKeysWithLastEvents(db).where('id', '=', id)
   return isServer(db) ? query.forShare() : query
 })
+const readExchangedKey = statement((db, { id }: { id: string }) => {
+  const query = exchangedKeysWithLastEvents(db).where('id', '=', id)
+  return isServer(db) ? query.forShare() : query
+})
 const readSession = statement((db, { id }: { id: string }) => {
   const query = sessionsWithLastEvents(db).where('id', '=', id)
   return isServer(db) ? query.forShare() : query
@@ -38,6 +44,10 @@ const lockedReads = (db: Db): CallerReads => ({
   async findApiKey(id) {
     const [row] = await readApiKey(db, { id })
     return row && checkedApiKey(row)
+  },
+  async findExchangedKey(id) {
+    const [row] = await readExchangedKey(db, { id })
+    return row && checkedExchangedKey(row)
   },
   async findSession(id) {
     const [row] = await readSession(db, { id })

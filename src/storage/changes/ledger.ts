@@ -29,6 +29,15 @@ export async function openLedger(db: Db, ledgerId: string): Promise<LockedLedger
   return { ledgerId, revision: 1, previousHash: genesisHash }
 }
 
+/** Creates a ledger without events, unless it exists. */
+export async function ensureLedger(db: Db, ledgerId: string): Promise<void> {
+  await db
+    .insertInto('ledger')
+    .values({ project_id: ledgerId, revision: 0, hash: genesisHash })
+    .onConflict((conflict) => conflict.column('project_id').doNothing())
+    .execute()
+}
+
 const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
   db
     .updateTable('ledger')

@@ -19,6 +19,7 @@ import {
 } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { deleteBoundSignInRules } from './sign-in/rules.ts'
+import { deleteBoundTrustPolicies } from './trust/policies.ts'
 
 export async function createProject(
   db: Db,
@@ -87,6 +88,7 @@ export async function deleteProject(
   await appendToBoth(db, ledger, origin, { type: 'project.deleted', changes })
   await deleteBoundApiKeys(db, projectId, origin)
   await deleteBoundSignInRules(db, projectId, origin)
+  await deleteBoundTrustPolicies(db, projectId, origin)
   return { result: undefined, changed: true }
 }
 

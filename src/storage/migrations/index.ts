@@ -11,6 +11,7 @@ import { actors } from './0007-actors.ts'
 import { log } from './0008-log.ts'
 import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
 import { people } from './0011-people.ts'
+import { trustPolicies } from './0012-trust-policies.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -38,6 +39,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0009-event-subjects': { ...eventSubjects, oldestRelease: '0.1.0', index: 'event_subject' },
   '0010-without-event-kids': { ...withoutEventKids, oldestRelease: '0.1.0' },
   '0011-people': { ...people, oldestRelease: '0.1.0' },
+  '0012-trust-policies': { ...trustPolicies, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

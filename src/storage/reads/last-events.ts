@@ -1,5 +1,5 @@
 import { type RawBuilder, type Selectable, sql } from 'kysely'
-import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
+import { type EventChanges, exchangeLedgerId, systemLedgerId } from '../../core/ledger/chain.ts'
 import {
   contradictsEvent,
   type LastEvent,
@@ -8,20 +8,24 @@ import {
 } from '../../core/ledger/subjects.ts'
 import type {
   ApiKeyRecord,
+  ExchangedKeyRecord,
   KeyRecord,
   ProjectSnapshot,
   SessionRecord,
   SignInRuleRecord,
+  TrustPolicyRecord,
 } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import {
   apiKeyColumns,
   apiKeyFromRow,
+  exchangedKeyFromRow,
   keyFromRow,
   projectFromRow,
   sessionFromRow,
   signInRuleFromRow,
+  trustPolicyFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
 
@@ -62,6 +66,21 @@ export function signInRulesWithLastEvents(db: Db) {
     .select(lastEventOf(sql.lit(systemLedgerId), 'sign_in_rule.id').as('last_event'))
 }
 
+export function trustPoliciesWithLastEvents(db: Db) {
+  return db
+    .selectFrom('trust_policy')
+    .select(columnsOf('trust_policy'))
+    .select(lastEventOf(sql.lit(systemLedgerId), 'trust_policy.id').as('last_event'))
+}
+
+export function exchangedKeysWithLastEvents(db: Db) {
+  const ledger = sql`coalesce(${sql.ref('exchanged_key.project_id')}, ${sql.lit(exchangeLedgerId)})`
+  return db
+    .selectFrom('exchanged_key')
+    .select(columnsOf('exchanged_key'))
+    .select(lastEventOf(ledger, 'exchanged_key.id').as('last_event'))
+}
+
 type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
   last_event: string | null
 }
@@ -83,6 +102,22 @@ export function checkedSignInRule({
   ...row
 }: WithLastEvent<'sign_in_rule'>): SignInRuleRecord {
   return checked('sign_in_rule', signInRuleFromRow(row), last_event)
+}
+
+export function checkedTrustPolicy({
+  last_event,
+  ...row
+}: WithLastEvent<'trust_policy'>): TrustPolicyRecord {
+  return checked('trust_policy', trustPolicyFromRow(row), last_event)
+}
+
+/** Undefined if the row contradicts the event of its exchange. */
+export function checkedExchangedKey({
+  last_event,
+  ...row
+}: WithLastEvent<'exchanged_key'>): ExchangedKeyRecord | undefined {
+  const key = exchangedKeyFromRow(row)
+  return contradictsEvent('exchanged_key', key, parseLastEvent(last_event)) ? undefined : key
 }
 
 /** Undefined if the row contradicts its ledger. */

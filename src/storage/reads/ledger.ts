@@ -11,6 +11,7 @@ import {
   keyFromRow,
   sessionFromRow,
   signInRuleFromRow,
+  trustPolicyFromRow,
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
 import { chunked } from '../statements.ts'
@@ -69,12 +70,15 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
   const apiKeys = db.selectFrom('api_key').select(apiKeyColumns)
   const sessions = db.selectFrom('session').select(columnsOf('session'))
   const rules = db.selectFrom('sign_in_rule').select(columnsOf('sign_in_rule'))
+  const policies = db.selectFrom('trust_policy').select(columnsOf('trust_policy'))
   const rows: LedgerRows = {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: (await keys.execute()).map(keyFromRow),
     api_key: isSystem ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
     session: isSystem ? (await sessions.execute()).map(sessionFromRow) : [],
     sign_in_rule: isSystem ? (await rules.execute()).map(signInRuleFromRow) : [],
+    trust_policy: isSystem ? (await policies.execute()).map(trustPolicyFromRow) : [],
+    exchanged_key: [],
     published_kid: [],
     blocked_fingerprint: [],
   }

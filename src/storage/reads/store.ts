@@ -13,14 +13,18 @@ import { chunked, statement } from '../statements.ts'
 import {
   apiKeysWithLastEvents,
   checkedApiKey,
+  checkedExchangedKey,
   checkedKey,
   checkedProject,
   checkedSession,
   checkedSignInRule,
+  checkedTrustPolicy,
+  exchangedKeysWithLastEvents,
   lastKeyEvent,
   lastProjectEvent,
   sessionsWithLastEvents,
   signInRulesWithLastEvents,
+  trustPoliciesWithLastEvents,
 } from './last-events.ts'
 import { createLogReads } from './log.ts'
 
@@ -99,10 +103,22 @@ function createApiKeyReads(db: Db) {
   const byDigest = createDigestLoader(async (digests) =>
     (await apiKeysByDigest(db, { digests })).map(checkedApiKey),
   )
+  const exchangedByDigest = createDigestLoader(async (digests) =>
+    (await exchangedKeysByDigest(db, { digests })).flatMap((row) => checkedExchangedKey(row) ?? []),
+  )
   const sessionByDigest = createDigestLoader(async (digests) =>
     (await sessionsByDigest(db, { digests })).map(checkedSession),
   )
   return {
+    findExchangedKeyByDigest: async (digest) => (await exchangedByDigest([digest])).get(digest),
+    async findExchangedKey(id) {
+      const [row] = await exchangedKeyById(db, { id })
+      return row && checkedExchangedKey(row)
+    },
+    async trustPolicies() {
+      const rows = await trustPoliciesWithLastEvents(db).orderBy('id').execute()
+      return rows.map(checkedTrustPolicy)
+    },
     findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
     async findApiKey(id) {
       const [row] = await apiKeyById(db, { id })
@@ -241,6 +257,12 @@ const apiKeyById = statement((db, { id }: { id: string }) =>
 )
 const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
   apiKeysWithLastEvents(db).where('digest', 'in', digests),
+)
+const exchangedKeyById = statement((db, { id }: { id: string }) =>
+  exchangedKeysWithLastEvents(db).where('id', '=', id),
+)
+const exchangedKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
+  exchangedKeysWithLastEvents(db).where('digest', 'in', digests),
 )
 const sessionById = statement((db, { id }: { id: string }) =>
   sessionsWithLastEvents(db).where('id', '=', id),

@@ -27,6 +27,15 @@ const keyBody = (publicKeyPem = ecKey().publicKeyPem) => ({
   publicKeyPem,
 })
 
+const policies = '/v1/trust-policies'
+const policyBody = {
+  name: 'n',
+  issuer: 'https://issuer.test',
+  conditions: { sub: 'orders' },
+  role: 'writer',
+  project: 'payments',
+}
+
 async function made(url: string, body: object): Promise<{ id: string; kid: string }> {
   const answer = await server.send('POST', url, { body })
   expect(answer.statusCode, answer.body).toBe(201)
@@ -51,6 +60,9 @@ type Unrequested =
   | 'log.append'
   | 'log.publish'
   | 'ledger.accept'
+  | 'token.forget'
+  // Its actor is the workload: `test/http/trust/token-exchange.test.ts`.
+  | 'token.exchange'
 
 /** Every change there is, done by a request: a new one does not compile until it is here. */
 const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Promise<Done>>> = {
@@ -172,6 +184,24 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
           ...inSystem(deleted?.subject.id ?? '', 'person.deleted', 'person'),
         ],
       }
+    }
+  },
+  'trust_policy.create': async () => async () => {
+    const answer = await server.send('POST', policies, { body: policyBody })
+    return { answer, events: inSystem(answer.json().id, 'trust_policy.created', 'trust_policy') }
+  },
+  'trust_policy.update': async () => {
+    const { id } = await made(policies, policyBody)
+    return async () => {
+      const answer = await server.send('PATCH', `${policies}/${id}`, { body: { active: false } })
+      return { answer, events: inSystem(id, 'trust_policy.updated', 'trust_policy') }
+    }
+  },
+  'trust_policy.delete': async () => {
+    const { id } = await made(policies, policyBody)
+    return async () => {
+      const answer = await server.send('DELETE', `${policies}/${id}`)
+      return { answer, events: inSystem(id, 'trust_policy.deleted', 'trust_policy') }
     }
   },
 }

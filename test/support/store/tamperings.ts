@@ -1,7 +1,8 @@
 import type { Store } from '../../../src/core/context.ts'
 import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
-import type { ApiKeyRecord, KeyRecord } from '../../../src/core/records.ts'
+import type { ApiKeyRecord, KeyRecord, TrustPolicyRecord } from '../../../src/core/records.ts'
 import { keyToRow } from '../../../src/storage/row-mapping.ts'
+import { columnsOf } from '../../../src/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
 import { keyRecord } from './key-records.ts'
 
@@ -20,6 +21,7 @@ export interface TamperedRegistry {
   reader: ApiKeyRecord
   admin: ApiKeyRecord
   revoked: ApiKeyRecord
+  policy: TrustPolicyRecord
   /** The thumbprint of a key whose private half was submitted. */
   exposed: string
 }
@@ -266,6 +268,36 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
+  {
+    name: 'a trust policy inserted',
+    tamper: ({ database, otherProjectId }) => {
+      const columns = columnsOf('trust_policy').filter((column) => column !== 'id')
+      return database.execute(
+        `insert into trust_policy (id, ${columns}) select ?, ${columns} from trust_policy`,
+        otherProjectId,
+      )
+    },
+    caughtBy: 'read',
+    named: ({ otherProjectId }) => ({ type: 'trust_policy', id: otherProjectId }),
+  },
+  ...(
+    [
+      ['conditions', 'conditions', '{"sub":"evil"}'],
+      ['issuer', 'issuer', 'https://evil.test'],
+      ['audience', 'audience', 'https://evil.test'],
+      ['projectId', 'project_id', null],
+      ['role', 'role', 'reader'],
+      ['active', 'enabled', 0],
+    ] as const
+  ).map(
+    ([member, column, value]): Tampering => ({
+      name: `the ${member} of a trust policy`,
+      tamper: ({ database, policy }) =>
+        database.execute(update('trust_policy', `${column} = ?`), value, policy.id),
+      caughtBy: 'read',
+      named: ({ policy }) => ({ type: 'trust_policy', id: policy.id, member }),
+    }),
+  ),
   {
     name: 'the type of an event',
     tamper: ({ database, key }) =>

@@ -1,7 +1,12 @@
 import { algorithmNames } from '../../../contract/algorithms.ts'
 import { placeholderKid } from '../../../contract/names.ts'
+import {
+  isSignatureUse,
+  type Jwk,
+  normalizedMembers,
+  publicKeyOf,
+} from '../../../intake/kinds/public-jwk.ts'
 import { toPem } from '../../keys/conversion.ts'
-import { isSignatureUse, type Jwk, normalizedMembers, publicKeyOf } from '../../keys/jwk.ts'
 import { isAlgorithm } from '../../keys/kinds.ts'
 import { type EntryContent, privateEntry, type Rejection, type SourceEntry, stem } from './entry.ts'
 

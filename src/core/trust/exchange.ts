@@ -1,0 +1,163 @@
+import { hash } from 'node:crypto'
+import {
+  apiKeyTokenType,
+  subjectTokenTypes,
+  type TokenExchangeResponse,
+  tokenExchangeGrant,
+} from '../../contract/trust/token-exchange.ts'
+import { PubringError } from '../../errors.ts'
+import { workloadOf } from '../access/callers.ts'
+import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets.ts'
+import type { Context } from '../context.ts'
+import { newId, parseId } from '../ids.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
+import type { TrustPolicyRecord } from '../records.ts'
+import { isoTime } from '../times.ts'
+import { decodeToken } from '../tokens/decode.ts'
+import type { Finding } from '../tokens/findings.ts'
+import { type IssuerKeys, keySourceId } from './issuer-keys.ts'
+import { isApplied } from './policies.ts'
+import { checkSignature, examineSubjectToken, type Grant } from './subject-tokens.ts'
+
+/** Least time between two removals of what has expired, in milliseconds. */
+const forgetIntervalMs = 10_000
+
+/** A token, and the one policy that accepts it. */
+export interface AcceptedToken {
+  policy: TrustPolicyRecord
+  grant: Grant
+}
+
+export interface TokenExchange {
+  /** Throws `refusedToken()` unless exactly one policy, or the one that is named, accepts the token. */
+  accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken>
+  /** Issues the API key. Throws `refusedToken()` if the policy changed, or the token was used. */
+  issue(accepted: AcceptedToken, requestId: string): Promise<TokenExchangeResponse>
+}
+
+/** The one refusal of all tokens, so that a caller learns nothing from it. */
+export function refusedToken(): PubringError {
+  return new PubringError(
+    'invalid_request',
+    'The token was not exchanged. An administrator can see why: POST /v1/trust-policies/{id}/checks.',
+  )
+}
+
+/** Long because its functions share what is in memory. */
+export function createTokenExchange(context: Context, keys: IssuerKeys): TokenExchange {
+  const { store, clock } = context
+  let cached: { head: string | undefined; policies: TrustPolicyRecord[] } | undefined
+  let forgotAt = Number.NEGATIVE_INFINITY
+
+  /** Every change of a policy is an event of the system ledger. Its head is read before the policies. */
+  async function readPolicies(): Promise<TrustPolicyRecord[]> {
+    const head = (await store.heads([systemLedgerId])).get(systemLedgerId)?.hash
+    if (cached === undefined || cached.head !== head) {
+      cached = { head, policies: await store.trustPolicies() }
+    }
+    return cached.policies
+  }
+
+  /** Best effort: what is left is removed after a later exchange. */
+  function forgetExpired(): void {
+    if (clock.monotonic() - forgotAt < forgetIntervalMs) return
+    forgotAt = clock.monotonic()
+    store.commit({ type: 'token.forget', time: isoTime(clock.now()) }).catch(() => {})
+  }
+
+  return {
+    async accept(parameters) {
+      const { text, policyId } = readParameters(parameters)
+      const token = decodeToken(text)
+      if ('fault' in token) throw refusedToken()
+      const candidates = (await readPolicies()).filter(
+        (policy) =>
+          isApplied(policy) &&
+          policy.issuer === token.claims.iss &&
+          (policyId ?? policy.id) === policy.id,
+      )
+      // Policies with the same source share a verification: there may be hundreds for one issuer.
+      const verified = new Map<string, Promise<Finding>>()
+      const verify = (policy: TrustPolicyRecord) => {
+        const source = keySourceId(policy)
+        const finding = verified.get(source) ?? checkSignature(token, policy, keys)
+        verified.set(source, finding)
+        return finding
+      }
+      const accepted: AcceptedToken[] = []
+      for (const policy of candidates) {
+        const { grant } = await examineSubjectToken(token, policy, { verify, nowMs: clock.now() })
+        if (grant !== undefined) accepted.push({ policy, grant })
+      }
+      const [only, ...others] = accepted
+      if (only === undefined || others.length > 0) throw refusedToken()
+      return only
+    },
+
+    async issue({ policy, grant }, requestId) {
+      const secret = newApiKeySecret()
+      const nowMs = clock.now()
+      const { id: policyId, name, issuer, role, projectId } = policy
+      const { subject, matched, expireTime, once } = grant
+      const apiKey = {
+        id: newId(),
+        digest: apiKeyDigest(secret),
+        prefix: secretPrefix(secret),
+        policyId,
+        name,
+        role,
+        ...(projectId === undefined ? {} : { projectId }),
+        issuer,
+        subject,
+        createTime: isoTime(nowMs),
+        expireTime,
+      }
+      await store.commit({
+        type: 'token.exchange',
+        origin: { actor: workloadOf(apiKey), requestId, time: apiKey.createTime },
+        apiKey,
+        policy,
+        matched,
+        ...(once && { once: { digest: tokenDigest(issuer, once.jti), until: once.until } }),
+      })
+      forgetExpired()
+      return {
+        access_token: secret,
+        issued_token_type: apiKeyTokenType,
+        token_type: 'N_A',
+        expires_in: Math.max(0, Math.floor((Date.parse(expireTime) - nowMs) / 1_000)),
+      }
+    },
+  }
+}
+
+/** A `jti` is unique among the tokens of its issuer (RFC 7519 section 4.1.7). */
+function tokenDigest(issuer: string, jti: string): string {
+  return hash('sha256', JSON.stringify([issuer, jti]), 'hex')
+}
+
+/** Parameters that would narrow or widen the result in ways that are not supported. */
+const unsupported = ['actor_token', 'actor_token_type', 'audience', 'resource', 'scope']
+
+/**
+ * Reads the parameters of RFC 8693 section 2.1. As OAuth requires (RFC 6749 section 3.2), empty ones
+ * count as absent and unknown ones are ignored.
+ */
+function readParameters(parameters: Readonly<Record<string, string>>) {
+  const {
+    grant_type: grant,
+    subject_token: text = '',
+    subject_token_type: type = '',
+    requested_token_type: requested = '',
+    policy = '',
+  } = parameters
+  const policyId = parseId(policy)
+  const isUnderstood =
+    grant === tokenExchangeGrant &&
+    subjectTokenTypes.some((name) => name === type) &&
+    ['', apiKeyTokenType].includes(requested) &&
+    (policy === '' || policyId !== undefined) &&
+    !unsupported.some((name) => parameters[name])
+  if (!isUnderstood) throw refusedToken()
+  return { text, policyId }
+}

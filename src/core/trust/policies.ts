@@ -1,0 +1,213 @@
+import type {
+  IssuerJwks,
+  TrustPolicy,
+  TrustPolicyCheck,
+  TrustPolicyCreate,
+  TrustPolicyUpdate,
+} from '../../contract/trust/policies.ts'
+import { PubringError } from '../../errors.ts'
+import type { RequestContext } from '../access/principal.ts'
+import { findProject } from '../access/projects.ts'
+import type { Context } from '../context.ts'
+import { collectFaults, type Submitted } from '../faults.ts'
+import { newId, parseId } from '../ids.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
+import { parseLabel } from '../labels.ts'
+import type { TrustPolicyRecord } from '../records.ts'
+import { decodeToken } from '../tokens/decode.ts'
+import { failed } from '../tokens/findings.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+import { requireAudience, requireNarrow, requireSource, sourceOf } from './policy-rules.ts'
+import { checkSignature, examineSubjectToken } from './subject-tokens.ts'
+
+export function toTrustPolicy(record: TrustPolicyRecord): TrustPolicy {
+  const { enabled: _enabled, contradicted: _contradicted, ...members } = record
+  return { ...members, allProjects: record.projectId === undefined, active: isApplied(record) }
+}
+
+/** Whether the policy accepts tokens at all. */
+export function isApplied({ enabled, contradicted }: TrustPolicyRecord): boolean {
+  return enabled && contradicted === undefined
+}
+
+export async function createTrustPolicy(
+  context: RequestContext,
+  { fields, malformed }: Submitted<TrustPolicyCreate>,
+): Promise<TrustPolicy> {
+  const { origin, config, principal } = context
+  await rejectTexts(context, fields, malformed?.text)
+  const { attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
+  const { name, issuer = '', conditions = {}, role, project, allProjects = false } = fields
+  const { audience = config.publicUrl } = fields
+  const label = attempt(() => name && parseLabel(name, '/name'))
+  const source = attempt(() => requireSource({ ...fields, issuer }))
+  if (fields.issuer !== undefined && fields.conditions !== undefined) {
+    attempt(() => requireNarrow(issuer, conditions))
+  }
+  attempt(() => requireAudience(audience))
+  const bound = await attemptAsync(async () => {
+    requireScope(project, allProjects)
+    return project === undefined ? undefined : await findProject(context, principal, project)
+  })
+  throwAny()
+  if (!label || source === undefined || role === undefined) {
+    throw new Error('a fault was not reported')
+  }
+  const policy = await context.store.commit({
+    type: 'trust_policy.create',
+    origin,
+    policy: {
+      id: newId(),
+      name: label,
+      ...source,
+      audience,
+      conditions,
+      role,
+      ...(bound === undefined ? {} : { projectId: bound.id }),
+      singleUse: fields.singleUse ?? false,
+      maxLifetime: fields.maxLifetime ?? defaultLifetime,
+      enabled: fields.active ?? true,
+      createTime: origin.time,
+      updateTime: origin.time,
+    },
+  })
+  return toTrustPolicy(policy)
+}
+
+/** Seconds. */
+const defaultLifetime = 900
+
+/** A policy for all projects must say so: a project that was forgotten must not mean all. */
+function requireScope(project: string | undefined, allProjects: boolean): void {
+  if ((project === undefined) === allProjects) return
+  const detail =
+    project === undefined
+      ? 'project is required: name the project that the API keys are for, or send "allProjects": true.'
+      : 'project and allProjects exclude each other. Send one of them.'
+  const errors = [{ pointer: '/project', code: 'required', detail }]
+  throw new PubringError('invalid_request', detail, { errors })
+}
+
+/** The JWKS is stored as it is, like the name. */
+async function rejectTexts(
+  context: RequestContext,
+  { name, jwks }: { name?: string; jwks?: IssuerJwks },
+  malformed: string | undefined,
+): Promise<void> {
+  const texts = { '/name': name, '/jwks': jwks && JSON.stringify(jwks), '': malformed }
+  await rejectPrivateKeys(context, texts)
+}
+
+export async function listTrustPolicies({ store }: Context): Promise<TrustPolicy[]> {
+  return (await store.trustPolicies()).map(toTrustPolicy)
+}
+
+export async function getTrustPolicy({ store }: Context, id: string): Promise<TrustPolicy> {
+  return toTrustPolicy(findTrustPolicy(await store.trustPolicies(), id))
+}
+
+/** The policy that a request names. Throws `trust_policy_not_found`. */
+export function findTrustPolicy(all: readonly TrustPolicyRecord[], id: string): TrustPolicyRecord {
+  const policy = all.find((one) => one.id === parseId(id))
+  if (policy === undefined) throw trustPolicyNotFound()
+  return policy
+}
+
+export function trustPolicyNotFound(): PubringError {
+  return new PubringError(
+    'trust_policy_not_found',
+    'There is no trust policy with this id. GET /v1/trust-policies lists them.',
+  )
+}
+
+/** Applies a merge patch (RFC 7396). All API keys exchanged under the policy end, unless only its name changes. */
+export async function updateTrustPolicy(
+  context: RequestContext,
+  policy: TrustPolicyReference,
+  { fields, malformed }: Submitted<TrustPolicyUpdate>,
+): Promise<TrustPolicy> {
+  await rejectTexts(context, fields, malformed?.text)
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
+  const { name, audience, ...rest } = fields
+  const label = attempt(() => name && parseLabel(name, '/name'))
+  attempt(() => audience === undefined || requireAudience(audience))
+  throwAny()
+  const patch = {
+    ...rest,
+    ...(label ? { name: label } : {}),
+    ...(audience === undefined ? {} : { audience }),
+  }
+  const change = { ...changeOf(context, policy), patch }
+  return toTrustPolicy(await context.store.commit({ type: 'trust_policy.update', ...change }))
+}
+
+export async function deleteTrustPolicy(
+  context: RequestContext,
+  policy: TrustPolicyReference,
+): Promise<void> {
+  await context.store.commit({ type: 'trust_policy.delete', ...changeOf(context, policy) })
+}
+
+/** The policy in the path of a request, and the `If-Match` of the request. */
+interface TrustPolicyReference {
+  id: string
+  ifMatch?: string
+}
+
+function changeOf({ origin }: RequestContext, { id, ifMatch }: TrustPolicyReference) {
+  const parsed = parseId(id)
+  if (parsed === undefined) throw trustPolicyNotFound()
+  return { origin, id: parsed, ...(ifMatch === undefined ? {} : { ifMatch }) }
+}
+
+/** Throws `invalid_request` if the patched policy breaks a rule. */
+export function patchTrustPolicy(
+  before: TrustPolicyRecord,
+  patch: TrustPolicyUpdate,
+): TrustPolicyRecord {
+  const { active, conditions, jwks, jwksUri, ...rest } = patch
+  const merged = Object.entries({ ...before.conditions, ...conditions })
+  const after = {
+    ...before,
+    ...rest,
+    ...sourceOf(before, { jwks, jwksUri }),
+    conditions: Object.fromEntries(
+      merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+    ),
+    enabled: active ?? before.enabled,
+  }
+  requireNarrow(after.issuer, after.conditions)
+  return after
+}
+
+/**
+ * Throws `insufficient_lifetime` if an API key that expires would give rights by a trust policy, which
+ * has no end. A caller without an API key is the system or an operator.
+ */
+export function requirePermanentCaller(caller: { expireTime?: string } | undefined): void {
+  if (caller?.expireTime === undefined) return
+  throw new PubringError(
+    'insufficient_lifetime',
+    `Your API key expires at ${caller.expireTime}, and a trust policy has no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire.`,
+  )
+}
+
+/** Reports whether the policy would exchange the token now. Nothing of it is stored. */
+export async function checkSubjectToken(
+  { store, clock }: Context,
+  keys: IssuerKeys,
+  id: string,
+  text: string,
+): Promise<TrustPolicyCheck> {
+  const policy = findTrustPolicy(await store.trustPolicies(), id)
+  const token = decodeToken(text)
+  if ('fault' in token) {
+    return { accepted: false, steps: [{ step: 'well_formed', ...failed(token.fault) }] }
+  }
+  const { header, claims } = token
+  const verify = () => checkSignature(token, policy, keys)
+  const report = await examineSubjectToken(token, policy, { verify, nowMs: clock.now() })
+  const { steps, grant } = report
+  if (grant === undefined) return { accepted: false, steps, header, claims }
+  return { accepted: true, steps, header, claims, expireTime: grant.expireTime }
+}

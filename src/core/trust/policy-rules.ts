@@ -1,0 +1,95 @@
+import type { Conditions } from '../../contract/trust/conditions.ts'
+import type { IssuerJwks, KeySource } from '../../contract/trust/policies.ts'
+import { sharedIssuers } from '../../contract/trust/presets.ts'
+import { invalidField } from '../../errors.ts'
+import type { IssuerKeySource } from '../records.ts'
+import { isPlain, prefixOf, requireConditions } from './conditions.ts'
+
+/**
+ * Throws `invalid_request` unless the conditions select workloads of one owner: an issuer that many
+ * share signs tokens for everyone, so an immutable id of the owner or the repository must be among
+ * the conditions. Of every other issuer, something must be.
+ */
+export function requireNarrow(issuer: string, conditions: Conditions): void {
+  requireConditions(conditions)
+  const shared = sharedIssuers.find(({ pattern }) => pattern.test(issuer))
+  if (shared === undefined) {
+    if (Object.values(conditions).some((value) => prefixOf(value) !== '')) return
+    throw tooWide(
+      'conditions accept every token of the issuer. Add a condition on sub, or on another claim that only your workload has.',
+    )
+  }
+  const isPinned = (name: string) => {
+    const value = conditions[name]
+    return value !== undefined && prefixOf(value) === undefined
+  }
+  if (shared.pins.some(isPinned)) return
+  throw tooWide(
+    `Everyone who uses ${shared.name} gets tokens of this issuer, and names can pass to somebody else. Add a condition on ${shared.pins.join(' or ')} with the id itself, which never changes, not a pattern.`,
+  )
+}
+
+function tooWide(detail: string) {
+  return invalidField('/conditions', 'too_wide', detail)
+}
+
+export function requireAudience(audience: string): void {
+  if (isPlain(audience)) return
+  const detail = 'audience must have 1 to 1024 characters, and no control characters.'
+  throw invalidField('/audience', 'text_invalid', detail)
+}
+
+interface SubmittedSource {
+  issuer: string
+  keySource?: KeySource
+  jwksUri?: string | undefined
+  jwks?: IssuerJwks | undefined
+}
+
+/** Where the keys come from: the member that is present says so. Throws `invalid_request`. */
+export function requireSource(submitted: SubmittedSource): IssuerKeySource {
+  const { issuer, jwksUri, jwks } = submitted
+  if (!isPlain(issuer)) {
+    throw invalidField(
+      '/issuer',
+      'text_invalid',
+      'issuer must be the iss of the tokens: 1 to 1024 characters, and no control characters.',
+    )
+  }
+  const implied = jwksUri !== undefined ? 'jwksUri' : jwks !== undefined ? 'jwks' : 'discovery'
+  const { keySource = implied } = submitted
+  const excess = jwksUri !== undefined && jwks !== undefined
+  if (keySource !== implied || excess) {
+    throw invalidField(
+      '/keySource',
+      'contradictory',
+      'The keys come from one place: send jwksUri, or jwks, or neither for discovery.',
+    )
+  }
+  if (keySource === 'discovery') requireHttps('/issuer', issuer)
+  if (jwksUri !== undefined) requireHttps('/jwksUri', jwksUri)
+  return {
+    issuer,
+    keySource,
+    ...(jwksUri === undefined ? {} : { jwksUri }),
+    ...(jwks === undefined ? {} : { jwks }),
+  }
+}
+
+/** The source after a patch. Throws `invalid_request` if the patch has a member of another source. */
+export function sourceOf(
+  { issuer, keySource, ...before }: IssuerKeySource,
+  patch: Pick<SubmittedSource, 'jwks' | 'jwksUri'>,
+): IssuerKeySource {
+  const jwksUri = patch.jwksUri ?? before.jwksUri
+  const jwks = patch.jwks ?? before.jwks
+  return requireSource({ issuer, keySource, jwksUri, jwks })
+}
+
+function requireHttps(pointer: string, text: string): void {
+  const { protocol, username, search, hash } = URL.parse(text) ?? {}
+  const isPlainAddress = protocol === 'https:' && !username && !hash
+  if (isPlainAddress && !(pointer === '/issuer' && search)) return
+  const detail = `${pointer.slice(1)} must be an https address without a user name, from which the keys are fetched.`
+  throw invalidField(pointer, 'address_invalid', detail)
+}

@@ -1,0 +1,176 @@
+import { compactVerify, errors } from 'jose'
+import type { ClaimValue } from '../../contract/trust/conditions.ts'
+import type { TrustPolicyCheckStep } from '../../contract/trust/policies.ts'
+import { PubringError } from '../../errors.ts'
+import { requireNoSecrets } from '../labels.ts'
+import type { TrustPolicyRecord } from '../records.ts'
+import { isoTime } from '../times.ts'
+import { checkAudience, checkExpiry, checkIssuer, checkNotBefore } from '../tokens/claims.ts'
+import type { DecodedToken } from '../tokens/decode.ts'
+import {
+  type Finding,
+  failed,
+  passed,
+  quote,
+  runSteps,
+  type StepReport,
+  skipped,
+} from '../tokens/findings.ts'
+import { compareClaims, isPlain } from './conditions.ts'
+import type { IssuerKeys } from './issuer-keys.ts'
+
+/** How far the clock of an issuer may be ahead. One that is behind shortens its tokens. */
+const leewayMs = 60_000
+
+/** The longest that a `jti` is remembered. */
+const maxRememberedMs = 24 * 3_600_000
+
+/** What a token entitles its bearer to under a policy. */
+export interface Grant {
+  subject: string
+  matched: [claim: string, value: ClaimValue][]
+  /** ISO 8601: the end of the token, or of the policy's `maxLifetime` from now. */
+  expireTime: string
+  /** If the policy accepts each token once: its `jti`, and the end of the token (ISO 8601). */
+  once?: { jti: string; until: string }
+}
+
+export interface SubjectReport extends StepReport<TrustPolicyCheckStep> {
+  /** If no step failed. */
+  grant?: Grant
+}
+
+interface Environment {
+  /** `checkSignature` of the token. */
+  verify(policy: TrustPolicyRecord): Promise<Finding>
+  nowMs: number
+}
+
+/**
+ * Whether the policy accepts the token, step by step (RFC 8725, RFC 7519 section 7.2). Stricter than a
+ * token check: what some verifiers would reject is rejected here.
+ */
+export async function examineSubjectToken(
+  token: DecodedToken,
+  policy: TrustPolicyRecord,
+  { verify, nowMs }: Environment,
+): Promise<SubjectReport> {
+  const { claims } = token
+  const grant: Partial<Grant> = {}
+  const report = await runSteps<TrustPolicyCheckStep>([
+    ['well_formed', () => checkForm(token)],
+    ['iss', () => checkIssuer(claims, { own: policy.issuer, requested: policy.issuer })],
+    ['policy_active', () => checkPolicy(policy)],
+    ['type', () => checkType(token.header.typ)],
+    ['signature', () => verify(policy)],
+    ['exp', () => checkEnd(claims, nowMs)],
+    ['nbf', () => checkStart(claims, nowMs)],
+    ['aud', () => checkAudience(claims, policy.audience)],
+    ['sub', () => checkSubject(claims, grant)],
+    ['conditions', () => checkConditions(claims, policy, grant)],
+    ['jti', () => checkTokenId(claims, policy, nowMs, grant)],
+  ])
+  if (report.failed !== undefined) return report
+  const end = Math.min(Number(claims.exp) * 1_000, nowMs + policy.maxLifetime * 1_000)
+  const { subject = '', matched = [] } = grant
+  return { ...report, grant: { ...grant, subject, matched, expireTime: isoTime(end) } }
+}
+
+function checkForm({ warnings }: DecodedToken): Finding {
+  return warnings.length === 0 ? passed('A JWT of three parts.') : failed(warnings.join(' '))
+}
+
+function checkPolicy({ enabled, contradicted }: TrustPolicyRecord): Finding {
+  if (contradicted) {
+    return failed('The stored policy contradicts the ledger, so it is not applied. Replace it.')
+  }
+  return enabled ? passed('The policy is active.') : failed('The policy is deactivated.')
+}
+
+/** RFC 8725 section 3.11. Tokens made for other protocols, such as logout tokens, have other types. */
+const acceptedTypes = ['jwt', 'jose', 'at+jwt']
+
+function checkType(typ: unknown): Finding {
+  if (typ === undefined) return passed('The header has no typ.')
+  const name = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : ''
+  if (acceptedTypes.includes(name)) return passed('The typ is one of a token for this use.')
+  return failed('The typ in the header is not that of an ID token or access token (JWT, at+jwt).')
+}
+
+export async function checkSignature(
+  token: DecodedToken,
+  policy: TrustPolicyRecord,
+  keys: IssuerKeys,
+): Promise<Finding> {
+  const { kid, alg } = token.header
+  if (typeof kid !== 'string' || kid === '') return failed('The header has no kid.')
+  if (typeof alg !== 'string') return failed('The header has no alg.')
+  const found = await keys.find(policy, kid, alg)
+  if ('fault' in found) return failed(found.fault)
+  try {
+    await compactVerify(token.text, found.key.publicKey, { algorithms: [alg] })
+    return passed(`The issuer's key ${quote(kid)} verifies the signature.`)
+  } catch (error) {
+    if (!(error instanceof errors.JOSEError)) throw error
+    return failed('The signature does not match the token and the key of the issuer.')
+  }
+}
+
+function checkEnd(claims: DecodedToken['claims'], nowMs: number): Finding {
+  return strict(checkExpiry(claims, nowMs))
+}
+
+function checkStart(claims: DecodedToken['claims'], nowMs: number): Finding {
+  const lenient = strict(checkNotBefore(claims, nowMs + leewayMs))
+  return lenient.outcome === 'failed' ? strict(checkNotBefore(claims, nowMs)) : lenient
+}
+
+function strict(finding: Finding): Finding {
+  return finding.outcome === 'warned' ? failed(finding.detail) : finding
+}
+
+function checkSubject({ sub }: DecodedToken['claims'], grant: Partial<Grant>): Finding {
+  if (typeof sub !== 'string') return failed('The token has no sub, or it is not a text.')
+  if (!isRecordable(sub)) return failed('sub is empty, too long, or holds what cannot be recorded.')
+  grant.subject = sub
+  return passed(`The subject is ${quote(sub, 200)}.`)
+}
+
+/** Subjects and matched claims are written to the ledger. */
+function isRecordable(text: string): boolean {
+  try {
+    requireNoSecrets(text, '/sub')
+    return isPlain(text)
+  } catch (error) {
+    if (error instanceof PubringError) return false
+    throw error
+  }
+}
+
+function checkConditions(
+  claims: DecodedToken['claims'],
+  { conditions }: TrustPolicyRecord,
+  grant: Partial<Grant>,
+): Finding {
+  const { matched, unmet } = compareClaims(conditions, claims)
+  if (unmet.length > 0) return failed(unmet.join(' '))
+  const unsafe = matched.find(([, value]) => typeof value === 'string' && !isRecordable(value))
+  if (unsafe !== undefined) return failed(`${quote(unsafe[0])} holds what cannot be recorded.`)
+  grant.matched = matched
+  return passed('All conditions are met.')
+}
+
+function checkTokenId(
+  { jti, exp }: DecodedToken['claims'],
+  { singleUse }: TrustPolicyRecord,
+  nowMs: number,
+  grant: Partial<Grant>,
+): Finding {
+  if (!singleUse) return skipped('The policy accepts a token several times.')
+  if (typeof jti !== 'string' || jti === '') return failed('The token has no jti.')
+  if (Number(exp) * 1_000 > nowMs + maxRememberedMs) {
+    return failed('The token is valid for more than a day, too long to remember its jti.')
+  }
+  grant.once = { jti, until: isoTime(Number(exp) * 1_000) }
+  return passed('The token has a jti. Whether it was used before is decided when it is exchanged.')
+}

@@ -1,0 +1,112 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { FastifyRequest } from 'fastify'
+import {
+  TokenExchangeError,
+  TokenExchangeRequest,
+  TokenExchangeResponse,
+} from '../../../contract/trust/token-exchange.ts'
+import type { Context } from '../../../core/context.ts'
+import { createTokenExchange, refusedToken } from '../../../core/trust/exchange.ts'
+import type { IssuerKeys } from '../../../core/trust/issuer-keys.ts'
+import { errorTable, type PubringError } from '../../../errors.ts'
+import { anyObjectAsBody } from '../../body/submissions.ts'
+import { recordProblem, sendError } from '../../errors/handler.ts'
+import { type RenderedError, renderProblem } from '../../errors/problem.ts'
+import { createLimit, type Spend } from '../../hooks/budgets.ts'
+import type { App, HttpOptions } from '../../options.ts'
+import { clientAddress } from '../../request/client-address.ts'
+
+/**
+ * Milliseconds from the arrival of a token to its refusal: longer than it usually takes to fetch the
+ * keys of an issuer, so that the time does not tell which issuers are known.
+ */
+const defaultRefusalDelayMs = 500
+
+/** Long because it is one record. */
+export function tokenExchangeRoute(
+  app: App,
+  context: Context,
+  keys: IssuerKeys,
+  options: HttpOptions,
+): void {
+  const exchange = createTokenExchange(context, keys)
+  const { spendByAddress, spendByPolicy } = createLimits(context, options)
+  const { refusalDelayMs = defaultRefusalDelayMs } = options
+  app.decorateRequest('trustPolicyId', undefined)
+  app.route({
+    method: 'POST',
+    url: '/v1/token',
+    config: { form: true },
+    validatorCompiler: anyObjectAsBody,
+    schema: {
+      operationId: 'exchangeToken',
+      summary: 'Exchange a token for an API key',
+      description:
+        'RFC 8693. A workload sends the token that its platform gave it, and gets an API key of minutes if a trust policy accepts the token. It is valid until the token expires, for `maxLifetime` at most, and until the policy changes. Exchanges are limited per client address and per policy.',
+      tags: ['Trust policies'],
+      consumes: ['application/x-www-form-urlencoded'],
+      body: TokenExchangeRequest,
+      response: {
+        200: TokenExchangeResponse,
+        400: TokenExchangeError,
+        429: TokenExchangeError,
+        500: TokenExchangeError,
+        503: TokenExchangeError,
+      },
+    },
+    handler: async (request, reply) => {
+      spendByAddress?.(request, reply)
+      const accepted = await exchange.accept(request.body as Record<string, string>)
+      request.trustPolicyId = accepted.policy.id
+      spendByPolicy?.(request, reply)
+      const response = await exchange.issue(accepted, request.id)
+      return reply.header('cache-control', 'no-store').send(response)
+    },
+    errorHandler: async (error, request, reply) => {
+      const problem = recordProblem(error, request, options)
+      const rendered = renderOAuthError(problem, request.id, options.publicUrl)
+      if (rendered.status === 400) await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
+      return sendError(request, reply, problem, rendered)
+    },
+  })
+}
+
+function createLimits({ clock }: Context, { exchangeLimit: rate }: HttpOptions) {
+  const limit = (name: string, callerOf: (request: FastifyRequest) => string): Spend | undefined =>
+    rate && createLimit(clock, { name, rate, callerOf, reason: 'Too many tokens are exchanged.' })
+  return {
+    spendByAddress: limit('exchanges', clientAddress),
+    spendByPolicy: limit('policy', ({ trustPolicyId = '' }) => trustPolicyId),
+  }
+}
+
+/**
+ * RFC 6749 section 5.2. Whatever is wrong with a request, the response is the same bytes; only limits
+ * and faults of the server differ, which do not depend on the token.
+ */
+function renderOAuthError(
+  problem: PubringError,
+  requestId: string,
+  publicUrl: string,
+): RenderedError {
+  const { status, title } = errorTable[problem.code]
+  const isRefusal = status < 500 && status !== 429
+  const known = isRefusal ? refusedToken() : problem
+  const error = isRefusal
+    ? 'invalid_request'
+    : status === 500
+      ? 'server_error'
+      : 'temporarily_unavailable'
+  const description = isRefusal ? known.message : `${title}.`
+  const body = JSON.stringify({ error, error_description: description })
+  const { status: shown, headers } = renderProblem(known, requestId, publicUrl)
+  return {
+    status: shown,
+    headers: {
+      ...headers,
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    },
+    body,
+  }
+}
