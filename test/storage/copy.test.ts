@@ -39,3 +39,13 @@ test('without changes meanwhile it lacks nothing', async () => {
   expect(summary).toMatchObject({ systemRevision: 3, ledgers: 4, newerLedgers: 0 })
   await other.remove()
 })
+
+test('tables that contradict their ledgers are copied, and named', async () => {
+  const other = await createBlankDatabase()
+  const backdate = 'update project set create_time = ? where name = ?'
+  await source.database.execute(backdate, '2020-01-01T00:00:00.000Z', 'first')
+  await expect(copyRegistry(source.database.url, other.url, () => {})).rejects.toThrow(
+    /contradicts? (its|the) ledger/,
+  )
+  await other.remove()
+})

@@ -147,9 +147,13 @@ function tablesDiffer(table: TableName, repeated: boolean): Error {
 
 async function checkLedgers(db: Db): Promise<number> {
   let ledgers = 0
-  for await (const { ledgerId, broken } of verifyLedgers(createLedgerReads(db))) {
+  for await (const { ledgerId, broken, differences } of verifyLedgers(createLedgerReads(db))) {
     if (broken !== undefined) {
       throw new Error(`The ledger ${ledgerId} is broken at ${broken.revision}: ${broken.detail}.`)
+    }
+    const [difference] = differences
+    if (difference !== undefined) {
+      throw new Error(`The tables contradict the ledger ${ledgerId}: ${difference.detail}.`)
     }
     ledgers += 1
   }
