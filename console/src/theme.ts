@@ -29,8 +29,13 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
-    // The placeholder is no item, and so not allowed in a menu (WAI-ARIA 1.2).
-    Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false } }),
+    Menu: Menu.extend({
+      defaultProps: {
+        // The placeholder is no item, and so not allowed in a menu (WAI-ARIA 1.2).
+        withInitialFocusPlaceholder: false,
+        returnFocus: true,
+      },
+    }),
     Modal: Modal.extend({
       defaultProps: {
         centered: true,

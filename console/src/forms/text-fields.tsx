@@ -1,6 +1,4 @@
 import {
-  Autocomplete,
-  type AutocompleteProps,
   Button,
   PasswordInput,
   type PasswordInputProps,
@@ -19,8 +17,8 @@ import { adviseOn, isPrivateKeyText, isSecretText } from '../keys/secret-text.ts
  * submitted.
  */
 
-type Guarded = { value: string; onValue(text: string): void }
-type FieldProps<Props> = Omit<Props, 'value' | 'onChange' | 'ref'> & Guarded
+export type Guarded = { value: string; onValue(text: string): void }
+export type FieldProps<Props> = Omit<Props, 'value' | 'onChange' | 'ref'> & Guarded
 
 /** A field of one line. */
 export function TextField({ value, onValue, error, ...props }: FieldProps<TextInputProps>) {
@@ -62,17 +60,6 @@ export function TextArea({ value, onValue, error, ...props }: FieldProps<Textare
   )
 }
 
-/** A field with suggestions. */
-export function SuggestField({ value, onValue, error, ...props }: FieldProps<AutocompleteProps>) {
-  const {
-    ref,
-    text,
-    change,
-    error: shown,
-  } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
-  return <Autocomplete {...props} ref={ref} value={text} onChange={change} error={shown} />
-}
-
 /** A field for an API key, the one secret that it accepts. Takes the focus. */
 export function ApiKeyField({ value, onValue, error, ...props }: FieldProps<PasswordInputProps>) {
   const {
@@ -94,7 +81,7 @@ export function ApiKeyField({ value, onValue, error, ...props }: FieldProps<Pass
 }
 
 /** Keeps a secret in the field, with advice on what to do with it, and blocks the form. */
-function useGuard<Input extends HTMLInputElement | HTMLTextAreaElement>(
+export function useGuard<Input extends HTMLInputElement | HTMLTextAreaElement>(
   { value, onValue, error }: Guarded & { error?: ReactNode },
   isForbidden: (text: string) => boolean,
 ) {

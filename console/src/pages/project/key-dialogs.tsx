@@ -6,6 +6,7 @@ import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
+import type { KeyAction } from './key-actions.ts'
 import { KeyDetails } from './key-details.tsx'
 import {
   isLastActive,
@@ -13,9 +14,6 @@ import {
   LastActiveWarning,
   LastExpiryWarning,
 } from './last-active.tsx'
-
-export const keyActions = ['show', 'rename', 'expire', 'activate', 'deactivate', 'delete'] as const
-export type KeyAction = (typeof keyActions)[number]
 
 type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 

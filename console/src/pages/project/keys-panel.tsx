@@ -8,12 +8,14 @@ import {
   IconRefresh,
   IconTrash,
 } from '@tabler/icons-react'
+import { lazy } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { JwtKey, Project } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CopyButton } from '../../components/copy.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'
+import { LazyPart, usePreload } from '../../components/lazy.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { EmptyState, QueryResult } from '../../components/states.tsx'
 import { OptionalTime, RelativeTime } from '../../components/times.tsx'
@@ -23,7 +25,10 @@ import { describeMaterial } from '../../keys/material.ts'
 import { useKeys } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { readRotation } from '../../session/rotations.ts'
-import { type KeyAction, KeyDialog, keyActions } from './key-dialogs.tsx'
+import { type KeyAction, keyActions } from './key-actions.ts'
+
+const loadKeyDialog = async () => ({ default: (await import('./key-dialogs.tsx')).KeyDialog })
+const KeyDialog = lazy(loadKeyDialog)
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
@@ -86,6 +91,7 @@ function PendingRotations({ keys }: { keys: JwtKey[] }) {
 }
 
 function KeyTable({ keys }: { keys: JwtKey[] }) {
+  usePreload(loadKeyDialog)
   const [open, setOpen] = useOpenDialog('key', keyActions)
   const openKey = keys.find(({ id }) => id === open?.id)
   return (
@@ -108,12 +114,14 @@ function KeyTable({ keys }: { keys: JwtKey[] }) {
         ]}
       />
       {open !== undefined && openKey !== undefined && (
-        <KeyDialog
-          action={open.action}
-          jwtKey={openKey}
-          keys={keys}
-          onClose={() => setOpen(undefined)}
-        />
+        <LazyPart>
+          <KeyDialog
+            action={open.action}
+            jwtKey={openKey}
+            keys={keys}
+            onClose={() => setOpen(undefined)}
+          />
+        </LazyPart>
       )}
     </Card>
   )

@@ -1,10 +1,10 @@
 import { Button, Card, SimpleGrid, Tabs } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
-import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type Project, PubringError } from '../../../../client/src/index.ts'
-import { Boundary } from '../../components/boundary.tsx'
 import { CopyField } from '../../components/copy.tsx'
+import { LazyPart, usePreload } from '../../components/lazy.tsx'
 import {
   LoadingPage,
   MessagePage,
@@ -12,14 +12,19 @@ import {
   PageHeader,
   QueryResult,
 } from '../../components/states.tsx'
-import { Timeline } from '../../events/timeline.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
 import { useRights } from '../../session/context.tsx'
 import { KeysPanel } from './keys-panel.tsx'
 import { ProjectMenu } from './menu.tsx'
-import { RegisterDialog } from './register-dialog.tsx'
 
+const loadRegisterDialog = async () => ({
+  default: (await import('./register-dialog.tsx')).RegisterDialog,
+})
+const RegisterDialog = lazy(loadRegisterDialog)
+const Timeline = lazy(async () => ({
+  default: (await import('../../events/timeline.tsx')).Timeline,
+}))
 const VerifyPanel = lazy(async () => ({
   default: (await import('../verify/panel.tsx')).VerifyPanel,
 }))
@@ -49,6 +54,7 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
   const { mayRegister } = useRights()
   const [dialog, setDialog] = useOpenDialog('register', ['register', 'registered'])
+  usePreload(loadRegisterDialog)
   const register = () => setDialog({ action: 'register', id: '' })
   const label = tabLabels[tab]
   if (label === undefined) return <NotFoundPage />
@@ -71,12 +77,14 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
       <Addresses projectId={project.id} />
       <ProjectTabs project={project} tab={tab} onRegister={register} />
       {dialog !== undefined && (
-        <RegisterDialog
-          project={project}
-          kid={dialog.action === 'registered' ? dialog.id : undefined}
-          onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
-          onClose={() => setDialog(undefined)}
-        />
+        <LazyPart>
+          <RegisterDialog
+            project={project}
+            kid={dialog.action === 'registered' ? dialog.id : undefined}
+            onRegistered={(kid) => setDialog({ action: 'registered', id: kid })}
+            onClose={() => setDialog(undefined)}
+          />
+        </LazyPart>
       )}
     </>
   )
@@ -115,9 +123,7 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
       </Tabs.List>
       {Object.entries(panels).map(([value, panel]) => (
         <Tabs.Panel key={value} value={value}>
-          <Boundary>
-            <Suspense fallback={<LoadingPage />}>{panel}</Suspense>
-          </Boundary>
+          <LazyPart fallback={<LoadingPage />}>{panel}</LazyPart>
         </Tabs.Panel>
       ))}
     </Tabs>
