@@ -25,6 +25,7 @@ import {
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
 import { PageBoundary } from './components/boundary.tsx'
+import { FocusMemory } from './components/dialog.tsx'
 import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
 import { UserText } from './components/user-text.tsx'
@@ -35,24 +36,26 @@ import { useRights, useSession } from './session/context.tsx'
 export function Frame({ children }: { children: ReactNode }) {
   const [opened, { toggle, close }] = useDisclosure(false)
   return (
-    <AppShell
-      header={{ height: 60 }}
-      navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
-      padding="md"
-    >
-      <AppShell.Header>
-        <Header menuOpened={opened} onToggleMenu={toggle} />
-      </AppShell.Header>
-      <AppShell.Navbar p="sm" aria-label="Main">
-        <Navigation onNavigate={close} />
-      </AppShell.Navbar>
-      <AppShell.Main>
-        <Container size="lg" px={0} py="sm">
-          <LiveStatus />
-          <PageBoundary>{children}</PageBoundary>
-        </Container>
-      </AppShell.Main>
-    </AppShell>
+    <FocusMemory>
+      <AppShell
+        header={{ height: 60 }}
+        navbar={{ width: 220, breakpoint: 'sm', collapsed: { mobile: !opened } }}
+        padding="md"
+      >
+        <AppShell.Header>
+          <Header menuOpened={opened} onToggleMenu={toggle} />
+        </AppShell.Header>
+        <AppShell.Navbar p="sm" aria-label="Main">
+          <Navigation onNavigate={close} />
+        </AppShell.Navbar>
+        <AppShell.Main>
+          <Container size="lg" px={0} py="sm">
+            <LiveStatus />
+            <PageBoundary>{children}</PageBoundary>
+          </Container>
+        </AppShell.Main>
+      </AppShell>
+    </FocusMemory>
   )
 }
 

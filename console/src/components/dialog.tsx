@@ -1,9 +1,45 @@
 import { Modal, type ModalProps } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  type RefObject,
+  useContext,
+  useEffect,
+  useRef,
+  useState,
+} from 'react'
+
+/** The element to which the focus returns when a dialog closes. */
+type Opener = RefObject<Element | null>
+
+const OpenerContext = createContext<Opener>({ current: null })
+
+/** Remembers what had the focus before a dialog, among `children`. */
+export function FocusMemory({ children }: { children: ReactNode }) {
+  const opener: Opener = useRef(null)
+  return (
+    <OpenerContext value={opener}>
+      <div
+        onFocusCapture={({ target }) => {
+          if (target.closest('[role=dialog]') === null) opener.current = openerOf(target)
+        }}
+      >
+        {children}
+      </div>
+    </OpenerContext>
+  )
+}
+
+/** For a menu item, which disappears with its menu, the button of the menu. */
+function openerOf(focused: Element): Element | null {
+  const button = focused.closest('[role=menu]')?.getAttribute('aria-labelledby')
+  return button ? document.getElementById(button) : focused
+}
 
 /** A dialog that is open while it is rendered. On closing, the focus returns to what opened it. */
 export function Dialog(props: Omit<ModalProps, 'opened'>) {
-  const [opener] = useState(findOpener)
+  const memory = useContext(OpenerContext)
+  const [opener] = useState(() => memory.current)
   useEffect(
     () => () => {
       // After the row of the opener has been removed, and the focus with it.
@@ -12,13 +48,6 @@ export function Dialog(props: Omit<ModalProps, 'opened'>) {
     [opener],
   )
   return <Modal opened returnFocus={false} {...props} />
-}
-
-/** The focused element; for a menu item, which disappears with its menu, the button of the menu. */
-function findOpener(): Element | null {
-  const menu = document.activeElement?.closest('[role=menu]')
-  const button = menu?.getAttribute('aria-labelledby')
-  return button ? document.getElementById(button) : document.activeElement
 }
 
 /** Focuses the element or, if it is gone or was none, the heading of the page. */
