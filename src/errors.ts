@@ -73,6 +73,17 @@ export const errorTable = {
     advice:
       'Sign in again. Sessions end when they are not used for a while, after some hours, when somebody ends them, and when no sign-in rule gives the person a role any more.',
   },
+  sign_in_failed: {
+    status: 400,
+    title: 'The sign-in failed',
+    advice: 'Begin again from the console. If it fails again, the log of the server has the cause.',
+  },
+  sign_in_unavailable: {
+    status: 503,
+    title: 'The OpenID provider is unavailable',
+    advice:
+      'Try again later. Sessions that exist are not affected, and in an emergency one can sign in with an API key.',
+  },
   insufficient_role: {
     status: 403,
     title: 'The caller may not do this',

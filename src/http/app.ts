@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Context } from '../core/context.ts'
 import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices } from '../core/publishing/live.ts'
+import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
@@ -38,6 +39,8 @@ import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
 import { publishedPemRoutes } from './routes/published-pem.ts'
+import { signInRoutes } from './routes/sign-in/browser.ts'
+import { logoutRoute } from './routes/sign-in/logout.ts'
 import { personRoutes } from './routes/sign-in/people.ts'
 import { signInRuleRoutes } from './routes/sign-in/rules.ts'
 import { sessionRoutes } from './routes/sign-in/sessions.ts'
@@ -78,7 +81,8 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addNoSniff(app)
   addMethods(app)
   await addOverload(app, options.overloadLag ?? 0)
-  addAuthentication(app, context, createFailureLimit(context.clock, options))
+  const failures = createFailureLimit(context.clock, options)
+  addAuthentication(app, context, failures)
   addRateLimits(app, context.clock, options)
   addAccess(app, context)
   addMediaTypes(app)
@@ -93,7 +97,10 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyRoutes(routes, context)
   keyImportRoutes(routes, context, options)
   apiKeyRoutes(routes, context)
-  sessionRoutes(routes, context)
+  const signIn = createSignIn(context)
+  sessionRoutes(routes, context, signIn)
+  signInRoutes(routes, context, signIn, failures)
+  logoutRoute(app, signIn)
   personRoutes(routes, context)
   signInRuleRoutes(routes, context)
   keyCheckRoutes(routes, context)

@@ -265,6 +265,28 @@ describe('sessions', () => {
     expect(ended?.changes).toEqual({ reason: { to: 'limit' } })
   })
 
+  test('are 10,000 at most: then the one that was not used longest ends', async () => {
+    const other = await startApp()
+    const { apiKeyId } = (await other.send('GET', '/v1/self')).json()
+    const columns = 'id, digest, api_key_id, create_time, expire_time, last_use_time'
+    const now = new Date().toISOString()
+    const later = '2999-01-01T00:00:00.000Z'
+    await other.database.execute(
+      `insert into session (${columns})
+        with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000)
+        select 's' || cast(i as text), 'd' || cast(i as text), 'k' || cast(i as text), ?, ?,
+          case when i = 77 then '2998-01-01T00:00:00.000Z' else '${later}' end from n`,
+      now,
+      later,
+    )
+    expect((await other.send('POST', '/v1/sessions')).statusCode).toBe(201)
+    const sessions = await other.context.store.listSessions('all')
+    expect(sessions).toHaveLength(10_000)
+    expect(sessions.map(({ id }) => id)).not.toContain('s77')
+    expect(sessions.filter((session) => session.apiKeyId === apiKeyId)).toHaveLength(1)
+    await other.close()
+  })
+
   test('that have ended are removed by the next sign-in', async () => {
     const { id } = await signIn(server.admin)
     time += 13 * 3_600_000

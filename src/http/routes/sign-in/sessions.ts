@@ -10,6 +10,7 @@ import {
   ownSessionId,
   signInWithApiKey,
 } from '../../../core/sign-in/sessions.ts'
+import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { contextOf, principalOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
 import { sessionCookie } from '../../request/cookies.ts'
@@ -28,12 +29,12 @@ const byPerson = Query({
 
 const IdPath = Type.Object({ id: Type.String({ description: 'Id of the session.' }) })
 
-export function sessionRoutes(app: App, context: Context): void {
+export function sessionRoutes(app: App, context: Context, signIn: SignIn | undefined): void {
   optionsRoute(app, context)
   selfRoute(app, context)
   createRoute(app, context)
   listRoute(app, context)
-  signOutRoute(app, context)
+  signOutRoute(app, context, signIn)
   endRoute(app, context)
   endAllRoute(app, context)
 }
@@ -127,7 +128,7 @@ function listRoute(app: App, context: Context): void {
   })
 }
 
-function signOutRoute(app: App, context: Context): void {
+function signOutRoute(app: App, context: Context, signIn: SignIn | undefined): void {
   const cookie = sessionCookie(context.config.publicUrl)
   app.route({
     method: 'DELETE',
@@ -145,9 +146,12 @@ function signOutRoute(app: App, context: Context): void {
       response: { 200: SignedOut },
     },
     handler: async (request, reply) => {
-      await endSession(contextOf(request, context), ownSessionId(principalOf(request)))
+      const id = ownSessionId(principalOf(request))
+      const session = await context.store.findSession(id)
+      await endSession(contextOf(request, context), id)
       cookie.clear(reply)
-      return reply.send({})
+      const signOutUrl = await signIn?.signOutUrl(session)
+      return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
     },
   })
 }

@@ -1,0 +1,194 @@
+import { createPrivateKey } from 'node:crypto'
+import { createRemoteJWKSet, customFetch as josesFetch, jwtVerify } from 'jose'
+import * as oidc from 'openid-client'
+import { createSingleFlight } from '../../async/single-flight.ts'
+import type { OutboundFetch } from '../../outbound/outbound.ts'
+import { isObject } from '../../runtime/json.ts'
+import type { Clock, OidcConfig } from '../context.ts'
+
+/** How long the metadata of the provider is used before it is read again. */
+const metadataMs = 3_600_000
+
+/** Seconds by which the provider's clock may be ahead or behind. */
+const clockTolerance = 60
+
+/** Seconds for which a logout token is accepted. */
+const maxLogoutTokenAge = 600
+
+/** What ties a sign-in at the provider to the browser that began it. */
+export interface SignInChecks {
+  state: string
+  nonce: string
+  codeVerifier: string
+  /** Seconds since the person proved who they are; absent if that does not matter. */
+  maxAge?: number
+}
+
+/** Who signed in, as the provider asserts it. */
+export interface Identity {
+  issuer: string
+  subject: string
+  claims: Record<string, unknown>
+}
+
+/** Which sessions a logout token ends; it has a subject, a session at the provider, or both. */
+export interface ProviderLogout {
+  issuer: string
+  subject?: string
+  providerSessionId?: string
+  /** ISO 8601. */
+  issueTime: string
+}
+
+/** Everything that is asked of the OpenID provider; rejects if it cannot be reached, or refuses. */
+export interface Provider {
+  authorizationUrl(redirectUri: string, checks: SignInChecks): Promise<string>
+  /** Exchanges the code in the URL that the provider sent the browser to. */
+  redeem(url: URL, checks: SignInChecks): Promise<Identity>
+  verifyLogoutToken(token: string): Promise<ProviderLogout>
+  /** Where the person signs out at the provider; undefined if it has no such address. */
+  endSessionUrl(parameters: Record<string, string>): Promise<string | undefined>
+}
+
+export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: Clock): Provider {
+  const discoveries = createSingleFlight<oidc.Configuration>()
+  let known: { configuration: oidc.Configuration; readAt: number } | undefined
+
+  /** The metadata that was read last also serves while the provider cannot be reached. */
+  async function discover(): Promise<oidc.Configuration> {
+    const now = clock.monotonic()
+    if (known !== undefined && now - known.readAt < metadataMs) return known.configuration
+    try {
+      const configuration = await discoveries.run('', () => readMetadata(config, fetch))
+      known = { configuration, readAt: now }
+      return configuration
+    } catch (error) {
+      if (known === undefined) throw error
+      return known.configuration
+    }
+  }
+
+  return {
+    async authorizationUrl(redirectUri, { state, nonce, codeVerifier, maxAge }) {
+      const url = oidc.buildAuthorizationUrl(await discover(), {
+        redirect_uri: redirectUri,
+        scope: config.scopes,
+        state,
+        nonce,
+        code_challenge: await oidc.calculatePKCECodeChallenge(codeVerifier),
+        code_challenge_method: 'S256',
+        // `prompt` can be removed on the way through the browser, so the age is checked as well.
+        ...(maxAge === undefined ? {} : { prompt: 'login', max_age: String(maxAge) }),
+      })
+      return url.href
+    },
+
+    async redeem(url, { state, nonce, codeVerifier, maxAge }) {
+      const configuration = await discover()
+      const tokens = await oidc.authorizationCodeGrant(configuration, url, {
+        expectedState: state,
+        expectedNonce: nonce,
+        pkceCodeVerifier: codeVerifier,
+        ...(maxAge === undefined ? {} : { maxAge }),
+      })
+      const claims = tokens.claims()
+      if (claims === undefined) throw new Error('The provider sent no ID token.')
+      const { userinfo_endpoint: userInfo } = configuration.serverMetadata()
+      const more =
+        userInfo === undefined
+          ? {}
+          : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+      return { issuer: claims.iss, subject: claims.sub, claims: { ...more, ...claims } }
+    },
+
+    async verifyLogoutToken(token) {
+      const { issuer, jwks_uri: jwksUri = '' } = (await discover()).serverMetadata()
+      const keys = createRemoteJWKSet(new URL(jwksUri), { [josesFetch]: fetch })
+      const { payload, protectedHeader } = await jwtVerify(token, keys, {
+        issuer,
+        audience: config.clientId,
+        clockTolerance,
+        maxTokenAge: maxLogoutTokenAge,
+        requiredClaims: ['iat', 'jti'],
+      })
+      requireLogout(payload, protectedHeader.typ)
+      const { sub: subject, sid, iat = 0 } = payload
+      return {
+        issuer,
+        ...(subject === undefined ? {} : { subject }),
+        ...(typeof sid === 'string' ? { providerSessionId: sid } : {}),
+        issueTime: new Date(iat * 1_000).toISOString(),
+      }
+    },
+
+    async endSessionUrl(parameters) {
+      const configuration = await discover()
+      if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
+      return oidc.buildEndSessionUrl(configuration, parameters).href
+    },
+  }
+}
+
+/** OpenID Connect Back-Channel Logout 1.0 section 2.6: an ID token is no logout token. */
+function requireLogout(payload: Record<string, unknown>, typ: string | undefined): void {
+  const { events, nonce, sub, sid } = payload
+  const event = isObject(events)
+    ? events['http://schemas.openid.net/event/backchannel-logout']
+    : undefined
+  const isTyped = typ === undefined || /^(logout\+jwt|jwt)$/i.test(typ)
+  const names = [sub, sid].some((one) => typeof one === 'string')
+  if (!isTyped || !isObject(event) || nonce !== undefined || !names) {
+    throw new Error('It is not a logout token.')
+  }
+}
+
+async function readMetadata(
+  { issuer, clientId, ...secrets }: OidcConfig,
+  fetch: OutboundFetch,
+): Promise<oidc.Configuration> {
+  return oidc.discovery(
+    new URL(issuer),
+    clientId,
+    { [oidc.clockTolerance]: clockTolerance },
+    clientAuthentication(secrets),
+    {
+      // Verifies the signature of ID tokens too, though they come straight from the provider.
+      execute: [oidc.enableNonRepudiationChecks],
+      [oidc.customFetch]: (url, init) => fetch(url, init as RequestInit),
+    },
+  )
+}
+
+type Secrets = Pick<OidcConfig, 'clientSecret' | 'privateKey' | 'privateKeyId'>
+
+function clientAuthentication({ clientSecret, privateKey, privateKeyId }: Secrets) {
+  if (privateKey !== undefined) {
+    const kid = privateKeyId === undefined ? {} : { kid: privateKeyId }
+    return oidc.PrivateKeyJwt({ key: importPrivateKey(privateKey), ...kid })
+  }
+  if (clientSecret === undefined) return oidc.None()
+  const [basic, post] = [oidc.ClientSecretBasic(clientSecret), oidc.ClientSecretPost(clientSecret)]
+  const authenticate: oidc.ClientAuth = (server, ...rest) => {
+    const { token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] } = server
+    return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
+  }
+  return authenticate
+}
+
+const curves: Record<string, string> = {
+  prime256v1: 'P-256',
+  secp384r1: 'P-384',
+  secp521r1: 'P-521',
+}
+
+function importPrivateKey(pem: string) {
+  const key = createPrivateKey(pem)
+  const { asymmetricKeyType: type, asymmetricKeyDetails: { namedCurve = '' } = {} } = key
+  const algorithm =
+    type === 'ec'
+      ? { name: 'ECDSA', namedCurve: curves[namedCurve] ?? namedCurve }
+      : type === 'rsa'
+        ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+        : { name: 'Ed25519' }
+  return key.toCryptoKey(algorithm, false, ['sign'])
+}

@@ -1,0 +1,272 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { AuthorizationResponseError } from 'openid-client'
+import { PubringError } from '../../errors.ts'
+import { OutboundError } from '../../outbound/outbound.ts'
+import { grantsOf } from '../access/callers.ts'
+import { apiKeyDigest, parseApiKeySecret } from '../api-keys/secrets.ts'
+import type { Context } from '../context.ts'
+import { newId } from '../ids.ts'
+import { containsPrivateKey, parseLabel } from '../labels.ts'
+import type { PersonRecord, SessionRecord } from '../records.ts'
+import { redact } from '../redaction.ts'
+import { isoTime } from '../times.ts'
+import { isPlain } from '../trust/conditions.ts'
+import { createProvider, type Identity, type Provider, type SignInChecks } from './provider.ts'
+import { idleSince, type NewSession, newSession } from './sessions.ts'
+
+/** Seconds for which a sign-in at the provider may take. */
+export const signInSeconds = 600
+
+/** Of the claims that are stored with a session, as JSON. */
+const maxClaimsLength = 16_384
+
+/** Seconds by which the clock of the provider may be behind, when it ends sessions. */
+const logoutLeewayMs = 60_000
+
+/** What to do in the browser. */
+interface Redirect {
+  url: string
+  /** The value of the cookie that ties the sign-in to the browser. */
+  cookie: string
+}
+
+/** What the browser sent to the address that the provider redirects to. */
+export interface Callback {
+  /** With `?`. */
+  search: string
+  cookie: string | undefined
+  /** The secret of the session that the new one takes the place of. */
+  sessionSecret: string | undefined
+  requestId: string
+}
+
+export type SignInResult =
+  | (NewSession & { returnPath: string })
+  /** No rule gives the person a role; these are their claims. */
+  | { refusedClaims: Record<string, unknown> }
+
+export interface SignIn {
+  /** Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are. */
+  begin(returnPath: string | undefined, recent: boolean): Promise<Redirect>
+  /** Throws `sign_in_failed` or `sign_in_unavailable`. */
+  finish(callback: Callback): Promise<SignInResult>
+  /** Ends the sessions that a logout token names. Throws `sign_in_failed` if it is not valid. */
+  logOut(token: string, requestId: string): Promise<void>
+  /** Where a person signs out at the provider; undefined while it cannot be reached. */
+  signOutUrl(session: SessionRecord | undefined): Promise<string | undefined>
+}
+
+/** Signing in through the configured OpenID provider; undefined without one. */
+export function createSignIn(context: Context): SignIn | undefined {
+  const { config, store, clock, fetch } = context
+  const { oidc, publicUrl } = config
+  if (oidc === undefined) return undefined
+  const provider: Provider = createProvider(oidc, fetch, clock)
+  const redirectUri = `${publicUrl}/sign-in/callback`
+
+  async function redeem({ search, cookie }: Callback, attempt: Attempt | undefined) {
+    if (attempt === undefined || cookie === undefined) throw lostAttempt()
+    const isLate = clock.now() - attempt.startMs > signInSeconds * 1_000
+    if (isLate) throw lostAttempt()
+    const checks = checksOf(attempt, config.recentSignIn)
+    const url = new URL(`${redirectUri}${search}`)
+    if (url.searchParams.get('state') !== checks.state) throw lostAttempt()
+    return provider.redeem(url, checks).catch(rethrowFault)
+  }
+
+  return {
+    async begin(returnPath, recent) {
+      const secret = randomBytes(32).toString('base64url')
+      const path = localPath(returnPath)
+      const attempt = { secret, startMs: clock.now(), recent, returnPath: path }
+      const checks = checksOf(attempt, config.recentSignIn)
+      const url = await provider.authorizationUrl(redirectUri, checks).catch(rethrowFault)
+      return { url, cookie: formatAttempt(attempt) }
+    },
+
+    async finish(callback) {
+      const attempt = parseAttempt(callback.cookie)
+      const identity = await redeem(callback, attempt)
+      const { issuer, subject } = identity
+      const claims = storedClaims(identity)
+      if (grantsOf({ issuer, claims }, await store.signInRules()).length === 0) {
+        return { refusedClaims: claims }
+      }
+      const person = toPerson(identity, isoTime(clock.now()))
+      const { sid, auth_time: authTime } = identity.claims
+      const created = newSession(context, {
+        person: {
+          id: person.id,
+          issuer,
+          subject,
+          claims,
+          ...(typeof sid === 'string' ? { providerSessionId: sid } : {}),
+        },
+        ...(typeof authTime === 'number'
+          ? { signInTime: isoTime(Math.min(authTime * 1_000, clock.now())) }
+          : {}),
+      })
+      const { id: sessionId, createTime: time } = created.session
+      const previous = parseApiKeySecret(callback.sessionSecret ?? '')
+      const replaced = previous && (await store.findSessionByDigest(apiKeyDigest(previous)))
+      const actor = { name: '', user: { issuer, subject, sessionId } }
+      await store.commit({
+        type: 'session.create',
+        origin: { actor, requestId: callback.requestId, time },
+        session: created.session,
+        person,
+        ...(replaced ? { replaces: replaced.id } : {}),
+        idleSince: idleSince(context),
+      })
+      return { ...created, returnPath: attempt?.returnPath ?? localPath(undefined) }
+    },
+
+    async logOut(token, requestId) {
+      const { issuer, subject, providerSessionId, issueTime } = await provider
+        .verifyLogoutToken(token)
+        .catch(rethrowFault)
+      const latest = isoTime(Date.parse(issueTime) + logoutLeewayMs)
+      const isMeant = ({ person, createTime }: SessionRecord) =>
+        person?.issuer === issuer &&
+        createTime <= latest &&
+        person.subject === (subject ?? person.subject) &&
+        person.providerSessionId === (providerSessionId ?? person.providerSessionId)
+      const ids = (await store.listSessions('all')).filter(isMeant).map(({ id }) => id)
+      if (ids.length === 0) return
+      const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
+      await store.commit({ type: 'session.end', origin, ended: { ids }, reason: 'provider_logout' })
+    },
+
+    async signOutUrl(session) {
+      if (session?.person === undefined) return undefined
+      const { claims, subject } = session.person
+      const { email, preferred_username: name = email } = claims
+      const parameters = {
+        logout_hint: typeof name === 'string' ? name : subject,
+        post_logout_redirect_uri: `${publicUrl}/console/`,
+      }
+      return provider.endSessionUrl(parameters).catch(() => undefined)
+    },
+  }
+}
+
+/** A sign-in in progress. Only its cookie holds it, so it takes no place on the server. */
+interface Attempt {
+  secret: string
+  startMs: number
+  recent: boolean
+  returnPath: string
+}
+
+function formatAttempt({ secret, startMs, recent, returnPath }: Attempt): string {
+  const path = Buffer.from(returnPath).toString('base64url')
+  return [secret, startMs, recent ? 1 : 0, path].join('.')
+}
+
+function parseAttempt(cookie = ''): Attempt | undefined {
+  const [, secret, startMs, recent, path] =
+    /^([\w-]{43})\.(\d{1,15})\.([01])\.([\w-]{0,1000})$/.exec(cookie) ?? []
+  if (secret === undefined || path === undefined) return undefined
+  const returnPath = localPath(Buffer.from(path, 'base64url').toString('utf8'))
+  return { secret, startMs: Number(startMs), recent: recent === '1', returnPath }
+}
+
+/**
+ * State, nonce and PKCE verifier follow from the random secret in the cookie and the rest of it: another
+ * browser has another secret, and an edited cookie another state. So nobody can have a victim finish a
+ * sign-in that somebody else began (session fixation, RFC 9700 section 4.7).
+ */
+function checksOf(attempt: Attempt, recentSignIn: number): SignInChecks {
+  const derive = (use: string) =>
+    createHmac('sha256', attempt.secret)
+      .update(`${use} ${formatAttempt(attempt)}`)
+      .digest('base64url')
+  return {
+    state: derive('state'),
+    nonce: derive('nonce'),
+    codeVerifier: derive('code_verifier'),
+    ...(attempt.recent ? { maxAge: recentSignIn } : {}),
+  }
+}
+
+/** A page of the console; its start page for every other text (no open redirect). */
+function localPath(text: string | undefined): string {
+  const isLocal = /^\/console\/(?:#\/[\w\-./~%?=&]{0,500})?$/.test(text ?? '')
+  return isLocal && text !== undefined ? text : '/console/'
+}
+
+/** Claims about the exchange and the token, which no rule needs. */
+const protocolClaims =
+  /^(?:nonce|at_hash|c_hash|s_hash|exp|iat|nbf|jti|sid|auth_time|_claim_names|_claim_sources)$/
+
+/** The claims that rules may compare, without any that hold a secret. Throws `sign_in_failed`. */
+function storedClaims({ subject, claims }: Identity): Record<string, unknown> {
+  const entries = Object.entries(claims).filter(([name, value]) => {
+    const text = JSON.stringify(value) ?? ''
+    return !protocolClaims.test(name) && redact(text) === text && !containsPrivateKey(text)
+  })
+  const stored = Object.fromEntries(entries)
+  if (!isPlain(subject) || JSON.stringify(stored).length > maxClaimsLength) {
+    throw failure(
+      `The OpenID provider sent claims that cannot be stored: more than ${maxClaimsLength} characters, or an unusual subject. Have it send fewer, such as only the groups that matter here.`,
+    )
+  }
+  return stored
+}
+
+function toPerson({ issuer, subject, claims }: Identity, time: string): PersonRecord {
+  const labelOf = (value: unknown) => {
+    try {
+      return typeof value === 'string' ? parseLabel(value, '/name') : undefined
+    } catch {
+      return undefined
+    }
+  }
+  const name = labelOf(claims.name) ?? labelOf(claims.preferred_username)
+  const email = labelOf(claims.email)
+  return {
+    id: newId(),
+    issuer,
+    subject,
+    ...(name === undefined ? {} : { name }),
+    ...(email === undefined ? {} : { email }),
+    firstSignInTime: time,
+    lastSignInTime: time,
+  }
+}
+
+function lostAttempt(): PubringError {
+  return failure(
+    'This sign-in took longer than ten minutes, was finished before, or was begun in another browser.',
+  )
+}
+
+function failure(detail: string, cause?: unknown): PubringError {
+  return new PubringError('sign_in_failed', detail, {}, cause)
+}
+
+/** Rejects with a sentence for the person; the cause is for the log. */
+function rethrowFault(error: unknown): never {
+  const causes = [error, ...causesOf(error)]
+  const unreachable = causes.find((cause) => cause instanceof OutboundError)
+  if (unreachable !== undefined) {
+    throw new PubringError(
+      'sign_in_unavailable',
+      'The OpenID provider cannot be reached. Those who are signed in stay signed in; in an emergency, sign in with an API key.',
+      { retryAfter: 10 },
+      unreachable,
+    )
+  }
+  if (error instanceof AuthorizationResponseError && error.error === 'access_denied') {
+    throw failure('The OpenID provider did not let you in, or you cancelled the sign-in.', error)
+  }
+  throw failure(
+    'The OpenID provider sent something that is not accepted. The log of the server says what.',
+    error,
+  )
+}
+
+function causesOf(error: unknown): unknown[] {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause === undefined ? [] : [cause, ...causesOf(cause)]
+}

@@ -1,0 +1,138 @@
+import { randomBytes } from 'node:crypto'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Context } from '../../../core/context.ts'
+import type { SignIn } from '../../../core/sign-in/sign-in.ts'
+import { signInSeconds } from '../../../core/sign-in/sign-in.ts'
+import { errorTable, PubringError } from '../../../errors.ts'
+import type { Spend } from '../../hooks/budgets.ts'
+import type { App } from '../../options.ts'
+import { sessionCookie, signInCookie } from '../../request/cookies.ts'
+import { signInPath } from './sessions.ts'
+
+/**
+ * The addresses that a browser visits to sign in through the OpenID provider. Failures are pages, not
+ * problem details: people read them. `spendFailure` limits failed attempts per client address.
+ */
+export function signInRoutes(
+  app: App,
+  context: Context,
+  signIn: SignIn | undefined,
+  spendFailure: Spend | undefined,
+): void {
+  if (signIn === undefined) return
+  const { publicUrl, sessionLifetime } = context.config
+  const attempt = signInCookie(publicUrl)
+  const session = sessionCookie(publicUrl)
+
+  /** Answers with a page if the step fails. */
+  async function serve(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    step: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof PubringError)) throw error
+      spendFailure?.(request, reply)
+      request.problem = error
+      request.log.warn({ err: error.cause, code: error.code }, error.message)
+      const { status, title } = errorTable[error.code]
+      return sendPage(reply.code(status), { publicUrl, title, text: error.message })
+    }
+  }
+
+  app.route({
+    method: 'GET',
+    url: signInPath,
+    schema: { hide: true },
+    handler: (request, reply) =>
+      serve(request, reply, async () => {
+        const { return: path, recent } = Object(request.query)
+        const returnPath = typeof path === 'string' ? path : undefined
+        const { url, cookie } = await signIn.begin(returnPath, recent === 'true')
+        attempt.set(reply, cookie, signInSeconds)
+        return redirect(reply, url)
+      }),
+  })
+  app.route({
+    method: 'GET',
+    url: `${signInPath}/callback`,
+    schema: { hide: true },
+    handler: (request, reply) =>
+      serve(request, reply, async () => {
+        const [, search = ''] = /^[^?]*(\?.*)$/.exec(request.url) ?? []
+        const cookie = attempt.read(request)
+        attempt.clear(reply)
+        const sessionSecret = session.read(request)
+        const callback = { search, cookie, sessionSecret, requestId: request.id }
+        const result = await signIn.finish(callback)
+        if ('refusedClaims' in result) {
+          return sendPage(reply.code(403), { publicUrl, ...noRule, claims: result.refusedClaims })
+        }
+        session.set(reply, result.secret, sessionLifetime)
+        return redirect(reply, `${publicUrl}${result.returnPath}`)
+      }),
+  })
+}
+
+const noRule = {
+  title: 'No access',
+  text: 'You have signed in, but no sign-in rule gives you a role here. Ask an administrator for a rule that your claims meet. These arrived:',
+}
+
+function redirect(reply: FastifyReply, url: string): FastifyReply {
+  return reply
+    .code(302)
+    .headers({ location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
+    .send()
+}
+
+interface Page {
+  publicUrl: string
+  title: string
+  text: string
+  claims?: Record<string, unknown>
+}
+
+/** A page without scripts. */
+function sendPage(reply: FastifyReply, { publicUrl, title, text, claims }: Page): FastifyReply {
+  const nonce = randomBytes(16).toString('base64')
+  const list = Object.entries(claims ?? {}).map(
+    ([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(JSON.stringify(value))}</dd>`,
+  )
+  const html = `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)} · Pubring</title>
+<style nonce="${nonce}">body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}dt{font-weight:600}dd{overflow-wrap:anywhere}</style>
+<main>
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(text)}</p>
+<dl>${list.join('\n')}</dl>
+<p><a href="${escapeHtml(publicUrl)}/console/">Back to the console</a></p>
+</main>
+</html>
+`
+  return reply
+    .headers({
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      'cache-control': 'no-store',
+    })
+    .type('text/html; charset=utf-8')
+    .send(html)
+}
+
+const entities: Record<string, string> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => entities[character] ?? character)
+}
