@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { formatConsistency } from '../../client/src/log/checkpoint.ts'
 import type { ExportedEvent } from '../../client/src/log/ledger.ts'
 import { formatVerifierKey } from '../../client/src/log/note.ts'
+import { eventHash } from '../../src/core/ledger/chain.ts'
 import { fixture } from '../support/keys/intake.ts'
 import { createMemoryLog } from '../support/log/memory-log.ts'
 import { createSigner } from '../support/log/signers.ts'
@@ -143,7 +144,11 @@ The events after 3 are chained to it, but this proof is older.
       formatConsistency({ oldSize: 2, hashes: await log.consistency(2, 3), checkpoint: '' }),
     )
     const flags = ['--since', since, '--consistency', consistency]
-    expect(await verify(events, ...flags)).toMatchObject({ code: 0, stdout: whole })
+    expect(await verify(events, ...flags)).toMatchObject({
+      code: 0,
+      stdout: whole,
+      stderr: expect.stringContaining('The log extends the 2 entries of the earlier checkpoint.'),
+    })
     const wrong = shell.file('wrong', 'old 2\n\n')
     const broken = await verify(events, '--since', since, '--consistency', wrong)
     expect(broken).toMatchObject({ code: 1, stdout: expect.stringMatching(/does not show that/) })
@@ -170,6 +175,35 @@ The events after 3 are chained to it, but this proof is older.
     const none = await shell.pubring(['ledger', 'verify', '--file', `${folder}/none`, ...args])
     expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/none does not exist/) })
   })
+})
+
+test('what is rewritten with the stolen key of the log is found by an earlier checkpoint or a witness', async () => {
+  let previous = '0'.repeat(64)
+  const rewritten = events.map((event) => {
+    const content = { ...event, requestId: 'forged', ledgerId }
+    previous = eventHash(previous, content as Parameters<typeof eventHash>[1])
+    return { ...content, hash: previous }
+  })
+  const forged = await createMemoryLog('log.example/log', log.signer)
+  const head = { ...headAt(events.length), head: previous }
+  for (const _entry of [1, 2, 3]) await forged.append({ ...head, ledgerId: 'another' })
+  const proof = shell.file('forged-proof', await forged.proof(await forged.append(head), head))
+  const consistency = shell.file(
+    'forged-consistency',
+    formatConsistency({ oldSize: 2, hashes: await forged.consistency(2), checkpoint: '' }),
+  )
+  const flags = ['--proof', proof]
+  expect(await verify(rewritten, ...flags)).toMatchObject({ code: 0 })
+  const stored = await verify(rewritten, ...flags, '--since', since, '--consistency', consistency)
+  expect(stored).toMatchObject({ code: 1, stdout: expect.stringMatching(/does not show that the/) })
+  const witnessKey = formatVerifierKey(witness.key)
+  const witnessed = await verify(rewritten, ...flags, '--witness-key', witnessKey)
+  expect(witnessed).toMatchObject({
+    code: 1,
+    stdout: expect.stringMatching(/0 of the trusted wit/),
+  })
+  const published = await verify(rewritten, ...flags, '--log', `${server.url}/log`)
+  expect(published).toMatchObject({ code: 1, stdout: expect.stringMatching(/^BROKEN/) })
 })
 
 describe('pubring ledger verify --log', () => {

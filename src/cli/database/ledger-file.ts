@@ -43,6 +43,8 @@ export interface LedgerFileFlags {
 interface Verified {
   proof: LedgerProof
   checkpoint: VerifiedCheckpoint
+  /** The checkpoint of --since. */
+  older?: VerifiedCheckpoint
   last: ChainPosition
   heads?: LoggedHeads
 }
@@ -97,7 +99,13 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
     }
   }
   const last = await verifyChain(proof.head, readEvents(flags.file), heads)
-  return { proof, checkpoint, last, ...(heads === undefined ? {} : { heads }) }
+  return {
+    proof,
+    checkpoint,
+    last,
+    ...(older === undefined ? {} : { older }),
+    ...(heads === undefined ? {} : { heads }),
+  }
 }
 
 async function readKeys(log: string, witnesses: readonly string[] = []): Promise<TrustedKeys> {
@@ -155,7 +163,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
   if (rest !== '') yield rest
 }
 
-function toDocument({ proof, checkpoint, last, heads }: Verified): object {
+function toDocument({ proof, checkpoint, older, last, heads }: Verified): object {
   const { ledgerId: ledger, revision, time } = proof.head
   const { origin, size, cosignatures } = checkpoint
   return {
@@ -165,11 +173,12 @@ function toDocument({ proof, checkpoint, last, heads }: Verified): object {
     hash: last.hash,
     logged: { revision, time, index: proof.index },
     checkpoint: { origin, size, cosignatures },
+    ...(older === undefined ? {} : { since: older.size }),
     ...(heads === undefined ? {} : { heads: heads.size }),
   }
 }
 
-function describe({ proof, checkpoint, last, heads }: Verified): string[] {
+function describe({ proof, checkpoint, older, last, heads }: Verified): string[] {
   const { revision, time } = proof.head
   const { origin, size, cosignatures } = checkpoint
   const cosigned = cosignatures.map(
@@ -180,6 +189,9 @@ function describe({ proof, checkpoint, last, heads }: Verified): string[] {
   ]
   if (last.revision > revision) {
     lines.push(`The events after ${revision} are chained to it, but this proof is older.`)
+  }
+  if (older !== undefined) {
+    lines.push(`The log extends the ${older.size} entries of the earlier checkpoint.`)
   }
   if (heads === undefined) return lines
   const newest = Math.max(...heads.keys())

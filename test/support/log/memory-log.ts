@@ -14,8 +14,8 @@ import { leafHash, nodeHash } from '../../../client/src/log/tree.ts'
 import { createSigner, signedNote, type TestSigner } from './signers.ts'
 
 /** A log in memory, without any check: it can be made to contradict itself. */
-export async function createMemoryLog(origin = 'log.example/log') {
-  const signer = await createSigner(origin)
+export async function createMemoryLog(origin = 'log.example/log', stolen?: TestSigner) {
+  const signer = stolen ?? (await createSigner(origin))
   const blinding = new Uint8Array(randomBytes(32))
   const entries: Bytes[] = []
 
@@ -30,6 +30,7 @@ export async function createMemoryLog(origin = 'log.example/log') {
   }
   return {
     key: signer.key,
+    signer,
     blinding,
     entries,
     /** The index of the new entry. */
