@@ -81,7 +81,8 @@ async function main(): Promise<void> {
     for (const { name, route, prepare } of shots) {
       if (only?.includes(name) === false) continue
       if (options.viewport) await page.setViewportSize(options.viewport)
-      // A new document, so that no dialog of the last picture is open.
+      // A new document; the dialog of the last picture would be open again.
+      await page.keyboard.press('Escape')
       await page.goto('about:blank')
       await page.goto(`${server.url}/console/#${route(data)}`)
       await page.locator('main h1, main h2').first().waitFor()

@@ -12,7 +12,7 @@ import { ProjectForm } from '../projects/project-form.tsx'
 export function ProjectMenu({ project }: { project: Project }) {
   const { mayManage } = useRights()
   const keys = useKeys(project.id)
-  const [open, setOpen] = useOpenDialog('project', ['rename', 'delete'])
+  const [open, setOpen] = useOpenDialog(`project.${project.id}`, ['rename', 'delete'])
   if (!mayManage) return null
   const hasKeys = (keys.data?.length ?? 0) > 0
   const close = () => setOpen(undefined)

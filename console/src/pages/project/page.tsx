@@ -53,7 +53,7 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
   const { mayRegister } = useRights()
-  const [dialog, setDialog] = useOpenDialog('register', ['register', 'registered'])
+  const [dialog, setDialog] = useOpenDialog(`register.${project.id}`, ['register', 'registered'])
   usePreload(loadRegisterDialog)
   const register = () => setDialog({ action: 'register', id: '' })
   const label = tabLabels[tab]
