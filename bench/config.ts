@@ -14,6 +14,9 @@ export interface BenchConfig {
   /** Whether to include servers that log a line for each request. */
   measureLogging: boolean
   revocations: number
+  /** Tokens exchanged, and lists read beside. */
+  exchanges: number
+  exchangeReads: number
   /** Rounds of listing keys while RSA-4096 keys are registered. */
   busyRounds: number
   /** Numbers of workers to measure. */
@@ -32,6 +35,8 @@ export const full: BenchConfig = {
   settleSeconds: 5,
   measureLogging: true,
   revocations: 100,
+  exchanges: 100_000,
+  exchangeReads: 20_000,
   busyRounds: 3,
   workers: [1, 2],
 }
@@ -47,6 +52,8 @@ export const quick: BenchConfig = {
   settleSeconds: 1,
   measureLogging: false,
   revocations: 5,
+  exchanges: 3_000,
+  exchangeReads: 2_000,
   busyRounds: 0,
   workers: [1],
 }

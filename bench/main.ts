@@ -4,7 +4,7 @@
  * stderr, and writes the figures of each part to bench/results/PART.json, with --quick to
  * quick-PART.json.
  *
- *   npm run bench [-- --quick] [--part reads|creates|processes] [--rounds 10]
+ *   npm run bench [-- --quick] [--part reads|creates|exchanges|processes] [--rounds 10]
  */
 import process from 'node:process'
 import { parseArgs } from 'node:util'
@@ -13,6 +13,7 @@ import { measureBusyIntake } from './creates/busy-intake.ts'
 import { measureEcCreates } from './creates/ec-creates.ts'
 import { measureRsaCreates } from './creates/rsa-creates.ts'
 import { startGenerator } from './load/client.ts'
+import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
@@ -90,6 +91,17 @@ const parts: Record<string, Part> = {
         figures.push(...(await measureBusyIntake(server, config.busyRounds)))
       }
       await Promise.all(servers.map((server) => server.close()))
+      return { reads: [], figures }
+    },
+  },
+  exchanges: {
+    scope: `${config.exchanges} token exchanges from 16 connections, with API keys of a minute.`,
+    async measure(_context, databases) {
+      const figures: Figure[] = []
+      for (const engine of engines) {
+        progress(`token exchanges, ${engine}`)
+        figures.push(...(await measureExchanges(databases, engine, config)))
+      }
       return { reads: [], figures }
     },
   },

@@ -57,10 +57,12 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
 
   async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
     if (type === 'api_key') {
-      const apiKey = await store.findApiKeyByDigest(digest)
-      if (apiKey !== undefined) return callerOf(apiKey, isoTime(clock.now()))
-      const exchanged = await store.findExchangedKeyByDigest(digest)
-      return workloadCallerOf(exchanged, isoTime(clock.now()))
+      const [apiKey, exchanged] = await Promise.all([
+        store.findApiKeyByDigest(digest),
+        store.findExchangedKeyByDigest(digest),
+      ])
+      const time = isoTime(clock.now())
+      return exchanged === undefined ? callerOf(apiKey, time) : workloadCallerOf(exchanged, time)
     }
     const session = await store.findSessionByDigest(digest)
     return readSessionCaller(store, session, isoTime(clock.now()), config.sessionIdleTimeout)

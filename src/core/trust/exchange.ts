@@ -20,7 +20,7 @@ import { isApplied } from './policies.ts'
 import { checkSignature, examineSubjectToken, type Grant } from './subject-tokens.ts'
 
 /** Least time between two removals of what has expired, in milliseconds. */
-const forgetIntervalMs = 10_000
+const forgetIntervalMs = 1_000
 
 /** A token, and the one policy that accepts it. */
 export interface AcceptedToken {

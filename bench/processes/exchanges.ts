@@ -1,0 +1,153 @@
+import { generateKeyPairSync, randomUUID, sign } from 'node:crypto'
+import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { createReplicas, type Replica } from '../../test/support/server/replicas.ts'
+import type { BenchConfig } from '../config.ts'
+import { cpuMicros, residentMib, withChildren } from '../load/usage.ts'
+import type { Figure } from '../report/figures.ts'
+import { spreadOf } from '../report/spread.ts'
+import { type Database, type Databases, type Engine, engineNames } from '../server/databases.ts'
+
+const issuer = 'https://issuer.example.com'
+const audience = 'https://keys.example.com'
+const concurrency = 16
+const exchangesPerSecond = 100
+
+/**
+ * The CPU time of a token exchange (P-256, with the keys of the issuer in memory), what many exchanges
+ * leave behind once their API keys have expired, and what reads cost while tokens are exchanged.
+ */
+export async function measureExchanges(
+  databases: Databases,
+  engine: Engine,
+  { exchanges, exchangeReads }: Pick<BenchConfig, 'exchanges' | 'exchangeReads'>,
+): Promise<Figure[]> {
+  const database = await databases.create(engine)
+  const replicas = createReplicas(database.url)
+  try {
+    const replica = await replicas.add({ PUBRING_EXCHANGE_LIMIT: 'off', PUBRING_OVERLOAD_LAG: '0' })
+    const pids = withChildren(replica.pid)
+    const newToken = await createPolicy(replica)
+    const exchange = () => sendToken(replica, newToken())
+    await repeat(500, exchange)
+    const alone = await readCost(replica, pids, exchangeReads)
+    const idle = residentMib(pids)
+    const before = cpuMicros(pids)
+    await repeat(exchanges, exchange)
+    const micros = (cpuMicros(pids) - before) / exchanges
+    const peak = residentMib(pids)
+    const beside = await readCostBeside(replica, pids, exchangeReads, exchange, micros)
+    // The API keys are valid for a minute; a later exchange removes them, 5,000 rows at a time.
+    await delay(61_000)
+    for (let left = exchanges; left > 0; left -= 5_000) {
+      await exchange()
+      await delay(1_100)
+    }
+    const figure = (name: string, unit: string, value: number, note: string): Figure => {
+      return { name, server: engineNames[engine], unit, value: spreadOf([value]), note }
+    }
+    return [
+      {
+        ...figure('token exchange', 'µs CPU', micros, 'P-256, keys of the issuer in memory'),
+        target: { max: 2_000 },
+      },
+      figure('rows left by the exchanges', 'rows', await rowsOf(database), `of ${exchanges}`),
+      figure('memory for the exchanges', 'MiB', peak - idle, `more after ${exchanges} than before`),
+      figure('list without exchanges', 'µs CPU', alone, 'of another project'),
+      figure('list beside 100 exchanges/s', 'µs CPU', beside, 'without the CPU of the exchanges'),
+    ]
+  } finally {
+    await replicas.close()
+  }
+}
+
+/** Creates a policy for tokens of a new key, and returns a function that makes them. */
+async function createPolicy(replica: Replica): Promise<() => string> {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig' }
+  await replica.call('POST', '/v1/projects', { name: 'exchanges' })
+  const { status } = await replica.call('POST', '/v1/trust-policies', {
+    name: 'bench',
+    issuer,
+    jwks: { keys: [jwk] },
+    audience,
+    conditions: { repository_id: '74', ref: 'refs/heads/*' },
+    role: 'writer',
+    project: 'exchanges',
+    maxLifetime: 60,
+  })
+  if (status !== 201) throw new Error(`the policy was not created: ${status}`)
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const header = encode({ alg: 'ES256', kid: 'k', typ: 'JWT' })
+  return () => {
+    const iat = Math.floor(Date.now() / 1_000)
+    const claims = { iss: issuer, aud: audience, sub: 'repo:acme/orders', jti: randomUUID(), iat }
+    const others = { exp: iat + 300, repository_id: '74', ref: 'refs/heads/main' }
+    const input = `${header}.${encode({ ...claims, ...others })}`
+    const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
+    return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
+  }
+}
+
+async function sendToken({ url }: Replica, token: string): Promise<void> {
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+    subject_token: token,
+  })
+  const response = await fetch(`${url}/v1/token`, { method: 'POST', body })
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`a token was not exchanged: ${response.status}`)
+}
+
+async function repeat(count: number, work: () => Promise<unknown>): Promise<void> {
+  let left = count
+  const worker = async () => {
+    while (left > 0) {
+      left -= 1
+      await work()
+    }
+  }
+  await Promise.all(Array.from({ length: concurrency }, worker))
+}
+
+/** Microseconds of CPU for each list of another project than that of the exchanges. */
+async function readCost(replica: Replica, pids: number[], reads: number): Promise<number> {
+  const before = cpuMicros(pids)
+  await repeat(reads, () => replica.call('GET', '/v1/projects/default/jwt-keys'))
+  return (cpuMicros(pids) - before) / reads
+}
+
+async function readCostBeside(
+  replica: Replica,
+  pids: number[],
+  reads: number,
+  exchange: () => Promise<void>,
+  exchangeMicros: number,
+): Promise<number> {
+  let exchanged = 0
+  const timer = setInterval(() => {
+    void exchange().then(() => {
+      exchanged += 1
+    })
+  }, 1_000 / exchangesPerSecond)
+  const cost = await readCost(replica, pids, reads)
+  clearInterval(timer)
+  return cost - (exchanged * exchangeMicros) / reads
+}
+
+async function rowsOf({ engine, url }: Database): Promise<number> {
+  const count = 'select count(*) as n from exchanged_key'
+  if (engine === 'sqlite') {
+    const database = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true })
+    const row = database.prepare(count).get()
+    database.close()
+    return Number(row?.n)
+  }
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query(count)
+  await client.end()
+  return Number(rows[0].n)
+}
