@@ -21,7 +21,7 @@ import { isoTime, now } from '../times.ts'
 import { logError } from './faults.ts'
 import type { LogEpoch, LogSigner, MovedHead, NewLogEntry } from './records.ts'
 import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
-import type { Witnesses } from './witnesses.ts'
+import type { Submission, Witnesses } from './witnesses.ts'
 
 /** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
 const pageSize = 1_000
@@ -138,7 +138,7 @@ export async function signCheckpoint(
   const current = (await store.log.epoch()) ?? (await startEpoch(context, signer, origin))
   const { log, signed } = await readContinuous(context, signer, current.epoch)
   if (signed !== undefined) {
-    await context.witnesses?.confirm(signed.note, proofsTo(context, log.epoch, signed.size))
+    await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
   }
   await appendMovedHeads(context, log, minAgeMs)
   let published = await publish(context, signer, log.epoch)
@@ -198,10 +198,21 @@ async function newEntry(head: MovedHead, time: string, random: Buffer): Promise<
   return { ...head, blinding, content: new TextDecoder().decode(content) }
 }
 
-/** Makes consistency proofs from older sizes to this one. */
-function proofsTo({ store }: LogContext, epoch: number, size: number) {
+function submissionOf(
+  { store }: LogContext,
+  signer: LogSigner,
+  { epoch, origin }: LogEpoch,
+  { note, size }: { note: string; size: number },
+): Submission {
   const read = createNodeReader(store.log, epoch, size)
-  return (older: number) => consistencyProof(older, size, read, sha256)
+  return {
+    note,
+    proofFrom: (oldSize) => consistencyProof(oldSize, size, read, sha256),
+    signedSize() {
+      const last = signer.lastSigned(origin)
+      return last === undefined ? 0 : readCheckpoint(last).size
+    },
+  }
 }
 
 /**
@@ -217,7 +228,8 @@ async function publish(context: LogContext, signer: LogSigner, epoch: number): P
   const isSigned = signed?.size === size
   const note = published ?? (isSigned ? signed.note : await signTree(signer, origin, tree))
   if (!isSigned && !signer.record(origin, note)) return log
-  const cosigned = (await context.witnesses?.cosign(note, proofsTo(context, epoch, size))) ?? note
+  const submission = submissionOf(context, signer, log, { note, size })
+  const cosigned = (await context.witnesses?.cosign(submission)) ?? note
   if (cosigned === published) return log
   await context.store.commit({ type: 'log.publish', epoch, size, checkpoint: cosigned })
   return { ...log, checkpoint: cosigned, checkpointSize: size }

@@ -28,15 +28,21 @@ export type WitnessResult = { name: string } & (
   | { outcome: 'contradicted'; reason: string }
 )
 
-/** Makes the consistency proof from an older size to that of the submitted checkpoint. */
-type ProofFrom = (oldSize: number) => Promise<Bytes[]>
+/** A signed checkpoint. */
+export interface Submission {
+  note: string
+  /** Makes the consistency proof from an older size to that of the checkpoint. */
+  proofFrom(oldSize: number): Promise<Bytes[]>
+  /** Size of the last checkpoint that any process with this key has signed. */
+  signedSize(): number
+}
 
 /** Both methods wait for every witness that they ask, and throw `log_stopped` if one contradicts. */
 export interface Witnesses {
   /** Compares a signed checkpoint with what the witnesses know, unless they have confirmed one. */
-  confirm(note: string, proofFrom: ProofFrom): Promise<void>
+  confirm(submission: Submission): Promise<void>
   /** Returns the note with the cosignatures of the witnesses that were there. */
-  cosign(note: string, proofFrom: ProofFrom): Promise<string>
+  cosign(submission: Submission): Promise<string>
   /** The last result of each witness that was asked. */
   results(): readonly WitnessResult[]
 }
@@ -52,10 +58,10 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
   const hasConfirmed = (witness: Witness, origin: string) =>
     known.get(witness)?.origin === origin && results.get(witness)?.outcome !== 'contradicted'
 
-  async function ask(some: readonly Witness[], note: string, proofFrom: ProofFrom) {
+  async function ask(some: readonly Witness[], submission: Submission) {
     const answers = await Promise.all(
       some.map(async (witness) => {
-        const result = await submit(witness, note, proofFrom).catch((error: unknown) =>
+        const result = await submit(witness, submission).catch((error: unknown) =>
           failed(witness, error instanceof Error ? error.message : String(error)),
         )
         results.set(witness, result)
@@ -67,8 +73,7 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
   }
   async function submit(
     witness: Witness,
-    note: string,
-    proofFrom: ProofFrom,
+    { note, proofFrom, signedSize }: Submission,
   ): Promise<WitnessResult> {
     const { text } = parseNote(note)
     const { origin, size } = parseCheckpoint(text)
@@ -76,6 +81,7 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
       const last = known.get(witness)
       const oldSize = last?.origin === origin ? last.size : 0
       if (oldSize > size) {
+        if (oldSize <= signedSize()) return failed(witness, 'it has a later checkpoint already')
         known.delete(witness)
         const reason = `it has cosigned a tree of ${oldSize} entries, and this one has ${size}`
         return contradicted(witness, reason)
@@ -99,18 +105,18 @@ export function createWitnesses(witnesses: readonly Witness[], fetch: OutboundFe
     return failed(witness, 'it names another size at each request')
   }
   return {
-    async confirm(note, proofFrom) {
-      const { origin } = parseCheckpoint(parseNote(note).text)
+    async confirm(submission) {
+      const { origin } = parseCheckpoint(parseNote(submission.note).text)
       const some = witnesses.filter((witness) => !hasConfirmed(witness, origin))
-      await ask(some, note, proofFrom)
+      await ask(some, submission)
     },
-    async cosign(note, proofFrom) {
-      const { text, signatures } = parseNote(note)
+    async cosign(submission) {
+      const { text, signatures } = parseNote(submission.note)
       const missing = witnesses.filter(
         ({ key }) => !signatures.some(({ name, id }) => name === key.name && id === key.id),
       )
       const lines = signatures.map(({ line }) => line)
-      return formatNote(text, [...lines, ...(await ask(missing, note, proofFrom))])
+      return formatNote(text, [...lines, ...(await ask(missing, submission))])
     },
     results: () => witnesses.flatMap((witness) => results.get(witness) ?? []),
   }

@@ -21,9 +21,15 @@ async function start(entries = 3) {
   const fetch = witness.fetchWith({ timeoutMs: 500 })
   const witnesses = createWitnesses([witness.witness], fetch)
   const proofFrom = (older: number) => log.consistency(older)
+  /** A checkpoint, as this process would submit it. */
+  const submissionOf = (note: string, signedSize = log.entries.length) => ({
+    note,
+    proofFrom,
+    signedSize: () => signedSize,
+  })
   /** What became of the current checkpoint at the witness. */
   const submit = async (target = witnesses) => {
-    const note = await target.cosign(await log.checkpoint(), proofFrom).catch((error) => {
+    const note = await target.cosign(submissionOf(await log.checkpoint())).catch((error) => {
       expect(error).toMatchObject({ code: 'log_stopped' })
     })
     const [result] = target.results()
@@ -32,7 +38,7 @@ async function start(entries = 3) {
       expect(parseNote(note ?? '').signatures).toHaveLength(result?.outcome === 'cosigned' ? 2 : 1)
     return result
   }
-  return { log, witness, fetch, witnesses, submit, proofFrom }
+  return { log, witness, fetch, witnesses, submit, submissionOf }
 }
 
 test('a witness cosigns each checkpoint, with a proof from the one before', async () => {
@@ -137,7 +143,7 @@ test('a signature of another key, or for another checkpoint, is no cosignature',
 })
 
 test('a witness that is away keeps no other from cosigning, and is asked again', async () => {
-  const { log, witness, fetch, proofFrom } = await start()
+  const { log, witness, fetch, submissionOf } = await start()
   const away = await startWitness(log.key, 'away.test')
   running.push(away)
   away.state.respond = () => ({ status: 503, body: '' })
@@ -145,34 +151,46 @@ test('a witness that is away keeps no other from cosigning, and is asked again',
   const both = createWitnesses(urls, (url, init) =>
     String(url).includes('away') ? away.fetchWith()(url, init) : fetch(url, init),
   )
-  const note = await both.cosign(await log.checkpoint(), proofFrom)
+  const note = await both.cosign(submissionOf(await log.checkpoint()))
   expect(both.results().map(({ outcome }) => outcome)).toEqual(['cosigned', 'failed'])
   delete away.state.respond
-  const complete = await both.cosign(note, proofFrom)
+  const complete = await both.cosign(submissionOf(note))
   expect(parseNote(complete).signatures).toHaveLength(3)
-  expect(await both.cosign(complete, proofFrom)).toBe(complete)
+  expect(await both.cosign(submissionOf(complete))).toBe(complete)
   expect(witness.state.bodies).toHaveLength(1)
   const keys = [log.key, witness.witness.key, away.witness.key]
   expect(await verifyNote(parseNote(complete), keys)).toHaveLength(3)
 })
 
 test('before the first signature, what a witness knows is compared once', async () => {
-  const { log, witness, fetch, submit, proofFrom } = await start(5)
+  const { log, witness, fetch, submit, submissionOf } = await start(5)
   await submit()
   const another = createWitnesses([witness.witness], fetch)
   const earlier = witness.state.bodies.length
-  await another.confirm(await log.checkpoint(), proofFrom)
-  await another.confirm(await log.checkpoint(), proofFrom)
+  await another.confirm(submissionOf(await log.checkpoint()))
+  await another.confirm(submissionOf(await log.checkpoint()))
   expect(witness.state.bodies).toHaveLength(earlier + 2)
 
   log.entries.pop()
   const restored = createWitnesses([witness.witness], fetch)
   for (const _attempt of [1, 2]) {
-    await expect(restored.confirm(await log.checkpoint(), proofFrom)).rejects.toMatchObject({
+    await expect(restored.confirm(submissionOf(await log.checkpoint()))).rejects.toMatchObject({
       code: 'log_stopped',
     })
   }
   expect(restored.results()).toMatchObject([{ outcome: 'contradicted' }])
+})
+
+test('a checkpoint that another process with the key has overtaken is no contradiction', async () => {
+  const { log, witness, fetch, submit, submissionOf } = await start(5)
+  await submit()
+  const another = createWitnesses([witness.witness], fetch)
+  const overtaken = await log.checkpoint(4)
+  expect(await another.cosign(submissionOf(overtaken, 5))).toBe(overtaken)
+  expect(another.results()).toMatchObject([{ outcome: 'failed' }])
+  await expect(another.cosign(submissionOf(overtaken, 4))).rejects.toMatchObject({
+    code: 'log_stopped',
+  })
 })
 
 test('a witness of one tree is not asked about it for another', async () => {
@@ -181,7 +199,11 @@ test('a witness of one tree is not asked about it for another', async () => {
   const next = await createMemoryLog('log.example/log/2')
   await next.append({ ...head, revision: 1 })
   const note = await next.checkpoint()
-  await witnesses.cosign(note, (older) => next.consistency(older))
+  await witnesses.cosign({
+    note,
+    proofFrom: (older) => next.consistency(older),
+    signedSize: () => 1,
+  })
   expect(witness.state.bodies.at(-1)).toMatch(/^old 0\n/)
   expect(witnesses.results()).toMatchObject([{ outcome: 'failed' }])
   expect(log.entries).toHaveLength(5)
