@@ -165,6 +165,16 @@ The events after 3 are chained to it, but this proof is older.
     expect(stderr).toMatch(message)
   })
 
+  test.each([
+    [['--proof', 'proof'], /need --file/],
+    [['--since', 'checkpoint'], /need --file/],
+    [['--file', 'export.jsonl', '--project', 'payments'], /leave out the other/],
+    [['--file', 'export.jsonl', '--database-url', 'sqlite:./x.db'], /leave out the other/],
+  ])('ignores no flag of %j', async (flags, message) => {
+    const { code, stderr } = await shell.pubring(['ledger', 'verify', ...flags])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) })
+  })
+
   test('names what is missing', async () => {
     const without = await shell.pubring(['ledger', 'verify', '--file', 'export.jsonl'])
     expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/needs --proof/) })

@@ -10,7 +10,7 @@ import {
 import { openLedgerReader } from '../../storage/open.ts'
 import type { LedgerReader } from '../../storage/reads/ledger.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { CommandError } from '../terminal/failures.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
 import { escapeControls, formatCount, notify, printResult } from '../terminal/output.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
@@ -26,9 +26,9 @@ export async function verify(
   terminal: Terminal,
   flags: DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>,
 ): Promise<void> {
-  const { file } = flags
+  const { file, project } = flags
+  requireOneSource(flags)
   if (file !== undefined) return verifyFile(terminal, { ...flags, file })
-  const { project } = flags
   const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {
     const verdicts =
@@ -50,6 +50,21 @@ export async function verify(
     if (totals.broken > 0) terminal.exitCode = exitCodes.failed.code
   } finally {
     await close()
+  }
+}
+
+/** A flag that is ignored would seem to have verified something. */
+function requireOneSource(flags: DatabaseFlags & { project?: string } & Partial<LedgerFileFlags>) {
+  const { file, project, databaseUrl } = flags
+  const { proof, logKey, witnessKey, log, since, consistency } = flags
+  const ofFiles = [proof, logKey, witnessKey, log, since, consistency]
+  if (file === undefined && ofFiles.some((flag) => flag !== undefined)) {
+    throw usageError(
+      '--proof, --log-key, --witness-key, --log, --since and --consistency need --file.',
+    )
+  }
+  if (file !== undefined && (project ?? databaseUrl) !== undefined) {
+    throw usageError('--file needs no database and holds one ledger: leave out the other.')
   }
 }
 
