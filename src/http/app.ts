@@ -100,7 +100,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   const signIn = createSignIn(context)
   sessionRoutes(routes, context, signIn)
   signInRoutes(routes, context, signIn, failures)
-  logoutRoute(app, signIn)
+  logoutRoute(routes, signIn)
   personRoutes(routes, context)
   signInRuleRoutes(routes, context)
   keyCheckRoutes(routes, context)

@@ -25,13 +25,13 @@ export function requireLifetime(
 
 /**
  * Throws `insufficient_lifetime` if an API key that expires would give rights by something that has no
- * end, such as a sign-in rule.
+ * end, such as a sign-in rule or a trust policy. People who sign in are not bound to the end of a session.
  */
 export function requirePermanent(caller: ApiKeyRecord | undefined, what: string): void {
   if (caller?.expireTime === undefined) return
   throw new PubringError(
     'insufficient_lifetime',
-    `Your API key expires at ${caller.expireTime}, and a ${what} has no end, so you can only deactivate and delete them. Use an admin API key that does not expire, or sign in.`,
+    `Your API key expires at ${caller.expireTime}, and a ${what} has no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire, or sign in.`,
   )
 }
 

@@ -89,6 +89,12 @@ interface CredentialUse extends Credential {
   time: string
 }
 
+/** A token that is accepted once: the digest of its issuer and `jti`, and its end (ISO 8601). */
+export interface TokenUse {
+  digest: string
+  until: string
+}
+
 /** Which sessions end. */
 type EndedSessions = { ids: readonly string[] } | { personId: string }
 
@@ -204,7 +210,14 @@ export type Change =
       /** Sessions that were last used before this have ended (ISO 8601). */
       idleSince: string
     }
-  | { type: 'session.end'; origin: Origin; ended: EndedSessions; reason: SessionEndReason }
+  | {
+      type: 'session.end'
+      origin: Origin
+      ended: EndedSessions
+      reason: SessionEndReason
+      /** Of the logout token. */
+      once?: TokenUse
+    }
   | { type: 'sign_in_rule.create'; origin: Origin; rule: SignInRuleRecord }
   | {
       type: 'sign_in_rule.update'
@@ -231,8 +244,7 @@ export type Change =
       /** As it was when it accepted the token; the change is refused if it no longer is. */
       policy: TrustPolicyRecord
       matched: [claim: string, value: ClaimValue][]
-      /** Accept the token once: the digest of its issuer and `jti`, and its end. */
-      once?: { digest: string; until: string }
+      once?: TokenUse
     }
   /** Deletes exchanged API keys and remembered tokens that have expired by then. */
   | { type: 'token.forget'; time: string }

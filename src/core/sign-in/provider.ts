@@ -2,9 +2,13 @@ import { createPrivateKey } from 'node:crypto'
 import { createRemoteJWKSet, customFetch as josesFetch, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { createSingleFlight } from '../../async/single-flight.ts'
+import { PubringError } from '../../errors.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import type { Clock, OidcConfig } from '../context.ts'
+import type { TokenUse } from '../ledger/changes.ts'
+import { isoTime } from '../times.ts'
+import { tokenDigest } from '../trust/exchange.ts'
 
 /** How long the metadata of the provider is used before it is read again. */
 const metadataMs = 3_600_000
@@ -38,6 +42,7 @@ export interface ProviderLogout {
   providerSessionId?: string
   /** ISO 8601. */
   issueTime: string
+  once: TokenUse
 }
 
 /** Everything that is asked of the OpenID provider; rejects if it cannot be reached, or refuses. */
@@ -112,12 +117,16 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
         requiredClaims: ['iat', 'jti'],
       })
       requireLogout(payload, protectedHeader.typ)
-      const { sub: subject, sid, iat = 0 } = payload
+      const { sub: subject, sid, iat = 0, jti = '' } = payload
       return {
         issuer,
         ...(subject === undefined ? {} : { subject }),
         ...(typeof sid === 'string' ? { providerSessionId: sid } : {}),
-        issueTime: new Date(iat * 1_000).toISOString(),
+        issueTime: isoTime(iat * 1_000),
+        once: {
+          digest: tokenDigest(issuer, jti),
+          until: isoTime((iat + maxLogoutTokenAge + clockTolerance) * 1_000),
+        },
       }
     },
 
@@ -191,4 +200,8 @@ function importPrivateKey(pem: string) {
         ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
         : { name: 'Ed25519' }
   return key.toCryptoKey(algorithm, false, ['sign'])
+}
+
+export function usedLogoutToken(): PubringError {
+  return new PubringError('sign_in_failed', 'The logout token was used before.')
 }

@@ -122,7 +122,7 @@ export function createSignIn(context: Context): SignIn | undefined {
     },
 
     async logOut(token, requestId) {
-      const { issuer, subject, providerSessionId, issueTime } = await provider
+      const { issuer, subject, providerSessionId, issueTime, once } = await provider
         .verifyLogoutToken(token)
         .catch(rethrowFault)
       const latest = isoTime(Date.parse(issueTime) + logoutLeewayMs)
@@ -132,9 +132,14 @@ export function createSignIn(context: Context): SignIn | undefined {
         person.subject === (subject ?? person.subject) &&
         person.providerSessionId === (providerSessionId ?? person.providerSessionId)
       const ids = (await store.listSessions('all')).filter(isMeant).map(({ id }) => id)
-      if (ids.length === 0) return
       const origin = { actor: { name: 'OpenID provider' }, requestId, time: isoTime(clock.now()) }
-      await store.commit({ type: 'session.end', origin, ended: { ids }, reason: 'provider_logout' })
+      await store.commit({
+        type: 'session.end',
+        origin,
+        ended: { ids },
+        reason: 'provider_logout',
+        once,
+      })
     },
 
     async signOutUrl(session) {

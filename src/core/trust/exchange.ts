@@ -132,7 +132,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
 }
 
 /** A `jti` is unique among the tokens of its issuer (RFC 7519 section 4.1.7). */
-function tokenDigest(issuer: string, jti: string): string {
+export function tokenDigest(issuer: string, jti: string): string {
   return hash('sha256', JSON.stringify([issuer, jti]), 'hex')
 }
 

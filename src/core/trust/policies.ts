@@ -180,18 +180,6 @@ export function patchTrustPolicy(
   return after
 }
 
-/**
- * Throws `insufficient_lifetime` if an API key that expires would give rights by a trust policy, which
- * has no end. A caller without an API key is the system or an operator.
- */
-export function requirePermanentCaller(caller: { expireTime?: string } | undefined): void {
-  if (caller?.expireTime === undefined) return
-  throw new PubringError(
-    'insufficient_lifetime',
-    `Your API key expires at ${caller.expireTime}, and a trust policy has no end, so you can only deactivate, rename and delete them. Use an admin API key that does not expire.`,
-  )
-}
-
 /** Reports whether the policy would exchange the token now. Nothing of it is stored. */
 export async function checkSubjectToken(
   { store, clock }: Context,

@@ -409,6 +409,14 @@ describe('without a recent sign-in', () => {
       ],
     ],
     [
+      'no trust policy for all projects is created',
+      async () => {
+        const source = { issuer: 'https://ci.example.com', conditions: { sub: 'deploy' } }
+        const body = { name: 'n', ...source, role: 'registrar', allProjects: true }
+        return ['POST', '/v1/trust-policies', body]
+      },
+    ],
+    [
       'the last active key of a project is not deactivated',
       async () => {
         const name = `q${time}`

@@ -410,6 +410,17 @@ describe('signing out', () => {
     })
   })
 
+  test('a logout token ends no session that began after it, and is accepted once', async () => {
+    const iat = Math.floor(Date.now() / 1_000) - 300
+    const old = await provider.sign({ sub: 'ada', events: logoutEvent, iat })
+    const token = await provider.sign({ sub: 'ada', events: logoutEvent })
+    const browser = await signedIn()
+    expect([(await logOut(old)).statusCode, await statusOf(browser)]).toEqual([200, 200])
+    expect([(await logOut(token)).statusCode, await statusOf(browser)]).toEqual([200, 401])
+    const again = await signedIn()
+    expect([(await logOut(token)).statusCode, await statusOf(again)]).toEqual([400, 200])
+  })
+
   const bad: [string, () => Promise<string>][] = [
     ['for another client', () => provider.sign({ sub: 'ada', events: logoutEvent, aud: 'x' })],
     [

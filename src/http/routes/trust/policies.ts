@@ -46,7 +46,7 @@ function createRoute(app: App, context: Context): void {
     url: collection,
     config: {
       access,
-      errors: ['insufficient_lifetime', 'project_not_found'],
+      errors: ['insufficient_lifetime', 'recent_sign_in_required', 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
     validatorCompiler: anyObjectAsBody,
@@ -106,7 +106,12 @@ function updateRoute(app: App, context: Context): void {
     url: member,
     config: {
       access,
-      errors: ['insufficient_lifetime', 'trust_policy_not_found', 'precondition_failed'],
+      errors: [
+        'insufficient_lifetime',
+        'recent_sign_in_required',
+        'trust_policy_not_found',
+        'precondition_failed',
+      ],
       headers: ['ETag'],
     },
     validatorCompiler: anyObjectAsBody,

@@ -3,12 +3,14 @@ import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
 import { personNotFound } from '../../../core/sign-in/people.ts'
+import { usedLogoutToken } from '../../../core/sign-in/provider.ts'
 import { canSee, sessionNotFound } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
 import { chunked } from '../../statements.ts'
-import { appendEvents, lockSystemLedger, type NewEvent } from '../ledger.ts'
+import { appendEvents, lockSystemLedger, type NewEvent, restoreRevision } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
+import { forgetTokens, markUsed } from '../trust/token-exchange.ts'
 
 /** Live sessions in all, and of one person or API key. Beyond that, those that were not used longest end. */
 const maxSessions = 10_000
@@ -31,6 +33,7 @@ export async function createSession(
     sessionCreated(session),
   ]
   await db.insertInto('session').values(sessionToRow(session)).execute()
+  await forgetTokens(db, { type: 'token.forget', time: session.createTime })
   await appendEvents(db, ledger, origin, events)
   return { result: session, changed: true }
 }
@@ -119,17 +122,22 @@ export async function endSessionsOf(
   return rows.map(({ id }) => sessionEnded(id, reason))
 }
 
-/** Throws `session_not_found` unless the caller may end all of them. Returns how many have ended. */
+/**
+ * Throws `session_not_found` unless the caller may end all of them, and `sign_in_failed` for a logout
+ * token that was used before. Returns how many have ended.
+ */
 export async function endSessions(
   db: Db,
-  { ended, reason, origin }: ChangeOf<'session.end'>,
+  { ended, reason, once, origin }: ChangeOf<'session.end'>,
 ): Promise<Outcome<number>> {
   const ledger = await lockSystemLedger(db, origin)
+  if (once !== undefined && !(await markUsed(db, once))) throw usedLogoutToken()
   if ('ids' in ended) await requireVisible(db, ended.ids, ledger.caller)
   const events =
     'ids' in ended ? await endByIds(db, ended.ids, reason) : await endSessionsOf(db, ended, reason)
   if (events.length > 0) await appendEvents(db, ledger, origin, events)
-  return { result: events.length, changed: events.length > 0 }
+  else await restoreRevision(db, ledger)
+  return { result: events.length, changed: events.length > 0 || once !== undefined }
 }
 
 /** The provider and Pubring itself may end sessions that are gone already. */

@@ -1,3 +1,5 @@
+import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
+import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
 import { requireIfMatch, trustPolicyEntityTag } from '../../../core/entity-tags.ts'
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
@@ -6,7 +8,6 @@ import type { TrustPolicyRecord } from '../../../core/records.ts'
 import { latest } from '../../../core/times.ts'
 import {
   patchTrustPolicy,
-  requirePermanentCaller,
   toTrustPolicy,
   trustPolicyNotFound,
 } from '../../../core/trust/policies.ts'
@@ -27,7 +28,7 @@ export async function createTrustPolicy(
   { policy, origin }: ChangeOf<'trust_policy.create'>,
 ): Promise<Outcome<TrustPolicyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
-  requirePermanentCaller(ledger.caller)
+  requireGiver(ledger, origin, policy)
   if (policy.projectId !== undefined) await requireProject(db, policy.projectId)
   await db.insertInto('trust_policy').values(trustPolicyToRow(policy)).execute()
   const changes = recordedChanges('trust_policy', undefined, policy)
@@ -51,7 +52,7 @@ export async function updateTrustPolicy(
   if (changed.length === 0) return { result: before, changed: false }
   const endsKeys = changed.some((name) => name !== 'name')
   const isDeactivation = changed.every((name) => name === 'name' || name === 'active')
-  if (endsKeys && !(isDeactivation && !patched.enabled)) requirePermanentCaller(ledger.caller)
+  if (endsKeys && !(isDeactivation && !patched.enabled)) requireGiver(ledger, origin, patched)
   const { last_exchange_time: _lastExchangeTime, ...row } = trustPolicyToRow(after)
   await db.updateTable('trust_policy').set(row).where('id', '=', id).execute()
   // After the row is locked, so that an exchange in progress cannot add one.
@@ -99,6 +100,16 @@ async function deleteExchangedKeys(db: Db, policyId: string): Promise<void> {
 
 async function readPolicies(db: Db): Promise<TrustPolicyRecord[]> {
   return (await trustPoliciesWithLastEvents(db).execute()).map(checkedTrustPolicy)
+}
+
+/** Rights without an end, and for all projects, take more than a session that was left open. */
+function requireGiver(
+  { caller }: LockedLedger,
+  origin: Origin,
+  { projectId }: TrustPolicyRecord,
+): void {
+  requirePermanent(caller?.apiKey, 'trust policy')
+  if (projectId === undefined) requireRecentSignIn(caller, origin)
 }
 
 async function readPolicy(db: Db, id: string): Promise<TrustPolicyRecord> {

@@ -1,6 +1,6 @@
 import { trustPolicyEntityTag } from '../../../core/entity-tags.ts'
 import { exchangeLedgerId } from '../../../core/ledger/chain.ts'
-import type { ChangeOf } from '../../../core/ledger/changes.ts'
+import type { ChangeOf, TokenUse } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { TrustPolicyRecord } from '../../../core/records.ts'
 import { refusedToken } from '../../../core/trust/exchange.ts'
@@ -35,7 +35,7 @@ export async function exchangeToken(
   const [row] = await touchPolicy(db, { id: policy.id, time: origin.time })
   const isCurrent = row !== undefined && tagOf(trustPolicyFromRow(row)) === tagOf(policy)
   if (!isCurrent) throw refusedToken()
-  if (once !== undefined) await requireUnused(db, once)
+  if (once !== undefined && !(await markUsed(db, once))) throw refusedToken()
   await insertKey(db, [exchangedKeyToRow(apiKey)])
   const claims = matched.map(([name, to]) => [`claims.${name}`, { to }])
   const changes = {
@@ -54,18 +54,15 @@ export async function exchangeToken(
 
 const tagOf = (policy: TrustPolicyRecord) => trustPolicyEntityTag(toTrustPolicy(policy))
 
-/** The primary key decides between two exchanges of one token at the same time. */
-async function requireUnused(
-  db: Db,
-  { digest, until }: { digest: string; until: string },
-): Promise<void> {
+/** Whether the token was not used before. The primary key decides between two uses at the same time. */
+export async function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {
   const inserted = await db
     .insertInto('used_token')
     .values({ digest, expire_time: until })
     .onConflict((conflict) => conflict.column('digest').doNothing())
     .returning('digest')
     .executeTakeFirst()
-  if (inserted === undefined) throw refusedToken()
+  return inserted !== undefined
 }
 
 /** Rows deleted by one change, which other changes wait for. */
