@@ -35,7 +35,7 @@ const Jwks = Type.Unsafe<IssuerJwks>({
   type: 'object',
   description: 'A JWKS (RFC 7517) with the public keys of an issuer that serves none.',
   required: ['keys'],
-  properties: { keys: { type: 'array', items: { type: 'object' } } },
+  properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
 })
 const Audience = Type.String({
   description: 'An `aud` that the tokens must have. Default: the public URL of this service.',

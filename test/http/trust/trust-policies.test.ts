@@ -21,6 +21,13 @@ const valid = {
 const create = (members: object) =>
   server.send('POST', policiesUrl, { body: { ...valid, ...members } })
 
+test('the keys of a policy are returned whole', async () => {
+  const jwks = { keys: [jwkOf(ecKey().privateKey, { kid: 'a' })] }
+  const created = await create({ issuer: 'spire', jwks })
+  expect(created.json().jwks).toEqual(jwks)
+  await server.send('DELETE', `${policiesUrl}/${created.json().id}`)
+})
+
 test('a policy is created, read, listed, changed and deleted', async () => {
   const created = await create({})
   const policy = created.json()
