@@ -26,14 +26,23 @@ import {
   tokenCheckSteps,
 } from '../src/contract/token-checks.ts'
 
+import {
+  TrustPolicy,
+  TrustPolicyCheck,
+  TrustPolicyCreate,
+  TrustPolicyUpdate,
+} from '../src/contract/trust/policies.ts'
+import { TokenExchangeResponse } from '../src/contract/trust/token-exchange.ts'
+
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {
-  type?: string
+  type?: string | readonly string[]
   description?: string
   default?: unknown
   enum?: readonly string[]
   items?: Schema
   properties?: Record<string, Schema>
+  additionalProperties?: Schema | boolean
   patternProperties?: Record<string, Schema>
   required?: readonly string[]
   anyOf?: readonly Schema[]
@@ -61,6 +70,11 @@ const contract: Record<string, object> = {
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },
   ApiKeyUpdate,
+  TrustPolicy,
+  TrustPolicyCreate: { ...TrustPolicyCreate, description: 'A trust policy to create.' },
+  TrustPolicyUpdate,
+  TrustPolicyCheck,
+  TokenExchangeResponse,
   Event,
   LedgerProof,
   LogTree,
@@ -118,7 +132,7 @@ function format(source: string): string {
 
 /** The name of the exported type with this shape, or the type written out. */
 function typeOf(schema: Schema): string {
-  const { $ref, enum: values, properties, items, patternProperties, anyOf, type = '' } = schema
+  const { $ref, enum: values, properties, items, patternProperties, anyOf } = schema
   if ($ref !== undefined) return $ref.replace('#', '')
   if (values !== undefined || properties !== undefined) {
     const shape = shapeOf(schema)
@@ -130,7 +144,15 @@ function typeOf(schema: Schema): string {
     return `Record<string, ${Object.values(patternProperties).map(typeOf).join()}>`
   }
   if (anyOf !== undefined) return anyOf.map(typeOf).join(' | ')
-  return primitives[type] ?? 'unknown'
+  const { type = '', additionalProperties = {} } = schema
+  if (type === 'object') {
+    const members = typeof additionalProperties === 'object' ? additionalProperties : {}
+    return `Record<string, ${typeOf(members)}>`
+  }
+  return [type]
+    .flat()
+    .map((one) => primitives[one] ?? 'unknown')
+    .join(' | ')
 }
 
 const primitives: Record<string, string> = {

@@ -19,6 +19,11 @@ import type {
   LogTree,
   Project,
   TokenCheck,
+  TokenExchangeResponse,
+  TrustPolicy,
+  TrustPolicyCheck,
+  TrustPolicyCreate,
+  TrustPolicyUpdate,
 } from './types.ts'
 
 /**
@@ -32,6 +37,14 @@ export type ClientOptions = {
   url: string
   /** Sent as `X-Api-Key`, only to `url`. Surrounding white space is removed. */
   apiKey?: string
+  /**
+   * An API key, as in `apiKey`; or a function that returns the token that a platform gives its
+   * workloads, a JWT. The client exchanges it for an API key of minutes when it first needs one, again
+   * before that expires, and once more if the service rejects it.
+   */
+  credentials?: string | (() => string | Promise<string>)
+  /** Id of the trust policy to exchange tokens under. Needed only if several accept them. */
+  trustPolicy?: string
   /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */
   timeout?: number
   /**
@@ -84,6 +97,7 @@ export type Client = {
   events: EventOperations
   log: LogOperations
   apiKeys: ApiKeyOperations
+  trustPolicies: TrustPolicyOperations
   jwks: JwksOperations
 }
 
@@ -147,7 +161,7 @@ export type KeyOperations = {
 }
 
 /**
- * Tokens: explains why one verifies or not.
+ * Tokens: explains why one verifies or not, and exchanges one for an API key.
  *
  * @example
  * const { valid, reason } = await client.tokens.check('payments', { token, audience: 'orders' })
@@ -158,6 +172,14 @@ export type TokenOperations = {
     body: { token: string; audience?: string; issuer?: string },
     options?: CallOptions,
   ): Promise<TokenCheck>
+  /**
+   * Exchanges the token of a workload for an API key, without an API key. A client with a function in
+   * `credentials` does it by itself. Fails with `token_refused`.
+   */
+  exchange(
+    body: { token: string; policy?: string },
+    options?: CallOptions,
+  ): Promise<TokenExchangeResponse>
 }
 
 /**
@@ -224,6 +246,30 @@ export type ApiKeyOperations = {
   update(id: string, patch: ApiKeyUpdate, options?: CallOptions): Promise<ApiKey>
   /** Deletes the API key permanently; takes effect with the next request. */
   delete(id: string, options?: CallOptions): Promise<void>
+}
+
+/**
+ * Trust policies: which tokens of which issuer are exchanged for API keys. For admins of all projects.
+ *
+ * @example
+ * const { accepted, steps } = await client.trustPolicies.check(id, token)
+ */
+export type TrustPolicyOperations = {
+  /** All of them, oldest first. */
+  list(options?: CallOptions): Promise<TrustPolicy[]>
+  get(id: string, options?: CallOptions): Promise<TrustPolicy>
+  /** Not retried if it may have succeeded. */
+  create(body: TrustPolicyCreate, options?: CallOptions): Promise<TrustPolicy>
+  /** Every change but that of the name ends the API keys that were exchanged under the policy. */
+  update(
+    id: string,
+    patch: TrustPolicyUpdate,
+    options?: CallOptions & Precondition,
+  ): Promise<TrustPolicy>
+  /** Ends the API keys that were exchanged under the policy. */
+  delete(id: string, options?: CallOptions & Precondition): Promise<void>
+  /** Explains why the policy accepts a token or not. Nothing is issued or stored. */
+  check(id: string, token: string, options?: CallOptions): Promise<TrustPolicyCheck>
 }
 
 /**

@@ -10,9 +10,10 @@ import type {
   Precondition,
   ProjectOperations,
   TokenOperations,
+  TrustPolicyOperations,
 } from './api.ts'
 import { followEvents, systemPath } from './follow.ts'
-import { createTransport, type Operation, type Transport } from './transport.ts'
+import { createTransport, type Operation, type Transport, tokenExchange } from './transport.ts'
 import type { Project } from './types.ts'
 import { pathSegment } from './validation.ts'
 
@@ -35,6 +36,7 @@ export function createClient(options: ClientOptions): Client {
     events: eventOperations(send, transport),
     log: logOperations(send),
     apiKeys: apiKeyOperations(send),
+    trustPolicies: trustPolicyOperations(send),
     jwks: jwksOperations(send),
   }
 }
@@ -141,6 +143,7 @@ function tokenOperations(send: Send): TokenOperations {
   return {
     check: async (project, body, options = {}) =>
       send(repeatable(`${projectPath(project)}/token-checks`, body), options),
+    exchange: async (body, options = {}) => send(tokenExchange(body), options),
   }
 }
 
@@ -173,6 +176,20 @@ function apiKeyOperations(send: Send): ApiKeyOperations {
     create: async (body, options = {}) => send(create('/api-keys', body), options),
     update: async (id, changes, options = {}) => send(patch(apiKeyPath(id), changes), options),
     delete: async (id, options = {}) => send(remove(apiKeyPath(id)), options),
+  }
+}
+
+function trustPolicyOperations(send: Send): TrustPolicyOperations {
+  const path = (id: string) => `/trust-policies/${pathSegment(id, 'trust policy id')}`
+  return {
+    list: async (options = {}) => send(readList('/trust-policies'), options),
+    get: async (id, options = {}) => send(read(path(id)), options),
+    create: async (body, options = {}) => send(create('/trust-policies', body), options),
+    update: async (id, changes, options = {}) =>
+      send(conditional(patch(path(id), changes), options), options),
+    delete: async (id, options = {}) => send(conditional(remove(path(id)), options), options),
+    check: async (id, token, options = {}) =>
+      send(repeatable(`${path(id)}/checks`, { token }), options),
   }
 }
 

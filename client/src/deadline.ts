@@ -54,6 +54,19 @@ export function sleep(delayMs: number, signal?: AbortSignal, background = false)
   })
 }
 
+/** Settles as the promise does; rejects with the signal's reason when it is aborted first. */
+export function untilAborted<Result>(
+  promise: Promise<Result>,
+  signal: AbortSignal | undefined,
+): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal?.reason)
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal?.removeEventListener('abort', abort))
+  })
+}
+
 type Timer = ReturnType<typeof setTimeout>
 
 /** Timers are objects with `unref` in Node, and numbers in browsers. */

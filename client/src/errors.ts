@@ -8,6 +8,8 @@ import type { Problem } from './types.ts'
  * - `aborted`: your `signal` was aborted.
  * - `unexpected_response`: a response that is not from Pubring, such as a redirect or a web page.
  * - `invalid_url`, `invalid_api_key_text`: the option cannot be used; nothing was sent.
+ * - `token_unavailable`: the function in `credentials` failed, or returned no JWT; nothing was sent.
+ * - `token_refused`: the service did not exchange the token for an API key.
  * - `invalid_path`: a project, key or API key id that is empty or a dot segment; nothing was sent.
  */
 export type ClientErrorCode =
@@ -17,6 +19,8 @@ export type ClientErrorCode =
   | 'unexpected_response'
   | 'invalid_url'
   | 'invalid_api_key_text'
+  | 'token_unavailable'
+  | 'token_refused'
   | 'invalid_path'
 
 /** The optional members of a `PubringError`. */

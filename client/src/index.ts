@@ -10,6 +10,7 @@ export type {
   Precondition,
   ProjectOperations,
   TokenOperations,
+  TrustPolicyOperations,
 } from './api.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError } from './errors.ts'

@@ -73,9 +73,20 @@ function redirectTarget(
 
 /** The error for a response that is not 2xx. */
 function responseError(response: Response, text: string, context: RequestContext): PubringError {
-  const problem = asProblem(parseJson(text))
-  if (problem === undefined) return unexpectedResponse(response, context)
+  const body = parseJson(text)
+  const problem = asProblem(body)
+  if (problem === undefined) {
+    return oauthError(response, body) ?? unexpectedResponse(response, context)
+  }
   return new PubringError(problem.code, problem.detail, { ...errorDetails(response), problem })
+}
+
+/** The error of a token exchange (RFC 6749 section 5.2). */
+function oauthError(response: Response, body: unknown): PubringError | undefined {
+  if (typeof body !== 'object' || body === null) return undefined
+  if (!('error' in body) || !('error_description' in body)) return undefined
+  const code = response.status === 400 ? 'token_refused' : String(body.error)
+  return new PubringError(code, String(body.error_description), errorDetails(response))
 }
 
 function unexpectedResponse(

@@ -1,10 +1,12 @@
 import type { ClientOptions } from './api.ts'
+import { createCredentials } from './credentials.ts'
 import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { networkErrorReason } from './network-error.ts'
 import { type ApiResponse, type RequestContext, readResponse, rejectRedirect } from './response.ts'
 import { isOutcomeUnknown, mayRetry, type RetryMode, retryDelayMs } from './retry.ts'
-import { normalizeApiKey, normalizeUrl } from './validation.ts'
+import type { TokenExchangeResponse } from './types.ts'
+import { normalizeUrl } from './validation.ts'
 
 /** One API operation as an HTTP request. */
 export type Operation = {
@@ -13,6 +15,7 @@ export type Operation = {
   path: string
   query?: Record<string, string | number | boolean | undefined>
   headers?: Record<string, string>
+  /** Sent as JSON, or as a form if it is `URLSearchParams`. */
   body?: object
   signal?: AbortSignal | undefined
   /** In place of those of the transport. */
@@ -48,51 +51,95 @@ export function createTransport(options: ClientOptions): Transport {
   const toError: Transport['toError'] = (operation, cause, timedOut = false) =>
     transportError(url, operation, cause, timedOut)
 
-  async function sendOnce(operation: Operation): Promise<ApiResponse> {
+  async function sendOnce(operation: Operation, apiKey?: string): Promise<ApiResponse> {
     const deadline = createDeadline(timeout, operation.signal)
     try {
-      return await readResponse(await request(operation, deadline.signal), contextOf(operation))
+      const response = await request(operation, apiKey, deadline.signal)
+      return await readResponse(response, contextOf(operation))
     } catch (error) {
       throw toError(operation, error, deadline.expired())
     } finally {
       deadline.clear()
     }
   }
+  async function sendWith(operation: Operation, apiKey?: string): Promise<ApiResponse> {
+    const wait = (delayMs: number) =>
+      sleep(delayMs, operation.signal).catch((cause) => {
+        throw toError(operation, cause)
+      })
+    const limit = operation.retries ?? retries
+    return sendWithRetries(operation, limit, () => sendOnce(operation, apiKey), wait)
+  }
+  const credentials = createCredentials(options, async (request) => {
+    return (await sendWith(tokenExchange(request))).body as TokenExchangeResponse
+  })
+
+  /** Runs it with the API key, and once more with another one if the service rejects the first. */
+  async function authorized<Result>(
+    operation: Operation,
+    signal: AbortSignal | undefined,
+    run: (apiKey: string | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    if (operation.access === 'public') return run(undefined)
+    const obtain = () =>
+      credentials.apiKey(signal).catch((cause) => {
+        throw toError(operation, cause)
+      })
+    const apiKey = await obtain()
+    try {
+      return await run(apiKey)
+    } catch (error) {
+      const isRejected = error instanceof PubringError && error.code === 'invalid_api_key'
+      if (!isRejected || !credentials.replace(apiKey)) throw error
+      return run(await obtain())
+    }
+  }
   return {
     url,
     retries,
     toError,
-    async open(operation, signal) {
-      const response = await request(operation, signal)
-      rejectRedirect(response, contextOf(operation))
-      // Throws the error in the body.
-      if (!response.ok) await readResponse(response, contextOf(operation))
-      return response
-    },
-    async send(operation) {
-      const wait = (delayMs: number) =>
-        sleep(delayMs, operation.signal).catch((cause) => {
-          throw toError(operation, cause)
-        })
-      const limit = operation.retries ?? retries
-      return sendWithRetries(operation, limit, () => sendOnce(operation), wait)
-    },
+    open: (operation, signal) =>
+      authorized(operation, signal, async (apiKey) => {
+        const response = await request(operation, apiKey, signal)
+        rejectRedirect(response, contextOf(operation))
+        // Throws the error in the body.
+        if (!response.ok) await readResponse(response, contextOf(operation))
+        return response
+      }),
+    send: (operation) =>
+      authorized(operation, operation.signal, (apiKey) => sendWith(operation, apiKey)),
   }
+}
+
+/** The exchange of a token (RFC 8693). It is safe to repeat: it only makes another API key of minutes. */
+export function tokenExchange({ token, policy }: { token: string; policy?: string }): Operation {
+  const body = new URLSearchParams({
+    grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+    subject_token: token,
+    subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+  })
+  if (policy !== undefined) body.set('policy', policy)
+  return { method: 'POST', path: '/token', body, retry: 'always', access: 'public' }
 }
 
 function createRequest(url: string, options: ClientOptions) {
   const { userAgent } = options
   const send = options.fetch ?? ((input, init) => fetch(input, init))
-  const apiKey = options.apiKey === undefined ? undefined : normalizeApiKey(options.apiKey)
-  return async (operation: Operation, signal: AbortSignal): Promise<Response> => {
-    const { method, body, access } = operation
+  return async (
+    operation: Operation,
+    apiKey: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> => {
+    const { method, body } = operation
+    // `fetch` sets the content type of a form.
+    const isForm = body instanceof URLSearchParams
     const headers: Record<string, string> = { accept: 'application/json' }
     if (userAgent !== undefined) headers['user-agent'] = userAgent
     Object.assign(headers, operation.headers)
-    if (apiKey !== undefined && access !== 'public') headers['x-api-key'] = apiKey
-    if (body !== undefined) headers['content-type'] = 'application/json'
+    if (apiKey !== undefined) headers['x-api-key'] = apiKey
+    if (body !== undefined && !isForm) headers['content-type'] = 'application/json'
     const init: RequestInit = { method, headers, signal, redirect: 'manual', credentials: 'omit' }
-    if (body !== undefined) init.body = JSON.stringify(body)
+    if (body !== undefined) init.body = isForm ? body : JSON.stringify(body)
     return send(operationUrl(url, operation), init)
   }
 }
@@ -120,8 +167,8 @@ async function sendWithRetries(
       if (!(error instanceof PubringError)) throw error
       if (unknownOutcome !== undefined) {
         if (isDeleted(operation, error)) return noContent
-        // The first attempt may have changed the state itself: this is not a conflict.
-        if (error.code === 'precondition_failed') throw unknownOutcome
+        // The first attempt may have changed the state itself, or used up a token.
+        if (/^(precondition_failed|token_refused)$/.test(error.code)) throw unknownOutcome
       }
       if (retry >= retries || !mayRetry(error, operation.retry)) throw error
       if (isOutcomeUnknown(error)) unknownOutcome ??= error
@@ -136,7 +183,7 @@ const noContent: ApiResponse = { status: 204, headers: new Headers(), body: unde
 function isDeleted({ method, path }: Operation, { code }: PubringError): boolean {
   if (method !== 'DELETE') return false
   if (path.includes('/jwt-keys/')) return code === 'key_not_found'
-  return code === 'project_not_found' || code === 'api_key_not_found'
+  return /^(project|api_key|trust_policy)_not_found$/.test(code)
 }
 
 function transportError(

@@ -233,6 +233,135 @@ export type ApiKeyUpdate = {
   expireTime?: string | null
 }
 
+/** A rule by which tokens of an issuer are exchanged for API keys of minutes. */
+export type TrustPolicy = {
+  id: string
+  /** 1 to 255 code points. */
+  name: string
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
+  issuer: string
+  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. */
+  keySource: 'discovery' | 'jwksUri' | 'jwks'
+  /** Address of the JWKS. */
+  jwksUri?: string
+  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role of the exchanged API keys. */
+  role: 'reader' | 'registrar' | 'writer'
+  /** The project that exchanged API keys are for. */
+  projectId?: string
+  /** Whether exchanged API keys are valid for all projects. */
+  allProjects: boolean
+  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse: boolean
+  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime: number
+  active: boolean
+  createTime: string
+  updateTime: string
+  lastExchangeTime?: string
+}
+
+/** A trust policy to create. */
+export type TrustPolicyCreate = {
+  /** 1 to 255 code points. */
+  name: string
+  /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
+  issuer: string
+  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. */
+  keySource?: 'discovery' | 'jwksUri' | 'jwks'
+  /** Address of the JWKS. */
+  jwksUri?: string
+  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** The role of the exchanged API keys. */
+  role: 'reader' | 'registrar' | 'writer'
+  /** Id or name of the project that exchanged API keys are for. Either this or `allProjects` is required. */
+  project?: string
+  /** `true`: exchanged API keys are valid for all projects. Excludes a project. */
+  allProjects?: boolean
+  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
+  active?: boolean
+}
+
+/** A merge patch (RFC 7396). */
+export type TrustPolicyUpdate = {
+  /** 1 to 255 code points. */
+  name?: string
+  /** Address of the JWKS. */
+  jwksUri?: string
+  /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
+  jwks?: {
+    keys: Record<string, unknown>[]
+  }
+  /** An `aud` that the tokens must have. Default: the public URL of this service. */
+  audience?: string
+  /** Merged with the present ones; `null` removes a condition. */
+  conditions?: Record<string, string | number | boolean | null>
+  /** The role of the exchanged API keys. */
+  role?: 'reader' | 'registrar' | 'writer'
+  /** Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE. */
+  singleUse?: boolean
+  /** Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for. */
+  maxLifetime?: number
+  active?: boolean
+}
+
+/** Why a trust policy would or would not exchange a token. */
+export type TrustPolicyCheck = {
+  /** Whether the policy would exchange the token now, if it was not used before. */
+  accepted: boolean
+  /** The steps in order, up to the first that failed. */
+  steps: {
+    step:
+      | 'well_formed'
+      | 'iss'
+      | 'policy_active'
+      | 'type'
+      | 'signature'
+      | 'exp'
+      | 'nbf'
+      | 'aud'
+      | 'sub'
+      | 'conditions'
+      | 'jti'
+    outcome: TokenCheckOutcome
+    detail: string
+  }[]
+  /** The header, if it could be decoded. */
+  header?: Record<string, unknown>
+  /** The claims, if they could be decoded. They are verified only if `signature` passed. */
+  claims?: Record<string, unknown>
+  /** The end of the API key, if accepted. */
+  expireTime?: string
+}
+
+/** RFC 8693 section 2.2.1. */
+export type TokenExchangeResponse = {
+  /** An API key for the `X-Api-Key` header. */
+  access_token: string
+  issued_token_type: 'urn:pubring:token-type:api-key'
+  /** It is not for the `Authorization` header (RFC 8693 section 2.2.1). */
+  token_type: 'N_A'
+  /** Seconds. */
+  expires_in: number
+}
+
 /** A ledger event: a change, who made it and when. */
 export type Event = {
   /** Number of the event in its ledger. */

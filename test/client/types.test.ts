@@ -15,6 +15,8 @@ import type {
   TokenCheckOutcome,
   TokenCheckStep,
 } from '../../src/contract/token-checks.ts'
+import type * as trust from '../../src/contract/trust/policies.ts'
+import type { TokenExchangeResponse } from '../../src/contract/trust/token-exchange.ts'
 
 // Checked by `tsc`: the generated types of the client against the types of the contract.
 
@@ -33,6 +35,9 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.TokenCheckStep>().toEqualTypeOf<TokenCheckStep>()
   expectTypeOf<client.TokenCheckOutcome>().toEqualTypeOf<TokenCheckOutcome>()
   expectTypeOf<client.TokenCheck>().toEqualTypeOf<TokenCheck>()
+  expectTypeOf<client.TrustPolicy>().toEqualTypeOf<trust.TrustPolicy>()
+  expectTypeOf<client.TrustPolicyCheck>().toEqualTypeOf<trust.TrustPolicyCheck>()
+  expectTypeOf<client.TokenExchangeResponse>().toEqualTypeOf<TokenExchangeResponse>()
   expectTypeOf<client.Jwks>().toEqualTypeOf<Jwks>()
   expectTypeOf<client.Discovery>().toEqualTypeOf<Discovery>()
   expectTypeOf<client.Problem>().toEqualTypeOf<Problem>()
@@ -49,4 +54,6 @@ test('the types of requests equal the contract', () => {
   expectTypeOf<client.JwtKeyUpdate>().toEqualTypeOf<keys.JwtKeyUpdate>()
   expectTypeOf<client.ApiKeyCreate>().toEqualTypeOf<apiKeys.ApiKeyCreate>()
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()
+  expectTypeOf<client.TrustPolicyCreate>().toEqualTypeOf<trust.TrustPolicyCreate>()
+  expectTypeOf<client.TrustPolicyUpdate>().toEqualTypeOf<trust.TrustPolicyUpdate>()
 })

@@ -160,8 +160,8 @@ function recordResponses(app: FastifyInstance): string[] {
   const responses: string[] = []
   app.addHook('onSend', async (request, reply, payload) => {
     const text = typeof payload === 'string' || Buffer.isBuffer(payload) ? String(payload) : ''
-    const [, secret] = reply.statusCode === 201 ? (/"apiKey":"(\w+)"/.exec(text) ?? []) : []
-    if (secret !== undefined && request.routeOptions.url === '/v1/api-keys') {
+    const [, secret] = /"(?:apiKey|access_token)":"(pubring_\w+)"/.exec(text) ?? []
+    if (secret !== undefined && /^\/v1\/(api-keys|token)$/.test(request.routeOptions.url ?? '')) {
       rememberSecret('an API key', secret)
       return payload
     }

@@ -1,0 +1,205 @@
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
+import { type Client, type ClientOptions, createClient } from '../../client/src/index.ts'
+import type { TrustPolicy } from '../../src/contract/trust/policies.ts'
+import { startTrustApp, type TrustApp } from '../support/app/trust.ts'
+import { ecKey } from '../support/keys/pem.ts'
+
+let server: TrustApp
+let url: string
+let admin: Client
+let policy: TrustPolicy
+beforeAll(async () => {
+  server = await startTrustApp()
+  url = await server.listen()
+  admin = createClient({ url, credentials: server.admin })
+  policy = await server.policy()
+})
+afterEach(() => vi.restoreAllMocks())
+afterAll(() => server.close())
+
+const project = 'payments'
+const lifetimeMs = 300_000
+
+/** A client of a workload, the number of times that it got a token, and the API keys that it sent. */
+function workload(options: Partial<ClientOptions> = {}) {
+  const counts = { tokens: 0 }
+  const sent = new Set<string>()
+  const client = createClient({
+    url,
+    credentials: async () => {
+      counts.tokens += 1
+      return `${server.issuer.token()}\n`
+    },
+    fetch: (...request) => {
+      const apiKey = new Headers(request[1]?.headers).get('x-api-key')
+      if (apiKey !== null) sent.add(apiKey)
+      return fetch(...request)
+    },
+    ...options,
+  })
+  return { client, counts, sent }
+}
+
+/** Moves the clock of the client and the server. */
+function advance(ms: number): void {
+  const start = Date.now() + ms
+  const from = performance.now()
+  vi.spyOn(Date, 'now').mockImplementation(() => start + performance.now() - from)
+}
+
+test('a token is exchanged when an API key is first needed, once for all that need it', async () => {
+  const { client, counts, sent } = workload()
+  await client.jwks.get(project)
+  expect(counts.tokens).toBe(0)
+  const calls = Array.from({ length: 5 }, () => client.keys.list(project))
+  expect(await Promise.all(calls)).toHaveLength(5)
+  expect(await client.apiKeys.self()).toMatchObject({ role: 'writer', name: 'orders, deploy' })
+  expect({ tokens: counts.tokens, keys: sent.size }).toEqual({ tokens: 1, keys: 1 })
+})
+
+test('an API key is renewed while the last one is still valid, and used meanwhile', async () => {
+  const { client, counts, sent } = workload()
+  await client.keys.list(project)
+  advance(lifetimeMs * 0.75)
+  await client.keys.list(project)
+  expect(counts.tokens).toBe(1)
+  advance(lifetimeMs * 0.1)
+  await Promise.all([client.keys.list(project), client.keys.list(project)])
+  await vi.waitFor(async () => {
+    await client.keys.list(project)
+    expect(sent.size).toBe(2)
+  })
+  expect(counts.tokens).toBe(2)
+})
+
+test('a failed renewal matters only once the API key has expired, and is not tried at each call', async () => {
+  const counts = { tokens: 0 }
+  const credentials = () => {
+    counts.tokens += 1
+    if (counts.tokens > 1) throw new Error('The file is gone.')
+    return server.issuer.token()
+  }
+  const { client } = workload({ credentials })
+  await client.keys.list(project)
+  advance(lifetimeMs * 0.85)
+  for (let call = 0; call < 3; call += 1) await client.keys.list(project)
+  expect(counts.tokens).toBe(2)
+  advance(lifetimeMs * 0.2)
+  const late = client.keys.list(project)
+  await expect(late).rejects.toMatchObject({ code: 'token_unavailable' })
+})
+
+test('after a 401 one other API key is obtained, and the call succeeds, whatever it is', async () => {
+  const { client, counts } = workload()
+  await client.keys.list(project)
+  for (const active of [false, true]) await admin.trustPolicies.update(policy.id, { active })
+  const { publicKeyPem } = ecKey()
+  const made = await client.keys.create(project, { name: 'a', algorithm: 'ES256', publicKeyPem })
+  expect(made.kid).toMatch(/^[0-9a-f-]{36}$/)
+  expect(counts.tokens).toBe(2)
+})
+
+test('an event stream goes on with another API key', async () => {
+  const { client, counts } = workload()
+  await client.keys.list(project)
+  for (const active of [false, true]) await admin.trustPolicies.update(policy.id, { active })
+  for await (const event of client.events.follow({ project })) {
+    expect(event.revision).toBe(1)
+    break
+  }
+  expect(counts.tokens).toBe(2)
+})
+
+test('a deactivated policy ends it: the token is refused, once', async () => {
+  const { client, counts } = workload()
+  await client.keys.list(project)
+  await admin.trustPolicies.update(policy.id, { active: false })
+  await expect(client.keys.list(project)).rejects.toMatchObject({
+    code: 'token_refused',
+    status: 400,
+    message: expect.stringContaining('An administrator can see why'),
+  })
+  expect(counts.tokens).toBe(2)
+  await admin.trustPolicies.update(policy.id, { active: true })
+})
+
+test('an API key in credentials is not replaced after a 401', async () => {
+  const client = createClient({ url, credentials: 'not-a-key' })
+  await expect(client.keys.list(project)).rejects.toMatchObject({ code: 'invalid_api_key' })
+})
+
+test('a policy is named when several accept the token', async () => {
+  const other = await server.policy({ name: 'reading', role: 'reader' })
+  await expect(workload().client.keys.list(project)).rejects.toMatchObject({
+    code: 'token_refused',
+  })
+  const { client } = workload({ trustPolicy: other.id })
+  expect(await client.apiKeys.self()).toMatchObject({ role: 'reader' })
+  await admin.trustPolicies.delete(other.id)
+})
+
+test('a lost response to an exchange is repeated, and a used token is not blamed', async () => {
+  let lost = false
+  const losing: typeof fetch = async (...request) => {
+    const response = await fetch(...request)
+    if (lost || !String(request[0]).endsWith('/token')) return response
+    lost = true
+    await response.body?.cancel()
+    throw new TypeError('fetch failed')
+  }
+  await workload({ fetch: losing }).client.keys.list(project)
+  await admin.trustPolicies.update(policy.id, { singleUse: true })
+  lost = false
+  const once = workload({ fetch: losing }).client.keys.list(project)
+  await expect(once).rejects.toMatchObject({ code: 'unreachable' })
+  await admin.trustPolicies.update(policy.id, { singleUse: false })
+})
+
+const secret = 'eyJhbGciOiJub25lIn0'
+test.each<[string, () => unknown]>([
+  ['throws', () => Promise.reject(new Error('no'))],
+  ['returns nothing', () => undefined],
+  ['returns an empty text', () => ' \n'],
+  ['returns no JWT', () => `${secret} ${secret}`],
+])(
+  'a function that %s is an error with the cause and without what it returned',
+  async (_name, source) => {
+    const { client } = workload({ credentials: source as () => string, retries: 0 })
+    const error = await client.keys.list(project).catch((reason: unknown) => reason)
+    expect(error).toMatchObject({ name: 'PubringError', code: 'token_unavailable' })
+    expect(String(error)).not.toContain(secret)
+  },
+)
+
+test('a call can be aborted while it waits for a token', async () => {
+  const { client } = workload({ credentials: () => new Promise<string>(() => {}) })
+  const call = client.keys.list(project, { signal: AbortSignal.timeout(5) })
+  await expect(call).rejects.toMatchObject({ code: 'aborted' })
+})
+
+test('an unreachable service is an error like any other', async () => {
+  const { client } = workload({ url: 'http://127.0.0.1:1', retries: 0 })
+  await expect(client.keys.list(project)).rejects.toMatchObject({ code: 'unreachable' })
+})
+
+test('trust policies are created, listed, read, changed, checked and deleted', async () => {
+  const { trustPolicies } = admin
+  const made = await trustPolicies.create({
+    name: 'orders',
+    issuer: server.issuer.url,
+    conditions: { env: 'prod' },
+    role: 'reader',
+    project,
+  })
+  expect(await trustPolicies.get(made.id)).toEqual(made)
+  expect(await trustPolicies.list()).toContainEqual(made)
+  const changed = await trustPolicies.update(made.id, { conditions: { env: null, ref: 'main' } })
+  expect(changed.conditions).toEqual({ ref: 'main' })
+  const token = server.issuer.token({ ref: 'main' })
+  expect(await trustPolicies.check(made.id, token)).toMatchObject({ accepted: true })
+  const exchanged = await admin.tokens.exchange({ token, policy: made.id })
+  expect(exchanged).toMatchObject({ token_type: 'N_A', expires_in: expect.any(Number) })
+  expect(await trustPolicies.delete(made.id)).toBeUndefined()
+  const gone = { code: 'trust_policy_not_found', status: 404 }
+  await expect(trustPolicies.get(made.id)).rejects.toMatchObject(gone)
+})
