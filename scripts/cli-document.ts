@@ -100,6 +100,18 @@ variable; the profile of \`PUBRING_PROFILE\`, or else the current one; the defau
 command line, which other users of the machine can read. White space and a byte order mark around it are
 ignored. A malformed API key is not sent.
 
+**Without an API key** in any of these, a command exchanges the token that a platform gives its workloads for an
+API key of minutes, if a [trust policy](trust-policies.md) accepts it, and says so. The token comes from the first of these:
+
+1. \`PUBRING_ID_TOKEN\`: the token itself, as [GitLab CI](workloads/gitlab-ci.md) sets it with \`id_tokens\`.
+2. \`PUBRING_ID_TOKEN_FILE\`: a file, read again at each exchange, as [Kubernetes](workloads/kubernetes.md) and
+   [spiffe-helper](workloads/spiffe.md) keep it up to date.
+3. \`ACTIONS_ID_TOKEN_REQUEST_URL\` and \`ACTIONS_ID_TOKEN_REQUEST_TOKEN\`, which a job of
+   [GitHub Actions](workloads/github-actions.md) with the permission \`id-token: write\` has.
+
+The API key is kept in memory only, and renewed while the command runs. If several policies accept the token, name
+one in \`PUBRING_TRUST_POLICY\`.
+
 **Profiles** are stored in \`$XDG_CONFIG_HOME/pubring/config.json\` (\`~/.config\` if that is not set). \`pubring login\`
 writes them; you can also edit the file:
 

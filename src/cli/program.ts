@@ -13,6 +13,7 @@ import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
 import { registerTokens } from './commands/token.ts'
+import { registerTrustPolicies } from './commands/trust-policy.ts'
 import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
 
 /** All commands. The code of a command is loaded when it runs. */
@@ -47,6 +48,7 @@ function createTree(terminal: Terminal): Command {
   registerLog(program, terminal)
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)
+  registerTrustPolicies(program, terminal)
   registerProfiles(program, terminal)
   program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const root = join(import.meta.dirname, '../..')
-const pages = globSync(['{.,client,docs,bench/results}/*.md', 'examples/**/*.md'], {
+const pages = globSync(['{.,client,docs,docs/workloads,bench/results}/*.md', 'examples/**/*.md'], {
   cwd: root,
   exclude: (name) => name === 'node_modules',
 })

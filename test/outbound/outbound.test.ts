@@ -1,8 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fetchJson, OutboundError } from '../../src/outbound/outbound.ts'
+import { startConnectProxy } from '../support/network/connect-proxy.ts'
 import { type HttpsServer, loopback, startHttpsServer } from '../support/network/https-server.ts'
 
 let server: HttpsServer
@@ -180,8 +178,7 @@ test('each request connects anew, to addresses that were checked for it', async 
 })
 
 test('behind a proxy only allowed hosts are reached, through the proxy', async () => {
-  const { proxy, tunnels } = await startProxy(server.port)
-  const { port } = proxy.address() as AddressInfo
+  const { port, tunnels, close } = await startConnectProxy(server.port)
   const url = `http://user:secret@127.0.0.1:${port}`
   try {
     const fetch = server.fetchWith({
@@ -196,27 +193,6 @@ test('behind a proxy only allowed hosts are reached, through the proxy', async (
     await expect(other).rejects.toThrow(/other.test is not in PUBRING_OUTBOUND_ALLOW/)
     expect(tunnels).toHaveLength(1)
   } finally {
-    proxy.closeAllConnections()
-    proxy.close()
+    await close()
   }
 })
-
-/** A proxy that connects every tunnel to the server. */
-async function startProxy(
-  target: number,
-): Promise<{ proxy: Server; tunnels: [string, string | undefined][] }> {
-  const tunnels: [string, string | undefined][] = []
-  const proxy = createServer()
-  proxy.on('connect', (request, socket, head) => {
-    tunnels.push([request.url ?? '', request.headers['proxy-authorization']])
-    const upstream = connect(target, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 OK\r\n\r\n')
-      upstream.write(head)
-      upstream.pipe(socket).pipe(upstream)
-    })
-    for (const one of [upstream, socket]) one.on('error', () => upstream.destroy())
-  })
-  proxy.listen(0, '127.0.0.1')
-  await once(proxy, 'listening')
-  return { proxy, tunnels }
-}

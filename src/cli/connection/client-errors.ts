@@ -1,9 +1,12 @@
 import { type Client, PubringError } from '../../../client/src/index.ts'
+import { isoTime } from '../../core/times.ts'
 import { nearest } from '../../nearest.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
+import type { IdToken } from './id-tokens.ts'
+import { isTlsCode, systemCode } from './remote.ts'
 
 /** The context of a failed call, for its message and hints. */
 interface FailedCall extends Connection {
@@ -14,6 +17,8 @@ interface FailedCall extends Connection {
 /** Turns an error of the client into one of the command, with its exit code and hints. */
 export async function toCommandError(error: unknown, call: FailedCall): Promise<unknown> {
   if (!(error instanceof PubringError)) return error
+  // Reading the token of the platform failed, with a message of its own.
+  if (error.cause instanceof CommandError) return error.cause
   const { code, status, problem, requestId } = error
   return new CommandError(kindOf(error), messageOf(error, call), {
     code,
@@ -32,6 +37,7 @@ const kindsByCode: Readonly<Record<string, ExitKind>> = {
   invalid_url: 'usage',
   invalid_path: 'usage',
   invalid_api_key_text: 'unauthorized',
+  token_refused: 'unauthorized',
 }
 
 function kindOf(error: PubringError): ExitKind {
@@ -40,25 +46,12 @@ function kindOf(error: PubringError): ExitKind {
   return isTlsCode(systemCode(error)) ? 'untrusted' : 'unavailable'
 }
 
-/** The code of the system or TLS error behind an error of `fetch`; empty if there is none. */
-export function systemCode(error: unknown): string {
-  for (let each = error, depth = 0; each instanceof Error && depth < 5; depth += 1) {
-    if ('code' in each && typeof each.code === 'string' && /^[A-Z]/.test(each.code)) {
-      return each.code
-    }
-    each = each instanceof AggregateError ? each.errors[0] : each.cause
-  }
-  return ''
-}
-
-export function isTlsCode(code: string): boolean {
-  return /CERT|SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)|_SSL_/.test(code)
-}
-
 /** The API speaks of requests; these codes need a sentence about the command instead. */
 const messages: Readonly<Record<string, (connection: Connection) => string>> = {
   project_not_found: ({ project }) =>
     `There is no project “${project}” that the API key can access.`,
+  token_refused: ({ apiKeySource }) =>
+    `The server did not exchange ${apiKeySource} for an API key.`,
   key_active: () => 'The key is active: verifiers may still need it.',
 }
 
@@ -83,6 +76,7 @@ async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]
     code === 'project_not_found' ? await similarProject(call) : undefined,
     status === 401 ? `It came from ${call.apiKeySource}.` : undefined,
     hintsByCode[code]?.(call, error),
+    code === 'token_refused' ? `The token says: ${describeToken(call.idToken)}` : undefined,
     code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
     retryAfter === undefined ? undefined : `Try again in ${retryAfter} s.`,
   ]
@@ -95,6 +89,8 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   unreachable: unreachableHint,
   invalid_api_key: () =>
     'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
+  token_refused: () =>
+    'An admin can see why: pubring trust-policy check POLICY < TOKEN. If several policies accept it, name one in PUBRING_TRUST_POLICY.',
   insufficient_role: ({ apiKeySource }) =>
     `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
   insufficient_lifetime: ({ apiKeySource }) =>
@@ -114,6 +110,12 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   route_not_found: ({ url, urlSource }) =>
     `Is the path in ${url} right? It came from ${urlSource}.`,
   timeout: () => '--timeout 60s allows more time.',
+}
+
+/** What decides whether a trust policy accepts the token. */
+function describeToken({ claims: { iss, sub, aud, exp } = {} }: Partial<IdToken> = {}): string {
+  const end = typeof exp === 'number' ? isoTime(exp * 1_000) : exp
+  return JSON.stringify({ iss, sub, aud, exp: end })
 }
 
 function unreachableHint({ url, terminal }: FailedCall, error: PubringError): string | undefined {

@@ -11,6 +11,7 @@ import {
   profileNamed,
   readConfiguration,
 } from './configuration.ts'
+import { findIdToken, type IdToken } from './id-tokens.ts'
 
 /** The options of every command that calls a server. */
 export interface ConnectionFlags {
@@ -27,7 +28,12 @@ export interface Connection {
   urlSource: string
   /** The secret. */
   apiKey?: string
+  /** Without an API key: what to exchange for one. */
+  idToken?: IdToken
+  /** Where the API key comes from; undefined if there is none. */
   apiKeySource?: string
+  /** Id of the trust policy for the exchange, if one is named. */
+  trustPolicy?: string
   project: string
   projectSource: string
   timeoutMs: number
@@ -41,7 +47,8 @@ type Source = (name: Name) => { text: string; source: string } | undefined
 
 /**
  * Resolves the settings of a command that calls a server: options, the profile of `--profile`, the
- * environment, the current profile, defaults. Throws a usage error if they are invalid.
+ * environment, the current profile, defaults; and without an API key in any of them, a token of the
+ * platform. Throws a usage error if they are invalid.
  */
 export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
   rejectUnknownVariables(env)
@@ -64,10 +71,14 @@ export function resolveConnection(env: Environment, flags: ConnectionFlags): Con
   // A profile's API key is only for the server of that profile.
   const isOther =
     profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
+  const trustPolicy = readSetting(clientSettings.trustPolicy, env, undefined)
+  const audience = readSetting(clientSettings.idTokenAudience, env, undefined)
   return {
     url: url.value,
     urlSource: url.source,
-    ...findApiKey(isOther ? [fromFlags, fromVariables] : sources),
+    ...(findApiKey(isOther ? [fromFlags, fromVariables] : sources) ??
+      findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),
+    ...(trustPolicy === undefined ? {} : { trustPolicy }),
     project: project.value,
     projectSource: project.source,
     timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,
@@ -103,11 +114,16 @@ function resolveSetting<Value>(name: Name, setting: Setting<Value>, sources: rea
   return { value: parseSetting(setting, text, source), source }
 }
 
-function findApiKey(sources: readonly Source[]): Pick<Connection, 'apiKey' | 'apiKeySource'> {
+function findApiKey(sources: readonly Source[]) {
   const all = sources.values().map((from) => from('apiKey') ?? readFile(from('apiKeyFile')))
   const found = all.find((each) => each !== undefined)
-  if (found === undefined) return {}
+  if (found === undefined) return undefined
   return { apiKey: parseApiKey(found.text, found.source), apiKeySource: found.source }
+}
+
+function findToken(env: Environment, audience: string) {
+  const idToken = findIdToken(env, audience)
+  return idToken && { idToken, apiKeySource: idToken.source }
 }
 
 function readFile(named: ReturnType<Source>): ReturnType<Source> {

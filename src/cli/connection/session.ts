@@ -28,7 +28,7 @@ export async function withSession(
   action: (session: Session) => Promise<void>,
 ): Promise<void> {
   const connection = resolveConnection(terminal.env, flags)
-  if (connection.apiKey === undefined) throw missingApiKey(connection)
+  if (connection.apiKeySource === undefined) throw missingApiKey(connection, terminal)
   await withConnection(terminal, connection, action)
 }
 
@@ -59,7 +59,8 @@ export async function withConnection(
 }
 
 function createSession(terminal: Terminal, connection: Connection): Session {
-  const { url, apiKey, timeoutMs } = connection
+  const { url, timeoutMs, trustPolicy } = connection
+  const credentials = credentialsOf(connection, terminal)
   const clock = createServerClock()
   const client = createClient({
     url,
@@ -68,7 +69,8 @@ function createSession(terminal: Terminal, connection: Connection): Session {
     retries: 1,
     fetch: clock.fetch,
     userAgent: `pubring/${readVersion()}`,
-    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(credentials === undefined ? {} : { credentials }),
+    ...(trustPolicy === undefined ? {} : { trustPolicy }),
   })
   return {
     ...connection,
@@ -77,6 +79,18 @@ function createSession(terminal: Terminal, connection: Connection): Session {
     now: clock.now,
     print: (document, text) => printResult(terminal, document, text),
     notify: (line) => notify(terminal, line),
+  }
+}
+
+/** The API key, or the function that reads the token to exchange for one. */
+function credentialsOf({ apiKey, idToken }: Connection, terminal: Terminal) {
+  if (apiKey !== undefined || idToken === undefined) return apiKey
+  let isFirst = true
+  return async () => {
+    const token = await idToken.read()
+    if (isFirst) notify(terminal, `No API key is set: ${idToken.source} is exchanged for one.`)
+    isFirst = false
+    return token
   }
 }
 
@@ -103,10 +117,21 @@ export function selectProject(session: Session, project: string, projectSource: 
   Object.assign(session, { project, projectSource })
 }
 
-function missingApiKey({ url }: Connection): CommandError {
+/** What a job must ask its platform for, by the variable that tells the platform. */
+const platformHints: Readonly<Record<string, (url: string) => string>> = {
+  GITHUB_ACTIONS: () =>
+    'In GitHub Actions none is needed: give the job “permissions: id-token: write”, and let a trust policy accept its tokens.',
+  GITLAB_CI: (url) =>
+    `In GitLab CI none is needed: give the job “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”, and let a trust policy accept its tokens.`,
+}
+
+function missingApiKey({ url }: Connection, { env }: Terminal): CommandError {
+  const [platform = ''] = Object.keys(platformHints).filter((name) => env[name] === 'true')
+  const hint = platformHints[platform]?.(url)
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [
+      ...(hint === undefined ? [] : [hint]),
       'Run export PUBRING_API_KEY=…, set PUBRING_API_KEY_FILE to a file, or run pubring login.',
       'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
     ],

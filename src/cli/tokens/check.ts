@@ -18,14 +18,7 @@ export async function checkToken(
   file: string,
   flags: TokenCheckFlags,
 ): Promise<void> {
-  if (/^ey[\w-]+\.[\w-]+\./.test(file)) {
-    throw usageError(
-      'A token is a secret, and others can read a command line.',
-      'Pass it on standard input: pubring token check < token.txt',
-    )
-  }
-  const token = extractToken(await readText(file, terminal))
-  if (token === '') throw usageError(`${sourceName(file)} holds no token.`)
+  const token = await readToken(file, terminal)
   const { audience, issuer } = flags
   const report = await client.tokens.check(project, {
     token,
@@ -36,9 +29,18 @@ export async function checkToken(
   if (!report.valid) terminal.exitCode = exitCodes.failed.code
 }
 
-/** The token may have white space around it, or be copied as the value of a header. */
-function extractToken(text: string): string {
-  return text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
+/** The token in the file. It may have white space around it, or be copied as the value of a header. */
+export async function readToken(file: string, terminal: Terminal): Promise<string> {
+  if (/^ey[\w-]+\.[\w-]+\./.test(file)) {
+    throw usageError(
+      'A token is a secret, and others can read a command line.',
+      'Pass it on standard input: … < token.txt',
+    )
+  }
+  const text = await readText(file, terminal)
+  const token = text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
+  if (token === '') throw usageError(`${sourceName(file)} holds no token.`)
+  return token
 }
 
 function reportText(report: TokenCheck, terminal: Terminal): string {

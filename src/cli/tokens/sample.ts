@@ -106,9 +106,9 @@ async function findPublished({ client, project }: Session, key: KeyObject): Prom
 }
 
 /** The issuer of the project, read by its id; finding the id by its name needs an API key. */
-async function findIssuer({ client, project, apiKey, notify }: Session) {
+async function findIssuer({ client, project, apiKeySource, notify }: Session) {
   const known = parseId(project)
-  if (known === undefined && apiKey === undefined) {
+  if (known === undefined && apiKeySource === undefined) {
     notify('The token has no iss: set it with --issuer, or name the project by its id.')
     return undefined
   }

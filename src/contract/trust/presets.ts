@@ -63,7 +63,7 @@ export interface TrustPreset {
   platform: string
   title: string
   issuer: string
-  /** What to ask for. `{name}` below stands for it, percent-encoded. */
+  /** What to ask for. Below, `{name}` stands for it percent-encoded, `{path}` with its slashes kept. */
   subject: string
   /** Public address whose JSON tells the ids, if the repository is public. */
   lookup?: string
@@ -79,7 +79,7 @@ export const trustPresets: readonly TrustPreset[] = [
     title: 'GitHub Actions',
     issuer: 'https://token.actions.githubusercontent.com',
     subject: 'owner/repo',
-    lookup: 'https://api.github.com/repos/{name}',
+    lookup: 'https://api.github.com/repos/{path}',
     ids: {
       repository_id: { title: 'Id of the repository', pointer: '/id' },
       repository_owner_id: { title: 'Id of its owner', pointer: '/owner/id' },

@@ -48,7 +48,7 @@ export function prefixOf(expected: ClaimValue): string | undefined {
 }
 
 /** The claim with this name or, if it begins with a slash, at this JSON pointer (RFC 6901). */
-function claimAt(claims: Claims, name: string): unknown {
+export function claimAt(claims: Claims, name: string): unknown {
   const path = name.startsWith('/') ? name.slice(1).split('/').map(unescapePointer) : [name]
   let value: unknown = claims
   for (const step of path) {

@@ -1,0 +1,177 @@
+import type { TrustPolicy } from '../../../client/src/index.ts'
+import type { ClaimValue } from '../../contract/trust/conditions.ts'
+import type { GrantableRole } from '../../contract/trust/policies.ts'
+import { isObject, parseJson } from '../../runtime/json.ts'
+import { type ItemKind, pickOne } from '../connection/pick.ts'
+import type { Session } from '../connection/session.ts'
+import { confirm, type YesFlag } from '../terminal/confirm.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
+import { usageError } from '../terminal/failures.ts'
+import { readText } from '../terminal/files.ts'
+import { formatSteps } from '../terminal/steps.ts'
+import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
+import { formatDuration, formatState, parseDurationOption } from '../terminal/times.ts'
+import { readToken } from '../tokens/check.ts'
+import { choosePreset, presetConditions } from './trust-presets.ts'
+
+/** Flags that `create` and `update` share. */
+interface PolicyFlags {
+  name?: string
+  jwksUri?: string
+  jwksFile?: string
+  audience?: string
+  condition?: string[]
+  role?: GrantableRole
+  maxLifetime?: string
+  singleUse?: boolean
+}
+
+/** Creates a trust policy and prints its id. The names of the presets are flags as well. */
+export async function createPolicy(
+  { client, terminal, project, timeoutMs, notify, print }: Session,
+  flags: PolicyFlags & { issuer?: string; allProjects?: true },
+): Promise<void> {
+  const chosen = choosePreset({ ...flags })
+  const { conditions = {}, name = chosen?.subject, ...given } = await readFlags(terminal, flags)
+  if (name === undefined) throw usageError('Give the policy a --name.')
+  const policy = await client.trustPolicies.create({
+    role: 'registrar',
+    ...given,
+    name,
+    issuer: chosen?.preset.issuer ?? String(flags.issuer),
+    conditions: chosen ? await presetConditions(chosen, conditions, timeoutMs) : conditions,
+    ...(flags.allProjects === true ? { allProjects: true } : { project }),
+  })
+  notify(describe(policy, project))
+  print(policy, () => `${policy.id}\n`)
+}
+
+function describe(policy: TrustPolicy, project: string): string {
+  const { issuer, conditions, role, allProjects, maxLifetime } = policy
+  const claims = Object.entries(conditions).map(([claim, value]) => `${claim} ${value}`)
+  const where = allProjects ? 'all projects' : `project ${project}`
+  return `Tokens of ${issuer} with ${claims.join(', ')} are exchanged for API keys (${role}, ${where}) of ${formatDuration(maxLifetime * 1_000)} at most.`
+}
+
+/** The members of a policy that the flags set. */
+async function readFlags(terminal: Terminal, flags: PolicyFlags) {
+  const { name, jwksUri, jwksFile, audience, condition, role, maxLifetime, singleUse } = flags
+  return present({
+    name,
+    jwksUri,
+    jwks: jwksFile === undefined ? undefined : parseJwks(await readText(jwksFile, terminal)),
+    audience,
+    conditions: condition && Object.fromEntries(condition.map(parseCondition)),
+    role,
+    maxLifetime:
+      maxLifetime === undefined ? undefined : parseDurationOption(maxLifetime, '--max-lifetime'),
+    singleUse,
+  })
+}
+
+/** Without the members that are undefined. */
+function present<Members extends object>(
+  members: Members,
+): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
+  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as ReturnType<typeof present<Members>>
+}
+
+function parseJwks(text: string): { keys: Record<string, unknown>[] } {
+  const value = parseJson(text)
+  if (isObject(value) && Array.isArray(value.keys)) return { keys: value.keys }
+  throw usageError('The file of --jwks-file must be a JWKS: {"keys":[…]}.')
+}
+
+/** `claim=text`, or `claim:=JSON` for a number or a boolean. */
+function parseCondition(text: string): [string, ClaimValue] {
+  const [, claim = '', colon, written = ''] = /^(.+?)(:)?=(.*)$/s.exec(text) ?? []
+  const value = colon === undefined ? written : parseJson(written)
+  const isClaimValue = ['string', 'number', 'boolean'].includes(typeof value)
+  if (claim !== '' && isClaimValue) return [claim, value as ClaimValue]
+  throw usageError(
+    '--condition must be CLAIM=TEXT, or CLAIM:=VALUE for a number or a boolean, such as ref=refs/heads/main.',
+  )
+}
+
+const columns: readonly Column<TrustPolicy>[] = [
+  { heading: 'ID', value: ({ id }) => id },
+  { heading: 'NAME', value: ({ name }) => name, truncate: true },
+  { heading: 'ISSUER', value: ({ issuer }) => issuer, truncate: true },
+  { heading: 'ROLE', value: ({ role }) => role },
+  { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, truncate: true },
+  { heading: 'STATE', value: (policy) => formatState(policy, 'inactive') },
+  timeColumn('USED', ({ lastExchangeTime }) => lastExchangeTime, 'never'),
+]
+
+export async function listPolicies({ client, terminal, print }: Session): Promise<void> {
+  const policies = await client.trustPolicies.list()
+  print(policies, () => formatTable(terminal, columns, policies))
+}
+
+/** Shows a policy with the names of the API. */
+export async function showPolicy(session: Session, ref: string): Promise<void> {
+  const policy = await findPolicy(session, ref)
+  const members = Object.entries(policy).map(([name, value]): [string, string] => [
+    name,
+    typeof value === 'object' ? JSON.stringify(value) : String(value),
+  ])
+  session.print(policy, () => formatMembers(session.terminal, members))
+}
+
+const policyKind: ItemKind<TrustPolicy> = {
+  plural: 'trust policies',
+  idName: 'id',
+  nameOf: ({ name }) => name,
+  describe: ({ id, issuer }) => `${id}  (${issuer})`,
+  missing: 'There is no trust policy',
+  code: 'trust_policy_not_found',
+  listHint: 'pubring trust-policy list shows the trust policies.',
+}
+
+async function findPolicy({ client }: Session, ref: string): Promise<TrustPolicy> {
+  return pickOne(await client.trustPolicies.list(), ref, policyKind)
+}
+
+export async function updatePolicy(
+  session: Session,
+  ref: string,
+  flags: PolicyFlags & { removeCondition?: string[]; activate?: true; deactivate?: true },
+): Promise<void> {
+  const { removeCondition: removed, activate: active = flags.deactivate && false } = flags
+  const { conditions, ...given } = await readFlags(session.terminal, flags)
+  const without = removed && Object.fromEntries(removed.map((claim) => [claim, null]))
+  const merged = conditions || without ? { ...without, ...conditions } : undefined
+  const patch = present({ ...given, conditions: merged, active })
+  if (Object.keys(patch).length === 0) throw usageError('Name at least one change.')
+  const { id, name } = await findPolicy(session, ref)
+  session.print(await session.client.trustPolicies.update(id, patch))
+  session.notify(
+    `“${name}” is changed. Unless only its name is, API keys exchanged before are over.`,
+  )
+}
+
+export async function deletePolicy(session: Session, ref: string, flags: YesFlag): Promise<void> {
+  const { id, name, issuer } = await findPolicy(session, ref)
+  await confirm(session.terminal, flags, {
+    statement: `“${name}” (${issuer}) and the API keys exchanged under it will no longer be valid.`,
+    question: 'Delete it?',
+    unattended: 'proceed',
+  })
+  await session.client.trustPolicies.delete(id)
+  session.print({ deleted: id })
+  session.notify(`“${name}” (${id}) is deleted.`)
+}
+
+/** Explains why the policy accepts a token or not; exit code 1 if it does not. */
+export async function checkPolicy(session: Session, ref: string, file: string): Promise<void> {
+  const { client, terminal } = session
+  const token = await readToken(file, terminal)
+  const { id } = await findPolicy(session, ref)
+  const report = await client.trustPolicies.check(id, token)
+  const { green, red } = colorsFor(terminal)
+  const verdict = report.accepted ? green('accepted') : red('not accepted')
+  session.print(report, () => `${verdict}\n${formatSteps(terminal, report.steps, '  ')}`)
+  if (!report.accepted) terminal.exitCode = exitCodes.failed.code
+}
