@@ -14,7 +14,7 @@ import {
   origin,
   type TestStore,
 } from '../support/store/store.ts'
-import { trustPolicyRecord } from '../support/store/trust-records.ts'
+import { exchangedKeyRecord, trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let stored: TestStore
 let projectId: string
@@ -247,5 +247,39 @@ describe.each(losses)(
         expect(await state()).toEqual(before)
       },
     )
+  },
+)
+
+test.each([
+  ['deactivated', { type: 'trust_policy.update', patch: { active: false } }],
+  ['deleted', { type: 'trust_policy.delete' }],
+] as const)(
+  'with an exchanged API key whose policy was %s after the request was admitted, nothing changes',
+  async (_name, loss) => {
+    const { store } = stored
+    const accepting = policy()
+    await store.commit({ type: 'trust_policy.create', origin: origin(), policy: accepting })
+    const apiKey = exchangedKeyRecord(accepting)
+    await store.commit({
+      type: 'token.exchange',
+      origin: origin(),
+      apiKey,
+      policy: accepting,
+      matched: [],
+    })
+    const credential = { type: 'exchanged_key', id: apiKey.id } as const
+    const authorization = { credential, access: { role: 'writer' }, projectId } as const
+    const create = () =>
+      store.commit({
+        type: 'key.create',
+        origin: { ...origin(), authorization },
+        key: keyRecord(projectId),
+        limits,
+      })
+    await create()
+    await store.commit({ ...loss, origin: origin(), id: accepting.id })
+    const before = await state()
+    await expect(create()).rejects.toMatchObject({ code: 'invalid_api_key' })
+    expect(await state()).toEqual(before)
   },
 )

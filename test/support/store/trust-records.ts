@@ -1,5 +1,6 @@
+import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../../../src/core/api-keys/secrets.ts'
 import { newId } from '../../../src/core/ids.ts'
-import type { TrustPolicyRecord } from '../../../src/core/records.ts'
+import type { ExchangedKeyRecord, TrustPolicyRecord } from '../../../src/core/records.ts'
 import { origin } from './store.ts'
 
 /** A trust policy for all projects, with these differences. */
@@ -19,5 +20,24 @@ export function trustPolicyRecord(members: Partial<TrustPolicyRecord> = {}): Tru
     createTime: time,
     updateTime: time,
     ...members,
+  }
+}
+
+/** An API key of an hour that was exchanged under the policy. */
+export function exchangedKeyRecord(policy: TrustPolicyRecord): ExchangedKeyRecord {
+  const secret = newApiKeySecret()
+  const { id: policyId, name, role, projectId, issuer } = policy
+  return {
+    id: newId(),
+    digest: apiKeyDigest(secret),
+    prefix: secretPrefix(secret),
+    policyId,
+    name,
+    role,
+    ...(projectId === undefined ? {} : { projectId }),
+    issuer,
+    subject: 'orders',
+    createTime: policy.createTime,
+    expireTime: new Date(Date.now() + 3_600_000).toISOString(),
   }
 }
