@@ -62,15 +62,16 @@ test('@pubring/client packs, passes publint and works when installed, including 
   expect(existsSync(join(where, module, 'index.d.ts'))).toBe(true)
   const program = `
     import { createClient, PubringError } from '@pubring/client'
+    import { verifyLedgerProof } from '@pubring/client/log'
     import { projectKeySet } from '@pubring/client/verify'
     const client = createClient({ url: 'http://127.0.0.1:9/base/' })
     const error = await client.projects.get('default').catch((reason) => reason)
-    console.log(client.url, error instanceof PubringError, error.code, typeof projectKeySet)`
+    console.log(client.url, error instanceof PubringError, error.code, typeof projectKeySet, typeof verifyLedgerProof)`
   const { stdout } = await run('node', ['--input-type=module', '-e', program], {
     cwd: where,
     env: plainEnvironment,
   })
-  expect(stdout.trim()).toBe('http://127.0.0.1:9/base/v1 true unreachable function')
+  expect(stdout.trim()).toBe('http://127.0.0.1:9/base/v1 true unreachable function function')
 })
 
 test('it contains the compiled files, the license and the pages, and no development files', () => {
