@@ -37,7 +37,7 @@ export async function measureExchanges(
     await repeat(exchanges, exchange)
     const micros = (cpuMicros(pids) - before) / exchanges
     const peak = residentMib(pids)
-    const beside = await readCostBeside(replica, pids, exchangeReads, exchange, micros)
+    const beside = await readCostBeside(replica, pids, exchangeReads, exchange)
     // The API keys are valid for a minute; a later exchange removes them, 5,000 rows at a time.
     await delay(61_000)
     for (let left = exchanges; left > 0; left -= 5_000) {
@@ -119,22 +119,36 @@ async function readCost(replica: Replica, pids: number[], reads: number): Promis
   return (cpuMicros(pids) - before) / reads
 }
 
+/** The same while tokens are exchanged, less what these cost at the same rate without reads. */
 async function readCostBeside(
   replica: Replica,
   pids: number[],
   reads: number,
   exchange: () => Promise<void>,
-  exchangeMicros: number,
 ): Promise<number> {
-  let exchanged = 0
-  const timer = setInterval(() => {
-    void exchange().then(() => {
-      exchanged += 1
-    })
-  }, 1_000 / exchangesPerSecond)
-  const cost = await readCost(replica, pids, reads)
-  clearInterval(timer)
+  const before = cpuMicros(pids)
+  const exchangedAlone = await countWhile(exchange, () => delay(3_000))
+  const exchangeMicros = (cpuMicros(pids) - before) / exchangedAlone
+  let cost = 0
+  const exchanged = await countWhile(exchange, async () => {
+    cost = await readCost(replica, pids, reads)
+  })
   return cost - (exchanged * exchangeMicros) / reads
+}
+
+/** Exchanges tokens at a steady rate while something else runs, and counts them. */
+async function countWhile(
+  exchange: () => Promise<void>,
+  run: () => Promise<unknown>,
+): Promise<number> {
+  let count = 0
+  const timer = setInterval(() => {
+    count += 1
+    void exchange()
+  }, 1_000 / exchangesPerSecond)
+  await run()
+  clearInterval(timer)
+  return count
 }
 
 async function rowsOf({ engine, url }: Database): Promise<number> {
