@@ -5,20 +5,14 @@ import { OutboundError } from '../../outbound/outbound.ts'
 import { grantsOf } from '../access/callers.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
-import { newId } from '../ids.ts'
-import { containsPrivateKey, parseLabel } from '../labels.ts'
-import type { PersonRecord, SessionRecord } from '../records.ts'
-import { redact } from '../redaction.ts'
+import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
-import { isPlain } from '../trust/conditions.ts'
-import { createProvider, type Identity, type Provider, type SignInChecks } from './provider.ts'
+import { failure, storedClaims, toPerson } from './claims.ts'
+import { createProvider, type Provider, type SignInChecks } from './provider.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 
 /** Seconds for which a sign-in at the provider may take. */
 export const signInSeconds = 600
-
-/** Of the claims that are stored with a session, as JSON. */
-const maxClaimsLength = 16_384
 
 /** Seconds by which the clock of the provider may be behind, when it ends sessions. */
 const logoutLeewayMs = 60_000
@@ -200,54 +194,10 @@ function localPath(text: string | undefined): string {
   return isLocal && text !== undefined ? text : '/console/'
 }
 
-/** Claims about the exchange and the token, which no rule needs. */
-const protocolClaims =
-  /^(?:nonce|at_hash|c_hash|s_hash|exp|iat|nbf|jti|sid|auth_time|_claim_names|_claim_sources)$/
-
-/** The claims that rules may compare, without any that hold a secret. Throws `sign_in_failed`. */
-function storedClaims({ subject, claims }: Identity): Record<string, unknown> {
-  const entries = Object.entries(claims).filter(([name, value]) => {
-    const text = JSON.stringify(value) ?? ''
-    return !protocolClaims.test(name) && redact(text) === text && !containsPrivateKey(text)
-  })
-  const stored = Object.fromEntries(entries)
-  if (!isPlain(subject) || JSON.stringify(stored).length > maxClaimsLength) {
-    throw failure(
-      `The OpenID provider sent claims that cannot be stored: more than ${maxClaimsLength} characters, or an unusual subject. Have it send fewer, such as only the groups that matter here.`,
-    )
-  }
-  return stored
-}
-
-function toPerson({ issuer, subject, claims }: Identity, time: string): PersonRecord {
-  const labelOf = (value: unknown) => {
-    try {
-      return typeof value === 'string' ? parseLabel(value, '/name') : undefined
-    } catch {
-      return undefined
-    }
-  }
-  const name = labelOf(claims.name) ?? labelOf(claims.preferred_username)
-  const email = labelOf(claims.email)
-  return {
-    id: newId(),
-    issuer,
-    subject,
-    ...(name === undefined ? {} : { name }),
-    ...(email === undefined ? {} : { email }),
-    firstSignInTime: time,
-    lastSignInTime: time,
-  }
-}
-
 function lostAttempt(): PubringError {
   return failure(
     'This sign-in took longer than ten minutes, was finished before, or was begun in another browser.',
   )
-}
-
-function failure(detail: string, cause?: unknown): PubringError {
-  return new PubringError('sign_in_failed', detail, {}, cause)
 }
 
 /** Rejects with a sentence for the person; the cause is for the log. */
