@@ -3,8 +3,8 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { rejectUnknownVariables } from '../../config/server-settings.ts'
 import { type Environment, parseSetting, readSetting, type Setting } from '../../config/setting.ts'
 import { isApiKeySecret } from '../../core/api-keys/secrets.ts'
-import { readBounded, readOr } from '../../runtime/files.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { readNamedFile } from '../terminal/files.ts'
 import {
   type Configuration,
   type Profile,
@@ -129,9 +129,7 @@ function findToken(env: Environment, audience: string) {
 function readFile(named: ReturnType<Source>): ReturnType<Source> {
   if (named === undefined) return undefined
   const { text: path, source } = named
-  const toError = (reason: string) => usageError(`The file ${path} named by ${source} ${reason}.`)
-  const content = readOr(toError, () => readBounded(path))
-  return { text: content.toString('utf8'), source: `${path} (${source})` }
+  return { text: readNamedFile(path, source), source: `${path} (${source})` }
 }
 
 /**

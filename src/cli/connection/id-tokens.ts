@@ -1,9 +1,9 @@
 import { clientSettings } from '../../config/client-settings.ts'
 import { type Environment, readSetting } from '../../config/setting.ts'
 import { decodeToken } from '../../core/tokens/decode.ts'
-import { readBounded, readOr } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import { CommandError } from '../terminal/failures.ts'
+import { readNamedFile } from '../terminal/files.ts'
 import { fetchRemote } from './remote.ts'
 
 /** The token that a platform gives this workload, to exchange for an API key. */
@@ -16,20 +16,29 @@ export interface IdToken {
   claims: Readonly<Record<string, unknown>>
 }
 
-type Place = (
-  env: Environment,
-  audience: string,
-) => { source: string; text: () => string | Promise<string> } | undefined
-
-/** The places where a token can be, in order of precedence. */
-const places: readonly Place[] = [fromVariable, fromFile, fromGitHubActions]
-
-/** The token of the first place that has one. `audience` is for platforms that are asked for it. */
+/**
+ * The token of this workload, from the first place that has one, or undefined. `audience` is for
+ * platforms that are asked for a token.
+ */
 export function findIdToken(env: Environment, audience: string): IdToken | undefined {
-  const found = places.values().map((place) => place(env, audience))
-  const place = found.find((each) => each !== undefined)
-  if (place === undefined) return undefined
-  const { source, text } = place
+  const token = readSetting(clientSettings.idToken, env, undefined)
+  if (token !== undefined) {
+    return idTokenFrom(`the token in ${clientSettings.idToken.env}`, () => token)
+  }
+  const path = readSetting(clientSettings.idTokenFile, env, undefined)
+  if (path !== undefined) {
+    const { env: name } = clientSettings.idTokenFile
+    return idTokenFrom(`the token in ${path} (${name})`, () => readNamedFile(path, name))
+  }
+  // Only jobs of GitHub Actions with the permission `id-token: write` have both.
+  const { ACTIONS_ID_TOKEN_REQUEST_URL: address = '', ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret } = env
+  const url = URL.parse(address)
+  if (url === null || !secret) return undefined
+  url.searchParams.set('audience', audience)
+  return idTokenFrom('the token of GitHub Actions', () => askGitHub(url, secret))
+}
+
+function idTokenFrom(source: string, text: () => string | Promise<string>): IdToken {
   const idToken: IdToken = {
     source,
     claims: {},
@@ -43,41 +52,13 @@ export function findIdToken(env: Environment, audience: string): IdToken | undef
   return idToken
 }
 
-function fromVariable(env: Environment): ReturnType<Place> {
-  const token = readSetting(clientSettings.idToken, env, undefined)
-  if (token === undefined) return undefined
-  return { source: `the token in ${clientSettings.idToken.env}`, text: () => token }
-}
-
-function fromFile(env: Environment): ReturnType<Place> {
-  const { env: name } = clientSettings.idTokenFile
-  const path = readSetting(clientSettings.idTokenFile, env, undefined)
-  if (path === undefined) return undefined
-  const toError = (reason: string) => usageError(`The file ${path} named by ${name} ${reason}.`)
-  const text = () => readOr(toError, () => readBounded(path)).toString('utf8')
-  return { source: `the token in ${path} (${name})`, text }
-}
-
-/** Only jobs with the permission `id-token: write` have these variables. */
-function fromGitHubActions(env: Environment, audience: string): ReturnType<Place> {
-  const {
-    ACTIONS_ID_TOKEN_REQUEST_URL: address = '',
-    ACTIONS_ID_TOKEN_REQUEST_TOKEN: secret = '',
-  } = env
-  const url = URL.parse(address)
-  if (url === null || secret === '') return undefined
-  url.searchParams.set('audience', audience)
-  const source = 'the token of GitHub Actions'
+/** https://docs.github.com/actions/reference/openid-connect-reference */
+async function askGitHub(url: URL, secret: string): Promise<string> {
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-  return {
-    source,
-    async text() {
-      const answer = await fetchRemote(url, { what: 'a token', headers, timeoutMs: 10_000 })
-      const document = parseJson(answer)
-      if (isObject(document) && typeof document.value === 'string') return document.value
-      throw unusable(source, `${url.host} sent none.`)
-    },
-  }
+  const document = parseJson(
+    await fetchRemote(url, { what: 'a token', headers, timeoutMs: 10_000 }),
+  )
+  return isObject(document) ? String(document.value) : ''
 }
 
 function unusable(source: string, reason: string): CommandError {

@@ -17,41 +17,29 @@ const maxResponseBytes = 4 * 1024 * 1024
 
 /** Fetches it. Throws if the response is an error, too large, too slow or a redirect. */
 export async function fetchRemote(url: URL, request: RemoteRequest): Promise<string> {
-  const { what, headers, timeoutMs, hints } = request
+  const { what, headers, timeoutMs, hints = [] } = request
+  const { host } = url
+  const failed = (message: string, kind: ExitKind = 'unavailable') =>
+    new CommandError(kind, message, { code: 'source_unavailable', hints })
   const deadline = AbortSignal.timeout(timeoutMs)
-  const signal = AbortSignal.any([deadline, ...(request.signal ? [request.signal] : [])])
+  const signal = request.signal ? AbortSignal.any([request.signal, deadline]) : deadline
   try {
     const response = await fetch(url, { redirect: 'manual', headers, signal })
-    if (response.status >= 300 && response.status < 400) throw redirected(response, url)
-    if (!response.ok) {
-      const message = `${url.host} answered ${response.status}, not ${what}.`
-      throw unavailable(message, hints, kindOfStatus(response.status))
-    }
+    const { status } = response
+    if (status >= 300 && status < 400) throw redirected(response, url)
+    if (!response.ok) throw failed(`${host} answered ${status}, not ${what}.`, kindOfStatus(status))
     const text = await readText(response, maxResponseBytes)
     if (text !== undefined) return text
     const message = `The response has more than ${maxResponseBytes} bytes: too large for ${what}.`
     throw new CommandError('refused', message, { code: 'source_too_large' })
   } catch (error) {
-    throw explain(error, url, request)
+    if (error instanceof CommandError) throw error
+    if (request.signal?.aborted) throw new CommandError('interrupted', 'Interrupted.')
+    if (deadline.aborted) throw failed(`${host} did not answer within ${timeoutMs / 1_000} s.`)
+    const cause = systemCode(error)
+    if (!isTlsCode(cause)) throw failed(`${host} cannot be reached${cause && ` (${cause})`}.`)
+    throw failed(`The certificate of ${host} is not trusted here (${cause}).`, 'untrusted')
   }
-}
-
-function explain(
-  error: unknown,
-  { host }: URL,
-  { signal, timeoutMs, hints }: RemoteRequest,
-): unknown {
-  if (error instanceof CommandError) return error
-  if (signal?.aborted) return new CommandError('interrupted', 'Interrupted.')
-  if (error instanceof Error && error.name === 'TimeoutError') {
-    return unavailable(`${host} did not answer within ${timeoutMs / 1_000} s.`, hints)
-  }
-  const cause = systemCode(error)
-  if (isTlsCode(cause)) {
-    const message = `The certificate of ${host} is not trusted here (${cause}).`
-    return unavailable(message, hints, 'untrusted')
-  }
-  return unavailable(`${host} cannot be reached${cause && ` (${cause})`}.`, hints)
 }
 
 function redirected(response: Response, url: URL): CommandError {
@@ -60,14 +48,6 @@ function redirected(response: Response, url: URL): CommandError {
     code: 'redirected',
     hints: target === null ? [] : [`If you trust that address, use ${target.href}`],
   })
-}
-
-function unavailable(
-  message: string,
-  hints: readonly string[] = [],
-  kind: ExitKind = 'unavailable',
-): CommandError {
-  return new CommandError(kind, message, { code: 'source_unavailable', hints })
 }
 
 /** The code of the system or TLS error behind an error of `fetch`; empty if there is none. */

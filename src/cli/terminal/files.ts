@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { didYouMean } from '../../nearest.ts'
-import { readBoundedAsync, unreadableReason } from '../../runtime/files.ts'
+import { readBounded, readBoundedAsync, readOr, unreadableReason } from '../../runtime/files.ts'
 import { type CommandError, usageError } from './failures.ts'
 import { notify } from './output.ts'
 import type { Terminal } from './terminal.ts'
@@ -24,6 +24,12 @@ export async function readBytes(
 /** The text of the file, or of standard input for `-`, without a byte order mark. */
 export async function readText(file: string, terminal: Terminal): Promise<string> {
   return (await readBytes(file, terminal)).toString('utf8').replace(/^\uFEFF/, '')
+}
+
+/** The text of a file that a variable or option names, for example with a secret. */
+export function readNamedFile(path: string, name: string): string {
+  const toError = (reason: string) => usageError(`The file ${path} named by ${name} ${reason}.`)
+  return readOr(toError, () => readBounded(path)).toString('utf8')
 }
 
 /** The file as messages name it. */
