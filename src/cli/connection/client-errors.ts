@@ -76,7 +76,6 @@ async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]
     code === 'project_not_found' ? await similarProject(call) : undefined,
     status === 401 ? `It came from ${call.apiKeySource}.` : undefined,
     hintsByCode[code]?.(call, error),
-    code === 'token_refused' ? `The token says: ${describeToken(call.idToken)}` : undefined,
     code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
     retryAfter === undefined ? undefined : `Try again in ${retryAfter} s.`,
   ]
@@ -89,8 +88,8 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   unreachable: unreachableHint,
   invalid_api_key: () =>
     'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
-  token_refused: () =>
-    'An admin can see why: pubring trust-policy check POLICY < TOKEN. If several policies accept it, name one in PUBRING_TRUST_POLICY.',
+  token_refused: ({ idToken }) =>
+    `The token says ${describeToken(idToken)}. An admin can see why it is refused: pubring trust-policy check POLICY < TOKEN. If several policies accept it, name one in PUBRING_TRUST_POLICY.`,
   insufficient_role: ({ apiKeySource }) =>
     `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
   insufficient_lifetime: ({ apiKeySource }) =>

@@ -117,21 +117,12 @@ export function selectProject(session: Session, project: string, projectSource: 
   Object.assign(session, { project, projectSource })
 }
 
-/** What a job must ask its platform for, by the variable that tells the platform. */
-const platformHints: Readonly<Record<string, (url: string) => string>> = {
-  GITHUB_ACTIONS: () =>
-    'In GitHub Actions none is needed: give the job “permissions: id-token: write”, and let a trust policy accept its tokens.',
-  GITLAB_CI: (url) =>
-    `In GitLab CI none is needed: give the job “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”, and let a trust policy accept its tokens.`,
-}
-
 function missingApiKey({ url }: Connection, { env }: Terminal): CommandError {
-  const [platform = ''] = Object.keys(platformHints).filter((name) => env[name] === 'true')
-  const hint = platformHints[platform]?.(url)
+  const inPipelines = `A pipeline needs none where a trust policy accepts its tokens: GitHub Actions gives one to jobs with “permissions: id-token: write”, GitLab CI to those with “id_tokens: PUBRING_ID_TOKEN: aud: ${url}”.`
   return new CommandError('unauthorized', `No API key for ${url} is set.`, {
     code: 'missing_api_key',
     hints: [
-      ...(hint === undefined ? [] : [hint]),
+      ...(env.CI === 'true' ? [inPipelines] : []),
       'Run export PUBRING_API_KEY=…, set PUBRING_API_KEY_FILE to a file, or run pubring login.',
       'The first start of the server prints one; pubring api-key create --admin creates one in the database.',
     ],
