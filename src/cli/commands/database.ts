@@ -94,7 +94,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
       'Writes FILE.jsonl with an event per line and FILE.tlog-proof, which shows that the log has them. With --since, FILE.consistency shows that the log extends an earlier checkpoint.',
     examples: ['pubring ledger export payments --project payments'],
   })
-    .argument('<file>', 'The name of the files, which must not exist')
+    .argument('<name>', 'The name of the files, which must not exist')
     .option('--system', 'The ledger of projects and API keys (admin of all projects only)')
     .option('--since <file>', 'An earlier checkpoint of the log')
     .action(
