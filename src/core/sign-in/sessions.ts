@@ -145,7 +145,7 @@ export function canSee({ grants, session, apiKey }: Caller, one: SessionRecord):
 /** Who the caller is, and what they may do. */
 export async function describeSelf(context: Context, principal: Principal): Promise<Self> {
   const { store, config, clock } = context
-  const { credential, grants, holder } = principal
+  const { credential, grants, holder, actor } = principal
   const [person] = 'personId' in holder ? await store.listPeople([holder.personId]) : []
   const apiKey = 'apiKeyId' in holder ? await store.findApiKey(holder.apiKeyId) : undefined
   const session = credential.type === 'session' ? await store.findSession(credential.id) : undefined
@@ -153,7 +153,7 @@ export async function describeSelf(context: Context, principal: Principal): Prom
   const recentUntil = Date.parse(session?.signInTime ?? '') + config.recentSignIn * 1_000
   return {
     type: 'personId' in holder ? 'person' : 'api_key',
-    name: apiKey?.name ?? nameOf(person, session?.person?.subject ?? ''),
+    name: actor.user === undefined ? actor.name : nameOf(person, actor.user.subject),
     ...('apiKeyId' in holder ? holder : {}),
     ...(person === undefined ? {} : { person }),
     grants: [...grants],

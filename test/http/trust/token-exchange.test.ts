@@ -59,6 +59,13 @@ test('a token becomes an API key that registers a key; the ledger says for whom'
     createTime: expect.any(String),
     expireTime: expect.any(String),
   })
+  const caller = await server.send('GET', '/v1/self', { headers: { 'x-api-key': secret } })
+  expect(caller.json()).toEqual({
+    type: 'api_key',
+    name: 'orders, deploy',
+    apiKeyId: self.json().id,
+    grants: [{ role: 'writer', projectId: server.project.id }],
+  })
   const workload = { policyId: id, issuer: server.issuer.url, subject: 'repo:acme/orders' }
   const actor = { name: 'orders, deploy', apiKeyId: self.json().id, workload }
   const events = (await server.send('GET', '/v1/projects/payments/events')).json()
