@@ -243,6 +243,17 @@ test('the page on Kubernetes does what it says', async () => {
       source: `the token in ${folder}/${path} (PUBRING_ID_TOKEN_FILE)`,
     },
   )
+
+  // The other way of the page: the keys are in the policy.
+  const saved = await platforms.fetch(page.find(/"jwks_uri": "(.*)"/))
+  const jwks = admin.file('jwks.json', await saved.text())
+  const create = `${page.command('pubring trust-policy create')} --jwks-file ${jwks}`
+  expect((await run(admin, create)).code).toBe(0)
+  const env = identify()
+  const list = () => workload.pubring(['key', 'list'], { env })
+  expect((await list()).code).toBe(0)
+  platforms.projectToken(folder, { audience: 'https://kubernetes.default.svc', path })
+  expect((await list()).code).toBe(4)
 })
 
 test('the page on SPIFFE does what it says', async () => {

@@ -148,7 +148,7 @@ export async function updatePolicy(
   const { id, name } = await findPolicy(session, ref)
   session.print(await session.client.trustPolicies.update(id, patch))
   session.notify(
-    `“${name}” is changed. Unless only its name is, API keys exchanged before are over.`,
+    `“${name}” is changed. Unless only its name changed, API keys exchanged before are no longer valid.`,
   )
 }
 
