@@ -9,6 +9,8 @@ import * as log from '../../contract/log.ts'
 import * as problem from '../../contract/problem.ts'
 import * as projects from '../../contract/projects.ts'
 import * as published from '../../contract/published.ts'
+import * as signInRules from '../../contract/sign-in/rules.ts'
+import * as sessions from '../../contract/sign-in/sessions.ts'
 import * as tokenChecks from '../../contract/token-checks.ts'
 import * as trustPolicies from '../../contract/trust/policies.ts'
 import * as tokenExchange from '../../contract/trust/token-exchange.ts'
@@ -16,7 +18,8 @@ import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
-const components = [...modules, tokenChecks, tokenExchange, trustPolicies]
+const access = [sessions, signInRules, tokenChecks, tokenExchange, trustPolicies]
+const components = [...modules, ...access]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
   .sort((one, other) => (one.$id < other.$id ? -1 : 1))
@@ -56,6 +59,7 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
         'Events',
         'Log',
         'API keys',
+        'Sign-in',
         'Trust policies',
         'Health',
       ].map((name) => ({ name })),

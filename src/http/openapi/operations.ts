@@ -32,14 +32,15 @@ interface Operation {
   config: FastifyContextConfig
 }
 
-/** Errors possible for every request. */
-const baseErrors = [
-  'invalid_request',
+/** Errors that are sent before a request has a route. */
+const earlyErrors = [
   'request_timeout',
   'headers_too_large',
-  'internal',
   'unsupported_transfer_encoding',
-] as const
+] as const satisfies ErrorCode[]
+
+/** Errors possible for every request. */
+const baseErrors = ['invalid_request', ...earlyErrors, 'internal'] as const
 
 /** Errors possible for every request except health checks. */
 const loadErrors = ['rate_limited', 'overloaded'] as const
@@ -82,7 +83,8 @@ export function responsesOf(operation: Operation, publicUrl: string): Record<str
     ...Object.fromEntries(successes),
     ...(config.etag ? { 304: { ...notModified, headers: headersOf(names) } } : {}),
     ...problemResponses(
-      config.form ? [] : errorsOf(operation),
+      // A form has errors of its own, in the format of OAuth.
+      config.form ? [...earlyErrors] : errorsOf(operation),
       publicUrl,
       names.filter((name) => name === 'Access-Control-Allow-Origin'),
     ),
