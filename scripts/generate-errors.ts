@@ -71,6 +71,8 @@ const memberCodes: Record<string, string> = {
     'The `kid` is not a lower-case UUID, or the `publishedKid` contains a character that is not allowed.',
   contradictory: 'Members exclude each other; the detail names them.',
   address_invalid: 'The text is not an address from which this server may fetch.',
+  proof_unexpected: 'The API key needs no `proof`.',
+  proof_invalid: 'The `proof` is missing, or no rotation token of the new key.',
   kid_taken: 'An import names a `kid` that belongs or once belonged to another key.',
 }
 

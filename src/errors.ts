@@ -108,6 +108,12 @@ export const errorTable = {
     advice:
       'An API key that expires cannot change its own `expireTime`, nor give rights to an API key that lives longer. Send an `expireTime` no later than its own, or use an admin API key that does not expire.',
   },
+  key_not_vouched: {
+    status: 403,
+    title: 'The API key does not permit this key',
+    advice:
+      'An API key that was exchanged for a rotation token registers the one key that the token names in `cnf.jkt`, once. Sign a token that names this key and exchange it. See [self-rotation](workloads/self-rotation.md).',
+  },
   project_not_found: {
     status: 404,
     title: 'The project does not exist',
@@ -175,6 +181,12 @@ export const errorTable = {
     title: 'The key is active',
     advice:
       'Deactivate the key (`PATCH` with `{"active": false}`), wait until no verifier needs it, then delete it.',
+  },
+  key_has_descendants: {
+    status: 409,
+    title: 'The key vouched for other active keys',
+    advice:
+      'The keys in `kids` are in the project because this key, or one that it vouched for, vouched for them. Repeat the request with `descendants=true` in the query to deactivate them too, as you should if the private key is in other hands, or with `descendants=false` to leave them as they are.',
   },
   key_limit_reached: {
     status: 409,
@@ -272,7 +284,7 @@ export type ErrorCode = keyof typeof errorTable
 export type FieldError = NonNullable<Problem['errors']>[number]
 
 /** Additional members of an error response. */
-export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'limit'> {
+export interface ErrorExtras extends Pick<Problem, 'errors' | 'kid' | 'kids' | 'limit'> {
   /** Seconds; becomes `Retry-After`. */
   retryAfter?: number
   /** `method_not_allowed`: the allowed methods. */

@@ -3,6 +3,7 @@ import type {
   CallOptions,
   Client,
   ClientOptions,
+  DescendantsDecision,
   EventOperations,
   JwksOperations,
   KeyOperations,
@@ -79,6 +80,9 @@ const conditional = (operation: Operation, { ifMatch }: Precondition): Operation
   if (ifMatch === undefined) return operation
   return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
 }
+const deciding = (operation: Operation, { descendants }: DescendantsDecision): Operation => {
+  return { ...operation, query: { descendants } }
+}
 
 const projectPath = (project: string) => `/projects/${pathSegment(project, 'project')}`
 const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
@@ -130,9 +134,9 @@ function keyOperations(send: Send): KeyOperations {
     get: async (project, kid, options = {}) => send(read(keyPath(project, kid)), options),
     create: async (project, body, options = {}) => send(create(keysPath(project), body), options),
     update: async (project, kid, changes, options = {}) =>
-      send(conditional(patch(keyPath(project, kid), changes), options), options),
+      send(deciding(conditional(patch(keyPath(project, kid), changes), options), options), options),
     delete: async (project, kid, options = {}) =>
-      send(conditional(remove(keyPath(project, kid)), options), options),
+      send(deciding(conditional(remove(keyPath(project, kid)), options), options), options),
     import: async (project, body, options = {}) =>
       send(repeatable(`${projectPath(project)}/key-imports`, body), options),
     check: async (body, options = {}) => send(repeatable('/key-checks', body), options),

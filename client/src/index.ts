@@ -3,6 +3,7 @@ export type {
   CallOptions,
   Client,
   ClientOptions,
+  DescendantsDecision,
   EventOperations,
   JwksOperations,
   KeyOperations,

@@ -112,6 +112,8 @@ export type JwtKeyWithDetails = {
     convergedTime: string
     /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
     publishedKid?: string
+    /** Id of the key that vouched for it. */
+    introducedBy?: string
   }
 }
 
@@ -128,6 +130,8 @@ export type JwtKeyCreate = {
   expireTime?: string
   /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
   publishedKid?: string
+  /** Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`. */
+  proof?: string
 }
 
 /** A merge patch (RFC 7396). */
@@ -168,6 +172,8 @@ export type JwtKeyUpdated = {
     convergedTime: string
     /** The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted. */
     publishedKid?: string
+    /** Id of the key that vouched for it. */
+    introducedBy?: string
   }
   /** What the change entails; absent if nothing. */
   warnings?: {
@@ -240,8 +246,8 @@ export type TrustPolicy = {
   name: string
   /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
   issuer: string
-  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. */
-  keySource: 'discovery' | 'jwksUri' | 'jwks'
+  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  keySource: 'discovery' | 'jwksUri' | 'jwks' | 'project'
   /** Address of the JWKS. */
   jwksUri?: string
   /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
@@ -274,8 +280,8 @@ export type TrustPolicyCreate = {
   name: string
   /** The `iss` of the tokens, character by character: with and without a final slash are two issuers. */
   issuer: string
-  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. */
-  keySource?: 'discovery' | 'jwksUri' | 'jwks'
+  /** `discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors. */
+  keySource?: 'discovery' | 'jwksUri' | 'jwks' | 'project'
   /** Address of the JWKS. */
   jwksUri?: string
   /** A JWKS (RFC 7517) with the public keys of an issuer that serves none. */
@@ -338,6 +344,7 @@ export type TrustPolicyCheck = {
       | 'nbf'
       | 'aud'
       | 'sub'
+      | 'cnf'
       | 'conditions'
       | 'jti'
     outcome: TokenCheckOutcome
@@ -594,6 +601,8 @@ export type Problem = {
   }[]
   /** `duplicate_key`: the registered key. */
   kid?: string
+  /** `key_has_descendants`: the active keys. */
+  kids?: string[]
   /** The exceeded limit. */
   limit?: number
 }

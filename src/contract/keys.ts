@@ -72,6 +72,9 @@ export const KeyDetails = Type.Object({
       'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   }),
   publishedKid: PublishedKid,
+  introducedBy: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: 'Id of the key that vouched for it.' }),
+  ),
 })
 
 export const JwtKeyWithDetails = Type.Object(
@@ -123,12 +126,23 @@ export const newKeyMembers = {
   publishedKid: PublishedKid,
 }
 
-export const JwtKeyCreate = Type.Object(newKeyMembers, {
-  $id: 'JwtKeyCreate',
-  additionalProperties: false,
-  anyOf: [{ required: ['name'] }, { required: ['label'] }],
-  examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
-})
+export const JwtKeyCreate = Type.Object(
+  {
+    ...newKeyMembers,
+    proof: Type.Optional(
+      Type.String({
+        description:
+          'Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`.',
+      }),
+    ),
+  },
+  {
+    $id: 'JwtKeyCreate',
+    additionalProperties: false,
+    anyOf: [{ required: ['name'] }, { required: ['label'] }],
+    examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
+  },
+)
 export type JwtKeyCreate = Static<typeof JwtKeyCreate>
 
 export const JwtKeyCreated = Type.Object(

@@ -29,6 +29,9 @@ export const Problem = Type.Object(
       ),
     ),
     kid: Type.Optional(Type.String({ description: '`duplicate_key`: the registered key.' })),
+    kids: Type.Optional(
+      Type.Array(Type.String(), { description: '`key_has_descendants`: the active keys.' }),
+    ),
     limit: Type.Optional(Type.Integer({ description: 'The exceeded limit.' })),
   },
   { $id: 'Problem', description: 'An error (RFC 9457).' },

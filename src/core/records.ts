@@ -59,6 +59,8 @@ export interface KeyRecord extends Contradictable {
   spkiSha256: string
   materialSha256: string
   normalised: Repair[]
+  /** Id of the key that vouched for it. */
+  introducedBy?: string
 }
 
 /** A stored API key: its digest, never the secret. */
@@ -138,6 +140,8 @@ export interface IssuerKeySource {
   jwksUri?: string
   /** For `jwks`. */
   jwks?: IssuerJwks
+  /** For `project`; of a policy, the project that it gives access to. Absent: all projects. */
+  projectId?: string
 }
 
 /** A stored trust policy. */
@@ -147,8 +151,6 @@ export interface TrustPolicyRecord extends IssuerKeySource {
   audience: string
   conditions: Conditions
   role: GrantableRole
-  /** Absent: all projects. */
-  projectId?: string
   singleUse: boolean
   /** Seconds. */
   maxLifetime: number
@@ -173,9 +175,12 @@ export interface ExchangedKeyRecord {
   /** Absent: all projects. */
   projectId?: string
   issuer: string
+  /** With a `successor`: the kid of the key that vouches for it. */
   subject: string
   createTime: string
   expireTime: string
+  /** RFC 7638 thumbprint of the one key that it may register. */
+  successor?: string
 }
 
 /** All keys of a project, its name and its revision, from one snapshot. */

@@ -56,6 +56,7 @@ export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
     spkiSha256: row.spki_sha256,
     materialSha256: row.material_sha256,
     normalised: parseStored<Repair[]>(row.normalised, []),
+    ...(row.introduced_by === null ? {} : { introducedBy: row.introduced_by }),
   }
 }
 
@@ -79,6 +80,7 @@ export function keyToRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
     material_sha256: key.materialSha256,
     normalised: JSON.stringify(key.normalised),
     published_kid: key.publishedKid ?? null,
+    introduced_by: key.introducedBy ?? null,
   }
 }
 
@@ -167,6 +169,7 @@ export function exchangedKeyFromRow(row: Selectable<Tables['exchanged_key']>): E
     subject: row.subject,
     createTime: row.create_time,
     expireTime: row.expire_time,
+    ...(row.successor === null ? {} : { successor: row.successor }),
   }
 }
 
@@ -183,6 +186,7 @@ export function exchangedKeyToRow(key: ExchangedKeyRecord): Insertable<Tables['e
     subject: key.subject,
     create_time: key.createTime,
     expire_time: key.expireTime,
+    successor: key.successor ?? null,
   }
 }
 

@@ -45,6 +45,8 @@ const columns = {
     normalised: 'text',
     /** The kid in the JWKS, if it is not the id. */
     published_kid: 'nullable text',
+    /** The id of the key that vouched for it. */
+    introduced_by: 'nullable text',
   },
   /** All `publishedKid`s that a project has had, and the key that each names. */
   published_kid: { project_id: 'text', kid: 'text', thumbprint: 'text' },
@@ -140,8 +142,13 @@ const columns = {
     subject: 'text',
     create_time: 'text',
     expire_time: 'text',
+    /** RFC 7638 thumbprint of the one key that it may register. */
+    successor: 'nullable text',
   },
-  /** Tokens that are accepted once: SHA-256 of issuer and `jti`, until the token expires. */
+  /**
+   * What is accepted once, until it expires: tokens, by SHA-256 of issuer and `jti`; and API keys that
+   * have registered the one key that they may, by their digest.
+   */
   used_token: { digest: 'text', expire_time: 'text' },
   /**
    * RFC 7638 thumbprints and material hashes of public keys whose private keys were submitted. A

@@ -9,7 +9,7 @@ export const grantableRoles = ['reader', 'registrar', 'writer'] as const satisfi
 export type GrantableRole = (typeof grantableRoles)[number]
 
 /** Where the keys of an issuer come from. */
-export const keySources = ['discovery', 'jwksUri', 'jwks'] as const
+export const keySources = ['discovery', 'jwksUri', 'jwks', 'project'] as const
 export type KeySource = (typeof keySources)[number]
 
 /** Seconds that an exchanged API key may be valid. */
@@ -24,7 +24,7 @@ const Issuer = Type.String({
 })
 const Source = Type.Enum([...keySources], {
   description:
-    "`discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does.",
+    "`discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors.",
   examples: ['discovery'],
 })
 const JwksUri = Type.String({
@@ -170,6 +170,7 @@ export const trustPolicyCheckSteps = [
   'nbf',
   'aud',
   'sub',
+  'cnf',
   'conditions',
   'jti',
 ] as const

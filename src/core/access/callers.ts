@@ -1,10 +1,12 @@
 import { PubringError } from '../../errors.ts'
 import type { Store } from '../context.ts'
 import { isActive } from '../expiry.ts'
+import { findByKid } from '../keys/kids.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type {
   ApiKeyRecord,
   ExchangedKeyRecord,
+  ObservedHead,
   SessionRecord,
   SignInRuleRecord,
 } from '../records.ts'
@@ -23,12 +25,24 @@ export interface Caller {
   session?: SessionRecord
   /** Set if the credential is an API key that was exchanged for a token. */
   workload?: ExchangedKeyRecord
+  /** Set if that API key is for the successor of a key. */
+  voucher?: Voucher
+}
+
+/** A key that vouches for another one, which its API key may register. */
+export interface Voucher {
+  keyId: string
+  policyId: string
+  /** RFC 7638 thumbprint. */
+  successor: string
+  /** Of the project, when the key was seen active. */
+  head: ObservedHead
 }
 
 /** Reads from the store, or within a transaction. */
 export type CallerReads = Pick<
   Store,
-  'findApiKey' | 'findExchangedKey' | 'findSession' | 'signInRules'
+  'findApiKey' | 'findExchangedKey' | 'findSession' | 'signInRules' | 'keySet'
 >
 
 /** Seconds after which an unused session ends. A transaction relies on the check before it. */
@@ -45,7 +59,8 @@ export async function readCaller(
   idleTimeout?: IdleTimeout,
 ): Promise<Caller> {
   if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
-  if (type === 'exchanged_key') return workloadCallerOf(await reads.findExchangedKey(id), time)
+  if (type === 'exchanged_key')
+    return readWorkloadCaller(reads, await reads.findExchangedKey(id), time)
   return readSessionCaller(reads, await reads.findSession(id), time, idleTimeout)
 }
 
@@ -90,10 +105,28 @@ function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: Idl
   return idleEnd < expireTime ? idleEnd : expireTime
 }
 
-/** The workload that exchanged a token for an API key, which is deleted when its policy changes. */
-export function workloadCallerOf(workload: ExchangedKeyRecord | undefined, time: string): Caller {
+/**
+ * The workload that exchanged a token for an API key, which is deleted when its policy changes. Throws
+ * `invalid_api_key` also if the key that vouches for a successor is no longer active.
+ */
+export async function readWorkloadCaller(
+  reads: Pick<CallerReads, 'keySet'>,
+  workload: ExchangedKeyRecord | undefined,
+  time: string,
+): Promise<Caller> {
   if (workload === undefined || workload.expireTime <= time) throw invalidApiKey()
-  return { grants: [grantOf(workload)], expireTime: workload.expireTime, workload }
+  const { expireTime, successor, subject, policyId, projectId: ledgerId = '' } = workload
+  const caller = { grants: [grantOf(workload)], expireTime, workload }
+  if (successor === undefined) return caller
+  const keySet = await reads.keySet(ledgerId)
+  const key = findByKid(keySet?.keys ?? [], subject)
+  if (keySet === undefined || key === undefined || !isActive(key, time)) throw invalidApiKey()
+  const [end = expireTime] = [expireTime, key.expireTime ?? []].flat().sort()
+  return {
+    ...caller,
+    expireTime: end,
+    voucher: { keyId: key.id, policyId, successor, head: { ledgerId, hash: keySet.head } },
+  }
 }
 
 /** For the events of its changes. */

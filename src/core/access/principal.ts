@@ -3,6 +3,7 @@ import type { Context, SessionOwner } from '../context.ts'
 import type { Actor } from '../ledger/chain.ts'
 import type { Origin } from '../ledger/changes.ts'
 import type { Validity } from '../validity.ts'
+import type { Voucher } from './callers.ts'
 import type { Credential, Grant } from './grants.ts'
 
 /** The caller of a request. */
@@ -15,6 +16,8 @@ export interface Principal {
   /** For the events of its changes. */
   actor: Actor
   grants: readonly Grant[]
+  /** Set if the credential is an API key for the successor of a key. */
+  voucher?: Voucher
   /** Until the credential changes or expires. */
   validity: Validity
 }

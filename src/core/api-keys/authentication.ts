@@ -6,7 +6,7 @@ import {
   invalidApiKey,
   invalidSession,
   readSessionCaller,
-  workloadCallerOf,
+  readWorkloadCaller,
   workloadOf,
 } from '../access/callers.ts'
 import type { Credential } from '../access/grants.ts'
@@ -46,10 +46,10 @@ export interface Authenticator {
 
 /**
  * Every change to an API key, a session or a sign-in rule, and to a trust policy, which deletes the API
- * keys exchanged under it, is an event of the system ledger, so a cached
- * caller is valid while that ledger's head is the same: revocation, demotion and expiry take effect
- * with the next request, on every replica. The head is read before the record, so the record is at
- * least as new.
+ * keys exchanged under it, is an event of the system ledger, so a cached caller is valid while that
+ * ledger's head is the same, and that of the project whose key vouched for the caller: revocation,
+ * demotion and expiry take effect with the next request, on every replica. The head is read before the
+ * record, so the record is at least as new.
  */
 export function createAuthenticator({ store, clock, config }: Context): Authenticator {
   const callers = new LRUCache<string, Principal>({ max: maxCallers })
@@ -62,7 +62,8 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
         store.findExchangedKeyByDigest(digest),
       ])
       const time = isoTime(clock.now())
-      return exchanged === undefined ? callerOf(apiKey, time) : workloadCallerOf(exchanged, time)
+      if (exchanged === undefined) return callerOf(apiKey, time)
+      return readWorkloadCaller(store, exchanged, time)
     }
     const session = await store.findSessionByDigest(digest)
     return readSessionCaller(store, session, isoTime(clock.now()), config.sessionIdleTimeout)
@@ -70,8 +71,9 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
   async function find(type: Credential['type'], secret: string): Promise<Principal> {
     const digest = apiKeyDigest(secret)
     const key = `${type} ${digest}`
-    const current = await store.heads([systemLedgerId])
     const known = callers.get(key)
+    const ledgers = known?.validity.heads.map(({ ledgerId }) => ledgerId) ?? [systemLedgerId]
+    const current = await store.heads(ledgers)
     if (known !== undefined) {
       if (await isValid(known.validity, clock, (seen) => headsMatch(seen, current))) return known
       callers.delete(key)
@@ -101,10 +103,10 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
 }
 
 function toPrincipal(caller: Caller, head: string, time: number): Principal {
-  const { grants } = caller
-  const heads = [{ ledgerId: systemLedgerId, hash: head }]
+  const { grants, voucher } = caller
+  const heads = [{ ledgerId: systemLedgerId, hash: head }, voucher?.head ?? []].flat()
   const validity = { heads, ...spanUntilExpiry([caller], time) }
-  return { ...identityOf(caller), grants, validity }
+  return { ...identityOf(caller), grants, validity, ...(voucher && { voucher }) }
 }
 
 function identityOf({

@@ -1,4 +1,4 @@
-import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
+import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
 import { PubringError } from '../../errors.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { projectNotFound } from '../access/projects.ts'
@@ -8,10 +8,11 @@ import { collectFaults, rejection, type Submitted } from '../faults.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
+import { requireProof } from '../trust/possession.ts'
 import { rejectPrivateKeys } from './intake.ts'
 import { convergedTime } from './jwks.ts'
 import { findByKid } from './kids.ts'
-import { examineSubmission, examineText, newKeyRecord, type Submission } from './submission.ts'
+import { examineSubmission, examineText, newKeyRecord } from './submission.ts'
 
 export function toJwtKey(key: KeyRecord, time: string): JwtKey {
   return {
@@ -43,25 +44,29 @@ export function toJwtKeyWithDetails(
       spkiSha256: key.spkiSha256,
       convergedTime: convergedTime(key, time, config.jwksMaxAge),
       ...(key.publishedKid === undefined ? {} : { publishedKid: key.publishedKid }),
+      ...(key.introducedBy === undefined ? {} : { introducedBy: key.introducedBy }),
     },
   }
 }
 
 /**
  * Registers a public key. Throws every fault of the key and its fields, `duplicate_key`,
- * `key_limit_reached` or `jwks_too_large`. Of a submitted private key it stores only the hashes of the
+ * `key_limit_reached`, `jwks_too_large` or `key_not_vouched`. Of a submitted private key it stores only the hashes of the
  * public half.
  */
 export async function createKey(
   context: RequestContext,
   projectId: string,
-  submission: Submission,
+  submission: Submitted<JwtKeyCreate>,
 ): Promise<KeyRecord> {
   const { origin } = context
+  const { proof } = submission.fields
+  await rejectPrivateKeys(context, { '/proof': proof }, projectId)
   const verdict = await examineText(context, submission)
   const examined = await examineSubmission(context, projectId, submission, verdict)
   if (Array.isArray(examined)) throw rejection(examined)
   const { accepted, fields } = examined
+  await requireProof(context, accepted, proof)
   return context.store.commit({
     type: 'key.create',
     origin,
@@ -86,7 +91,8 @@ export function keyNotFound(): PubringError {
 
 /**
  * Applies a merge patch (RFC 7396). A patch that changes nothing leaves `updateTime` and the revision
- * as they are. Throws `key_not_found`, `precondition_failed` or `jwks_too_large`.
+ * as they are. Throws `key_not_found`, `precondition_failed`, `key_has_descendants` or
+ * `jwks_too_large`.
  */
 export async function updateKey(
   context: RequestContext,
@@ -112,7 +118,10 @@ export async function updateKey(
   return store.commit({ type: 'key.update', origin, ...target(key, config), patch, limits })
 }
 
-/** Deletes an inactive key. Throws `key_not_found`, `key_active` or `precondition_failed`. */
+/**
+ * Deletes an inactive key. Throws `key_not_found`, `key_active`, `key_has_descendants` or
+ * `precondition_failed`.
+ */
 export async function deleteKey(
   { store, config, origin }: RequestContext,
   key: KeyReference,
@@ -125,13 +134,19 @@ export interface KeyReference {
   projectId: string
   kid: string
   ifMatch?: string | undefined
+  /** Whether the keys that it introduced are deactivated with it; undefined: not decided. */
+  descendants?: boolean | undefined
 }
 
-function target({ projectId, kid, ifMatch }: KeyReference, { jwksMaxAge }: CoreConfig) {
+function target(
+  { projectId, kid, ifMatch, descendants }: KeyReference,
+  { jwksMaxAge }: CoreConfig,
+) {
   return {
     projectId,
     kid,
     ...(ifMatch === undefined ? {} : { precondition: { ifMatch, jwksMaxAge } }),
+    ...(descendants === undefined ? {} : { descendants }),
   }
 }
 

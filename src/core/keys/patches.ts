@@ -70,14 +70,14 @@ export function activeKeysEnd(
   return isEarlier ? end : undefined
 }
 
-/** The warnings about a patch of a key, given all keys of its project before it. */
+/** The warnings about patches of keys, given all keys of their project before them. */
 export function patchWarnings(
   keys: readonly KeyRecord[],
-  patched: KeyRecord,
+  patched: readonly KeyRecord[],
   now: string,
 ): KeyWarning[] {
   const activeOf = (all: readonly KeyRecord[]) => all.filter((key) => isActive(key, now))
-  const after = keys.map((key) => (key.id === patched.id ? patched : key))
+  const after = keys.map((key) => patched.find(({ id }) => id === key.id) ?? key)
   const end = activeKeysEnd(activeOf(keys), activeOf(after), now)
   if (end === undefined) return []
   const detail =

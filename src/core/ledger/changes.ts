@@ -136,6 +136,8 @@ export type Change =
       kid: string
       patch: JwtKeyUpdate
       precondition?: KeyPrecondition
+      /** Whether a deactivation extends to the keys that it introduced; absent: not decided. */
+      descendants?: boolean
       limits: KeyLimits
     }
   | {
@@ -145,6 +147,8 @@ export type Change =
       /** Its id or `publishedKid`. */
       kid: string
       precondition?: KeyPrecondition
+      /** Whether the keys that it introduced are deactivated; absent: not decided. */
+      descendants?: boolean
     }
   | {
       type: 'key.report_weakness'

@@ -98,7 +98,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
       const secret = newApiKeySecret()
       const nowMs = clock.now()
       const { id: policyId, name, issuer, role, projectId } = policy
-      const { subject, matched, expireTime, once } = grant
+      const { subject, matched, expireTime, once, successor } = grant
       const apiKey = {
         id: newId(),
         digest: apiKeyDigest(secret),
@@ -111,6 +111,7 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
         subject,
         createTime: isoTime(nowMs),
         expireTime,
+        ...(successor === undefined ? {} : { successor }),
       }
       await store.commit({
         type: 'token.exchange',

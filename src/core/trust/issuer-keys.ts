@@ -6,7 +6,9 @@ import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public
 import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import type { Context } from '../context.ts'
+import { isActive } from '../expiry.ts'
 import type { IssuerKeySource } from '../records.ts'
+import { isoTime } from '../times.ts'
 import { quote } from '../tokens/findings.ts'
 
 const second = 1_000
@@ -81,6 +83,9 @@ export function createIssuerKeys(context: Context): IssuerKeys {
 
   return {
     async find(source, kid, alg) {
+      if (source.keySource === 'project') {
+        return findProjectKey(context, source.projectId ?? '', { kid, alg })
+      }
       const id = keySourceId(source)
       let keySet = keySets.get(id)
       const time = clock.monotonic()
@@ -92,6 +97,23 @@ export function createIssuerKeys(context: Context): IssuerKeys {
       return select(keySet, { kid, alg, isUsable: clock.monotonic() < keySet.freshUntil + graceMs })
     },
   }
+}
+
+/** The active key of the project with the `kid` and `alg` of a token. */
+async function findProjectKey(
+  { store, clock }: Context,
+  projectId: string,
+  { kid, alg }: { kid: string; alg: string },
+): Promise<IssuerKeyLookup> {
+  const keySet = await store.keySet(projectId)
+  const key = keySet?.keys.find(({ id, publishedKid }) => id === kid || publishedKid === kid)
+  if (key === undefined) return { fault: 'The project has no key with this kid.' }
+  if (!isActive(key, isoTime(clock.now()))) return { fault: 'The key with this kid is inactive.' }
+  const { jwsAlgorithm, publicKeyPem } = key
+  if (alg !== jwsAlgorithm) {
+    return { fault: `The header says ${quote(alg)}, but the key verifies ${jwsAlgorithm} only.` }
+  }
+  return { key: { kid, algorithms: [alg], publicKey: createPublicKey(publicKeyPem) } }
 }
 
 /** Equal for policies that use the same keys. */

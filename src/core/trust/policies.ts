@@ -16,8 +16,15 @@ import { parseLabel } from '../labels.ts'
 import type { TrustPolicyRecord } from '../records.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import { failed } from '../tokens/findings.ts'
+import { requireConditions } from './conditions.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
-import { requireAudience, requireNarrow, requireSource, sourceOf } from './policy-rules.ts'
+import {
+  requireAudience,
+  requireNarrow,
+  requireRotation,
+  requireSource,
+  sourceOf,
+} from './policy-rules.ts'
 import { checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 export function toTrustPolicy(record: TrustPolicyRecord): TrustPolicy {
@@ -39,16 +46,24 @@ export async function createTrustPolicy(
   const { attempt, attemptAsync, throwAny } = collectFaults(malformed?.faults)
   const { name, issuer = '', conditions = {}, role, project, allProjects = false } = fields
   const { audience = config.publicUrl } = fields
+  const isRotation = fields.keySource === 'project'
+  const { singleUse = isRotation } = fields
   const label = attempt(() => name && parseLabel(name, '/name'))
   const source = attempt(() => requireSource({ ...fields, issuer }))
   if (fields.issuer !== undefined && fields.conditions !== undefined) {
-    attempt(() => requireNarrow(issuer, conditions))
+    attempt(() => (isRotation ? requireConditions(conditions) : requireNarrow(issuer, conditions)))
   }
   attempt(() => requireAudience(audience))
   const bound = await attemptAsync(async () => {
     requireScope(project, allProjects)
     return project === undefined ? undefined : await findProject(context, principal, project)
   })
+  if (isRotation && role !== undefined && (bound !== undefined || allProjects)) {
+    const projectId = bound === undefined ? {} : { projectId: bound.id }
+    attempt(() =>
+      requireRotation({ issuer, audience, role, singleUse, ...projectId }, config.publicUrl),
+    )
+  }
   throwAny()
   if (!label || source === undefined || role === undefined) {
     throw new Error('a fault was not reported')
@@ -64,7 +79,7 @@ export async function createTrustPolicy(
       conditions,
       role,
       ...(bound === undefined ? {} : { projectId: bound.id }),
-      singleUse: fields.singleUse ?? false,
+      singleUse,
       maxLifetime: fields.maxLifetime ?? defaultLifetime,
       enabled: fields.active ?? true,
       createTime: origin.time,
@@ -176,7 +191,10 @@ export function patchTrustPolicy(
     ),
     enabled: active ?? before.enabled,
   }
-  requireNarrow(after.issuer, after.conditions)
+  if (after.keySource === 'project') {
+    requireConditions(after.conditions)
+    requireRotation(after)
+  } else requireNarrow(after.issuer, after.conditions)
   return after
 }
 

@@ -2,7 +2,8 @@ import type { Conditions } from '../../contract/trust/conditions.ts'
 import type { IssuerJwks, KeySource } from '../../contract/trust/policies.ts'
 import { sharedIssuers } from '../../contract/trust/presets.ts'
 import { invalidField } from '../../errors.ts'
-import type { IssuerKeySource } from '../records.ts'
+import { issuerOf } from '../keys/jwks.ts'
+import type { IssuerKeySource, TrustPolicyRecord } from '../records.ts'
 import { isPlain, prefixOf, requireConditions } from './conditions.ts'
 
 /**
@@ -27,6 +28,32 @@ export function requireNarrow(issuer: string, conditions: Conditions): void {
   throw tooWide(
     `Everyone who uses ${shared.name} gets tokens of this issuer, and names can pass to somebody else. Add a condition on ${shared.pins.join(' or ')} with the id itself, which never changes, not a pattern.`,
   )
+}
+
+/**
+ * The rules of a policy by which a project's own keys vouch for their successors; throws
+ * `invalid_request`. The `publicUrl` of a policy that exists is its audience.
+ */
+export function requireRotation(
+  policy: Pick<TrustPolicyRecord, 'issuer' | 'audience' | 'role' | 'singleUse' | 'projectId'>,
+  publicUrl = policy.audience,
+): void {
+  const { issuer, audience, role, singleUse, projectId } = policy
+  if (projectId === undefined) {
+    const detail = 'Keys vouch for keys of their own project: name the project.'
+    throw invalidField('/project', 'required', detail)
+  }
+  const own = issuerOf(publicUrl, projectId)
+  if (issuer !== own || audience !== publicUrl) {
+    const detail = `issuer must be ${own} and audience must be ${publicUrl}: the project, and this service.`
+    throw invalidField('/issuer', 'contradictory', detail)
+  }
+  if (role !== 'registrar') {
+    throw invalidField('/role', 'too_wide', 'role must be registrar: a key vouches for one key.')
+  }
+  if (!singleUse) {
+    throw invalidField('/singleUse', 'contradictory', 'singleUse must be true: a key vouches once.')
+  }
 }
 
 function tooWide(detail: string) {
@@ -56,7 +83,9 @@ export function requireSource(submitted: SubmittedSource): IssuerKeySource {
       'issuer must be the iss of the tokens: 1 to 1024 characters, and no control characters.',
     )
   }
-  const implied = jwksUri !== undefined ? 'jwksUri' : jwks !== undefined ? 'jwks' : 'discovery'
+  const { keySource: named } = submitted
+  const unmarked = named === 'project' ? named : 'discovery'
+  const implied = jwksUri !== undefined ? 'jwksUri' : jwks !== undefined ? 'jwks' : unmarked
   const { keySource = implied } = submitted
   const excess = jwksUri !== undefined && jwks !== undefined
   if (keySource !== implied || excess) {

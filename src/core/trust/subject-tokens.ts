@@ -2,6 +2,7 @@ import { compactVerify, errors } from 'jose'
 import type { ClaimValue } from '../../contract/trust/conditions.ts'
 import type { TrustPolicyCheckStep } from '../../contract/trust/policies.ts'
 import { PubringError } from '../../errors.ts'
+import { isObject } from '../../runtime/json.ts'
 import { requireNoSecrets } from '../labels.ts'
 import type { TrustPolicyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
@@ -33,6 +34,8 @@ export interface Grant {
   expireTime: string
   /** If the policy accepts each token once: its `jti`, and the end of the token (ISO 8601). */
   once?: { jti: string; until: string }
+  /** Of a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
+  successor?: string
 }
 
 export interface SubjectReport extends StepReport<TrustPolicyCheckStep> {
@@ -56,17 +59,20 @@ export async function examineSubjectToken(
   { verify, nowMs }: Environment,
 ): Promise<SubjectReport> {
   const { claims } = token
+  const isRotation = policy.keySource === 'project'
   const grant: Partial<Grant> = {}
   const report = await runSteps<TrustPolicyCheckStep>([
     ['well_formed', () => checkForm(token)],
     ['iss', () => checkIssuer(claims, { own: policy.issuer, requested: policy.issuer })],
     ['policy_active', () => checkPolicy(policy)],
-    ['type', () => checkType(token.header.typ)],
+    ['type', () => checkType(token.header.typ, isRotation)],
     ['signature', () => verify(policy)],
-    ['exp', () => checkEnd(claims, nowMs)],
+    ['exp', () => checkEnd(claims, nowMs, isRotation)],
     ['nbf', () => checkStart(claims, nowMs)],
     ['aud', () => checkAudience(claims, policy.audience)],
-    ['sub', () => checkSubject(claims, grant)],
+    isRotation
+      ? ['cnf', () => checkConfirmation(token, grant)]
+      : ['sub', () => checkSubject(claims, grant)],
     ['conditions', () => checkConditions(claims, policy, grant)],
     ['jti', () => checkTokenId(claims, policy, nowMs, grant)],
   ])
@@ -90,7 +96,14 @@ function checkPolicy({ enabled, contradicted }: TrustPolicyRecord): Finding {
 /** RFC 8725 section 3.11. Tokens made for other protocols, such as logout tokens, have other types. */
 const acceptedTypes = ['jwt', 'jose', 'at+jwt']
 
-function checkType(typ: unknown): Finding {
+/** Of tokens with which a key vouches for its successor. */
+export const rotationType = 'pubring-rotation+jwt'
+
+function checkType(typ: unknown, isRotation: boolean): Finding {
+  if (isRotation) {
+    if (typ === rotationType) return passed('The typ is that of a rotation token.')
+    return failed(`The typ in the header is not ${rotationType}.`)
+  }
   if (typ === undefined) return passed('The header has no typ.')
   const name = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : ''
   if (acceptedTypes.includes(name)) return passed('The typ is one of a token for this use.')
@@ -116,7 +129,13 @@ export async function checkSignature(
   }
 }
 
-function checkEnd(claims: DecodedToken['claims'], nowMs: number): Finding {
+/** The longest that a rotation token may be valid from now on. */
+const maxRotationMs = 5 * 60_000
+
+function checkEnd(claims: DecodedToken['claims'], nowMs: number, isRotation: boolean): Finding {
+  if (isRotation && Number(claims.exp) * 1_000 > nowMs + maxRotationMs) {
+    return failed('exp is more than 5 minutes ahead, too long for a rotation token.')
+  }
   return strict(checkExpiry(claims, nowMs))
 }
 
@@ -134,6 +153,18 @@ function checkSubject({ sub }: DecodedToken['claims'], grant: Partial<Grant>): F
   if (!isRecordable(sub)) return failed('sub is empty, too long, or holds what cannot be recorded.')
   grant.subject = sub
   return passed(`The subject is ${quote(sub, 200)}.`)
+}
+
+/** RFC 7800 section 3.1 and RFC 9449 section 6.1: the key that the token confirms, by its thumbprint. */
+function checkConfirmation({ header, claims }: DecodedToken, grant: Partial<Grant>): Finding {
+  const { cnf } = claims
+  const jkt = isObject(cnf) ? cnf.jkt : undefined
+  if (typeof jkt !== 'string' || !/^[\w-]{43}$/.test(jkt)) {
+    return failed('cnf.jkt is not the RFC 7638 thumbprint of a key: SHA-256 in base64url.')
+  }
+  grant.successor = jkt
+  if (typeof header.kid === 'string') grant.subject = header.kid
+  return passed(`The successor has the thumbprint ${jkt}.`)
 }
 
 /** Subjects and matched claims are written to the ledger. */

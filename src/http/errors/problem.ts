@@ -21,7 +21,7 @@ export function problemType(publicUrl: string, code: ErrorCode): string {
 
 function problemBody(error: PubringError, requestId: string, publicUrl: string): Problem {
   const { status, title } = errorTable[error.code]
-  const { errors, kid, limit } = error.extras
+  const { errors, kid, kids, limit } = error.extras
   return {
     type: problemType(publicUrl, error.code),
     title,
@@ -31,6 +31,7 @@ function problemBody(error: PubringError, requestId: string, publicUrl: string):
     requestId,
     ...(errors === undefined ? {} : { errors }),
     ...(kid === undefined ? {} : { kid }),
+    ...(kids === undefined ? {} : { kids }),
     ...(limit === undefined ? {} : { limit }),
   }
 }

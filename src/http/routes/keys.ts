@@ -44,6 +44,15 @@ export function keyRoutes(app: App, context: Context): void {
   deleteRoute(app, context)
 }
 
+const DescendantsQuery = Query({
+  descendants: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the active keys that the key vouched for, directly or through others, are deactivated in the same transaction. Required to deactivate a key that has some, and to delete one if the key that vouched for it is active.',
+    }),
+  ),
+})
+
 const readKey = bodyReader(JwtKeyCreate)
 const readPatch = bodyReader(JwtKeyUpdate)
 
@@ -60,6 +69,7 @@ function createRoute(app: App, context: Context): void {
         'weak_key',
         'algorithm_mismatch',
         'compromised_key',
+        'key_not_vouched',
         'duplicate_key',
         'key_limit_reached',
         'jwks_too_large',
@@ -145,6 +155,7 @@ function updateRoute(app: App, context: Context): void {
         'recent_sign_in_required',
         'key_not_found',
         'precondition_failed',
+        'key_has_descendants',
         'jwks_too_large',
         'overloaded',
       ],
@@ -159,6 +170,7 @@ function updateRoute(app: App, context: Context): void {
       tags,
       consumes: ['application/json', 'application/merge-patch+json'],
       params: KeyPath,
+      querystring: DescendantsQuery,
       headers: Precondition,
       body: JwtKeyUpdate,
       response: { 200: JwtKeyUpdated },
@@ -177,7 +189,14 @@ function deleteRoute(app: App, context: Context): void {
     url: member,
     config: {
       access: { role: 'writer' },
-      errors: ['key_not_found', 'key_active', 'precondition_failed', 'overloaded'],
+      errors: [
+        'recent_sign_in_required',
+        'key_not_found',
+        'key_active',
+        'key_has_descendants',
+        'precondition_failed',
+        'overloaded',
+      ],
     },
     schema: {
       operationId: 'deleteJwtKey',
@@ -185,6 +204,7 @@ function deleteRoute(app: App, context: Context): void {
       description: 'Fails while the key is active: deactivate it first.',
       tags,
       params: KeyPath,
+      querystring: DescendantsQuery,
       headers: Precondition,
       response: { 204: Type.Null({ description: 'The key is deleted.' }) },
     },
@@ -196,7 +216,11 @@ function deleteRoute(app: App, context: Context): void {
 }
 
 /** The key that the request changes, with its precondition. */
-function referenceOf(request: FastifyRequest<{ Params: { kid: string } }>): KeyReference {
+function referenceOf(
+  request: FastifyRequest<{ Params: { kid: string }; Querystring: { descendants?: boolean } }>,
+): KeyReference {
   const { kid } = request.params
-  return { projectId: projectOf(request).id, kid, ifMatch: request.headers['if-match'] }
+  const { descendants } = request.query
+  const ifMatch = request.headers['if-match']
+  return { projectId: projectOf(request).id, kid, ifMatch, descendants }
 }

@@ -12,6 +12,7 @@ import {
   sessionsWithLastEvents,
   signInRulesWithLastEvents,
 } from '../reads/last-events.ts'
+import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { statement } from '../statements.ts'
 
@@ -53,6 +54,7 @@ const lockedReads = (db: Db): CallerReads => ({
     const [row] = await readSession(db, { id })
     return row && checkedSession(row)
   },
+  keySet: (projectId) => readKeySet(db, projectId),
   signInRules: async () => (await readSignInRules(db, {})).map(checkedSignInRule),
 })
 

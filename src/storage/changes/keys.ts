@@ -1,10 +1,12 @@
+import type { KeyWarning } from '../../contract/keys.ts'
+import type { Caller } from '../../core/access/callers.ts'
 import { projectNotFound } from '../../core/access/projects.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges } from '../../core/keys/events.ts'
-import { findByKid } from '../../core/keys/kids.ts'
+import { findByKid, kidOf } from '../../core/keys/kids.ts'
 import { keyNotFound } from '../../core/keys/operations.ts'
 import {
   patchKey,
@@ -16,6 +18,12 @@ import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
+import {
+  activeDescendants,
+  hasActiveAncestor,
+  requireDecision,
+} from '../../core/trust/descendants.ts'
+import { notVouched, requireSuccessor } from '../../core/trust/possession.ts'
 import { PubringError } from '../../errors.ts'
 import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
@@ -27,20 +35,22 @@ import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
 import { readKidUse, reservePublishedKids } from './kids.ts'
 import { appendEvents, type LockedLedger, lockProjectLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { markUsed } from './trust/token-exchange.ts'
 
 export const insertKeys = insertion('jwt_key')
 
 export async function createKey(
   db: Db,
-  { key, limits, origin }: ChangeOf<'key.create'>,
+  { key: submitted, limits, origin }: ChangeOf<'key.create'>,
 ): Promise<Outcome<KeyRecord>> {
   const [ledger, existing, lock] = await pipeline(
     db,
-    () => lockProjectLedger(db, key.projectId, origin),
-    () => readKeysForAdmission(db, key.projectId),
-    () => lockFingerprints(db, key, origin.time),
+    () => lockProjectLedger(db, submitted.projectId, origin),
+    () => readKeysForAdmission(db, submitted.projectId),
+    () => lockFingerprints(db, submitted, origin.time),
   )
   if (existing === undefined) throw projectNotFound()
+  const key = await withIntroducer(db, submitted, ledger.caller)
   const { publishedKid } = key
   const kidUse = await readKidUse(
     db,
@@ -63,10 +73,26 @@ export async function createKey(
   return { result: key, changed: true }
 }
 
+/** A caller that a key vouched for registers that one key, and only once. */
+async function withIntroducer(
+  db: Db,
+  key: KeyRecord,
+  caller: Caller | undefined,
+): Promise<KeyRecord> {
+  if (caller?.voucher === undefined || caller.workload === undefined) return key
+  const { voucher, workload } = caller
+  requireSuccessor(voucher, key)
+  if (await markUsed(db, { digest: workload.digest, until: workload.expireTime })) {
+    return { ...key, introducedBy: voucher.keyId }
+  }
+  throw notVouched('This API key has registered its key already. Exchange another token.')
+}
+
 export async function updateKey(
   db: Db,
-  { projectId, kid, patch, precondition, limits, origin }: ChangeOf<'key.update'>,
+  change: ChangeOf<'key.update'>,
 ): Promise<Outcome<KeyUpdate>> {
+  const { projectId, kid, patch, precondition, descendants: decision, limits, origin } = change
   const { time } = origin
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
@@ -74,22 +100,54 @@ export async function updateKey(
   requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, patch, time)
-  if (patched === key) return { result: { key, warnings: [] }, changed: false }
+  const descendants = patch.active === false ? activeDescendants(keySet.keys, key, time) : []
+  if (key.enabled) requireDecision(decision, descendants)
+  const patches = [[key, patched] as const, ...deactivations(decision, descendants, time)]
+  const changes = patches.filter(([before, after]) => after !== before)
+  if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
   if (isActive(patched, time) && !isActive(key, time)) {
     requirePatchCapacity(keySet.keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
-  const warnings = patchWarnings(keySet.keys, patched, time)
-  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
-  await updateKeyRow(db, patched)
-  const event = keyEvent('key.updated', key, recordedChanges('key', key, patched))
-  await appendEvents(db, ledger, origin, [event])
+  const warnings = warnAbout(keySet, changes, { ledger, origin })
+  await appendEvents(db, ledger, origin, await writeChanges(db, changes))
   return { result: { key: patched, warnings }, changed: true }
+}
+
+type KeyChange = readonly [before: KeyRecord, after: KeyRecord]
+
+function deactivations(
+  decision: boolean | undefined,
+  descendants: readonly KeyRecord[],
+  time: string,
+): KeyChange[] {
+  if (decision !== true) return []
+  return descendants.map((key) => [key, patchKey(key, { active: false }, time)])
+}
+
+/** The warnings about the changes. A person must have signed in recently if there are any. */
+function warnAbout(
+  { keys }: KeySet,
+  changes: readonly KeyChange[],
+  { ledger, origin }: { ledger: LockedLedger; origin: Origin },
+): KeyWarning[] {
+  const after = changes.map(([, changed]) => changed)
+  const warnings = patchWarnings(keys, after, origin.time)
+  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
+  return warnings
+}
+
+/** Returns the events of the changes. */
+async function writeChanges(db: Db, changes: readonly KeyChange[]): Promise<NewEvent[]> {
+  for (const [, after] of changes) await updateKeyRow(db, after)
+  return changes.map(([before, after]) =>
+    keyEvent('key.updated', before, recordedChanges('key', before, after)),
+  )
 }
 
 export async function deleteKey(
   db: Db,
-  { projectId, kid, precondition, origin }: ChangeOf<'key.delete'>,
+  { projectId, kid, precondition, descendants: decision, origin }: ChangeOf<'key.delete'>,
 ): Promise<Outcome<undefined>> {
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
@@ -100,6 +158,12 @@ export async function deleteKey(
       'The key is active: verifiers may still need it. Deactivate it first (PATCH with "active": false), then delete it.',
     )
   }
+  // Once it is gone, its descendants cannot be traced to its ancestors any more.
+  const isLink = hasActiveAncestor(keySet.keys, key, origin.time)
+  const descendants = isLink ? activeDescendants(keySet.keys, key, origin.time) : []
+  requireDecision(decision, descendants)
+  const changes = deactivations(decision, descendants, origin.time)
+  warnAbout(keySet, changes, { ledger, origin })
   await db
     .deleteFrom('jwt_key')
     .where('project_id', '=', projectId)
@@ -111,7 +175,7 @@ export async function deleteKey(
     .where('key_id', '=', key.id)
     .execute()
   const event = keyEvent('key.deleted', key, deletedKeyChanges(key))
-  await appendEvents(db, ledger, origin, [event])
+  await appendEvents(db, ledger, origin, [event, ...(await writeChanges(db, changes))])
   return { result: undefined, changed: true }
 }
 
@@ -143,8 +207,17 @@ export function findKey(keySet: KeySet, kid: string): KeyRecord {
   return key
 }
 
-/** Writes the members of a key that can change. */
+/**
+ * Writes the members of a key that can change. API keys for its successor end, so that they do not come
+ * back when it is activated again.
+ */
 export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
+  await db
+    .deleteFrom('exchanged_key')
+    .where('project_id', '=', key.projectId)
+    .where('successor', 'is not', null)
+    .where('subject', 'in', [key.id, kidOf(key)])
+    .execute()
   const { label, enabled, expire_time, update_time, publish_time } = keyToRow(key)
   await db
     .updateTable('jwt_key')

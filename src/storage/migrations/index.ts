@@ -12,6 +12,7 @@ import { log } from './0008-log.ts'
 import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
 import { people } from './0011-people.ts'
 import { trustPolicies } from './0012-trust-policies.ts'
+import { vouchedKeys } from './0013-vouched-keys.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -40,6 +41,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0010-without-event-kids': { ...withoutEventKids, oldestRelease: '0.1.0' },
   '0011-people': { ...people, oldestRelease: '0.1.0' },
   '0012-trust-policies': { ...trustPolicies, oldestRelease: '0.1.0' },
+  '0013-vouched-keys': { ...vouchedKeys, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

@@ -129,7 +129,7 @@ describe('a policy is rejected', () => {
     ['with credentials in the address', { jwksUri: 'https://a:b@a.test' }, 'address_invalid'],
     ['with two sources', { jwksUri: 'https://a.test', jwks: { keys: [] } }, 'contradictory'],
     ['with a source that is missing', { keySource: 'jwks' }, 'contradictory'],
-    ['with an unknown source', { keySource: 'project' }, 'unknown_value'],
+    ['with an unknown source', { keySource: 'other' }, 'unknown_value'],
     ['with a JWKS that is a list', { jwks: [] }, 'wrong_type'],
     ['with an empty audience', { audience: '' }, 'text_invalid'],
     ['with an empty name', { name: ' ' }, 'too_short'],

@@ -54,7 +54,7 @@ export async function exchangeToken(
 
 const tagOf = (policy: TrustPolicyRecord) => trustPolicyEntityTag(toTrustPolicy(policy))
 
-/** Whether the token was not used before. The primary key decides between two uses at the same time. */
+/** Whether it is the first use. The primary key decides between two at the same time. */
 export async function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {
   const inserted = await db
     .insertInto('used_token')
