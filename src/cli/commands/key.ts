@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import {
   addCommand,
@@ -14,6 +14,13 @@ const refHelp = 'Kid of the key (its id or published kid), or its name if unique
 
 const lastActiveNote =
   'If it leaves the project without an active key, now or when the key expires, confirm it or pass --yes.'
+
+function descendantsOption(): Option {
+  return new Option(
+    '--descendants <decision>',
+    'Whether active keys that it vouched for, directly or through others, are deactivated too',
+  ).choices(['true', 'false'])
+}
 
 const loadChanges = () => import('../keys/changes.ts')
 
@@ -72,6 +79,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     examples: ['pubring key deactivate KID'],
   })
     .argument('<key>', refHelp)
+    .addOption(descendantsOption())
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKey))
   addProjectCommand(key, 'expire', 'Set or remove the time at which a key expires', {
@@ -86,30 +94,39 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     examples: ['pubring key delete KID --yes'],
   })
     .argument('<key>', refHelp)
+    .addOption(descendantsOption())
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deleteKey))
+  const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
   addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
     notes: [
       'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
       'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
+      'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id.',
     ].join('\n\n'),
     examples: [
       'pubring key rotate new.pem --name "orders service, autumn 2026" --token-lifetime 15m',
       'pubring key rotate new.pem --name autumn --old spring --switched --token-lifetime 15m --delete',
+      'pubring key rotate --self private.pem --project PROJECT-ID',
     ],
   })
-    .argument('<file>', 'The new public key, as for key add')
-    .option('-n, --name <name>', 'Name of the new key; not needed to resume')
+    .argument('[file]', 'The new public key, as for key add')
+    .option('--self <file>', 'The current private key, which vouches for a new one')
+    .option('-n, --name <name>', 'Name of the new key; not needed to resume, nor with --self')
     .option('--old <key>', 'Kid or name of the key to replace; default: the only other active key')
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
-    .requiredOption(
+    .option(
       '--token-lifetime <time>',
-      'Lifetime of tokens: the old key stays active this long after the switch',
+      'Lifetime of tokens: the old key stays active this long after the switch; required without --self',
     )
     .option('--delete', 'Delete the old key in the end; without it, it stays, inactive')
+    .addOption(descendantsOption())
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey))
+    .action(async function (file, flags) {
+      if (flags.self === undefined) await rotate.call(this, file, flags)
+      else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
+    })
   addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
     notes:
       'Takes every form that key add takes, and sends nothing. Exits with 1 if the key would be rejected.',

@@ -47,16 +47,18 @@ function kindOf(error: PubringError): ExitKind {
 }
 
 /** The API speaks of requests; these codes need a sentence about the command instead. */
-const messages: Readonly<Record<string, (connection: Connection) => string>> = {
+const messages: Readonly<Record<string, (call: Connection, error: PubringError) => string>> = {
   project_not_found: ({ project }) =>
     `There is no project “${project}” that the API key can access.`,
   token_refused: ({ apiKeySource }) =>
     `The server did not exchange ${apiKeySource} for an API key.`,
   key_active: () => 'The key is active: verifiers may still need it.',
+  key_has_descendants: (_call, { problem }) =>
+    `The key vouched for keys that are active, or these for others: ${problem?.kids?.join(', ')}.`,
 }
 
 function messageOf(error: PubringError, call: FailedCall): string {
-  if (error.code !== 'unreachable') return messages[error.code]?.(call) ?? error.message
+  if (error.code !== 'unreachable') return messages[error.code]?.(call, error) ?? error.message
   const { url } = call
   const code = systemCode(error)
   if (code === 'ECONNREFUSED') return `No server listens at ${url}.`
@@ -99,6 +101,8 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
   key_not_found: () => 'pubring key list shows the keys of the project.',
   api_key_not_found: () => 'pubring api-key list shows the API keys.',
   key_active: () => 'First run pubring key deactivate; or replace it with pubring key rotate.',
+  key_has_descendants: () =>
+    '--descendants true deactivates them too, as you should if the private key has leaked; --descendants false leaves them as they are.',
   project_not_empty: ({ project }) =>
     `Delete its keys first: pubring key list --project ${project}`,
   duplicate_key: (_call, { problem }) => problem?.kid && `pubring key show ${problem.kid}`,

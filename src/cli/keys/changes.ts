@@ -1,4 +1,9 @@
-import type { JwtKeyUpdate, JwtKeyUpdated, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type {
+  DescendantsDecision,
+  JwtKeyUpdate,
+  JwtKeyUpdated,
+  JwtKeyWithDetails,
+} from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { formatDuration, formatRelative, parseTimeOption } from '../terminal/times.ts'
@@ -15,8 +20,21 @@ export async function activateKey(session: Session, ref: string): Promise<void> 
   session.notify(`Activated “${key.label}”. ${convergence(key)}`)
 }
 
+/** Flags of commands that can deactivate the keys that a key vouched for. */
+export interface DescendantsFlag {
+  descendants?: 'true' | 'false'
+}
+
+export function decisionOf({ descendants }: DescendantsFlag): DescendantsDecision {
+  return descendants === undefined ? {} : { descendants: descendants === 'true' }
+}
+
 /** The last active key of a project is changed only after a confirmation. */
-export async function deactivateKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
+export async function deactivateKey(
+  session: Session,
+  ref: string,
+  flags: YesFlag & DescendantsFlag,
+): Promise<void> {
   const key = await updateGuarded(session, ref, { active: false }, flags)
   session.notify(`Deactivated “${key.label}”. ${convergence(key)}`)
 }
@@ -40,28 +58,33 @@ async function updateGuarded(
   session: Session,
   ref: string,
   patch: JwtKeyUpdate,
-  flags: YesFlag,
+  flags: YesFlag & DescendantsFlag,
 ): Promise<JwtKeyUpdated> {
   const keys = await session.client.keys.list(session.project)
   const { id: kid } = findKey(session, keys, ref)
   await confirmPatch(session, keys, [kid, patch], flags)
-  return updateKey(session, kid, patch)
+  return updateKey(session, kid, patch, decisionOf(flags))
 }
 
 async function updateKey(
   session: Session,
   ref: string,
   patch: JwtKeyUpdate,
+  decision: DescendantsDecision = {},
 ): Promise<JwtKeyUpdated> {
   const kid = await resolveKid(session, ref)
-  const key = await session.client.keys.update(session.project, kid, patch)
+  const key = await session.client.keys.update(session.project, kid, patch, decision)
   session.print(key)
   for (const { detail } of key.warnings ?? []) session.notify(`Warning: ${detail}`)
   return key
 }
 
 /** Deletes an inactive key; the server rejects the deletion of an active one. */
-export async function deleteKey(session: Session, ref: string, flags: YesFlag): Promise<void> {
+export async function deleteKey(
+  session: Session,
+  ref: string,
+  flags: YesFlag & DescendantsFlag,
+): Promise<void> {
   const { client, project, terminal } = session
   const key = await client.keys.get(project, await resolveKid(session, ref))
   if (!key.active) {
@@ -71,7 +94,7 @@ export async function deleteKey(session: Session, ref: string, flags: YesFlag): 
       unattended: 'proceed',
     })
   }
-  await client.keys.delete(project, key.id)
+  await client.keys.delete(project, key.id, decisionOf(flags))
   session.print({ deleted: key.id })
   session.notify(`Deleted “${key.label}” (${key.id}) from project ${project}.`)
 }

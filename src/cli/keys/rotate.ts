@@ -8,6 +8,7 @@ import { quoteForShell } from '../terminal/output.ts'
 import { isInteractive } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
+import { type DescendantsFlag, decisionOf } from './changes.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
@@ -16,12 +17,12 @@ import { confirmPatch } from './last-active.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-interface KeyRotateFlags extends ConnectionFlags, YesFlag {
+interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
   name?: string
   old?: string
   algorithm?: string
   switched?: true
-  tokenLifetime: string
+  tokenLifetime?: string
   delete?: true
 }
 
@@ -31,7 +32,7 @@ interface Rotation {
   signal: AbortSignal
   /** The file of the new key. */
   file: string
-  flags: KeyRotateFlags
+  flags: KeyRotateFlags & { tokenLifetime: string }
   tokenLifetimeMs: number
   next: JwtKeyWithDetails
   old: JwtKey
@@ -46,10 +47,15 @@ type Outcome = 'switch_signer' | 'deleted' | 'kept'
  */
 export async function rotateKey(
   session: Session,
-  file: string,
-  flags: KeyRotateFlags,
+  file: string | undefined,
+  { tokenLifetime, ...others }: KeyRotateFlags,
 ): Promise<void> {
-  const tokenLifetimeMs = parseDurationOption(flags.tokenLifetime, '--token-lifetime') * 1_000
+  if (file === undefined) throw usageError('Name the file of the new public key, or use --self.')
+  if (tokenLifetime === undefined) {
+    throw usageError('--token-lifetime is missing: how long your tokens are valid.')
+  }
+  const flags = { tokenLifetime, ...others }
+  const tokenLifetimeMs = parseDurationOption(tokenLifetime, '--token-lifetime') * 1_000
   parseAlgorithm(flags.algorithm)
   const key = await readPublicKeyFile(file, session.terminal)
   if (key.converted !== undefined) session.notify(key.converted)
@@ -133,7 +139,7 @@ async function resume(rotation: Rotation): Promise<Outcome> {
   await waitUntil(session, oldForgotten, '5. Until no verifier trusts the old key', signal)
   session.notify('5. No verifier that honors the cache headers trusts the old key.')
   if (rotation.flags.delete !== true) return 'kept'
-  await client.keys.delete(project, old.id)
+  await client.keys.delete(project, old.id, decisionOf(rotation.flags))
   return 'deleted'
 }
 
@@ -174,7 +180,7 @@ async function updateOldKey({ session, old, flags }: Rotation, patch: JwtKeyUpda
   const { client, project } = session
   const keys = await client.keys.list(project)
   await confirmPatch(session, keys, [old.id, patch], flags)
-  await client.keys.update(project, old.id, patch)
+  await client.keys.update(project, old.id, patch, decisionOf(flags))
 }
 
 function report(rotation: Rotation, outcome: Outcome): void {
@@ -202,8 +208,9 @@ function remainingSteps({ old, flags }: Rotation): string {
 
 /** The same command, with the old key that it determined the first time. */
 function resumeCommand({ session, old, flags, file }: Rotation): string {
-  const { url, apiKeyFile, profile, tokenLifetime } = flags
-  const options = { url, apiKeyFile, profile, project: session.project, tokenLifetime }
+  const { url, apiKeyFile, profile, tokenLifetime, descendants } = flags
+  const own = { project: session.project, tokenLifetime, descendants }
+  const options = { url, apiKeyFile, profile, ...own }
   const words = Object.entries(options).flatMap(([name, value]) => {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
     return value === undefined ? [] : [option, quoteForShell(value)]
@@ -213,7 +220,7 @@ function resumeCommand({ session, old, flags, file }: Rotation): string {
   return [...command, ...words, ...switches].join(' ')
 }
 
-function isInterruption(error: unknown, signal: AbortSignal): boolean {
+export function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
 }
 

@@ -56,6 +56,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['key', describeKind(details)],
     ['thumbprint', details.thumbprint],
     ['SPKI SHA-256', details.spkiSha256],
+    ['introduced by', details.introducedBy],
     ['created', formatTime(key.createTime, terminal)],
     ['updated', formatTime(key.updateTime, terminal)],
     ['expires', formatTime(key.expireTime, terminal)],

@@ -1,19 +1,11 @@
-import {
-  createPrivateKey,
-  createPublicKey,
-  type JsonWebKeyInput,
-  type KeyObject,
-} from 'node:crypto'
-import { type JWTHeaderParameters, SignJWT } from 'jose'
-import type { Jwk } from '../../../client/src/index.ts'
+import type { KeyObject } from 'node:crypto'
 import { parseId } from '../../core/ids.ts'
 import { jwsAlgorithmOf } from '../../intake/algorithms.ts'
-import { publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
 import { algorithmsOf, parseAlgorithm } from '../keys/kinds.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
-import { readText, sourceName } from '../terminal/files.ts'
+import { findPublished, readPrivateKey, sign } from '../keys/private-keys.ts'
+import { usageError } from '../terminal/failures.ts'
 import { printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
@@ -37,7 +29,7 @@ export async function sampleToken(
   const lifetimeSeconds = parseDurationOption(flags.lifetime, '--lifetime')
   const algorithm = parseAlgorithm(flags.algorithm)
   const chosen = algorithm && jwsAlgorithmOf(algorithm)
-  const key = parsePrivateKey(await readText(file, terminal), sourceName(file))
+  const key = await readPrivateKey(file, terminal)
   const printToken = async (kid: string, alg: string, issuer = flags.issuer) => {
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { sub: flags.subject, iat, exp: iat + lifetimeSeconds, iss: issuer }
@@ -54,57 +46,6 @@ export async function sampleToken(
   })
 }
 
-/** Leaves out claims that are undefined. */
-async function sign(
-  key: KeyObject,
-  header: JWTHeaderParameters,
-  claims: Record<string, unknown>,
-): Promise<string> {
-  try {
-    return await new SignJWT(claims).setProtectedHeader(header).sign(key)
-  } catch {
-    const hint = 'Choose another one with --algorithm.'
-    throw usageError(`This key cannot sign with ${header.alg}.`, hint)
-  }
-}
-
-function parsePrivateKey(text: string, name: string): KeyObject {
-  try {
-    const trimmed = text.trim()
-    if (!trimmed.startsWith('{')) return createPrivateKey(trimmed)
-    const jwk: JsonWebKeyInput['key'] = JSON.parse(trimmed)
-    return createPrivateKey({ key: jwk, format: 'jwk' })
-  } catch {
-    throw unreadable(text, name)
-  }
-}
-
-function unreadable(text: string, name: string): CommandError {
-  if (/ENCRYPTED/.test(text)) {
-    return usageError(
-      `${name} is encrypted.`,
-      'Decrypt it on the fly: openssl pkey -in private.pem | pubring token sample -',
-    )
-  }
-  return usageError(
-    `${name} is not a private key in a supported format.`,
-    'Supported are PEM (PKCS#8, PKCS#1, SEC 1) and JWK. To convert DER: openssl pkey -in key.der',
-  )
-}
-
-/** The entry of the project's key set that is the public half of the key. */
-async function findPublished({ client, project }: Session, key: KeyObject): Promise<Jwk> {
-  const publicKey = createPublicKey(key)
-  const { keys } = await client.jwks.get(project)
-  const found = keys.find((jwk) => isKey(jwk, publicKey))
-  if (found !== undefined) return found
-  const message = `The public half of this key is not in the key set of project ${project}.`
-  throw new CommandError('not_found', message, {
-    code: 'key_not_found',
-    hints: ['Register it with pubring key add, or set the kid of the header with --kid.'],
-  })
-}
-
 /** The issuer of the project, read by its id; finding the id by its name needs an API key. */
 async function findIssuer({ client, project, apiKeySource, notify }: Session) {
   const known = parseId(project)
@@ -114,15 +55,6 @@ async function findIssuer({ client, project, apiKeySource, notify }: Session) {
   }
   const id = known ?? (await client.projects.get(project)).id
   return (await client.jwks.discovery(id)).issuer
-}
-
-/** False also for a key set entry that this platform cannot read. */
-function isKey(jwk: Jwk, publicKey: KeyObject): boolean {
-  try {
-    return publicKeyOf(jwk).equals(publicKey)
-  } catch {
-    return false
-  }
 }
 
 /** EdDSA rather than Ed25519 (RFC 9864), which fewer verifiers know. */
