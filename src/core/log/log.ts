@@ -26,6 +26,12 @@ export interface Log {
 }
 
 /**
+ * The heads that a run at the interval appends at most, at a cost of under a second of CPU. The next
+ * run follows at once.
+ */
+export const maxHeadsPerRun = 20_000
+
+/**
  * Signs checkpoints at the configured interval, if this process has a key, and on request. Runs follow
  * one another: one that is requested begins after those before it.
  */
@@ -53,21 +59,23 @@ export function createLog(context: LogContext, signer: LogSigner | undefined): L
     state = next
     for (const observe of observers) observe(next)
   }
-  function schedule(): void {
+  /** `minAgeMs`: also the delay. */
+  function schedule(minAgeMs: number): void {
     if (isClosed || signer === undefined) return
     timer = setTimeout(async () => {
+      const limits = { minAgeMs, maxHeads: maxHeadsPerRun }
       // Observers report a failure.
-      await run((one) => signCheckpoint(context, one, intervalMs)).catch(() => undefined)
-      schedule()
-    }, intervalMs).unref()
+      const signed = await run((one) => signCheckpoint(context, one, limits)).catch(() => undefined)
+      schedule(signed?.isPartial ? 0 : intervalMs)
+    }, minAgeMs).unref()
   }
-  schedule()
+  schedule(intervalMs)
   return {
-    sign: () => run((one) => signCheckpoint(context, one, 0)),
+    sign: () => run((one) => signCheckpoint(context, one)),
     startEpoch: (origin) =>
       run(async (one) => {
-        await startEpoch(context, one, origin)
-        return signCheckpoint(context, one, 0)
+        await startEpoch(context, one, origin, await context.store.log.epoch())
+        return signCheckpoint(context, one)
       }),
     state: () => state,
     witnesses: () => context.witnesses?.results() ?? [],

@@ -48,15 +48,32 @@ export function logVerifierKey(origin: string, { publicKey }: LogSigner): Promis
 }
 
 /**
- * Starts a tree after the last one, or the first one. Its origin is one that this key has never
- * signed a checkpoint for, even if the database has lost it.
+ * The tree that grows; undefined if there was none yet. Throws `log_stopped` if this key has signed a
+ * later one, which the database has lost.
+ */
+async function readGrowing(
+  { store, config }: LogContext,
+  signer: LogSigner,
+): Promise<LogEpoch | undefined> {
+  const found = await store.log.epoch()
+  const next = (found?.epoch ?? 0) + 1
+  if (signer.lastSigned(logOrigin(config.publicUrl, next)) === undefined) return found
+  // Again, because another process may just have started it.
+  const current = await store.log.epoch()
+  if (current?.epoch === found?.epoch) throw logError('diverged')
+  return current
+}
+
+/**
+ * Starts a tree after the previous one, unless another process just has. Its origin is one that this
+ * key has never signed a checkpoint for, even if the database has lost it.
  */
 export async function startEpoch(
   { store, config }: LogContext,
   signer: LogSigner,
   origin: Origin,
+  previous: LogEpoch | undefined,
 ): Promise<LogEpoch> {
-  const previous = await store.log.epoch()
   let epoch = (previous?.epoch ?? 0) + 1
   while (signer.lastSigned(logOrigin(config.publicUrl, epoch)) !== undefined) epoch += 1
   const name = logOrigin(config.publicUrl, epoch)
@@ -122,45 +139,54 @@ export function readCheckpoint(note: string) {
   return parseCheckpoint(parseNote(note).text)
 }
 
+/** How much a run appends. */
+export interface RunLimits {
+  /** Nothing, if any process has appended something more recently. */
+  minAgeMs?: number
+  /** Rounded up to a page of ledgers. */
+  maxHeads?: number
+}
+
 /**
  * Appends the heads that moved to the tree, and signs and publishes a checkpoint of it. Throws
- * `log_stopped` if this process must not. `minAgeMs`: appends nothing if any process has appended
- * something more recently. Reads the heads of all ledgers, a page at a time; apart from that, the
- * cost is proportional to the heads that moved.
+ * `log_stopped` if this process must not. Reads the heads of all ledgers, a page at a time; apart from
+ * that, the cost is proportional to the heads that moved.
  */
 export async function signCheckpoint(
   context: LogContext,
   signer: LogSigner,
-  minAgeMs: number,
-): Promise<LogEpoch> {
-  const { store, clock } = context
+  limits: RunLimits = {},
+): Promise<LogEpoch & { isPartial: boolean }> {
+  const { clock } = context
   const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
-  const current = (await store.log.epoch()) ?? (await startEpoch(context, signer, origin))
+  const current =
+    (await readGrowing(context, signer)) ?? (await startEpoch(context, signer, origin, undefined))
   const { log, signed } = await readContinuous(context, signer, current.epoch)
   if (signed !== undefined) {
     await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
   }
-  await appendMovedHeads(context, log, minAgeMs)
+  const isPartial = await appendMovedHeads(context, log, limits)
   let published = await publish(context, signer, log.epoch)
   // Another process that has the key file was storing or publishing a checkpoint.
   for (let tries = 1; published.checkpointSize < published.size && tries < maxTries; tries += 1) {
     await delay(retryMs)
     published = await publish(context, signer, log.epoch)
   }
-  return published
+  return { ...published, isPartial }
 }
 
+/** Whether the limit has left some for the next run. */
 async function appendMovedHeads(
   { store, clock }: LogContext,
   { epoch, ...log }: LogEpoch,
-  minAgeMs: number,
-): Promise<void> {
+  { minAgeMs = 0, maxHeads = Number.POSITIVE_INFINITY }: RunLimits,
+): Promise<boolean> {
   const start = clock.now()
   const time = isoTime(start)
   let size = log.size
   let after: string | undefined = ''
   let isFirst = true
-  while (after !== undefined) {
+  while (after !== undefined && size - log.size < maxHeads) {
     const { heads, last } = await store.log.movedHeads(epoch, { after, limit: pageSize })
     after = last
     // SQLite reads without waiting: others get their turn.
@@ -181,11 +207,12 @@ async function appendMovedHeads(
       isFirst = false
     } else {
       // Another process appends: on request, what it does not is appended after that.
-      if (minAgeMs > 0) return
+      if (minAgeMs > 0) return false
       size = (await store.log.epoch(epoch))?.size ?? size
       after = ''
     }
   }
+  return after !== undefined
 }
 
 /** `random`: 32 bytes, in case that the ledger has no entry yet. */

@@ -1,23 +1,23 @@
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
+import { createLogReads } from '../reads/log.ts'
 import type { Db } from '../schema.ts'
 import { chunked } from '../statements.ts'
 import { appendEvents, lockSystemLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 
-/** Starts a tree, unless another process has started one with the same number. */
+/** Starts a tree, unless another process has started one after the previous one. */
 export async function startLog(
   db: Db,
   { epoch, name, previous, verifierKey, origin }: ChangeOf<'log.start'>,
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
-  const inserted = await db
+  const newest = await createLogReads(db).epoch()
+  if (newest?.origin !== previous) return { result: undefined, changed: false }
+  await db
     .insertInto('log_epoch')
     .values({ epoch, origin: name, verifier_key: verifierKey, size: 0, checkpoint_size: 0 })
-    .onConflict((conflict) => conflict.column('epoch').doNothing())
-    .returning('epoch')
-    .executeTakeFirst()
-  if (inserted === undefined) return { result: undefined, changed: false }
+    .execute()
   const changes: EventChanges = {
     origin: { ...(previous === undefined ? {} : { from: previous }), to: name },
     verifierKey: { to: verifierKey },

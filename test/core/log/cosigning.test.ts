@@ -35,7 +35,7 @@ function startProcess({ store } = stored) {
   const { witnesses } = context
   return {
     context,
-    sign: (signer: LogSigner = key.open()) => signCheckpoint(context, signer, 0),
+    sign: (signer: LogSigner = key.open()) => signCheckpoint(context, signer),
     results: () => witnesses.results().map(({ outcome }) => outcome),
   }
 }
@@ -98,7 +98,7 @@ test('a machine that was restored as a whole signs nothing that a witness contra
   }
   expect(results()).toEqual(['contradicted'])
 
-  await startEpoch(context, key.open(), origin())
+  await startEpoch(context, key.open(), origin(), await restored.store.log.epoch())
   expect(await sign()).toMatchObject({ origin: 'keys.example.com/log/2', size: 5 })
   expect(results()).toEqual(['failed'])
   await restored.dispose()

@@ -47,7 +47,11 @@ const contextOf = (store: Store, logInterval = 60) => ({
 })
 
 const sign = (store = stored.store, signer: LogSigner = key.open(), minAgeMs = 0) =>
-  signCheckpoint(contextOf(store), signer, minAgeMs)
+  signCheckpoint(contextOf(store), signer, { minAgeMs })
+
+/** As an admin does. */
+const restart = async (store = stored.store) =>
+  startEpoch(contextOf(store), key.open(), origin(), await store.log.epoch())
 
 const stopped = (code: string) =>
   expect.objectContaining({
@@ -208,7 +212,7 @@ describe('the log never forks', () => {
     await expect(sign(store)).rejects.toEqual(stopped('diverged'))
     expect((await store.log.epoch())?.size).toBe(2)
 
-    const started = await startEpoch(contextOf(store), key.open(), origin())
+    const started = await restart(store)
     expect(started).toMatchObject({ epoch: 2, origin: 'keys.example.com/base/log/2', size: 0 })
     const log = await sign(store)
     expect(await readEntries(store, log)).toHaveLength(5)
@@ -227,17 +231,38 @@ describe('the log never forks', () => {
     await restored.dispose()
   })
 
-  test('an origin that was signed once is not used again by a new database', async () => {
-    await createProject(stored.store, 'payments')
+  test('a database that has lost the whole log, or its last tree, stops it', async () => {
+    const { store, database } = stored
+    await createProject(store, 'payments')
     await sign()
-    await startEpoch(contextOf(stored.store), key.open(), origin())
+    await restart()
     await sign()
+    await database.execute('delete from log_epoch where epoch = 2')
+    await expect(sign()).rejects.toEqual(stopped('diverged'))
+    expect((await store.log.epoch())?.size).toBe(2)
     const fresh = await openTestStore()
+    await expect(sign(fresh.store)).rejects.toEqual(stopped('diverged'))
+    expect(await fresh.store.log.epoch()).toBeUndefined()
+    // Origins that were signed once are not used again.
+    await restart(fresh.store)
     expect(await sign(fresh.store)).toMatchObject({
       epoch: 3,
       origin: 'keys.example.com/base/log/3',
     })
     await fresh.dispose()
+  })
+
+  test('of two processes that find no tree, one starts it', async () => {
+    const { store } = stored
+    let other: LogEpoch | undefined
+    const racing: Store = {
+      ...store,
+      async commit(change) {
+        if (change.type === 'log.start') other ??= await sign()
+        return store.commit(change)
+      },
+    }
+    expect(await sign(racing)).toMatchObject({ epoch: 1, checkpoint: other?.checkpoint })
   })
 
   test('without the file of signed checkpoints it stops', async () => {
