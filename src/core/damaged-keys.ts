@@ -2,16 +2,20 @@ import { hash } from 'node:crypto'
 import { jwsAlgorithmOf } from '../intake/algorithms.ts'
 import { writePem } from '../intake/encoding/pem.ts'
 import type { PublicJwk } from '../intake/types.ts'
-import { parseJson } from '../runtime/json.ts'
+import { isNestedWithin, parseJson } from '../runtime/json.ts'
 import type { KeyRecord } from './records.ts'
 
 /** Stands for a JWK that is no longer JSON: no thumbprint matches it. */
 export const damagedJwk: PublicJwk = { kty: 'OKP', crv: 'Ed25519', x: '' }
 
-/** The stored JSON, or the substitute if it is no longer JSON. */
-export function parseStored<Value>(text: string, substitute: Value): Value {
-  const value = parseJson(text) as Value | null | undefined
-  return value ?? substitute
+/** Levels of arrays and objects in a column: recursive functions must not exhaust the stack. */
+const maxLevels = 32
+
+/** The stored object or array, or the substitute if it no longer is one. */
+export function parseStored<Value extends object>(text: string, substitute: Value): Value {
+  const value = parseJson(text)
+  const isKept = Array.isArray(value) === Array.isArray(substitute) && value instanceof Object
+  return isKept && isNestedWithin(value, maxLevels) ? (value as Value) : substitute
 }
 
 /**

@@ -21,3 +21,9 @@ export function parseJson(text: string): unknown {
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
+
+/** Whether it is no array or object, or one with at most this many levels of them. */
+export function isNestedWithin(value: unknown, levels: number): boolean {
+  if (!(value instanceof Object)) return true
+  return levels > 0 && Object.values(value).every((member) => isNestedWithin(member, levels - 1))
+}

@@ -121,9 +121,9 @@ export function trustPolicyFromRow(row: Selectable<Tables['trust_policy']>): Tru
     issuer: row.issuer,
     keySource: row.key_source as KeySource,
     ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
-    ...(row.jwks === null ? {} : { jwks: JSON.parse(row.jwks) }),
+    ...(row.jwks === null ? {} : { jwks: parseStored(row.jwks, { keys: [] }) }),
     audience: row.audience,
-    conditions: JSON.parse(row.conditions),
+    conditions: parseStored<Conditions>(row.conditions, {}),
     role: row.role as GrantableRole,
     ...(row.project_id === null ? {} : { projectId: row.project_id }),
     singleUse: row.single_use === 1,
@@ -223,10 +223,12 @@ export function eventFromRow(row: Selectable<Tables['event']>): LedgerEvent {
 }
 
 function actorFromRow(row: Selectable<Tables['event']>): Actor {
-  const identity: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
+  const stored: Pick<Actor, 'user' | 'workload'> = parseStored(row.actor ?? '{}', {})
+  const { user, workload } = stored
   const { actor_id: id, actor_name: name } = row
-  const apiKey = id === null || identity.user !== undefined ? {} : { apiKeyId: id }
-  return { name, ...apiKey, ...identity }
+  // Of a person, the hash covers nothing else.
+  if (user !== undefined) return { name, user }
+  return { name, ...(id === null ? {} : { apiKeyId: id }), ...(workload && { workload }) }
 }
 
 export function personFromRow(row: Selectable<Tables['person']>): PersonRecord {
@@ -253,20 +255,25 @@ export function personToRow(person: PersonRecord): Insertable<Tables['person']> 
   }
 }
 
-/** Instead of one that is not JSON, which also contradicts the ledger. */
+/** Instead of one that was altered, which also contradicts the ledger. */
 const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
 
 export function sessionFromRow(row: Selectable<Tables['session']>): SessionRecord {
   return {
     id: row.id,
     digest: row.digest,
-    ...(row.person === null ? {} : { person: parseStored(row.person, damagedPerson) }),
+    ...(row.person === null ? {} : { person: personOf(row.person, row.person_id) }),
     ...(row.api_key_id === null ? {} : { apiKeyId: row.api_key_id }),
     ...(row.sign_in_time === null ? {} : { signInTime: row.sign_in_time }),
     createTime: row.create_time,
     expireTime: row.expire_time,
     lastUseTime: row.last_use_time,
   }
+}
+
+function personOf(text: string, id: string | null): SessionPerson {
+  const person = parseStored(text, damagedPerson)
+  return person.id === id ? person : damagedPerson
 }
 
 export function sessionToRow(session: SessionRecord): Insertable<Tables['session']> {

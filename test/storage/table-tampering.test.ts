@@ -1,19 +1,45 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  type LedgerProof,
+  parseLedgerProof,
+  parseVerifierKey,
+  scanLog,
+  verifyChain,
+  verifyCheckpoint,
+} from '../../client/src/log/index.ts'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
-import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { apiKeyDigest, newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import type { Store } from '../../src/core/context.ts'
 import { isActive } from '../../src/core/expiry.ts'
+import { newId } from '../../src/core/ids.ts'
 import { verifyLedgers } from '../../src/core/ledger/all-ledgers.ts'
 import { isWhole } from '../../src/core/ledger/verification.ts'
-import type { ApiKeyRecord, KeyRecord } from '../../src/core/records.ts'
+import { proveLedger } from '../../src/core/log/proofs.ts'
+import { readLogFile } from '../../src/core/log/publishing.ts'
+import { signCheckpoint } from '../../src/core/log/signing.ts'
+import type { ApiKeyRecord, ExchangedKeyRecord, KeyRecord } from '../../src/core/records.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { openLedgerReader, openStore } from '../../src/storage/open.ts'
+import { createKeyFile } from '../support/log/key-file.ts'
 import { createDatabase, type TestDatabase } from '../support/store/database.ts'
 import { keyRecord } from '../support/store/key-records.ts'
+import { createPersonSession, ruleRecord } from '../support/store/sessions.ts'
 import { createProject, limits, origin } from '../support/store/store.ts'
 import { type TamperedRegistry, tamperings } from '../support/store/tamperings.ts'
 import { trustPolicyRecord } from '../support/store/trust-records.ts'
 
 let original: TestDatabase
 let registry: TamperedRegistry
+/** Made before the alterations, and kept by a reader; and what the signing key has signed by then. */
+let proof: LedgerProof
+let checkpoints: Buffer
+const keyFile = createKeyFile()
+
+function sign(store: Store) {
+  const config = { publicUrl: 'https://keys.example.com', logInterval: 60 }
+  return signCheckpoint({ store, clock: systemClock, config }, keyFile.open())
+}
 
 beforeAll(async () => {
   original = await createDatabase()
@@ -49,6 +75,24 @@ beforeAll(async () => {
   })
   const policy = trustPolicyRecord({ projectId })
   await store.commit({ type: 'trust_policy.create', origin: origin(), policy })
+  const secret = newApiKeySecret()
+  const exchanged: ExchangedKeyRecord = {
+    ...{ id: newId(), digest: apiKeyDigest(secret), prefix: secret.slice(0, 16) },
+    ...{ policyId: policy.id, name: policy.name, role: 'writer', projectId },
+    ...{ issuer: policy.issuer, subject: 'orders' },
+    createTime: origin().time,
+    expireTime: '2099-01-02T03:04:05.678Z',
+  }
+  await store.commit({
+    type: 'token.exchange',
+    origin: origin(),
+    apiKey: exchanged,
+    policy,
+    matched: [['sub', 'orders']],
+  })
+  const { session } = await createPersonSession(store)
+  const rule = ruleRecord({ role: 'reader' })
+  await store.commit({ type: 'sign_in_rule.create', origin: origin(), rule })
   const { thumbprint, materialSha256 } = keyRecord(projectId)
   await store.commit({
     type: 'private_key.refuse',
@@ -70,6 +114,9 @@ beforeAll(async () => {
     patch: { active: false },
     limits,
   })
+  await sign(store)
+  proof = parseLedgerProof((await proveLedger(store.log, projectId, undefined)).proof)
+  checkpoints = readFileSync(`${keyFile.file}.checkpoints`)
   const events = new Map<string, Awaited<ReturnType<typeof store.events>>>()
   for (const ledgerId of [projectId, otherProjectId]) {
     events.set(ledgerId, await store.events(ledgerId, { after: 0, limit: 500 }))
@@ -78,14 +125,18 @@ beforeAll(async () => {
   registry = {
     database: original,
     store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
-    ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked, policy },
+    ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
+    ...{ policy, exchanged, session, rule },
     exposed: thumbprint,
   }
 })
 beforeEach(async () => {
   registry = { ...registry, database: await original.copy() }
 })
-afterAll(() => original.remove())
+afterAll(async () => {
+  keyFile.remove()
+  await original.remove()
+})
 
 async function verdicts() {
   const reader = await openLedgerReader(registry.database.url)
@@ -114,8 +165,36 @@ async function unused() {
   for (const policy of await store.trustPolicies()) {
     if (policy.contradicted) found.push(`trust_policy ${policy.id}`)
   }
+  for (const session of await store.listSessions('all')) {
+    if (session.contradicted) found.push(`session ${session.id}`)
+    const byDigest = await store.findSessionByDigest(session.digest)
+    expect(byDigest?.contradicted).toBe(session.contradicted)
+  }
+  for (const rule of await store.signInRules()) {
+    if (rule.contradicted) found.push(`sign_in_rule ${rule.id}`)
+  }
+  for (const row of await registry.database.query('select id, digest from exchanged_key')) {
+    const exchanged = await store.findExchangedKeyByDigest(String(row.digest))
+    if (exchanged === undefined) found.push(`exchanged_key ${row.id}`)
+  }
   await store.close()
   return found
+}
+
+/** The earlier proof contradicts what the server exports now, and so does what it signs from now on. */
+async function expectContradictedLog() {
+  const store = await openStore(registry.database.url)
+  const events = await store.events(registry.projectId, { after: 0, limit: 500 })
+  await expect(verifyChain(proof.head, events)).rejects.toMatchObject({ code: 'disproved' })
+  writeFileSync(`${keyFile.file}.checkpoints`, checkpoints)
+  const { checkpoint: note = '', verifierKey } = await sign(store)
+  const log = await parseVerifierKey(verifierKey)
+  const checkpoint = await verifyCheckpoint(note, { log })
+  const read = async (path: string) =>
+    Uint8Array.from((await readLogFile(store.log, 1, path)) ?? [])
+  const scanned = scanLog(proof, { checkpoint, read })
+  await expect(scanned).rejects.toMatchObject({ code: 'disproved' })
+  await store.close()
 }
 
 test('an unaltered registry has no difference, and every row is used', async () => {
@@ -135,6 +214,7 @@ describe('somebody with write access to the database alters', () => {
       if (caughtBy === 'checkpoint') {
         // Consistent in itself: only what was signed before it tells.
         expect(found.every(isWhole)).toBe(true)
+        await expectContradictedLog()
         return
       }
       expect(found.every(isWhole)).toBe(false)
@@ -156,4 +236,24 @@ describe('somebody with write access to the database alters', () => {
       }
     },
   )
+})
+
+/** Not JSON, another type, and brackets that exhaust the stack of a recursive function. */
+const odd = ['{', 'null', '[[]]', `${'['.repeat(100_000)}${']'.repeat(100_000)}`]
+
+describe('odd values in columns with JSON', () => {
+  test.each([
+    ['jwt_key', 'jwk'],
+    ['trust_policy', 'conditions'],
+    ['trust_policy', 'jwks'],
+    ['sign_in_rule', 'conditions'],
+    ['session', 'person'],
+    ['event', 'changes'],
+  ])('%s.%s is found, and no row with it is used', async (table, column) => {
+    for (const value of odd) {
+      await registry.database.execute(`update ${table} set ${column} = ?`, value)
+      expect((await verdicts()).every(isWhole), value.slice(0, 9)).toBe(false)
+      expect(await unused(), value.slice(0, 9)).not.toEqual([])
+    }
+  })
 })

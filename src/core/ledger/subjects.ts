@@ -50,8 +50,8 @@ export interface Effect {
 
 /** How the events of one kind of subject, and its rows, are read as the same members. */
 interface SubjectKind<Row> {
-  /** The ledgers whose replay accounts for it; `none` if a row is compared only when it is used. */
-  ledger: 'system' | 'project' | 'both' | 'none'
+  /** The ledgers whose replay accounts for it. */
+  ledger: 'system' | 'project' | 'both'
   effects(event: EventContent): Effect[]
   id(row: Row): string
   /** The members that events record with their values. */
@@ -163,8 +163,9 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
     required: ['name', 'issuer', 'conditions', 'role', 'active'],
   },
   exchanged_key: {
-    // Rows live for minutes, and a busy project has millions of exchanges.
-    ledger: 'none',
+    ledger: 'project',
+    // A busy project has millions of exchanges, and rows that live for minutes. So the rows that a
+    // replay reads are those that contradict the event of their exchange.
     effects: () => [],
     id: ({ id }) => id,
     members: ({ role, projectId, expireTime, successor }) => ({

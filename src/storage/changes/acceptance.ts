@@ -38,6 +38,10 @@ export async function acceptLedger(
     changes: { revision: { to: revision }, hash: { to: hash } },
   }
   const rows = await createLedgerReads(db).ledgerRows(ledgerId, () => [])
+  // They live for minutes: who has a right to one exchanges a token again.
+  for (const { id } of rows.exchanged_key) {
+    await db.deleteFrom('exchanged_key').where('id', '=', id).execute()
+  }
   if (isSystem) {
     const projects = await db.selectFrom('project').selectAll().execute()
     await appendEvents(db, ledger, origin, [

@@ -16,7 +16,7 @@ import type {
   TrustPolicyRecord,
 } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
-import { isObject, parseJson } from '../../runtime/json.ts'
+import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
   apiKeyColumns,
   apiKeyFromRow,
@@ -73,12 +73,14 @@ export function trustPoliciesWithLastEvents(db: Db) {
     .select(lastEventOf(sql.lit(systemLedgerId), 'trust_policy.id').as('last_event'))
 }
 
+/** The ledger that has the event of an exchanged API key. */
+export const ledgerOfExchange = sql<string>`coalesce(exchanged_key.project_id, ${sql.lit(exchangeLedgerId)})`
+
 export function exchangedKeysWithLastEvents(db: Db) {
-  const ledger = sql`coalesce(${sql.ref('exchanged_key.project_id')}, ${sql.lit(exchangeLedgerId)})`
   return db
     .selectFrom('exchanged_key')
     .select(columnsOf('exchanged_key'))
-    .select(lastEventOf(ledger, 'exchanged_key.id').as('last_event'))
+    .select(lastEventOf(ledgerOfExchange, 'exchanged_key.id').as('last_event'))
 }
 
 type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
@@ -153,11 +155,7 @@ function parseLastEvent(text: string | null): LastEvent | undefined {
 export function hasValidChanges(changes: string | null): boolean {
   if (changes === null) return true
   const value = parseJson(changes)
-  return isObject(value) && Object.values(value).every(isFlat)
-}
-
-function isFlat(value: unknown): boolean {
-  return isObject(value) && Object.values(value).every((member) => !(member instanceof Object))
+  return isObject(value) && isNestedWithin(value, 2) && Object.values(value).every(isObject)
 }
 
 /**

@@ -7,6 +7,7 @@ import {
   apiKeyColumns,
   apiKeyFromRow,
   eventFromRow,
+  exchangedKeyFromRow,
   keyColumns,
   keyFromRow,
   sessionFromRow,
@@ -15,7 +16,12 @@ import {
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
 import { chunked } from '../statements.ts'
-import { hasValidChanges } from './last-events.ts'
+import {
+  checkedExchangedKey,
+  exchangedKeysWithLastEvents,
+  hasValidChanges,
+  ledgerOfExchange,
+} from './last-events.ts'
 import { readEventRows } from './store.ts'
 
 /** The ledgers of a database. */
@@ -42,6 +48,7 @@ export function createLedgerReads(db: Db): LedgerReads {
         .select('project_id as id')
         .union(db.selectFrom('jwt_key').select('project_id as id'))
         .union(db.selectFrom('project').select('id'))
+        .union(db.selectFrom('exchanged_key').select(ledgerOfExchange.as('id')))
       const rows = await db
         .selectFrom(ids.as('owner'))
         .leftJoin('ledger', 'ledger.project_id', 'owner.id')
@@ -71,6 +78,7 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
   const sessions = db.selectFrom('session').select(columnsOf('session'))
   const rules = db.selectFrom('sign_in_rule').select(columnsOf('sign_in_rule'))
   const policies = db.selectFrom('trust_policy').select(columnsOf('trust_policy'))
+  const exchangedKeys = exchangedKeysWithLastEvents(db).where(ledgerOfExchange, '=', ledgerId)
   const rows: LedgerRows = {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: (await keys.execute()).map(keyFromRow),
@@ -78,7 +86,9 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
     session: isSystem ? (await sessions.execute()).map(sessionFromRow) : [],
     sign_in_rule: isSystem ? (await rules.execute()).map(signInRuleFromRow) : [],
     trust_policy: isSystem ? (await policies.execute()).map(trustPolicyFromRow) : [],
-    exchanged_key: [],
+    exchanged_key: (await exchangedKeys.execute())
+      .filter((row) => checkedExchangedKey(row) === undefined)
+      .map(exchangedKeyFromRow),
     published_kid: [],
     blocked_fingerprint: [],
   }

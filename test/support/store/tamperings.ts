@@ -1,6 +1,13 @@
 import type { Store } from '../../../src/core/context.ts'
 import { type EventContent, eventHash } from '../../../src/core/ledger/chain.ts'
-import type { ApiKeyRecord, KeyRecord, TrustPolicyRecord } from '../../../src/core/records.ts'
+import type {
+  ApiKeyRecord,
+  ExchangedKeyRecord,
+  KeyRecord,
+  SessionRecord,
+  SignInRuleRecord,
+  TrustPolicyRecord,
+} from '../../../src/core/records.ts'
 import { keyToRow } from '../../../src/storage/row-mapping.ts'
 import { columnsOf } from '../../../src/storage/schema.ts'
 import type { TestDatabase } from './database.ts'
@@ -22,6 +29,11 @@ export interface TamperedRegistry {
   admin: ApiKeyRecord
   revoked: ApiKeyRecord
   policy: TrustPolicyRecord
+  /** An API key that a token was exchanged for. */
+  exchanged: ExchangedKeyRecord
+  /** Of a person. */
+  session: SessionRecord
+  rule: SignInRuleRecord
   /** The thumbprint of a key whose private half was submitted. */
   exposed: string
 }
@@ -93,6 +105,13 @@ const columnOfKey = (set: string, member: string): Tampering => ({
   caughtBy: 'read',
   ...keyMember(member),
 })
+
+const grantTables = {
+  policy: 'trust_policy',
+  session: 'session',
+  rule: 'sign_in_rule',
+  exchanged: 'exchanged_key',
+} as const
 
 export const tamperings: Tampering[] = [
   {
@@ -268,34 +287,56 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  {
-    name: 'a trust policy inserted',
-    tamper: ({ database, otherProjectId }) => {
-      const columns = columnsOf('trust_policy').filter((column) => column !== 'id')
-      return database.execute(
-        `insert into trust_policy (id, ${columns}) select ?, ${columns} from trust_policy`,
-        otherProjectId,
-      )
-    },
-    caughtBy: 'read',
-    named: ({ otherProjectId }) => ({ type: 'trust_policy', id: otherProjectId }),
-  },
+  ...(['trust_policy', 'session', 'sign_in_rule', 'exchanged_key'] as const).map(
+    (table): Tampering => ({
+      name: `a row inserted into ${table}`,
+      tamper({ database, otherProjectId }) {
+        const columns = columnsOf(table).filter((column) => !['id', 'digest'].includes(column))
+        const digest = table === 'session' || table === 'exchanged_key'
+        return database.execute(
+          `insert into ${table} (id, ${digest ? 'digest, ' : ''}${columns})
+           select ?, ${digest ? "'d', " : ''}${columns} from ${table}`,
+          otherProjectId,
+        )
+      },
+      caughtBy: 'read',
+      named: ({ otherProjectId }) => ({ type: table, id: otherProjectId }),
+    }),
+  ),
   ...(
     [
-      ['conditions', 'conditions', '{"sub":"evil"}'],
-      ['issuer', 'issuer', 'https://evil.test'],
-      ['audience', 'audience', 'https://evil.test'],
-      ['projectId', 'project_id', null],
-      ['role', 'role', 'reader'],
-      ['active', 'enabled', 0],
+      ['policy', 'conditions', '{"sub":"evil"}', 'conditions'],
+      ['policy', 'issuer', 'https://evil.test', 'issuer'],
+      ['policy', 'audience', 'https://evil.test', 'audience'],
+      ['policy', 'project_id', null, 'projectId'],
+      ['policy', 'role', 'reader', 'role'],
+      ['policy', 'enabled', 0, 'active'],
+      ['session', 'person_id', 'x', 'personId'],
+      ['session', 'person', '{"id":"x","issuer":"","subject":"","claims":{}}', 'personId'],
+      ['session', 'expire_time', '2099-01-01T00:00:00.000Z', 'expireTime'],
+      ['session', 'digest', 'd', 'state'],
+      ['rule', 'conditions', '{}', 'conditions'],
+      ['rule', 'role', 'admin', 'role'],
+      ['rule', 'issuer', 'https://evil.test', 'issuer'],
+      ['exchanged', 'role', 'admin'],
+      ['exchanged', 'expire_time', '2099-01-01T00:00:00.000Z'],
+      ['exchanged', 'digest', 'd'],
     ] as const
   ).map(
-    ([member, column, value]): Tampering => ({
-      name: `the ${member} of a trust policy`,
-      tamper: ({ database, policy }) =>
-        database.execute(update('trust_policy', `${column} = ?`), value, policy.id),
+    ([subject, column, value, member]): Tampering => ({
+      name: `${column} of the row: ${subject}`,
+      tamper: (registry) =>
+        registry.database.execute(
+          update(grantTables[subject], `${column} = ?`),
+          value,
+          registry[subject].id,
+        ),
       caughtBy: 'read',
-      named: ({ policy }) => ({ type: 'trust_policy', id: policy.id, member }),
+      named: (registry) => ({
+        type: grantTables[subject],
+        id: registry[subject].id,
+        ...(member === undefined ? {} : { member }),
+      }),
     }),
   ),
   {
