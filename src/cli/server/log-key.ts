@@ -1,4 +1,4 @@
-import { createPrivateKey, createPublicKey, generateKeyPairSync, sign } from 'node:crypto'
+import { createHmac, createPrivateKey, generateKeyPairSync, hkdfSync, sign } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -45,9 +45,12 @@ export function openLogSigner(
     if (!create || !createKeyFile(file)) return undefined
   }
   const key = parseKey(readNamed('PUBRING_LOG_KEY_FILE', file))
-  const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
+  const { x = '', d = '' } = key.export({ format: 'jwk' })
+  const secret = hkdfSync('sha256', Buffer.from(d, 'base64url'), '', 'pubring ledgers', 32)
   return {
     publicKey: Uint8Array.from(Buffer.from(x, 'base64url')),
+    blindingOf: (ledgerId) =>
+      Uint8Array.from(createHmac('sha256', new Uint8Array(secret)).update(ledgerId).digest()),
     sign: (message) => Uint8Array.from(sign(null, message, key)),
     ...createSignedCheckpoints(`${file}.checkpoints`),
   }

@@ -21,12 +21,11 @@ export interface MovedHead {
   ledgerId: string
   revision: number
   hash: string
-  /** Absent if the ledger never had an entry. */
-  blinding?: string
 }
 
 /** An entry, and what is known of its ledger. */
 export interface NewLogEntry extends MovedHead {
+  /** 32 bytes, in base64. */
   blinding: string
   /** The entry as text. */
   content: string
@@ -43,7 +42,7 @@ export interface LogTile {
 export interface FoundLogEntry {
   position: number
   content: string
-  /** Of its ledger: 32 random bytes, in base64. */
+  /** Of its ledger: 32 bytes, in base64. */
   blinding: string
 }
 
@@ -75,6 +74,11 @@ export interface LogSigner {
   /** Ed25519, 32 bytes. */
   publicKey: Bytes
   sign(message: Bytes): Bytes
+  /**
+   * The secret of a ledger, 32 bytes. Only the key determines it: with one from the database, whoever
+   * alters it could give a rewritten ledger another one, so that no scan finds the entries before.
+   */
+  blindingOf(ledgerId: string): Bytes
   /** The last checkpoint that was signed for the origin, by any process with this key file. */
   lastSigned(origin: string): string | undefined
   /**

@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
 import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
-import { utf8 } from '../../../client/src/log/encoding.ts'
+import { type Bytes, toBase64, utf8 } from '../../../client/src/log/encoding.ts'
 import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
 import {
   createVerifierKey,
@@ -165,7 +164,7 @@ export async function signCheckpoint(
   if (signed !== undefined) {
     await context.witnesses?.confirm(submissionOf(context, signer, log, signed))
   }
-  const isPartial = await appendMovedHeads(context, log, limits)
+  const isPartial = await appendMovedHeads(context, signer, log, limits)
   let published = await publish(context, signer, log.epoch)
   // Another process that has the key file was storing or publishing a checkpoint.
   for (let tries = 1; published.checkpointSize < published.size && tries < maxTries; tries += 1) {
@@ -178,6 +177,7 @@ export async function signCheckpoint(
 /** Whether the limit has left some for the next run. */
 async function appendMovedHeads(
   { store, clock }: LogContext,
+  signer: LogSigner,
   { epoch, ...log }: LogEpoch,
   { minAgeMs = 0, maxHeads = Number.POSITIVE_INFINITY }: RunLimits,
 ): Promise<boolean> {
@@ -192,11 +192,8 @@ async function appendMovedHeads(
     // SQLite reads without waiting: others get their turn.
     await setImmediate()
     if (heads.length === 0) continue
-    const random = randomBytes(32 * heads.length)
     const entries = await Promise.all(
-      heads.map((head, index) =>
-        newEntry(head, time, random.subarray(32 * index, 32 * index + 32)),
-      ),
+      heads.map((head) => newEntry(head, time, signer.blindingOf(head.ledgerId))),
     )
     const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
     const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
@@ -215,14 +212,12 @@ async function appendMovedHeads(
   return after !== undefined
 }
 
-/** `random`: 32 bytes, in case that the ledger has no entry yet. */
-async function newEntry(head: MovedHead, time: string, random: Buffer): Promise<NewLogEntry> {
+async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise<NewLogEntry> {
   const { ledgerId, revision, hash } = head
-  const blinding = head.blinding ?? random.toString('base64')
-  const key = await entryKey(Uint8Array.from(Buffer.from(blinding, 'base64')), revision, sha256)
+  const key = await entryKey(blinding, revision, sha256)
   const ledger = await blindedLedgerId(key, ledgerId, sha256)
   const content = formatEntry({ ledger, revision, head: hash, time })
-  return { ...head, blinding, content: new TextDecoder().decode(content) }
+  return { ...head, blinding: toBase64(blinding), content: new TextDecoder().decode(content) }
 }
 
 function submissionOf(

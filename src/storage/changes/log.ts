@@ -56,19 +56,17 @@ export async function appendToLog(
     return { ledger_id: ledgerId, blinding, epoch, hash }
   })
   for (const chunk of chunked(heads)) {
-    const stored = await db
+    await db
       .insertInto('log_ledger')
       .values(chunk)
       .onConflict((conflict) =>
-        conflict
-          .column('ledger_id')
-          .doUpdateSet(({ ref }) => ({ epoch: ref('excluded.epoch'), hash: ref('excluded.hash') }))
-          .whereRef('log_ledger.blinding', '=', 'excluded.blinding'),
+        conflict.column('ledger_id').doUpdateSet(({ ref }) => ({
+          blinding: ref('excluded.blinding'),
+          epoch: ref('excluded.epoch'),
+          hash: ref('excluded.hash'),
+        })),
       )
-      .returning('ledger_id')
       .execute()
-    // In the tree of another epoch, a process has just chosen another blinding value for one.
-    if (stored.length < chunk.length) return { result: false, changed: false }
   }
   for (const { level, position, hashes } of tiles) {
     await db

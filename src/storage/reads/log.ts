@@ -80,7 +80,7 @@ async function readMovedHeads(
   const heads = db
     .selectFrom('ledger')
     .leftJoin('log_ledger', 'log_ledger.ledger_id', 'ledger.project_id')
-    .select(['ledger.project_id', 'ledger.revision', 'ledger.hash', 'log_ledger.blinding'])
+    .select(['ledger.project_id', 'ledger.revision', 'ledger.hash'])
     .where('ledger.project_id', '>', after)
     .where('ledger.revision', '>', 0)
     .where(({ eb, or, ref }) =>
@@ -96,12 +96,7 @@ async function readMovedHeads(
     : heads.where('ledger.project_id', '<=', last)
   ).execute()
   return {
-    heads: rows.map(({ project_id, revision, hash, blinding }) => ({
-      ledgerId: project_id,
-      revision,
-      hash,
-      ...(blinding === null ? {} : { blinding }),
-    })),
+    heads: rows.map(({ project_id: ledgerId, ...head }) => ({ ledgerId, ...head })),
     ...(last === undefined ? {} : { last }),
   }
 }
