@@ -5,6 +5,7 @@ import type { ExposedKey } from '../intake/types.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { ReplayFindings } from './ledger/verification.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
@@ -149,11 +150,8 @@ export interface CoreConfig {
   oidc?: OidcConfig | undefined
 }
 
-/**
- * Verifies a ledger and compares it with the tables, without delaying this thread. Resolves with what
- * must not be trusted: `key ID`, `ledger ID`.
- */
-export type ReplayLedger = (ledgerId: string) => Promise<string[]>
+/** Verifies a ledger and compares it with the tables, without delaying this thread. */
+export type ReplayLedger = (ledgerId: string) => Promise<ReplayFindings>
 
 /** The dependencies of the core. */
 export interface Context {

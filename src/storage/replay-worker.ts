@@ -1,5 +1,5 @@
 import { workerData } from 'piscina'
-import { contradictedSubjects, verifyLedger } from '../core/ledger/verification.ts'
+import { type ReplayFindings, replayFindings, verifyLedger } from '../core/ledger/verification.ts'
 import { lowerThreadPriority } from '../runtime/priority.ts'
 import { openLedgerReader } from './open.ts'
 import type { LedgerReader } from './reads/ledger.ts'
@@ -8,7 +8,7 @@ lowerThreadPriority()
 let reader: LedgerReader | undefined
 
 /** Runs in the thread: `ReplayLedger`. */
-export async function replay(ledgerId: string): Promise<string[]> {
+export async function replay(ledgerId: string): Promise<ReplayFindings> {
   reader ??= await openLedgerReader(workerData.databaseUrl)
-  return contradictedSubjects(await verifyLedger(reader, ledgerId))
+  return replayFindings(await verifyLedger(reader, ledgerId))
 }

@@ -1,5 +1,6 @@
 import { Piscina } from 'piscina'
 import type { ReplayLedger } from '../core/context.ts'
+import type { ReplayFindings } from '../core/ledger/verification.ts'
 import { siblingModule } from '../runtime/modules.ts'
 
 /** How long the thread waits for the next ledger before it ends. */
@@ -11,7 +12,7 @@ export function createReplayThread(databaseUrl: string): {
   /** Ends a replay in progress. */
   close(): Promise<void>
 } {
-  const pool = new Piscina<string, string[]>({
+  const pool = new Piscina<string, ReplayFindings>({
     filename: siblingModule(import.meta.url, 'replay-worker').href,
     name: 'replay',
     workerData: { databaseUrl },

@@ -64,6 +64,7 @@ type Unauthorized =
   | 'log.publish'
   | 'storage.try'
   | 'ledger.accept'
+  | 'ledger.complete'
   | 'token.exchange'
   | 'token.forget'
 

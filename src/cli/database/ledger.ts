@@ -38,7 +38,7 @@ export async function verify(
     for await (const verdict of verdicts) {
       totals.ledgers += 1
       totals.events += verdict.events
-      totals.incomplete += verdict.incomplete
+      totals.incomplete += verdict.incomplete.length
       totals.accepted += verdict.accepted === undefined ? 0 : 1
       totals.broken += isWhole(verdict) ? 0 : 1
       if (terminal.json) documents.push(verdictDocument(verdict))
@@ -147,7 +147,7 @@ function verdictDocument(verdict: LedgerVerdict): object {
     whole,
     ...result,
     ...(differences.length === 0 ? {} : { differences }),
-    ...(incomplete === 0 ? {} : { incomplete }),
+    ...(incomplete.length === 0 ? {} : { incomplete: incomplete.length }),
     ...(accepted === undefined ? {} : { accepted }),
   }
 }

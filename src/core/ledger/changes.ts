@@ -202,6 +202,14 @@ export type Change =
     }
   | { type: 'log.publish'; epoch: number; size: number; checkpoint: string }
   | { type: 'ledger.accept'; origin: Origin; ledgerId: string }
+  | {
+      type: 'ledger.complete'
+      origin: Origin
+      /** Of the system's ledger: what changed later is left out. */
+      revision: number
+      /** As in `ReplayFindings`. */
+      incomplete: string[]
+    }
   | { type: 'credential.touch'; uses: CredentialUse[] }
   | {
       type: 'session.create'
@@ -284,6 +292,7 @@ export interface ChangeResults {
   'log.append': boolean
   'log.publish': undefined
   'ledger.accept': undefined
+  'ledger.complete': undefined
   'credential.touch': undefined
   'session.create': SessionRecord
   /** How many have ended. */

@@ -40,6 +40,7 @@ export function ledgersOf(change: Change): string[] {
     case 'api_key.create':
     case 'api_key.update':
     case 'api_key.delete':
+    case 'ledger.complete':
     case 'log.start':
     case 'session.create':
     case 'session.end':

@@ -1,9 +1,12 @@
 import { LRUCache } from 'lru-cache'
 import { PubringError } from '../../errors.ts'
 import type { Context, Store } from '../context.ts'
+import { newId } from '../ids.ts'
 import type { KeySet } from '../records.ts'
+import { now } from '../times.ts'
 import { systemLedgerId } from './chain.ts'
 import type { SubjectName } from './subjects.ts'
+import type { ReplayFindings } from './verification.ts'
 
 /** A row, or a whole chain, that must not be trusted: `key ID`, `ledger ID`. */
 export interface Contradiction {
@@ -31,6 +34,9 @@ const recheckIntervalMs = 60_000
 const pauseFactor = 100
 
 const maxLedgers = 20_000
+
+/** Events in one transaction. */
+const maxCompleted = 500
 
 /** Of SHA-256 in hex. */
 const hashLength = 64
@@ -63,12 +69,25 @@ export function createContradictions(
       queue.delete(ledgerId)
       const startTime = clock.monotonic()
       const found = await replayLedger?.(ledgerId).catch(() => undefined)
-      if (found !== undefined) remember(ledgerId, new Set(found))
+      if (found !== undefined) {
+        remember(ledgerId, new Set(found.contradicted))
+        if (ledgerId === systemLedgerId) await complete(found)
+      }
       const pauseMs = pauseFactor * (clock.monotonic() - startTime)
-      const intervalMs = found?.length === 0 ? replayIntervalMs : recheckIntervalMs
+      const intervalMs = found?.contradicted.length === 0 ? replayIntervalMs : recheckIntervalMs
       recent.set(ledgerId, true, { ttl: Math.max(intervalMs, pauseMs) })
     }
     timer = undefined
+  }
+  /** From then on, rows that were last changed by an earlier release are compared completely. */
+  async function complete({ incomplete, revision }: ReplayFindings): Promise<void> {
+    for (let start = 0; start < incomplete.length; start += maxCompleted) {
+      const origin = { actor: { name: 'pubring serve' }, requestId: newId(), time: now(clock) }
+      const some = incomplete.slice(start, start + maxCompleted)
+      const change = { type: 'ledger.complete', origin, revision, incomplete: some } as const
+      // The next replay finds them again.
+      await store.commit(change).catch(() => undefined)
+    }
   }
   function remember(ledgerId: string, subjects: ReadonlySet<string>): void {
     for (const subject of subjects) report({ ledgerId, subject })
@@ -127,6 +146,7 @@ export function createContradictions(
     row: Row | undefined,
   ) => row && note(systemLedgerId, name, row)
 
+  schedule(systemLedgerId)
   return {
     store: {
       ...store,

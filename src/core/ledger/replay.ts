@@ -41,8 +41,11 @@ export interface Replay {
 
 export interface Comparison {
   differences: Difference[]
-  /** Rows some of whose members no event holds, since an older release wrote their last one. */
-  incomplete: number
+  /**
+   * Rows without a difference some of whose members no event holds, since an earlier release wrote
+   * their last one: `key ID`.
+   */
+  incomplete: string[]
 }
 
 /**
@@ -55,14 +58,14 @@ export function createReplay(ledgerId: string): Replay {
   const states = new Map(names.map((name) => [name, new Map<string, SubjectState>()]))
 
   function compareKind<Name extends SubjectName>(name: Name, rows: readonly SubjectRows[Name][]) {
-    const result: Comparison = { differences: [], incomplete: 0 }
+    const result: Comparison = { differences: [], incomplete: [] }
     const unseen = new Map(states.get(name))
     for (const row of rows) {
       const id = subjectKinds[name].id(row)
       const subject = { type: name, id }
       const found = compareRow(name, row, unseen.get(id))
       unseen.delete(id)
-      result.incomplete += found.isIncomplete ? 1 : 0
+      if (found.isIncomplete) result.incomplete.push(`${name} ${id}`)
       for (const difference of found.differences) {
         result.differences.push({ ledgerId, subject, ...difference })
       }
@@ -90,7 +93,7 @@ export function createReplay(ledgerId: string): Replay {
       const results = names.map((name) => compareKind(name, rows[name]))
       return {
         differences: results.flatMap(({ differences }) => differences),
-        incomplete: results.reduce((sum, { incomplete }) => sum + incomplete, 0),
+        incomplete: results.flatMap(({ incomplete }) => incomplete),
       }
     },
   }
@@ -118,7 +121,7 @@ function compareRow<Name extends SubjectName>(
     const detail = `${subject}: publicKeyPem: the columns of the key contradict each other`
     differences.push({ member: 'publicKeyPem', detail })
   }
-  return { differences, isIncomplete }
+  return { differences, isIncomplete: isIncomplete && differences.length === 0 }
 }
 
 /** `required`: members that every row has, so that they are unknown if no event holds them. */

@@ -63,10 +63,22 @@ export function isWhole({ broken, differences }: LedgerVerdict): boolean {
   return broken === undefined && differences.length === 0
 }
 
-/** What must not be trusted, as `ReplayLedger` returns it. */
-export function contradictedSubjects({ ledgerId, broken, differences }: LedgerVerdict): string[] {
+/** Rows and ledgers: `key ID`, `ledger ID`. */
+export interface ReplayFindings {
+  /** They must not be trusted. */
+  contradicted: string[]
+  /** Rows of an intact ledger that agree with what their last events hold, which is not all of them. */
+  incomplete: string[]
+  /** Of the last verified event. */
+  revision: number
+}
+
+export function replayFindings(verdict: LedgerVerdict): ReplayFindings {
+  const { ledgerId, broken, differences, incomplete, events: revision } = verdict
   const subjects = differences.map(({ subject: { type, id } }) => `${type} ${id}`)
-  return [...new Set(broken === undefined ? subjects : [...subjects, `ledger ${ledgerId}`])]
+  if (broken !== undefined) subjects.push(`ledger ${ledgerId}`)
+  const contradicted = [...new Set(subjects)]
+  return { contradicted, incomplete: broken === undefined ? incomplete : [], revision }
 }
 
 /** Whether the ledger has a head or an event. */

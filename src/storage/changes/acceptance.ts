@@ -1,6 +1,7 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import { type EventType, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { ChangeOf } from '../../core/ledger/changes.ts'
+import type { LedgerRows } from '../../core/ledger/replay.ts'
 import { type EventfulName, recordedChanges, type SubjectRows } from '../../core/ledger/subjects.ts'
 import { createLedgerReads } from '../reads/ledger.ts'
 import { projectFromRow } from '../row-mapping.ts'
@@ -47,10 +48,7 @@ export async function acceptLedger(
     await appendEvents(db, ledger, origin, [
       accepted,
       ...projects.map((row) => recordedEvent('project', projectFromRow({ ...row, revision: 0 }))),
-      ...rows.api_key.map((row) => recordedEvent('api_key', row)),
-      ...rows.session.map((row) => recordedEvent('session', row)),
-      ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
-      ...rows.trust_policy.map((row) => recordedEvent('trust_policy', row)),
+      ...recordedGrants(rows),
     ])
     return { result: undefined, changed: true }
   }
@@ -61,6 +59,40 @@ export async function acceptLedger(
   await appendEvents(db, ledger, origin, [project, ...keys])
   await appendEvents(db, await lockSystemLedger(db, origin), origin, [accepted, project])
   return { result: undefined, changed: true }
+}
+
+/**
+ * Appends an event that holds all of the row to each row of the system's ledger whose last event, by an
+ * earlier release, does not. Another process may have done it.
+ */
+export async function completeLedger(
+  db: Db,
+  { revision, incomplete, origin }: ChangeOf<'ledger.complete'>,
+): Promise<Outcome<undefined>> {
+  const ledger = await lockSystemLedger(db, origin)
+  const later = await db
+    .selectFrom('event')
+    .select('subject_id')
+    .where('project_id', '=', systemLedgerId)
+    .where('revision', '>', revision)
+    .execute()
+  const changed = new Set(later.map((event) => event.subject_id))
+  const rows = await createLedgerReads(db).ledgerRows(systemLedgerId, () => [])
+  const events = recordedGrants(rows).filter(
+    ({ subject: { type, id } }) => incomplete.includes(`${type} ${id}`) && !changed.has(id),
+  )
+  if (events.length > 0) await appendEvents(db, ledger, origin, events)
+  return { result: undefined, changed: events.length > 0 }
+}
+
+/** Of all rows that the system's ledger accounts for. */
+function recordedGrants(rows: LedgerRows): NewEvent[] {
+  return [
+    ...rows.api_key.map((row) => recordedEvent('api_key', row)),
+    ...rows.session.map((row) => recordedEvent('session', row)),
+    ...rows.sign_in_rule.map((row) => recordedEvent('sign_in_rule', row)),
+    ...rows.trust_policy.map((row) => recordedEvent('trust_policy', row)),
+  ]
 }
 
 function projectDeleted(id: string): NewEvent {

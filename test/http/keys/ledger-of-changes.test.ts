@@ -60,6 +60,7 @@ type Unrequested =
   | 'log.append'
   | 'log.publish'
   | 'ledger.accept'
+  | 'ledger.complete'
   | 'token.forget'
   // Its actor is the workload: `test/http/trust/token-exchange.test.ts`.
   | 'token.exchange'
