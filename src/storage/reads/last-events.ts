@@ -6,15 +6,7 @@ import {
   type SubjectName,
   type SubjectRows,
 } from '../../core/ledger/subjects.ts'
-import type {
-  ApiKeyRecord,
-  ExchangedKeyRecord,
-  KeyRecord,
-  ProjectSnapshot,
-  SessionRecord,
-  SignInRuleRecord,
-  TrustPolicyRecord,
-} from '../../core/records.ts'
+import type { ExchangedKeyRecord, ProjectSnapshot } from '../../core/records.ts'
 import { PubringError } from '../../errors.ts'
 import { isNestedWithin, isObject, parseJson } from '../../runtime/json.ts'
 import {
@@ -87,31 +79,23 @@ type WithLastEvent<Table extends keyof Tables> = Selectable<Tables[Table]> & {
   last_event: string | null
 }
 
-export function checkedKey({ last_event, ...row }: WithLastEvent<'jwt_key'>): KeyRecord {
-  return checked('key', keyFromRow(row), last_event)
+/** Makes the record of a row, marked if it contradicts its last event. */
+function checker<Name extends SubjectName, Row>(
+  name: Name,
+  fromRow: (row: Row) => SubjectRows[Name],
+): (row: Row & { last_event: string | null }) => SubjectRows[Name] {
+  return (row) => {
+    const record = fromRow(row)
+    if (!contradictsEvent(name, record, parseLastEvent(row.last_event))) return record
+    return { ...record, contradicted: true }
+  }
 }
 
-export function checkedApiKey({ last_event, ...row }: WithLastEvent<'api_key'>): ApiKeyRecord {
-  return checked('api_key', apiKeyFromRow(row), last_event)
-}
-
-export function checkedSession({ last_event, ...row }: WithLastEvent<'session'>): SessionRecord {
-  return checked('session', sessionFromRow(row), last_event)
-}
-
-export function checkedSignInRule({
-  last_event,
-  ...row
-}: WithLastEvent<'sign_in_rule'>): SignInRuleRecord {
-  return checked('sign_in_rule', signInRuleFromRow(row), last_event)
-}
-
-export function checkedTrustPolicy({
-  last_event,
-  ...row
-}: WithLastEvent<'trust_policy'>): TrustPolicyRecord {
-  return checked('trust_policy', trustPolicyFromRow(row), last_event)
-}
+export const checkedKey = checker('key', keyFromRow)
+export const checkedApiKey = checker('api_key', apiKeyFromRow)
+export const checkedSession = checker('session', sessionFromRow)
+export const checkedSignInRule = checker('sign_in_rule', signInRuleFromRow)
+export const checkedTrustPolicy = checker('trust_policy', trustPolicyFromRow)
 
 /** Undefined if the row contradicts the event of its exchange. */
 export function checkedExchangedKey({
@@ -133,15 +117,6 @@ export function checkedProject(
   const project = { ...projectFromRow(row), head: row.hash }
   const last = parseLastEvent(row.project_event)
   return contradictsEvent('project', project, last) ? undefined : project
-}
-
-function checked<Name extends SubjectName>(
-  name: Name,
-  record: SubjectRows[Name],
-  lastEvent: string | null,
-): SubjectRows[Name] {
-  if (!contradictsEvent(name, record, parseLastEvent(lastEvent))) return record
-  return { ...record, contradicted: true }
 }
 
 /** Undefined if there is none, or it is not an event any more. */
