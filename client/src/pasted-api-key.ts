@@ -8,7 +8,8 @@ const secretPattern = /pubring_[0-9A-Za-z]{49}(?![0-9A-Za-z])/g
 export function findPastedApiKey(text: string): string | undefined {
   for (const candidate of [text, text.replace(/\s+/g, '')]) {
     const found = new Set(candidate.match(secretPattern))
-    if (found.size === 1) return [...found][0]
+    // Two keys must not become one by joining the lines.
+    if (found.size > 0) return found.size === 1 ? [...found][0] : undefined
   }
   return undefined
 }
