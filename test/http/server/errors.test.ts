@@ -50,6 +50,11 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   project_not_found: () => get('/v1/projects/none'),
   key_not_found: () => get(`${keys}/${server.project.id}`),
   api_key_not_found: () => get(`/v1/api-keys/${server.project.id}`),
+  invalid_session: () => get(keys, { 'x-api-key': 'session' }),
+  session_not_found: () => server.send('DELETE', `/v1/sessions/${server.project.id}`),
+  person_not_found: () => server.send('DELETE', `/v1/people/${server.project.id}`),
+  sign_in_rule_not_found: () => get(`/v1/sign-in-rules/${server.project.id}`),
+  trust_policy_not_found: () => get(`/v1/trust-policies/${server.project.id}`),
   last_admin_api_key: async () => {
     const { id } = (await get('/v1/api-keys/self')).json()
     return server.send('DELETE', `/v1/api-keys/${id}`)
@@ -80,6 +85,10 @@ const elsewhere: ErrorCode[] = [
   'history_changed',
   'rate_limited',
   'unsupported_transfer_encoding',
+  'cross_site_request',
+  'recent_sign_in_required',
+  'sign_in_failed',
+  'sign_in_unavailable',
 ]
 
 test('no code is forgotten', () => {
