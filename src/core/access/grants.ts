@@ -58,9 +58,9 @@ export function requireAccess(grants: readonly Grant[], access: Access, projectI
   const own = roles.findLast((each) => permits(grants, { role: each }, projectId))
   throw new PubringError(
     'insufficient_role',
-    own === undefined || !isAtLeast(own, role)
-      ? `This operation needs the role ${role}; you have the role ${own ?? 'of no project'}.`
-      : 'This operation needs the role for all projects; yours is bound to some.',
+    own !== undefined && isAtLeast(own, role)
+      ? `This operation needs the role ${role} for all projects; you have it for some only.`
+      : `This operation needs the role ${role}; you have ${own === undefined ? 'none' : `the role ${own}`}.`,
   )
 }
 

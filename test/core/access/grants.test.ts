@@ -43,9 +43,9 @@ test('roles in single projects never add up to a role in all projects', () => {
 
 test('the error says which role is missing, or that the grants reach too few projects', () => {
   const inB = () => requireAccess(mixed, { role: 'admin' }, 'a')
-  expect(inB).toThrow('This operation needs the role admin; your API key has the role writer.')
+  expect(inB).toThrow('This operation needs the role admin; you have the role writer.')
   const unbound = () => requireAccess(inA, { role: 'admin', unbound: true })
-  expect(unbound).toThrow('needs an API key for all projects; yours is bound to one.')
+  expect(unbound).toThrow('needs the role admin for all projects; you have it for some only.')
 })
 
 test('the sole project is that of all grants', () => {
