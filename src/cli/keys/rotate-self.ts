@@ -5,8 +5,7 @@ import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { JwtKeyWithDetails } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import { rotationType } from '../../core/trust/subject-tokens.ts'
-import type { ConnectionFlags } from '../connection/connection.ts'
-import { resolveConnection } from '../connection/connection.ts'
+import { type ConnectionFlags, resolveConnection } from '../connection/connection.ts'
 import { type Session, withConnection } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell } from '../terminal/output.ts'
@@ -50,7 +49,7 @@ export async function rotateSelf(
   if (parseId(connection.project) === undefined) {
     throw usageError('With --self, name the project by its id: its issuer holds that.')
   }
-  const old = await readPair(file, terminal)
+  const old = await pairOf(file, await readPrivateKey(file, terminal))
   const source = `a token signed with ${file}`
   const idToken = { source, claims: {}, read: async () => '' }
   const own = { ...connection, apiKeySource: source, idToken }
@@ -72,10 +71,6 @@ export async function rotateSelf(
   })
 }
 
-async function readPair(file: string, terminal: Terminal): Promise<Pair> {
-  return pairOf(file, await readPrivateKey(file, terminal))
-}
-
 async function pairOf(file: string, privateKey: KeyObject): Promise<Pair> {
   const publicKey = createPublicKey(privateKey)
   const jwk = publicKey.export({ format: 'jwk' })
@@ -91,7 +86,7 @@ async function prepareNext(
   const file = join(dir, `${name}.next${ext}`)
   if (existsSync(file)) {
     notify(`Resuming with the key pair in ${file}.`)
-    return readPair(file, terminal)
+    return pairOf(file, await readPrivateKey(file, terminal))
   }
   const privateKey = generateLike(old)
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' })

@@ -53,18 +53,18 @@ async function checkPossession(text: string, { key, jwsAlgorithm }: Accepted): P
 }
 
 function invalidProof(detail: string): PubringError {
-  const full = `The new key does not prove itself. ${detail}`
-  return invalidField('/proof', 'proof_invalid', full)
+  return invalidField('/proof', 'proof_invalid', `The new key does not prove itself. ${detail}`)
 }
 
-/** Throws `key_not_vouched` unless it is the key that was vouched for. */
-export function requireSuccessor({ successor }: Voucher, key: { thumbprint: string }): void {
-  if (key.thumbprint === successor) return
-  throw notVouched(
-    `This API key registers only the key with the thumbprint ${successor}; that of yours is ${key.thumbprint}.`,
+/** Throws `key_not_vouched` unless it is the key that was vouched for, and the first time. */
+export function requireSuccessor(
+  { successor }: Voucher,
+  { thumbprint }: { thumbprint: string },
+  isFirst: boolean,
+): void {
+  if (thumbprint === successor && isFirst) return
+  throw new PubringError(
+    'key_not_vouched',
+    `This API key registers only the key with the thumbprint ${successor}, and once. That of yours is ${thumbprint}.`,
   )
-}
-
-export function notVouched(detail: string): PubringError {
-  return new PubringError('key_not_vouched', detail)
 }

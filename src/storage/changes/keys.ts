@@ -23,7 +23,7 @@ import {
   hasActiveAncestor,
   requireDecision,
 } from '../../core/trust/descendants.ts'
-import { notVouched, requireSuccessor } from '../../core/trust/possession.ts'
+import { requireSuccessor } from '../../core/trust/possession.ts'
 import { PubringError } from '../../errors.ts'
 import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
@@ -81,11 +81,9 @@ async function withIntroducer(
 ): Promise<KeyRecord> {
   if (caller?.voucher === undefined || caller.workload === undefined) return key
   const { voucher, workload } = caller
-  requireSuccessor(voucher, key)
-  if (await markUsed(db, { digest: workload.digest, until: workload.expireTime })) {
-    return { ...key, introducedBy: voucher.keyId }
-  }
-  throw notVouched('This API key has registered its key already. Exchange another token.')
+  const use = { digest: workload.digest, until: workload.expireTime }
+  requireSuccessor(voucher, key, await markUsed(db, use))
+  return { ...key, introducedBy: voucher.keyId }
 }
 
 export async function updateKey(

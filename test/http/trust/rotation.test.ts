@@ -335,6 +335,27 @@ describe('the API key', () => {
     expect((await server.create(secret, vouched)).json().code).toBe('compromised_key')
   })
 
+  test.each([
+    ['successor', "'x'"],
+    ['successor', 'null'],
+    ['subject', "'other'"],
+    ['expire_time', "'2999-01-01T00:00:00.000Z'"],
+  ])('is not accepted once its row has another %s: %s', async (column, value) => {
+    const before = await revision()
+    const secret = await server.vouched(key, await newRotatedKey())
+    const [{ subject }] = await eventsAfter(before)
+    const where = `where id = '${subject.id}'`
+    await server.database.query(`update exchanged_key set ${column} = ${value} ${where}`)
+    expect((await listWith(secret)).json().code).toBe('invalid_api_key')
+  })
+
+  test('gets no event streams, which would outlast the deactivation of its key', async () => {
+    const secret = await server.vouched(key, await newRotatedKey())
+    const headers = { 'x-api-key': secret, accept: 'text/event-stream' }
+    // Without the end of the stream there is no response.
+    await server.send('GET', '/v1/projects/payments/events', { headers }).catch(() => undefined)
+  })
+
   test('can do nothing else', async () => {
     const secret = await server.vouched(key, await newRotatedKey())
     const headers = { 'x-api-key': secret }

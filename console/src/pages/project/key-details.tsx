@@ -19,6 +19,9 @@ export function KeyDetails({ jwtKey, onClose }: { jwtKey: JwtKey; onClose(): voi
             {details.publishedKid !== undefined && (
               <CopyField label="Published kid" value={details.publishedKid} />
             )}
+            {details.introducedBy !== undefined && (
+              <CopyField label="Introduced by the key" value={details.introducedBy} />
+            )}
             <CopyField label="alg of its tokens" value={details.jwsAlgorithm} />
             <CopyField label="Thumbprint (RFC 7638)" value={details.thumbprint} />
             <CopyField label="SHA-256 of the SPKI" value={details.spkiSha256} />
