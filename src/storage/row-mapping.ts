@@ -1,8 +1,4 @@
 import type { Insertable, Selectable } from 'kysely'
-import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
-import type { Role } from '../contract/roles.ts'
-import type { Conditions } from '../contract/trust/conditions.ts'
-import type { GrantableRole, KeySource } from '../contract/trust/policies.ts'
 import { damagedJwk, parseStored } from '../core/damaged-keys.ts'
 import type { Actor, EventChanges, EventType, LedgerEvent } from '../core/ledger/chain.ts'
 import type {
@@ -16,8 +12,7 @@ import type {
   SignInRuleRecord,
   TrustPolicyRecord,
 } from '../core/records.ts'
-import type { Repair } from '../intake/types.ts'
-import { columnsOf, type Tables } from './schema.ts'
+import { type Columns, columnsOf, kindsOf, type TableName, type Tables } from './schema.ts'
 
 /** Qualified, for queries that join tables. */
 export const keyColumns = columnsOf('jwt_key').map((name) => `jwt_key.${name}` as const)
@@ -32,162 +27,139 @@ export function hasKey<Row extends { id: string | null }>(
   return row.id !== null
 }
 
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${First}${Capitalize<CamelCase<Rest>>}`
+  : Name
+
+interface Members {
+  text: string
+  integer: number
+  boolean: boolean
+  json: unknown
+}
+
+/** The members of a record, for the columns of a table: in camel case, absent for null. */
+type MembersOf<Name extends TableName> = {
+  -readonly [Column in keyof Columns[Name] as Columns[Name][Column] extends keyof Members
+    ? CamelCase<Column & string>
+    : never]: Members[Columns[Name][Column] & keyof Members]
+} & {
+  -readonly [Column in keyof Columns[Name] as Columns[Name][Column] extends `nullable ${keyof Members}`
+    ? CamelCase<Column & string>
+    : never]?: Columns[Name][Column] extends `nullable ${infer Kind extends keyof Members}`
+    ? Members[Kind]
+    : never
+}
+
+/** For each column of JSON, what stands for a value that is no longer JSON: it matches no ledger. */
+type Substitutes<Name extends TableName, Record extends object> = {
+  [Column in keyof Columns[Name] as Columns[Name][Column] extends 'json' | 'nullable json'
+    ? CamelCase<Column & string> & keyof Record
+    : never]-?: CamelCase<Column & string> extends keyof Record
+    ? NonNullable<Record[CamelCase<Column & string>]>
+    : never
+}
+
+interface RowMapping<Name extends TableName, Record> {
+  fromRow(row: Selectable<Tables[Name]>): Record
+  toRow(record: Record): Insertable<Tables[Name]>
+}
+
 /**
- * Union types in text columns are not validated: only this code writes them. A damaged row must not
- * make the other keys of its project unreadable.
+ * Maps the rows of a table to records, by the kinds of its columns. Union types in text columns are not
+ * validated: only this code writes them. A damaged row must not make the other ones unreadable.
  */
-export function keyFromRow(row: Selectable<Tables['jwt_key']>): KeyRecord {
+function rowMapping<Name extends TableName, Record extends MembersOf<Name>>(
+  table: Name,
+  substitutes: Substitutes<Name, Record>,
+): RowMapping<Name, Record> {
+  const columns = Object.entries(kindsOf(table)).map(([column, kind]) => ({
+    column,
+    member: column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase()),
+    kind: kind.replace('nullable ', ''),
+  }))
+  const ofDamaged = new Map(Object.entries<object>(substitutes))
   return {
-    id: row.id,
-    ...(row.published_kid === null ? {} : { publishedKid: row.published_kid }),
-    projectId: row.project_id,
-    label: row.label,
-    algorithm: row.algorithm as Algorithm,
-    publicKeyPem: row.public_key_pem,
-    enabled: row.enabled === 1,
-    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
-    createTime: row.create_time,
-    updateTime: row.update_time,
-    publishTime: row.publish_time,
-    jwsAlgorithm: row.jws_algorithm as JwsAlgorithm,
-    jwk: parseStored(row.jwk, damagedJwk),
-    ...(row.bits === null ? {} : { bits: row.bits }),
-    thumbprint: row.thumbprint,
-    spkiSha256: row.spki_sha256,
-    materialSha256: row.material_sha256,
-    normalised: parseStored<Repair[]>(row.normalised, []),
-    ...(row.introduced_by === null ? {} : { introducedBy: row.introduced_by }),
+    fromRow(row) {
+      const record: { [member: string]: unknown } = {}
+      for (const { column, member, kind } of columns) {
+        const value: unknown = Reflect.get(row, column)
+        if (value === null) continue
+        if (kind === 'boolean') record[member] = value === 1
+        else if (kind !== 'json') record[member] = value
+        else record[member] = parseStored(String(value), ofDamaged.get(member) ?? {})
+      }
+      return record as Record
+    },
+    toRow(record) {
+      const row: { [column: string]: unknown } = {}
+      for (const { column, member, kind } of columns) {
+        const value: unknown = Reflect.get(record, member)
+        if (value === undefined) row[column] = null
+        else if (kind === 'boolean') row[column] = value ? 1 : 0
+        else row[column] = kind === 'json' ? JSON.stringify(value) : value
+      }
+      return row as Insertable<Tables[Name]>
+    },
   }
 }
 
-export function keyToRow(key: KeyRecord): Insertable<Tables['jwt_key']> {
-  return {
-    id: key.id,
-    project_id: key.projectId,
-    label: key.label,
-    algorithm: key.algorithm,
-    public_key_pem: key.publicKeyPem,
-    enabled: key.enabled ? 1 : 0,
-    expire_time: key.expireTime ?? null,
-    create_time: key.createTime,
-    update_time: key.updateTime,
-    publish_time: key.publishTime,
-    jws_algorithm: key.jwsAlgorithm,
-    jwk: JSON.stringify(key.jwk),
-    bits: key.bits ?? null,
-    thumbprint: key.thumbprint,
-    spki_sha256: key.spkiSha256,
-    material_sha256: key.materialSha256,
-    normalised: JSON.stringify(key.normalised),
-    published_kid: key.publishedKid ?? null,
-    introduced_by: key.introducedBy ?? null,
-  }
+export const { fromRow: keyFromRow, toRow: keyToRow } = rowMapping<'jwt_key', KeyRecord>(
+  'jwt_key',
+  { jwk: damagedJwk, normalised: [] },
+)
+
+export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
+  'api_key',
+  {},
+)
+
+export const { fromRow: trustPolicyFromRow, toRow: trustPolicyToRow } = rowMapping<
+  'trust_policy',
+  TrustPolicyRecord
+>('trust_policy', { jwks: { keys: [] }, conditions: {} })
+
+export const { fromRow: exchangedKeyFromRow, toRow: exchangedKeyToRow } = rowMapping<
+  'exchanged_key',
+  ExchangedKeyRecord
+>('exchanged_key', {})
+
+export const { fromRow: signInRuleFromRow, toRow: signInRuleToRow } = rowMapping<
+  'sign_in_rule',
+  SignInRuleRecord
+>('sign_in_rule', { conditions: {} })
+
+export const { fromRow: personFromRow, toRow: personToRow } = rowMapping<'person', PersonRecord>(
+  'person',
+  {},
+)
+
+/** Instead of one that was altered, which also contradicts the ledger. */
+const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
+
+const sessions = rowMapping<'session', SessionRecord & { personId?: string }>('session', {
+  person: damagedPerson,
+})
+
+/** The id of the person is also in a column of its own, for queries. */
+export function sessionFromRow(row: Selectable<Tables['session']>): SessionRecord {
+  const { personId, ...session } = sessions.fromRow(row)
+  const { person } = session
+  return person === undefined || person.id === personId
+    ? session
+    : { ...session, person: damagedPerson }
 }
 
-export function apiKeyFromRow(row: Selectable<Tables['api_key']>): ApiKeyRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    role: row.role as Role,
-    ...(row.project_id === null ? {} : { projectId: row.project_id }),
-    prefix: row.prefix,
-    digest: row.digest,
-    enabled: row.enabled === 1,
-    createTime: row.create_time,
-    ...(row.expire_time === null ? {} : { expireTime: row.expire_time }),
-    ...(row.last_use_time === null ? {} : { lastUseTime: row.last_use_time }),
-  }
+export function sessionToRow(session: SessionRecord): Insertable<Tables['session']> {
+  return { ...sessions.toRow(session), person_id: session.person?.id ?? null }
 }
 
-export function apiKeyToRow(apiKey: ApiKeyRecord): Insertable<Tables['api_key']> {
-  return {
-    id: apiKey.id,
-    name: apiKey.name,
-    role: apiKey.role,
-    project_id: apiKey.projectId ?? null,
-    prefix: apiKey.prefix,
-    digest: apiKey.digest,
-    enabled: apiKey.enabled ? 1 : 0,
-    create_time: apiKey.createTime,
-    expire_time: apiKey.expireTime ?? null,
-    last_use_time: apiKey.lastUseTime ?? null,
-  }
-}
+const projects = rowMapping<'project', Omit<ProjectRecord, 'revision'>>('project', {})
 
-export function trustPolicyFromRow(row: Selectable<Tables['trust_policy']>): TrustPolicyRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    issuer: row.issuer,
-    keySource: row.key_source as KeySource,
-    ...(row.jwks_uri === null ? {} : { jwksUri: row.jwks_uri }),
-    ...(row.jwks === null ? {} : { jwks: parseStored(row.jwks, { keys: [] }) }),
-    audience: row.audience,
-    conditions: parseStored<Conditions>(row.conditions, {}),
-    role: row.role as GrantableRole,
-    ...(row.project_id === null ? {} : { projectId: row.project_id }),
-    singleUse: row.single_use === 1,
-    maxLifetime: row.max_lifetime,
-    enabled: row.enabled === 1,
-    createTime: row.create_time,
-    updateTime: row.update_time,
-    ...(row.last_exchange_time === null ? {} : { lastExchangeTime: row.last_exchange_time }),
-  }
-}
-
-export function trustPolicyToRow(policy: TrustPolicyRecord): Insertable<Tables['trust_policy']> {
-  return {
-    id: policy.id,
-    name: policy.name,
-    issuer: policy.issuer,
-    key_source: policy.keySource,
-    jwks_uri: policy.jwksUri ?? null,
-    jwks: policy.jwks === undefined ? null : JSON.stringify(policy.jwks),
-    audience: policy.audience,
-    conditions: JSON.stringify(policy.conditions),
-    role: policy.role,
-    project_id: policy.projectId ?? null,
-    single_use: policy.singleUse ? 1 : 0,
-    max_lifetime: policy.maxLifetime,
-    enabled: policy.enabled ? 1 : 0,
-    create_time: policy.createTime,
-    update_time: policy.updateTime,
-    last_exchange_time: policy.lastExchangeTime ?? null,
-  }
-}
-
-export function exchangedKeyFromRow(row: Selectable<Tables['exchanged_key']>): ExchangedKeyRecord {
-  return {
-    id: row.id,
-    digest: row.digest,
-    prefix: row.prefix,
-    policyId: row.policy_id,
-    name: row.name,
-    role: row.role as GrantableRole,
-    ...(row.project_id === null ? {} : { projectId: row.project_id }),
-    issuer: row.issuer,
-    subject: row.subject,
-    createTime: row.create_time,
-    expireTime: row.expire_time,
-    ...(row.successor === null ? {} : { successor: row.successor }),
-  }
-}
-
-export function exchangedKeyToRow(key: ExchangedKeyRecord): Insertable<Tables['exchanged_key']> {
-  return {
-    id: key.id,
-    digest: key.digest,
-    prefix: key.prefix,
-    policy_id: key.policyId,
-    name: key.name,
-    role: key.role,
-    project_id: key.projectId ?? null,
-    issuer: key.issuer,
-    subject: key.subject,
-    create_time: key.createTime,
-    expire_time: key.expireTime,
-    successor: key.successor ?? null,
-  }
+export function projectFromRow(
+  row: Selectable<Tables['project']> & { revision: number },
+): ProjectRecord {
+  return { ...projects.fromRow(row), revision: row.revision }
 }
 
 export function eventToRow(event: LedgerEvent): Insertable<Tables['event']> {
@@ -229,103 +201,4 @@ function actorFromRow(row: Selectable<Tables['event']>): Actor {
   // Of a person, the hash covers nothing else.
   if (user !== undefined) return { name, user }
   return { name, ...(id === null ? {} : { apiKeyId: id }), ...(workload && { workload }) }
-}
-
-export function personFromRow(row: Selectable<Tables['person']>): PersonRecord {
-  return {
-    id: row.id,
-    issuer: row.issuer,
-    subject: row.subject,
-    ...(row.name === null ? {} : { name: row.name }),
-    ...(row.email === null ? {} : { email: row.email }),
-    firstSignInTime: row.first_sign_in_time,
-    lastSignInTime: row.last_sign_in_time,
-  }
-}
-
-export function personToRow(person: PersonRecord): Insertable<Tables['person']> {
-  return {
-    id: person.id,
-    issuer: person.issuer,
-    subject: person.subject,
-    name: person.name ?? null,
-    email: person.email ?? null,
-    first_sign_in_time: person.firstSignInTime,
-    last_sign_in_time: person.lastSignInTime,
-  }
-}
-
-/** Instead of one that was altered, which also contradicts the ledger. */
-const damagedPerson: SessionPerson = { id: '', issuer: '', subject: '', claims: {} }
-
-export function sessionFromRow(row: Selectable<Tables['session']>): SessionRecord {
-  return {
-    id: row.id,
-    digest: row.digest,
-    ...(row.person === null ? {} : { person: personOf(row.person, row.person_id) }),
-    ...(row.api_key_id === null ? {} : { apiKeyId: row.api_key_id }),
-    ...(row.sign_in_time === null ? {} : { signInTime: row.sign_in_time }),
-    createTime: row.create_time,
-    expireTime: row.expire_time,
-    lastUseTime: row.last_use_time,
-  }
-}
-
-function personOf(text: string, id: string | null): SessionPerson {
-  const person = parseStored(text, damagedPerson)
-  return person.id === id ? person : damagedPerson
-}
-
-export function sessionToRow(session: SessionRecord): Insertable<Tables['session']> {
-  return {
-    id: session.id,
-    digest: session.digest,
-    person_id: session.person?.id ?? null,
-    person: session.person === undefined ? null : JSON.stringify(session.person),
-    api_key_id: session.apiKeyId ?? null,
-    sign_in_time: session.signInTime ?? null,
-    create_time: session.createTime,
-    expire_time: session.expireTime,
-    last_use_time: session.lastUseTime,
-  }
-}
-
-export function signInRuleFromRow(row: Selectable<Tables['sign_in_rule']>): SignInRuleRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    issuer: row.issuer,
-    conditions: parseStored<Conditions>(row.conditions, {}),
-    role: row.role as Role,
-    ...(row.project_id === null ? {} : { projectId: row.project_id }),
-    enabled: row.enabled === 1,
-    createTime: row.create_time,
-    updateTime: row.update_time,
-  }
-}
-
-export function signInRuleToRow(rule: SignInRuleRecord): Insertable<Tables['sign_in_rule']> {
-  return {
-    id: rule.id,
-    name: rule.name,
-    issuer: rule.issuer,
-    conditions: JSON.stringify(rule.conditions),
-    role: rule.role,
-    project_id: rule.projectId ?? null,
-    enabled: rule.enabled ? 1 : 0,
-    create_time: rule.createTime,
-    update_time: rule.updateTime,
-  }
-}
-
-export function projectFromRow(
-  row: Selectable<Tables['project']> & { revision: number },
-): ProjectRecord {
-  return {
-    id: row.id,
-    name: row.name,
-    revision: row.revision,
-    createTime: row.create_time,
-    updateTime: row.update_time,
-  }
 }

@@ -17,11 +17,11 @@ const columns = {
     /** Of the API key, or of a person's session. */
     actor_id: 'nullable text',
     actor_name: 'text',
-    /** JSON of a person or workload. */
-    actor: 'nullable text',
+    /** A person or workload. */
+    actor: 'nullable json',
     subject_type: 'text',
     subject_id: 'text',
-    changes: 'nullable text',
+    changes: 'nullable json',
     request_id: 'text',
     hash: 'text',
   },
@@ -31,18 +31,18 @@ const columns = {
     label: 'text',
     algorithm: 'text',
     public_key_pem: 'text',
-    enabled: 'integer',
+    enabled: 'boolean',
     expire_time: 'nullable text',
     create_time: 'text',
     update_time: 'text',
     publish_time: 'text',
     jws_algorithm: 'text',
-    jwk: 'text',
+    jwk: 'json',
     bits: 'nullable integer',
     thumbprint: 'text',
     spki_sha256: 'text',
     material_sha256: 'text',
-    normalised: 'text',
+    normalised: 'json',
     /** The kid in the JWKS, if it is not the id. */
     published_kid: 'nullable text',
     /** The id of the key that vouched for it. */
@@ -67,7 +67,7 @@ const columns = {
     project_id: 'nullable text',
     prefix: 'text',
     digest: 'text',
-    enabled: 'integer',
+    enabled: 'boolean',
     create_time: 'text',
     expire_time: 'nullable text',
     last_use_time: 'nullable text',
@@ -88,8 +88,8 @@ const columns = {
     /** SHA-256 of the secret in the cookie. */
     digest: 'text',
     person_id: 'nullable text',
-    /** JSON: issuer, subject, claims, and the session at the provider. */
-    person: 'nullable text',
+    /** Issuer, subject, claims, and the session at the provider. */
+    person: 'nullable json',
     api_key_id: 'nullable text',
     sign_in_time: 'nullable text',
     create_time: 'text',
@@ -100,11 +100,10 @@ const columns = {
     id: 'text',
     name: 'text',
     issuer: 'text',
-    /** JSON. */
-    conditions: 'text',
+    conditions: 'json',
     role: 'text',
     project_id: 'nullable text',
-    enabled: 'integer',
+    enabled: 'boolean',
     create_time: 'text',
     update_time: 'text',
   },
@@ -115,16 +114,14 @@ const columns = {
     issuer: 'text',
     key_source: 'text',
     jwks_uri: 'nullable text',
-    /** JSON. */
-    jwks: 'nullable text',
+    jwks: 'nullable json',
     audience: 'text',
-    /** JSON. */
-    conditions: 'text',
+    conditions: 'json',
     role: 'text',
     project_id: 'nullable text',
-    single_use: 'integer',
+    single_use: 'boolean',
     max_lifetime: 'integer',
-    enabled: 'integer',
+    enabled: 'boolean',
     create_time: 'text',
     update_time: 'text',
     last_exchange_time: 'nullable text',
@@ -181,13 +178,16 @@ const columns = {
   log_ledger: { ledger_id: 'text', blinding: 'text', epoch: 'integer', hash: 'text' },
 } as const
 
-type Columns = typeof columns
+export type Columns = typeof columns
 
 interface Types {
   text: string
   integer: number
+  boolean: number
+  json: string
   'nullable text': string | null
   'nullable integer': number | null
+  'nullable json': string | null
 }
 
 export type TableName = keyof Columns
@@ -223,6 +223,11 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
 } satisfies { [Name in TableName]: (keyof Tables[Name])[] }
 
 export const tableNames = Object.keys(columns) as TableName[]
+
+/** The kind of each column, in order. */
+export function kindsOf(table: TableName): Readonly<Record<string, keyof Types>> {
+  return columns[table]
+}
 
 export function columnsOf<Name extends TableName>(table: Name): (keyof Tables[Name] & string)[] {
   return Object.keys(columns[table]) as (keyof Tables[Name] & string)[]
