@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto'
-import type { ApiKey } from '../contract/api-keys.ts'
-import type { TrustPolicy } from '../contract/trust/policies.ts'
+import { canonicalJson } from '../../client/src/log/chain.ts'
 import { PubringError } from '../errors.ts'
 import { isActive } from './expiry.ts'
 import { convergedTime } from './keys/jwks.ts'
-import type { KeyRecord, ProjectRecord, SignInRuleRecord } from './records.ts'
+import type { KeyRecord, ProjectRecord } from './records.ts'
 
 /** A strong entity tag (RFC 9110 section 8.8.3): a digest of the content. */
 export function entityTag(content: string | Uint8Array): string {
@@ -28,23 +27,13 @@ export function projectEntityTag({ id, revision, name, updateTime }: ProjectReco
 }
 
 /**
- * The tag of an API key without `lastUseTime`, so that a use does not fail an `If-Match`. Responses
- * with equal tags can therefore differ: never send 304 for them.
+ * The tag of an API key, trust policy or sign-in rule: of all that responses show, but for the secret of
+ * a new API key, and the last use, so that a use does not fail an `If-Match`. Responses with equal tags
+ * can therefore differ: never send 304 for them.
  */
-export function apiKeyEntityTag(apiKey: ApiKey): string {
-  const { id, name, role, projectId = '', active, createTime, expireTime = '' } = apiKey
-  return entityTag(JSON.stringify([id, name, role, projectId, active, createTime, expireTime]))
-}
-
-export function signInRuleEntityTag(rule: SignInRuleRecord): string {
-  return entityTag(JSON.stringify(rule))
-}
-
-/** The tag of a trust policy without `lastExchangeTime`, as for the last use of an API key. */
-export function trustPolicyEntityTag(policy: TrustPolicy): string {
-  const { lastExchangeTime: _lastExchangeTime, ...content } = policy
-  const members = Object.entries(content).sort(([a], [b]) => (a < b ? -1 : 1))
-  return entityTag(JSON.stringify(members))
+export function recordEntityTag(shown: object): string {
+  const unstable = { apiKey: undefined, lastUseTime: undefined, lastExchangeTime: undefined }
+  return entityTag(canonicalJson({ ...shown, ...unstable }))
 }
 
 /** The entity tags of an `If-Match` or `If-None-Match` header, weak ones with their `W/`. */

@@ -6,10 +6,11 @@ import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
 import { collectFaults, type Submitted } from '../faults.ts'
-import { newId, parseId } from '../ids.ts'
+import { newId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import type { Origin } from '../ledger/changes.ts'
+import { changeOf, type RecordReference, requireId } from '../managed-records.ts'
 import type { ApiKeyRecord } from '../records.ts'
 import { now } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
@@ -123,7 +124,7 @@ export async function getApiKey(
   { grants }: Principal,
   id: string,
 ): Promise<ApiKey> {
-  const parsed = requireId(id)
+  const parsed = requireId(id, apiKeyNotFound)
   const { store, clock } = context
   const projects = projectsWith(grants, 'admin')
   const record =
@@ -137,7 +138,7 @@ export async function getApiKey(
 /** Applies a merge patch (RFC 7396); throws `last_admin_api_key`. */
 export async function updateApiKey(
   context: RequestContext,
-  apiKey: ApiKeyReference,
+  apiKey: RecordReference,
   { fields, malformed }: Submitted<ApiKeyUpdate>,
 ): Promise<ApiKey> {
   const { expireTime, name, ...rest } = fields
@@ -149,7 +150,7 @@ export async function updateApiKey(
     ...attempt(() => parseExpiryPatch(expireTime)),
   }
   throwAny()
-  const change = { ...changeOf(context, apiKey), patch }
+  const change = { ...changeOf(context, apiKey, apiKeyNotFound), patch }
   const record = await context.store.commit({ type: 'api_key.update', ...change })
   return toApiKey(record, now(context.clock))
 }
@@ -157,29 +158,12 @@ export async function updateApiKey(
 /** Deletes an API key, which revokes its secret. */
 export async function deleteApiKey(
   context: RequestContext,
-  apiKey: ApiKeyReference,
+  apiKey: RecordReference,
 ): Promise<void> {
-  await context.store.commit({ type: 'api_key.delete', ...changeOf(context, apiKey) })
-}
-
-/** The API key in the path of a request, and the `If-Match` of the request. */
-interface ApiKeyReference {
-  id: string
-  ifMatch?: string
-}
-
-function changeOf({ origin }: RequestContext, { id, ifMatch }: ApiKeyReference) {
-  return {
-    origin,
-    id: requireId(id),
-    ...(ifMatch === undefined ? {} : { ifMatch }),
-  }
-}
-
-function requireId(id: string): string {
-  const parsed = parseId(id)
-  if (parsed === undefined) throw apiKeyNotFound()
-  return parsed
+  await context.store.commit({
+    type: 'api_key.delete',
+    ...changeOf(context, apiKey, apiKeyNotFound),
+  })
 }
 
 export function apiKeyNotFound(): PubringError {

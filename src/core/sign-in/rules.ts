@@ -5,15 +5,16 @@ import type {
 } from '../../contract/sign-in/rules.ts'
 import type { Conditions } from '../../contract/trust/conditions.ts'
 import { invalidField, PubringError } from '../../errors.ts'
-import type { RequestContext } from '../access/principal.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { collectFaults, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
+import { changeOf, type RecordReference } from '../managed-records.ts'
 import type { SignInRuleRecord } from '../records.ts'
-import { isPlain, prefixOf, requireConditions } from '../trust/conditions.ts'
+import { isPlain, mergeConditions, prefixOf, requireConditions } from '../trust/conditions.ts'
 
 export function toSignInRule({
   enabled,
@@ -26,7 +27,7 @@ export function toSignInRule({
 export async function createSignInRule(
   context: RequestContext,
   { fields, malformed }: Submitted<SignInRuleCreate>,
-): Promise<SignInRuleRecord> {
+): Promise<SignInRule> {
   const { origin, principal, config } = context
   const { name, conditions, role, project, issuer = config.oidc?.issuer } = fields
   await rejectTexts(context, fields, malformed?.text)
@@ -43,7 +44,7 @@ export async function createSignInRule(
   if (label === undefined || role === undefined || !conditions || issuer === undefined) {
     throw new Error('a fault was not reported')
   }
-  return context.store.commit({
+  const record = await context.store.commit({
     type: 'sign_in_rule.create',
     origin,
     rule: {
@@ -58,6 +59,7 @@ export async function createSignInRule(
       updateTime: origin.time,
     },
   })
+  return toSignInRule(record)
 }
 
 function requireIssuer(issuer: string | undefined): void {
@@ -105,44 +107,40 @@ export async function listSignInRules({ store }: Context): Promise<SignInRule[]>
 }
 
 /** Throws `sign_in_rule_not_found`. */
-export async function getSignInRule({ store }: Context, id: string): Promise<SignInRuleRecord> {
+export async function getSignInRule(
+  { store }: Context,
+  _principal: Principal,
+  id: string,
+): Promise<SignInRule> {
   const rule = (await store.signInRules()).find((one) => one.id === parseId(id))
   if (rule === undefined) throw signInRuleNotFound()
-  return rule
+  return toSignInRule(rule)
 }
 
 /** Applies a merge patch (RFC 7396), which takes effect with the next request of each session. */
 export async function updateSignInRule(
   context: RequestContext,
-  rule: SignInRuleReference,
+  rule: RecordReference,
   { fields, malformed }: Submitted<SignInRuleUpdate>,
-): Promise<SignInRuleRecord> {
+): Promise<SignInRule> {
   await rejectTexts(context, fields, malformed?.text)
   const { attempt, throwAny } = collectFaults(malformed?.faults)
   const { name, ...rest } = fields
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   throwAny()
   const patch = { ...rest, ...(label === undefined ? {} : { name: label }) }
-  return context.store.commit({ type: 'sign_in_rule.update', ...changeOf(context, rule), patch })
+  const change = { ...changeOf(context, rule, signInRuleNotFound), patch }
+  return toSignInRule(await context.store.commit({ type: 'sign_in_rule.update', ...change }))
 }
 
 export async function deleteSignInRule(
   context: RequestContext,
-  rule: SignInRuleReference,
+  rule: RecordReference,
 ): Promise<void> {
-  await context.store.commit({ type: 'sign_in_rule.delete', ...changeOf(context, rule) })
-}
-
-/** The rule in the path of a request, and the `If-Match` of the request. */
-interface SignInRuleReference {
-  id: string
-  ifMatch?: string
-}
-
-function changeOf({ origin }: RequestContext, { id, ifMatch }: SignInRuleReference) {
-  const parsed = parseId(id)
-  if (parsed === undefined) throw signInRuleNotFound()
-  return { origin, id: parsed, ...(ifMatch === undefined ? {} : { ifMatch }) }
+  await context.store.commit({
+    type: 'sign_in_rule.delete',
+    ...changeOf(context, rule, signInRuleNotFound),
+  })
 }
 
 export function signInRuleNotFound(): PubringError {
@@ -157,13 +155,10 @@ export function patchSignInRule(
   before: SignInRuleRecord,
   { active, conditions, ...rest }: SignInRuleUpdate,
 ): SignInRuleRecord {
-  const merged = Object.entries({ ...before.conditions, ...conditions })
   const after = {
     ...before,
     ...rest,
-    conditions: Object.fromEntries(
-      merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-    ),
+    conditions: mergeConditions(before.conditions, conditions),
     enabled: active ?? before.enabled,
   }
   requireNarrow(after.issuer, after.conditions)

@@ -16,6 +16,17 @@ export interface ConditionReport {
   unmet: string[]
 }
 
+/** Applies a merge patch (RFC 7396): null removes a condition. */
+export function mergeConditions(
+  before: Conditions,
+  patch: Readonly<Record<string, ClaimValue | null>> | undefined,
+): Conditions {
+  const merged = Object.entries({ ...before, ...patch })
+  return Object.fromEntries(
+    merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
+  )
+}
+
 /**
  * Compares verified claims with conditions. Nothing is converted: the number 7 is not the text "7".
  * Of a list, one element must meet the condition. A condition on `email` also requires

@@ -6,17 +6,18 @@ import type {
   TrustPolicyUpdate,
 } from '../../contract/trust/policies.ts'
 import { PubringError } from '../../errors.ts'
-import type { RequestContext } from '../access/principal.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { collectFaults, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
+import { changeOf, type RecordReference } from '../managed-records.ts'
 import type { TrustPolicyRecord } from '../records.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import { failed } from '../tokens/findings.ts'
-import { requireConditions } from './conditions.ts'
+import { mergeConditions, requireConditions } from './conditions.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import {
   requireAudience,
@@ -117,7 +118,11 @@ export async function listTrustPolicies({ store }: Context): Promise<TrustPolicy
   return (await store.trustPolicies()).map(toTrustPolicy)
 }
 
-export async function getTrustPolicy({ store }: Context, id: string): Promise<TrustPolicy> {
+export async function getTrustPolicy(
+  { store }: Context,
+  _principal: Principal,
+  id: string,
+): Promise<TrustPolicy> {
   return toTrustPolicy(findTrustPolicy(await store.trustPolicies(), id))
 }
 
@@ -138,7 +143,7 @@ export function trustPolicyNotFound(): PubringError {
 /** Applies a merge patch (RFC 7396). All API keys exchanged under the policy end, unless only its name changes. */
 export async function updateTrustPolicy(
   context: RequestContext,
-  policy: TrustPolicyReference,
+  policy: RecordReference,
   { fields, malformed }: Submitted<TrustPolicyUpdate>,
 ): Promise<TrustPolicy> {
   await rejectTexts(context, fields, malformed?.text)
@@ -152,27 +157,18 @@ export async function updateTrustPolicy(
     ...(label ? { name: label } : {}),
     ...(audience === undefined ? {} : { audience }),
   }
-  const change = { ...changeOf(context, policy), patch }
+  const change = { ...changeOf(context, policy, trustPolicyNotFound), patch }
   return toTrustPolicy(await context.store.commit({ type: 'trust_policy.update', ...change }))
 }
 
 export async function deleteTrustPolicy(
   context: RequestContext,
-  policy: TrustPolicyReference,
+  policy: RecordReference,
 ): Promise<void> {
-  await context.store.commit({ type: 'trust_policy.delete', ...changeOf(context, policy) })
-}
-
-/** The policy in the path of a request, and the `If-Match` of the request. */
-interface TrustPolicyReference {
-  id: string
-  ifMatch?: string
-}
-
-function changeOf({ origin }: RequestContext, { id, ifMatch }: TrustPolicyReference) {
-  const parsed = parseId(id)
-  if (parsed === undefined) throw trustPolicyNotFound()
-  return { origin, id: parsed, ...(ifMatch === undefined ? {} : { ifMatch }) }
+  await context.store.commit({
+    type: 'trust_policy.delete',
+    ...changeOf(context, policy, trustPolicyNotFound),
+  })
 }
 
 /** Throws `invalid_request` if the patched policy breaks a rule. */
@@ -181,14 +177,11 @@ export function patchTrustPolicy(
   patch: TrustPolicyUpdate,
 ): TrustPolicyRecord {
   const { active, conditions, jwks, jwksUri, ...rest } = patch
-  const merged = Object.entries({ ...before.conditions, ...conditions })
   const after = {
     ...before,
     ...rest,
     ...sourceOf(before, { jwks, jwksUri }),
-    conditions: Object.fromEntries(
-      merged.flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
-    ),
+    conditions: mergeConditions(before.conditions, conditions),
     enabled: active ?? before.enabled,
   }
   if (after.keySource === 'project') {

@@ -18,21 +18,15 @@ export const KeyPath = Type.Object({
   }),
 })
 
-/** Path parameters of operations on one API key. */
-export const ApiKeyPath = Type.Object({
-  id: Type.String({
-    description: 'Id of the API key.',
-    examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-  }),
-})
-
-/** Path parameters of operations on one trust policy. */
-export const TrustPolicyPath = Type.Object({
-  id: Type.String({
-    description: 'Id of the trust policy.',
-    examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-  }),
-})
+/** Path parameters of operations on one record outside of projects. */
+export function recordPath(noun: string) {
+  return Type.Object({
+    id: Type.String({
+      description: `Id of the ${noun}.`,
+      examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+    }),
+  })
+}
 
 /** Headers of changes that accept a precondition (RFC 9110 section 13.1.1). */
 export const Precondition = Type.Object({

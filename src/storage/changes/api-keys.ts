@@ -9,7 +9,7 @@ import {
   requireOtherAdmin,
   toApiKey,
 } from '../../core/api-keys/operations.ts'
-import { apiKeyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
+import { recordEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
@@ -62,7 +62,7 @@ export async function updateApiKey(
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
   const before = findVisible(all, id, ledger.caller)
-  requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(before, origin.time)), 'API key')
+  requireIfMatch(ifMatch, recordEntityTag(toApiKey(before, origin.time)), 'API key')
   requireUncontradicted('API key', before)
   requireValidExpiry(before, patch, origin.time)
   const after = patchApiKey(before, patch)
@@ -88,7 +88,7 @@ export async function deleteApiKey(
   const ledger = await lockSystemLedger(db, origin)
   const all = await readApiKeys(db)
   const apiKey = findVisible(all, id, ledger.caller)
-  requireIfMatch(ifMatch, apiKeyEntityTag(toApiKey(apiKey, origin.time)), 'API key')
+  requireIfMatch(ifMatch, recordEntityTag(toApiKey(apiKey, origin.time)), 'API key')
   requireOtherAdmin(all, apiKey, undefined)
   await remove(db, ledger, origin, apiKey)
   return { result: undefined, changed: true }

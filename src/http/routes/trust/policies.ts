@@ -1,5 +1,3 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Type } from 'typebox'
 import {
   TrustPolicy,
   TrustPolicyCheck,
@@ -8,7 +6,6 @@ import {
   TrustPolicyUpdate,
 } from '../../../contract/trust/policies.ts'
 import type { Context } from '../../../core/context.ts'
-import { trustPolicyEntityTag } from '../../../core/entity-tags.ts'
 import type { IssuerKeys } from '../../../core/trust/issuer-keys.ts'
 import {
   checkSubjectToken,
@@ -18,156 +15,63 @@ import {
   listTrustPolicies,
   updateTrustPolicy,
 } from '../../../core/trust/policies.ts'
-import { anyObjectAsBody, bodyReader } from '../../body/submissions.ts'
-import { contextOf } from '../../hooks/access.ts'
 import type { App } from '../../options.ts'
-import { Precondition, preconditionOf, TrustPolicyPath } from '../../request/paths.ts'
+import { recordPath } from '../../request/paths.ts'
+import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
 
-const tags = ['Trust policies']
+const tag = 'Trust policies'
 const collection = '/v1/trust-policies'
-const member = '/v1/trust-policies/:id'
 const access = { role: 'admin', unbound: true } as const
 
-const readNew = bodyReader(TrustPolicyCreate)
-const readPatch = bodyReader(TrustPolicyUpdate)
+const trustPolicies = managedRecords({
+  collection,
+  tag,
+  type: { one: 'TrustPolicy', many: 'TrustPolicies' },
+  noun: { bare: 'trust policy', one: 'a trust policy', many: 'trust policies' },
+  deletion: { verb: 'Delete', done: 'deleted' },
+  access,
+  schemas: {
+    shown: TrustPolicy,
+    created: TrustPolicy,
+    create: TrustPolicyCreate,
+    update: TrustPolicyUpdate,
+  },
+  notFound: 'trust_policy_not_found',
+  descriptions: {
+    create:
+      'Of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create trust policies, which have no end.',
+    list: 'Returns all trust policies in one array, oldest first.',
+    update:
+      'A merge patch (RFC 7396). Every change but that of the name ends the API keys that were exchanged under the policy, from the next request on, on every replica. Issuer and project never change. An API key that expires can only rename and deactivate.',
+    delete:
+      'Ends the API keys that were exchanged under the policy, from the next request on, on every replica.',
+  },
+  operations: {
+    create: createTrustPolicy,
+    list: listTrustPolicies,
+    read: getTrustPolicy,
+    update: updateTrustPolicy,
+    delete: deleteTrustPolicy,
+  },
+})
 
 export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys): void {
-  createRoute(app, context)
-  listRoute(app, context)
-  readRoute(app, context)
-  updateRoute(app, context)
-  deleteRoute(app, context)
+  collectionRoutes(app, context, trustPolicies)
+  memberRoutes(app, context, trustPolicies)
   checkRoute(app, context, keys)
-}
-
-function createRoute(app: App, context: Context): void {
-  app.route({
-    method: 'POST',
-    url: collection,
-    config: {
-      access,
-      errors: ['insufficient_lifetime', 'recent_sign_in_required', 'project_not_found'],
-      headers: ['Location', 'ETag'],
-    },
-    validatorCompiler: anyObjectAsBody,
-    schema: {
-      operationId: 'createTrustPolicy',
-      summary: 'Create a trust policy',
-      description:
-        'Of an issuer whose tokens many customers get, the conditions must pin an id of the owner or the repository that never changes; the error names the claims. An API key that expires cannot create trust policies, which have no end.',
-      tags,
-      body: TrustPolicyCreate,
-      response: { 201: TrustPolicy },
-    },
-    handler: async (request, reply) => {
-      const policy = await createTrustPolicy(contextOf(request, context), readNew(request.body))
-      reply.code(201).header('location', `${context.config.publicUrl}${collection}/${policy.id}`)
-      return send(reply, policy)
-    },
-  })
-}
-
-function listRoute(app: App, context: Context): void {
-  app.route({
-    method: 'GET',
-    url: collection,
-    config: { access },
-    schema: {
-      operationId: 'listTrustPolicies',
-      summary: 'List trust policies',
-      description: 'Returns all trust policies in one array, oldest first.',
-      tags,
-      response: { 200: Type.Array(TrustPolicy) },
-    },
-    handler: async (_request, reply) => reply.send(await listTrustPolicies(context)),
-  })
-}
-
-function readRoute(app: App, context: Context): void {
-  app.route({
-    method: 'GET',
-    url: member,
-    config: { access, errors: ['trust_policy_not_found'], headers: ['ETag'] },
-    schema: {
-      operationId: 'getTrustPolicy',
-      summary: 'Read a trust policy',
-      tags,
-      params: TrustPolicyPath,
-      response: { 200: TrustPolicy },
-    },
-    handler: async (request, reply) =>
-      send(reply, await getTrustPolicy(context, request.params.id)),
-  })
-}
-
-function updateRoute(app: App, context: Context): void {
-  app.route({
-    method: 'PATCH',
-    url: member,
-    config: {
-      access,
-      errors: [
-        'insufficient_lifetime',
-        'recent_sign_in_required',
-        'trust_policy_not_found',
-        'precondition_failed',
-      ],
-      headers: ['ETag'],
-    },
-    validatorCompiler: anyObjectAsBody,
-    schema: {
-      operationId: 'updateTrustPolicy',
-      summary: 'Change a trust policy',
-      description:
-        'A merge patch (RFC 7396). Every change but that of the name ends the API keys that were exchanged under the policy, from the next request on, on every replica. Issuer and project never change. An API key that expires can only rename and deactivate.',
-      tags,
-      consumes: ['application/json', 'application/merge-patch+json'],
-      params: TrustPolicyPath,
-      headers: Precondition,
-      body: TrustPolicyUpdate,
-      response: { 200: TrustPolicy },
-    },
-    handler: async (request, reply) => {
-      const patch = readPatch(request.body)
-      const caller = contextOf(request, context)
-      return send(reply, await updateTrustPolicy(caller, referenceOf(request), patch))
-    },
-  })
-}
-
-function deleteRoute(app: App, context: Context): void {
-  app.route({
-    method: 'DELETE',
-    url: member,
-    config: { access, errors: ['trust_policy_not_found', 'precondition_failed'] },
-    schema: {
-      operationId: 'deleteTrustPolicy',
-      summary: 'Delete a trust policy',
-      description:
-        'Ends the API keys that were exchanged under the policy, from the next request on, on every replica.',
-      tags,
-      params: TrustPolicyPath,
-      headers: Precondition,
-      response: { 204: Type.Null({ description: 'The trust policy is deleted.' }) },
-    },
-    handler: async (request, reply) => {
-      await deleteTrustPolicy(contextOf(request, context), referenceOf(request))
-      return reply.code(204).send(null)
-    },
-  })
 }
 
 function checkRoute(app: App, context: Context, keys: IssuerKeys): void {
   app.route({
     method: 'POST',
-    url: `${member}/checks`,
+    url: `${collection}/:id/checks`,
     config: { access, cost: 5, errors: ['trust_policy_not_found'] },
     schema: {
       operationId: 'checkTrustPolicy',
       summary: 'Explain why a trust policy does or does not accept a token',
       description: 'Nothing is issued, and nothing of the token is stored.',
-      tags,
-      params: TrustPolicyPath,
+      tags: [tag],
+      params: recordPath('trust policy'),
       body: TrustPolicyCheckRequest,
       response: { 200: TrustPolicyCheck },
     },
@@ -176,12 +80,4 @@ function checkRoute(app: App, context: Context, keys: IssuerKeys): void {
       return reply.send(await checkSubjectToken(context, keys, params.id, body.token))
     },
   })
-}
-
-function send(reply: FastifyReply, policy: TrustPolicy) {
-  return reply.header('etag', trustPolicyEntityTag(policy)).send(policy)
-}
-
-function referenceOf(request: FastifyRequest<{ Params: { id: string } }>) {
-  return { id: request.params.id, ...preconditionOf(request) }
 }

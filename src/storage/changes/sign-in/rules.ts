@@ -1,11 +1,11 @@
 import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
-import { requireIfMatch, signInRuleEntityTag } from '../../../core/entity-tags.ts'
+import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { SignInRuleRecord } from '../../../core/records.ts'
-import { patchSignInRule, signInRuleNotFound } from '../../../core/sign-in/rules.ts'
+import { patchSignInRule, signInRuleNotFound, toSignInRule } from '../../../core/sign-in/rules.ts'
 import { latest } from '../../../core/times.ts'
 import {
   checkedSignInRule,
@@ -40,7 +40,7 @@ export async function updateSignInRule(
 ): Promise<Outcome<SignInRuleRecord>> {
   const ledger = await lockSystemLedger(db, origin)
   const before = await readRule(db, id)
-  requireIfMatch(ifMatch, signInRuleEntityTag(before), 'sign-in rule')
+  requireIfMatch(ifMatch, recordEntityTag(toSignInRule(before)), 'sign-in rule')
   requireUncontradicted('sign-in rule', before)
   const patched = patchSignInRule(before, patch)
   const after = { ...patched, updateTime: latest(origin.time, before.updateTime) }
@@ -61,7 +61,7 @@ export async function deleteSignInRule(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const rule = await readRule(db, id)
-  requireIfMatch(ifMatch, signInRuleEntityTag(rule), 'sign-in rule')
+  requireIfMatch(ifMatch, recordEntityTag(toSignInRule(rule)), 'sign-in rule')
   await appendEvents(db, ledger, origin, [await removeRule(db, rule)])
   return { result: undefined, changed: true }
 }

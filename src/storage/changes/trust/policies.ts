@@ -1,6 +1,6 @@
 import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
-import { requireIfMatch, trustPolicyEntityTag } from '../../../core/entity-tags.ts'
+import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
@@ -43,7 +43,7 @@ export async function updateTrustPolicy(
 ): Promise<Outcome<TrustPolicyRecord>> {
   const ledger = await lockSystemLedger(db, origin)
   const before = await readPolicy(db, id)
-  requireIfMatch(ifMatch, trustPolicyEntityTag(toTrustPolicy(before)), 'trust policy')
+  requireIfMatch(ifMatch, recordEntityTag(toTrustPolicy(before)), 'trust policy')
   requireUncontradicted('trust policy', before)
   const patched = patchTrustPolicy(before, patch)
   const after = { ...patched, updateTime: latest(origin.time, before.updateTime) }
@@ -67,7 +67,7 @@ export async function deleteTrustPolicy(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const policy = await readPolicy(db, id)
-  requireIfMatch(ifMatch, trustPolicyEntityTag(toTrustPolicy(policy)), 'trust policy')
+  requireIfMatch(ifMatch, recordEntityTag(toTrustPolicy(policy)), 'trust policy')
   await remove(db, ledger, origin, policy)
   return { result: undefined, changed: true }
 }

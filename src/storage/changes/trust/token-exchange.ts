@@ -1,4 +1,4 @@
-import { trustPolicyEntityTag } from '../../../core/entity-tags.ts'
+import { recordEntityTag } from '../../../core/entity-tags.ts'
 import { exchangeLedgerId } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, TokenUse } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
@@ -52,7 +52,7 @@ export async function exchangeToken(
   return { result: undefined, changed: true }
 }
 
-const tagOf = (policy: TrustPolicyRecord) => trustPolicyEntityTag(toTrustPolicy(policy))
+const tagOf = (policy: TrustPolicyRecord) => recordEntityTag(toTrustPolicy(policy))
 
 /** Whether it is the first use. The primary key decides between two at the same time. */
 export async function markUsed(db: Db, { digest, until }: TokenUse): Promise<boolean> {

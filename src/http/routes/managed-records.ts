@@ -1,0 +1,214 @@
+import type { FastifyRequest } from 'fastify'
+import { type Static, type TObject, type TProperties, type TString, Type } from 'typebox'
+import type { Access } from '../../core/access/grants.ts'
+import type { Principal, RequestContext } from '../../core/access/principal.ts'
+import type { Context } from '../../core/context.ts'
+import { recordEntityTag } from '../../core/entity-tags.ts'
+import type { Submitted } from '../../core/faults.ts'
+import type { RecordReference } from '../../core/managed-records.ts'
+import type { ErrorCode } from '../../errors.ts'
+import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
+import { contextOf, principalOf } from '../hooks/access.ts'
+import type { App } from '../options.ts'
+import { Precondition, preconditionOf, recordPath } from '../request/paths.ts'
+
+/** A kind of record that admins manage: its schemas, its operations, and what is said of them. */
+interface ManagedRecords<
+  Shown extends TObject,
+  Created extends TObject,
+  Create extends TObject,
+  Update extends TObject,
+> {
+  /** Path of the collection. */
+  collection: `/v1/${string}`
+  tag: string
+  /** In the ids of operations. */
+  type: { one: string; many: string }
+  /** In sentences, `one` with its article. */
+  noun: { bare: string; one: string; many: string }
+  /** What a deletion is called. */
+  deletion: { verb: string; done: string }
+  access: Access
+  schemas: { shown: Shown; created: Created; create: Create; update: Update }
+  /** The response of a creation holds a secret, which no cache may store. */
+  createsSecret?: true
+  notFound: ErrorCode
+  /** Errors of updates and deletions besides those of every kind. */
+  changeErrors?: readonly ErrorCode[]
+  descriptions: Record<'create' | 'list' | 'update' | 'delete', string> & { read?: string }
+  operations: {
+    create(context: RequestContext, body: Submitted<Static<Create>>): Promise<Static<Created>>
+    list(context: Context, principal: Principal): Promise<Static<Shown>[]>
+    read(context: Context, principal: Principal, id: string): Promise<Static<Shown>>
+    update(
+      context: RequestContext,
+      record: RecordReference,
+      patch: Submitted<Static<Update>>,
+    ): Promise<Static<Shown>>
+    delete(context: RequestContext, record: RecordReference): Promise<void>
+  }
+}
+
+interface Identified extends TProperties {
+  id: TString
+}
+
+type AnyRecords = ManagedRecords<TObject<Identified>, TObject<Identified>, TObject, TObject>
+
+/** Checks that the operations of a kind match its schemas. */
+export function managedRecords<
+  Shown extends TObject<Identified>,
+  Created extends TObject<Identified>,
+  Create extends TObject,
+  Update extends TObject,
+>(kind: ManagedRecords<Shown, Created, Create, Update>): AnyRecords {
+  return kind
+}
+
+/** Registers the operations on the collection. */
+export function collectionRoutes(app: App, context: Context, kind: AnyRecords): void {
+  createRoute(app, context, kind)
+  listRoute(app, context, kind)
+}
+
+/** Registers the operations on one record. */
+export function memberRoutes(app: App, context: Context, kind: AnyRecords): void {
+  readRoute(app, context, kind)
+  updateRoute(app, context, kind)
+  deleteRoute(app, context, kind)
+}
+
+function createRoute(app: App, context: Context, kind: AnyRecords): void {
+  const { collection, type, noun, access, schemas, descriptions, operations } = kind
+  const readNew = bodyReader(schemas.create)
+  app.route({
+    method: 'POST',
+    url: collection,
+    config: {
+      access,
+      errors: ['insufficient_lifetime', 'recent_sign_in_required', 'project_not_found'],
+      headers: ['Location', 'ETag'],
+    },
+    validatorCompiler: anyObjectAsBody,
+    schema: {
+      operationId: `create${type.one}`,
+      summary: `Create ${noun.one}`,
+      description: descriptions.create,
+      tags: [kind.tag],
+      body: schemas.create,
+      response: { 201: schemas.created },
+    },
+    handler: async (request, reply) => {
+      const record = await operations.create(contextOf(request, context), readNew(request.body))
+      if (kind.createsSecret) reply.header('cache-control', 'no-store')
+      return reply
+        .code(201)
+        .header('location', `${context.config.publicUrl}${collection}/${record.id}`)
+        .header('etag', recordEntityTag(record))
+        .send(record)
+    },
+  })
+}
+
+function listRoute(app: App, context: Context, kind: AnyRecords): void {
+  const { collection, type, noun, access, schemas, descriptions, operations } = kind
+  app.route({
+    method: 'GET',
+    url: collection,
+    config: { access },
+    schema: {
+      operationId: `list${type.many}`,
+      summary: `List ${noun.many}`,
+      description: descriptions.list,
+      tags: [kind.tag],
+      response: { 200: Type.Array(schemas.shown) },
+    },
+    handler: async (request, reply) =>
+      reply.send(await operations.list(context, principalOf(request))),
+  })
+}
+
+function readRoute(app: App, context: Context, kind: AnyRecords): void {
+  const { type, noun, access, notFound, schemas, descriptions, operations } = kind
+  app.route({
+    method: 'GET',
+    url: `${kind.collection}/:id`,
+    config: { access, errors: [notFound], headers: ['ETag'] },
+    schema: {
+      operationId: `get${type.one}`,
+      summary: `Read ${noun.one}`,
+      ...(descriptions.read === undefined ? {} : { description: descriptions.read }),
+      tags: [kind.tag],
+      params: recordPath(noun.bare),
+      response: { 200: schemas.shown },
+    },
+    handler: async (request, reply) => {
+      const record = await operations.read(context, principalOf(request), request.params.id)
+      return reply.header('etag', recordEntityTag(record)).send(record)
+    },
+  })
+}
+
+function updateRoute(app: App, context: Context, kind: AnyRecords): void {
+  const { type, noun, access, notFound, changeErrors = [], schemas, operations } = kind
+  const readPatch = bodyReader(schemas.update)
+  app.route({
+    method: 'PATCH',
+    url: `${kind.collection}/:id`,
+    config: {
+      access,
+      errors: [
+        'insufficient_lifetime',
+        'recent_sign_in_required',
+        notFound,
+        ...changeErrors,
+        'precondition_failed',
+      ],
+      headers: ['ETag'],
+    },
+    validatorCompiler: anyObjectAsBody,
+    schema: {
+      operationId: `update${type.one}`,
+      summary: `Change ${noun.one}`,
+      description: kind.descriptions.update,
+      tags: [kind.tag],
+      consumes: ['application/json', 'application/merge-patch+json'],
+      params: recordPath(noun.bare),
+      headers: Precondition,
+      body: schemas.update,
+      response: { 200: schemas.shown },
+    },
+    handler: async (request, reply) => {
+      const patch = readPatch(request.body)
+      const caller = contextOf(request, context)
+      const record = await operations.update(caller, referenceOf(request), patch)
+      return reply.header('etag', recordEntityTag(record)).send(record)
+    },
+  })
+}
+
+function deleteRoute(app: App, context: Context, kind: AnyRecords): void {
+  const { type, noun, deletion, access, notFound, changeErrors = [], operations } = kind
+  app.route({
+    method: 'DELETE',
+    url: `${kind.collection}/:id`,
+    config: { access, errors: [notFound, ...changeErrors, 'precondition_failed'] },
+    schema: {
+      operationId: `delete${type.one}`,
+      summary: `${deletion.verb} ${noun.one}`,
+      description: kind.descriptions.delete,
+      tags: [kind.tag],
+      params: recordPath(noun.bare),
+      headers: Precondition,
+      response: { 204: Type.Null({ description: `The ${noun.bare} is ${deletion.done}.` }) },
+    },
+    handler: async (request, reply) => {
+      await operations.delete(contextOf(request, context), referenceOf(request))
+      return reply.code(204).send(null)
+    },
+  })
+}
+
+function referenceOf(request: FastifyRequest<{ Params: { id: string } }>): RecordReference {
+  return { id: request.params.id, ...preconditionOf(request) }
+}
