@@ -208,10 +208,13 @@ export const settings = named({
     password,
     'Client secret at the OpenID provider (environment only: command lines are public).',
   ),
-  oidcClientSecretFile: setting(fileWith(password), 'File with that secret in its first line.'),
+  oidcClientSecretFile: setting(
+    fileWith(password),
+    'File with that secret in its first line. SIGHUP re-reads it.',
+  ),
   oidcPrivateKeyFile: setting(
     privateKey,
-    'File with the private key (PEM) by which Pubring authenticates to the OpenID provider, instead of a client secret (private_key_jwt).',
+    'File with the private key (PEM) by which Pubring authenticates to the OpenID provider, instead of a client secret (private_key_jwt). SIGHUP re-reads it.',
   ),
   oidcPrivateKeyId: setting(text, 'Key id (kid) that the OpenID provider knows that key by.'),
   oidcScopes: setting(scopes, 'Scopes to request of the OpenID provider.', 'openid profile email'),

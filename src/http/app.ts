@@ -98,6 +98,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyImportRoutes(routes, context, options)
   apiKeyRoutes(routes, context)
   const signIn = createSignIn(context)
+  app.decorate('signIn', signIn)
   sessionRoutes(routes, context, signIn)
   signInRoutes(routes, context, signIn, failures)
   logoutRoute(routes, signIn)

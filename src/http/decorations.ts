@@ -4,6 +4,7 @@ import type { Access } from '../core/access/grants.ts'
 import type { Principal } from '../core/access/principal.ts'
 import type { Authenticator } from '../core/api-keys/authentication.ts'
 import type { ProjectSnapshot } from '../core/records.ts'
+import type { SignIn } from '../core/sign-in/sign-in.ts'
 import type { ErrorCode, PubringError } from '../errors.ts'
 import type { ResponseCache, Reuse } from './caching/response-cache.ts'
 import type { Connections } from './hooks/connections.ts'
@@ -48,6 +49,8 @@ declare module 'fastify' {
     readiness: { starting: boolean; shuttingDown: boolean }
     requestRecords: RequestRecords
     responseCache: ResponseCache
+    /** Undefined without an OpenID provider. */
+    signIn: SignIn | undefined
   }
   interface FastifyRequest {
     /** The caller; set if the route has an `access`. */

@@ -21,6 +21,7 @@ const file = (name: string) => join(folder, name)
 const levelFile = file('log-level')
 const blocklist = file('blocklist.dat')
 const adminFile = file('admin')
+const clientSecretFile = file('client-secret')
 const wait = { timeout: 20_000, interval: 50 }
 
 const adminSecret = rememberSecret('an API key', newApiKeySecret())
@@ -30,12 +31,16 @@ beforeAll(async () => {
   writeFileSync(levelFile, 'warn\n')
   writeFileSync(blocklist, '')
   writeFileSync(adminFile, `${adminSecret}\n`)
+  writeFileSync(clientSecretFile, 'before\n')
   server = await startServer(folder, {
     ...withoutOverloadCheck,
     PUBRING_WORKERS: '2',
     PUBRING_LOG_LEVEL_FILE: levelFile,
     PUBRING_BLOCKLIST: blocklist,
     PUBRING_ADMIN_API_KEY_FILE: adminFile,
+    PUBRING_OIDC_ISSUER: 'https://id.example.com',
+    PUBRING_OIDC_CLIENT_ID: 'pubring',
+    PUBRING_OIDC_CLIENT_SECRET_FILE: clientSecretFile,
   })
   await vi.waitUntil(() => workerPids(server).length === 2, wait)
 })
@@ -74,7 +79,7 @@ async function reload(message: RegExp): Promise<LogLine[]> {
 
 const changesOf = (lines: LogLine[]) => lines.map(({ changed }) => changed)
 
-test('SIGHUP re-reads log level, block list and admin API key in every worker', async () => {
+test('SIGHUP re-reads log level, block list and secrets in every worker', async () => {
   expect(changesOf(await reload(/^settings re-read$/))).toEqual([[], []])
 
   const publicKeyPem = freshPem()
@@ -83,9 +88,11 @@ test('SIGHUP re-reads log level, block list and admin API key in every worker', 
   writeFileSync(levelFile, 'info\n')
   const secret = rememberSecret('an API key', newApiKeySecret())
   writeFileSync(adminFile, `${secret}\n`)
+  writeFileSync(clientSecretFile, 'after\n')
   const change = [
     'PUBRING_LOG_LEVEL_FILE info',
     'PUBRING_ADMIN_API_KEY_FILE',
+    'PUBRING_OIDC_CLIENT_SECRET_FILE',
     `PUBRING_BLOCKLIST ${blocklist}`,
   ]
   expect(changesOf(await reload(/^settings re-read$/))).toEqual([change, change])

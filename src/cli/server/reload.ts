@@ -72,11 +72,14 @@ function readFiles(config: Config): Reloadable {
 
 /** Names of settings, with the file or, in the case of the log level, the value. */
 function changesBetween(old: Reloadable, next: Reloadable): string[] {
-  const { logLevel, adminApiKey } = next.config
+  const { logLevel, adminApiKey, oidc } = next.config
+  const before = old.config.oidc
   const files = [...next.files].filter(([name, digest]) => old.files.get(name) !== digest)
   return [
     ...(logLevel === old.config.logLevel ? [] : [`PUBRING_LOG_LEVEL_FILE ${logLevel}`]),
     ...(adminApiKey === old.config.adminApiKey ? [] : ['PUBRING_ADMIN_API_KEY_FILE']),
+    ...(oidc?.clientSecret === before?.clientSecret ? [] : ['PUBRING_OIDC_CLIENT_SECRET_FILE']),
+    ...(oidc?.privateKey === before?.privateKey ? [] : ['PUBRING_OIDC_PRIVATE_KEY_FILE']),
     ...files.map(([name]) => name),
   ]
 }
@@ -86,6 +89,7 @@ async function apply(config: Config, changed: string[], { app, registry }: Serve
   const hasChanged = (name: string) => changed.some((change) => change.startsWith(name))
   if (hasChanged('PUBRING_BLOCKLIST')) registry.replaceBlocklist(readBlocklist(config).blocklist)
   if (hasChanged('PUBRING_ADMIN')) await prepareRegistry(registry.context, config.adminApiKey)
+  if (config.oidc !== undefined) app.signIn?.replaceSecrets(config.oidc)
   // Logged at every level, the old one and the new one.
   app.log.level = 'info'
   app.log.info({ changed }, 'settings re-read')

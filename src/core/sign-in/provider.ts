@@ -33,6 +33,8 @@ export interface Identity {
   issuer: string
   subject: string
   claims: Record<string, unknown>
+  /** Those of the ID token alone: no signature protects the others, and people may edit some. */
+  signed: Record<string, unknown>
 }
 
 /** Which sessions a logout token ends; it has a subject, a session at the provider, or both. */
@@ -53,29 +55,40 @@ export interface Provider {
   verifyLogoutToken(token: string): Promise<ProviderLogout>
   /** Where the person signs out at the provider; undefined if it has no such address. */
   endSessionUrl(parameters: Record<string, string>): Promise<string | undefined>
+  /** Authenticates with the client secret or private key of this configuration from now on. */
+  replaceSecrets(config: OidcConfig): void
+}
+
+/** The keys of logout tokens are kept with the rest: anybody can have a token checked. */
+interface Metadata {
+  configuration: oidc.Configuration
+  logoutKeys: ReturnType<typeof createRemoteJWKSet>
 }
 
 export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: Clock): Provider {
-  const discoveries = createSingleFlight<oidc.Configuration>()
-  let known: { configuration: oidc.Configuration; readAt: number } | undefined
+  const discoveries = createSingleFlight<Metadata>()
+  let known: (Metadata & { readAt: number }) | undefined
+  let secrets = config
+  const authenticate: oidc.ClientAuth = (...request) => clientAuthentication(secrets)(...request)
 
   /** The metadata that was read last also serves while the provider cannot be reached. */
-  async function discover(): Promise<oidc.Configuration> {
+  async function discover(): Promise<Metadata> {
     const now = clock.monotonic()
-    if (known !== undefined && now - known.readAt < metadataMs) return known.configuration
+    if (known !== undefined && now - known.readAt < metadataMs) return known
     try {
-      const configuration = await discoveries.run('', () => readMetadata(config, fetch))
-      known = { configuration, readAt: now }
-      return configuration
+      const read = await discoveries.run('', () => readMetadata(config, fetch, authenticate))
+      known = { ...read, readAt: now }
+      return known
     } catch (error) {
       if (known === undefined) throw error
-      return known.configuration
+      return known
     }
   }
 
   return {
     async authorizationUrl(redirectUri, { state, nonce, codeVerifier, maxAge }) {
-      const url = oidc.buildAuthorizationUrl(await discover(), {
+      const { configuration } = await discover()
+      const url = oidc.buildAuthorizationUrl(configuration, {
         redirect_uri: redirectUri,
         scope: config.scopes,
         state,
@@ -89,7 +102,7 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
     },
 
     async redeem(url, { state, nonce, codeVerifier, maxAge }) {
-      const configuration = await discover()
+      const { configuration } = await discover()
       const tokens = await oidc.authorizationCodeGrant(configuration, url, {
         expectedState: state,
         expectedNonce: nonce,
@@ -103,13 +116,14 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
         userInfo === undefined
           ? {}
           : await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-      return { issuer: claims.iss, subject: claims.sub, claims: { ...more, ...claims } }
+      const identity = { issuer: claims.iss, subject: claims.sub, signed: claims }
+      return { ...identity, claims: { ...more, ...claims } }
     },
 
     async verifyLogoutToken(token) {
-      const { issuer, jwks_uri: jwksUri = '' } = (await discover()).serverMetadata()
-      const keys = createRemoteJWKSet(new URL(jwksUri), { [josesFetch]: fetch })
-      const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      const { configuration, logoutKeys } = await discover()
+      const { issuer } = configuration.serverMetadata()
+      const { payload, protectedHeader } = await jwtVerify(token, logoutKeys, {
         issuer,
         audience: config.clientId,
         clockTolerance,
@@ -131,9 +145,13 @@ export function createProvider(config: OidcConfig, fetch: OutboundFetch, clock: 
     },
 
     async endSessionUrl(parameters) {
-      const configuration = await discover()
+      const { configuration } = await discover()
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
       return oidc.buildEndSessionUrl(configuration, parameters).href
+    },
+
+    replaceSecrets(next) {
+      secrets = next
     },
   }
 }
@@ -152,25 +170,27 @@ function requireLogout(payload: Record<string, unknown>, typ: string | undefined
 }
 
 async function readMetadata(
-  { issuer, clientId, ...secrets }: OidcConfig,
+  { issuer, clientId }: OidcConfig,
   fetch: OutboundFetch,
-): Promise<oidc.Configuration> {
-  return oidc.discovery(
+  authenticate: oidc.ClientAuth,
+): Promise<Metadata> {
+  const configuration = await oidc.discovery(
     new URL(issuer),
     clientId,
     { [oidc.clockTolerance]: clockTolerance },
-    clientAuthentication(secrets),
+    authenticate,
     {
       // Verifies the signature of ID tokens too, though they come straight from the provider.
       execute: [oidc.enableNonRepudiationChecks],
       [oidc.customFetch]: (url, init) => fetch(url, init as RequestInit),
     },
   )
+  const { jwks_uri: jwksUri = '' } = configuration.serverMetadata()
+  const logoutKeys = createRemoteJWKSet(new URL(jwksUri), { [josesFetch]: fetch })
+  return { configuration, logoutKeys }
 }
 
-type Secrets = Pick<OidcConfig, 'clientSecret' | 'privateKey' | 'privateKeyId'>
-
-function clientAuthentication({ clientSecret, privateKey, privateKeyId }: Secrets) {
+function clientAuthentication({ clientSecret, privateKey, privateKeyId }: OidcConfig) {
   if (privateKey !== undefined) {
     const kid = privateKeyId === undefined ? {} : { kid: privateKeyId }
     return oidc.PrivateKeyJwt({ key: importPrivateKey(privateKey), ...kid })

@@ -3,7 +3,7 @@ import type {
   SignInRuleCreate,
   SignInRuleUpdate,
 } from '../../contract/sign-in/rules.ts'
-import type { Conditions } from '../../contract/trust/conditions.ts'
+import type { ClaimValue, Conditions } from '../../contract/trust/conditions.ts'
 import { invalidField, PubringError } from '../../errors.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
@@ -76,18 +76,20 @@ const googleClaims = ['hd', 'email', 'sub']
 
 /**
  * Throws `invalid_request` unless a condition selects some of the people of the provider. A rule for
- * all of them must say so by a condition on `iss`, which is refused where everybody has an account.
+ * all of them must say so by a condition on `iss`, which is refused where everybody has an account, as
+ * are patterns: anybody can register a domain that begins with `example.com`.
  */
 function requireNarrow(issuer: string, conditions: Conditions): void {
   requireConditions(conditions)
-  const literal = Object.keys(conditions).filter((name) => prefixOf(conditions[name] ?? '*') !== '')
   const isOpen = issuer === 'https://accounts.google.com'
-  if (literal.some((name) => !isOpen || googleClaims.includes(name))) return
+  const isNarrow = ([name, value]: [string, ClaimValue]) =>
+    isOpen ? googleClaims.includes(name) && prefixOf(value) === undefined : prefixOf(value) !== ''
+  if (Object.entries(conditions).some(isNarrow)) return
   throw invalidField(
     '/conditions',
     'too_wide',
     isOpen
-      ? 'Everybody can have an account at Google. Add a condition on hd (the domain of your organization), email or sub.'
+      ? 'Everybody can have an account at Google. Add a condition on hd (the domain of your organization), email or sub that is no pattern.'
       : 'The rule would apply to everybody who has an account at the provider. Add a condition, such as {"groups": "platform"}; if you mean everybody: {"iss": "ISSUER"}.',
   )
 }

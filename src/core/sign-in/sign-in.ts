@@ -7,6 +7,7 @@ import { apiKeyDigest, parseApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
 import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
+import { isPlain } from '../trust/conditions.ts'
 import { failure, storedClaims, toPerson } from './claims.ts'
 import { createProvider, type Provider, type SignInChecks } from './provider.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
@@ -39,7 +40,7 @@ export type SignInResult =
   /** No rule gives the person a role; these are their claims. */
   | { refusedClaims: Record<string, unknown> }
 
-export interface SignIn {
+export interface SignIn extends Pick<Provider, 'replaceSecrets'> {
   /** Throws `sign_in_unavailable`. `recent`: the person is to prove again who they are. */
   begin(returnPath: string | undefined, recent: boolean): Promise<Redirect>
   /** Throws `sign_in_failed` or `sign_in_unavailable`. */
@@ -87,14 +88,14 @@ export function createSignIn(context: Context): SignIn | undefined {
         return { refusedClaims: claims }
       }
       const person = toPerson(identity, isoTime(clock.now()))
-      const { sid, auth_time: authTime } = identity.claims
+      const { sid, auth_time: authTime } = identity.signed
       const created = newSession(context, {
         person: {
           id: person.id,
           issuer,
           subject,
           claims,
-          ...(typeof sid === 'string' ? { providerSessionId: sid } : {}),
+          ...(typeof sid === 'string' && isPlain(sid) ? { providerSessionId: sid } : {}),
         },
         ...(typeof authTime === 'number'
           ? { signInTime: isoTime(Math.min(authTime * 1_000, clock.now())) }
@@ -146,6 +147,8 @@ export function createSignIn(context: Context): SignIn | undefined {
       }
       return provider.endSessionUrl(parameters).catch(() => undefined)
     },
+
+    replaceSecrets: provider.replaceSecrets,
   }
 }
 
@@ -196,7 +199,7 @@ function localPath(text: string | undefined): string {
 
 function lostAttempt(): PubringError {
   return failure(
-    'This sign-in took longer than ten minutes, was finished before, or was begun in another browser.',
+    'This sign-in took longer than ten minutes, was finished before, or was begun in another browser, or another tab has begun one since.',
   )
 }
 

@@ -299,6 +299,10 @@ describe('an attack on the sign-in', () => {
     return [answer.statusCode, secretOf(browser) !== '']
   }
 
+  test('a session at the provider that no database stores as it is does not matter', async () => {
+    expect(await finishWith({ sid: 'a\0' })).toEqual([302, true])
+  })
+
   test('a good ID token is accepted in the same way, by clocks 50 seconds apart', async () => {
     const seconds = Math.floor(Date.now() / 1_000)
     expect(await finishWith({})).toEqual([302, true])
@@ -314,6 +318,7 @@ describe('an attack on the sign-in', () => {
     ['that has expired', { iat: 1_700_000_000, exp: 1_700_000_100 }],
     ['that is not valid yet', { nbf: 4_000_000_000 }],
     ['of two audiences without azp', { aud: [clientId, 'other'] }],
+    ['with auth_time before all time', { auth_time: -1e300 }],
   ])('an ID token %s is refused', async (_name, change) => {
     expect(await finishWith(change)).toEqual([400, false])
   })

@@ -24,9 +24,11 @@ export interface TestProvider {
   close(): Promise<void>
 }
 
+/** `fetch`: sends the requests of the provider, such as those of back-channel logout. */
 export async function startProvider(
   redirectUri: string,
   client: Record<string, unknown> = {},
+  fetch?: (url: string, init: { body: unknown }) => Promise<Response>,
 ): Promise<TestProvider> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256', use: 'sig' }
@@ -57,6 +59,7 @@ export async function startProvider(
       },
     ],
     jwks: { keys: [jwk] },
+    ...(fetch === undefined ? {} : { fetch }),
     cookies: { keys: ['k'] },
     claims: {
       openid: ['sub'],

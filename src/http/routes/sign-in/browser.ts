@@ -63,10 +63,11 @@ export function signInRoutes(
       serve(request, reply, async () => {
         const [, search = ''] = /^[^?]*(\?.*)$/.exec(request.url) ?? []
         const cookie = attempt.read(request)
-        attempt.clear(reply)
         const sessionSecret = session.read(request)
         const callback = { search, cookie, sessionSecret, requestId: request.id }
         const result = await signIn.finish(callback)
+        // Not before: after a failure it may be that of another tab, or serve again.
+        attempt.clear(reply)
         if ('refusedClaims' in result) {
           return sendPage(reply.code(403), { publicUrl, ...noRule, claims: result.refusedClaims })
         }
