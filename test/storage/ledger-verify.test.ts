@@ -78,7 +78,7 @@ describe('intact ledgers', () => {
     }
     const ids = (await Array.fromAsync(verifyLedgers(watched))).map(({ ledgerId }) => ledgerId)
     await ledgers.close()
-    expect(most).toBe(6)
+    expect(most).toBe(4)
     expect(ids).toEqual([systemLedgerId, ...ids.slice(1).toSorted()])
     expect(ids).toHaveLength(7)
   })

@@ -31,11 +31,9 @@ export async function verify(
   if (file !== undefined) return verifyFile(terminal, { ...flags, file })
   const { ledgers, bar, close } = await openLedgers(terminal, resolveDatabaseUrl(terminal, flags))
   try {
-    const verdicts =
-      project === undefined ? verifyLedgers(ledgers) : [await verifyProject(ledgers, project)]
     const totals = { ledgers: 0, events: 0, incomplete: 0, accepted: 0, broken: 0 }
     const documents: object[] = []
-    for await (const verdict of verdicts) {
+    for await (const verdict of verifySome(ledgers, project)) {
       totals.ledgers += 1
       totals.events += verdict.events
       totals.incomplete += verdict.incomplete.length
@@ -107,12 +105,10 @@ export async function findLedgerFaults(
   databaseUrl: string,
   project?: string,
 ): Promise<LedgerFaults> {
-  const { ledgers, bar, close } = await openLedgers(terminal, databaseUrl)
+  const { ledgers, close } = await openLedgers(terminal, databaseUrl)
   try {
-    const verdicts =
-      project === undefined ? verifyLedgers(ledgers) : [await verifyProject(ledgers, project)]
     const faults: LedgerFaults = { ledgerIds: [], lines: [] }
-    for await (const verdict of verdicts) {
+    for await (const verdict of verifySome(ledgers, project)) {
       if (isWhole(verdict)) continue
       const { ledgerId } = verdict
       faults.ledgerIds.push(ledgerId)
@@ -122,20 +118,23 @@ export async function findLedgerFaults(
     }
     return faults
   } finally {
-    bar.stop()
     await close()
   }
 }
 
-/** A deleted project has no name any more, so its ledger is found only by id. */
-async function verifyProject(ledgers: LedgerReader, idOrName: string): Promise<LedgerVerdict> {
+/** All ledgers or one project's. A deleted project has no name any more: its ledger is found only by id. */
+async function* verifySome(
+  ledgers: LedgerReader,
+  idOrName: string | undefined,
+): AsyncGenerator<LedgerVerdict> {
+  if (idOrName === undefined) return yield* verifyLedgers(ledgers)
   const ref = parseProjectRef(idOrName)
   const id = 'id' in ref ? ref.id : (await ledgers.findProject(ref))?.id
   if (id === undefined || !(await hasLedger(ledgers, id))) {
     const message = `There is no ledger of ${idOrName}. For a deleted project, use its id.`
     throw new CommandError('not_found', message)
   }
-  return verifyLedger(ledgers, id)
+  yield await verifyLedger(ledgers, id)
 }
 
 function verdictDocument(verdict: LedgerVerdict): object {

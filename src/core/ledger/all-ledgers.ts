@@ -9,8 +9,11 @@ import {
   verifyLedger,
 } from './verification.ts'
 
-/** Ledgers verified at once: one is hashed while the database reads others. */
-const maxConcurrent = 8
+/**
+ * Ledgers verified at once: one is hashed while the database reads others. Each uses a connection, and
+ * waits for it only as long as a request would.
+ */
+const maxConcurrent = 4
 
 /** Readings of a project whose name seems to differ between its ledger and the system's. */
 const maxAttempts = 5

@@ -91,7 +91,8 @@ async function createSqliteDatabase(template?: string): Promise<TestDatabase> {
 }
 
 function withFile<Result>(file: string, work: (database: DatabaseSync) => Result): Result {
-  const database = new DatabaseSync(file)
+  // A server may be closing it.
+  const database = new DatabaseSync(file, { timeout: 5_000 })
   try {
     return work(database)
   } finally {

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createKeyFile, type TestKeyFile } from '../support/log/key-file.ts'
+import { createPostgres, type PostgresServer } from '../support/postgres/server.ts'
+import { addSynchronousStandby, primarySettings } from '../support/postgres/standby.ts'
+import { createProject, createReplicas, type Replicas } from '../support/server/replicas.ts'
+
+let primary: PostgresServer
+let standby: PostgresServer
+let replicas: Replicas
+let key: TestKeyFile
+beforeAll(async () => {
+  primary = await createPostgres(primarySettings)
+  await primary.start()
+  await primary.query('create database pubring')
+  standby = await addSynchronousStandby(primary)
+  await primary.query("alter system set synchronous_standby_names = ''")
+  await primary.query('select pg_reload_conf()')
+  const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`
+  replicas = createReplicas(`postgres://postgres@${hosts}/pubring`)
+  key = createKeyFile()
+}, 60_000)
+afterAll(async () => {
+  await replicas.close()
+  await primary.remove()
+  await standby.remove()
+  key.remove()
+})
+
+test('a standby that lacks signed changes takes over: the log stops and says so, until an admin starts a new epoch', async () => {
+  const server = await replicas.add({ PUBRING_LOG_KEY_FILE: key.file })
+  const sign = () => server.call('POST', '/v1/log/checkpoints')
+  await createProject(server, 'kept')
+  const first = JSON.parse((await sign()).body)
+  const inStandby = `select 1 from log_epoch where checkpoint_size = ${first.size}`
+  while ((await standby.query(inStandby, 'pubring')).length === 0) await delay(20)
+  await standby.stop()
+  await createProject(server, 'lost')
+  expect(JSON.parse((await sign()).body).size).toBe(first.size + 2)
+  await primary.stop('SIGKILL')
+  await standby.start()
+  await standby.query('select pg_promote(true)')
+  while ((await server.call('POST', '/v1/projects', { name: 'after' })).status !== 201) {
+    await delay(50)
+  }
+
+  for (const _attempt of [1, 2]) {
+    const stopped = JSON.parse((await sign()).body)
+    expect(stopped).toMatchObject({ code: 'log_stopped', errors: [{ code: 'diverged' }] })
+  }
+  expect(server.output()).toContain('the log has stopped')
+  const published = await fetch(`${server.url}/log/checkpoint`)
+  expect(await published.text()).toBe(first.checkpoint)
+
+  const started = await server.call('POST', '/v1/log/epochs')
+  expect(started.status, started.body).toBe(201)
+  expect(JSON.parse(started.body)).toMatchObject({ epoch: 2, origin: `${first.origin}/2` })
+  expect((await sign()).status).toBe(201)
+}, 90_000)
