@@ -162,16 +162,17 @@ export interface TrustPolicyRecord extends IssuerKeySource {
   contradicted?: true
 }
 
-/** A stored API key that was exchanged for a token. It is deleted when its policy changes. */
-export interface ExchangedKeyRecord {
+/** A stored API key of minutes. */
+interface ShortKeyRecord<KeyRole> {
   id: string
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
   prefix: string
+  /** What it ends with: a trust policy, or a session. */
   policyId: string
   /** Name of the policy. */
   name: string
-  role: GrantableRole
+  role: KeyRole
   /** Absent: all projects. */
   projectId?: string
   issuer: string
@@ -182,6 +183,14 @@ export interface ExchangedKeyRecord {
   /** RFC 7638 thumbprint of the one key that it may register. */
   successor?: string
 }
+
+/** One that was exchanged for a token. It is deleted when its policy changes. */
+export type WorkloadKeyRecord = ShortKeyRecord<GrantableRole>
+
+/** One of a session on the command line, with the rights that the session has when it is used. */
+export type SessionKeyRecord = ShortKeyRecord<'session'>
+
+export type ExchangedKeyRecord = WorkloadKeyRecord | SessionKeyRecord
 
 /** All keys of a project, its name and its revision, from one snapshot. */
 export interface KeySet {

@@ -40,6 +40,7 @@ import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
 import { publishedPemRoutes } from './routes/published-pem.ts'
 import { signInRoutes } from './routes/sign-in/browser.ts'
+import { commandLineRoutes } from './routes/sign-in/command-line.ts'
 import { logoutRoute } from './routes/sign-in/logout.ts'
 import { personRoutes } from './routes/sign-in/people.ts'
 import { signInRuleRoutes } from './routes/sign-in/rules.ts'
@@ -101,6 +102,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   app.decorate('signIn', signIn)
   sessionRoutes(routes, context, signIn)
   signInRoutes(routes, context, signIn, failures)
+  commandLineRoutes(routes, context, signIn, failures)
   logoutRoute(routes, signIn)
   personRoutes(routes, context)
   signInRuleRoutes(routes, context)

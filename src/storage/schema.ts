@@ -126,7 +126,10 @@ const columns = {
     update_time: 'text',
     last_exchange_time: 'nullable text',
   },
-  /** Deleted once they have expired, and with every change of the rights that their policy gives. */
+  /**
+   * Deleted once they have expired, and with every change of the rights that their policy gives. With
+   * the role `session`, `policy_id` is the session that they belong to.
+   */
   exchanged_key: {
     id: 'text',
     digest: 'text',

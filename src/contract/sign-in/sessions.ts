@@ -44,7 +44,7 @@ const sessionMembers = {
 
 export const Session = Type.Object(sessionMembers, {
   $id: 'Session',
-  description: 'A signed-in browser.',
+  description: 'A signed-in browser or command line.',
 })
 export type Session = Static<typeof Session>
 

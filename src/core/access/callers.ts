@@ -9,6 +9,7 @@ import type {
   ObservedHead,
   SessionRecord,
   SignInRuleRecord,
+  WorkloadKeyRecord,
 } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { compareClaims } from '../trust/conditions.ts'
@@ -24,7 +25,7 @@ export interface Caller {
   /** Set if the credential is a session. */
   session?: SessionRecord
   /** Set if the credential is an API key that was exchanged for a token. */
-  workload?: ExchangedKeyRecord
+  workload?: WorkloadKeyRecord
   /** Set if that API key is for the successor of a key. */
   voucher?: Voucher
 }
@@ -59,8 +60,9 @@ export async function readCaller(
   idleTimeout?: IdleTimeout,
 ): Promise<Caller> {
   if (type === 'api_key') return callerOf(await reads.findApiKey(id), time)
-  if (type === 'exchanged_key')
-    return readWorkloadCaller(reads, await reads.findExchangedKey(id), time)
+  if (type === 'exchanged_key') {
+    return readExchangedKeyCaller(reads, await reads.findExchangedKey(id), time, idleTimeout)
+  }
   return readSessionCaller(reads, await reads.findSession(id), time, idleTimeout)
 }
 
@@ -109,12 +111,11 @@ function sessionEnd({ expireTime, lastUseTime }: SessionRecord, idleTimeout: Idl
  * The workload that exchanged a token for an API key, which is deleted when its policy changes. Throws
  * `invalid_api_key` also if the key that vouches for a successor is no longer active.
  */
-export async function readWorkloadCaller(
+async function readWorkloadCaller(
   reads: Pick<CallerReads, 'keySet'>,
-  workload: ExchangedKeyRecord | undefined,
+  workload: WorkloadKeyRecord,
   time: string,
 ): Promise<Caller> {
-  if (workload === undefined || workload.expireTime <= time) throw invalidApiKey()
   const { expireTime, successor, subject, policyId, projectId: ledgerId = '' } = workload
   const caller = { grants: [grantOf(workload)], expireTime, workload }
   if (successor === undefined) return caller
@@ -129,8 +130,26 @@ export async function readWorkloadCaller(
   }
 }
 
+/**
+ * The workload or, for an API key of a session, its holder. Throws `invalid_api_key` or
+ * `invalid_session`.
+ */
+export async function readExchangedKeyCaller(
+  reads: CallerReads,
+  key: ExchangedKeyRecord | undefined,
+  time: string,
+  idleTimeout: IdleTimeout,
+): Promise<Caller> {
+  if (key === undefined || key.expireTime <= time) throw invalidApiKey()
+  if (key.role !== 'session') return readWorkloadCaller(reads, key, time)
+  const session = await reads.findSession(key.policyId)
+  const caller = await readSessionCaller(reads, session, time, idleTimeout)
+  const [end = key.expireTime] = [key.expireTime, caller.expireTime ?? []].flat().sort()
+  return { ...caller, expireTime: end }
+}
+
 /** For the events of its changes. */
-export function workloadOf(key: ExchangedKeyRecord): Actor {
+export function workloadOf(key: WorkloadKeyRecord): Actor {
   const { id, name, policyId, issuer, subject } = key
   return { name, apiKeyId: id, workload: { policyId, issuer, subject } }
 }

@@ -5,8 +5,8 @@ import {
   callerOf,
   invalidApiKey,
   invalidSession,
+  readExchangedKeyCaller,
   readSessionCaller,
-  readWorkloadCaller,
   workloadOf,
 } from '../access/callers.ts'
 import type { Credential } from '../access/grants.ts'
@@ -56,6 +56,7 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
   const lastUses = createLastUses(store)
 
   async function readByDigest(type: Credential['type'], digest: string): Promise<Caller> {
+    const { sessionIdleTimeout } = config
     if (type === 'api_key') {
       const [apiKey, exchanged] = await Promise.all([
         store.findApiKeyByDigest(digest),
@@ -63,10 +64,10 @@ export function createAuthenticator({ store, clock, config }: Context): Authenti
       ])
       const time = isoTime(clock.now())
       if (exchanged === undefined) return callerOf(apiKey, time)
-      return readWorkloadCaller(store, exchanged, time)
+      return readExchangedKeyCaller(store, exchanged, time, sessionIdleTimeout)
     }
     const session = await store.findSessionByDigest(digest)
-    return readSessionCaller(store, session, isoTime(clock.now()), config.sessionIdleTimeout)
+    return readSessionCaller(store, session, isoTime(clock.now()), sessionIdleTimeout)
   }
   async function find(type: Credential['type'], secret: string): Promise<Principal> {
     const digest = apiKeyDigest(secret)
@@ -109,7 +110,8 @@ function toPrincipal(caller: Caller, head: string, time: number): Principal {
   return { ...identityOf(caller), grants, validity, ...(voucher && { voucher }) }
 }
 
-function identityOf({
+/** A session identifies its holder, whether the request has its cookie or one of its API keys. */
+export function identityOf({
   session,
   apiKey,
   workload,

@@ -100,7 +100,7 @@ export async function getOwnApiKey(context: Context, principal: Principal): Prom
     return toApiKey(record, now(clock))
   }
   const key = await store.findExchangedKey(id)
-  if (key === undefined) throw apiKeyNotFound()
+  if (key === undefined || key.role === 'session') throw apiKeyNotFound()
   const { policyId: _policyId, issuer: _issuer, subject: _subject, ...members } = key
   return toApiKey({ ...members, enabled: true }, now(clock))
 }

@@ -4,7 +4,7 @@ import { canonicalJson, chainText } from '../../../client/src/log/chain.ts'
 /** The ledger of API keys and of projects created, renamed and deleted: the nil UUID (RFC 9562). */
 export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 
-/** The ledger of token exchanges under trust policies for all projects. */
+/** The ledger of token exchanges under trust policies for all projects, and of API keys of sessions. */
 export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
 
 export type EventType =

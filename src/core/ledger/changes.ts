@@ -253,8 +253,11 @@ export type Change =
       type: 'token.exchange'
       origin: Origin
       apiKey: ExchangedKeyRecord
-      /** As it was when it accepted the token; the change is refused if it no longer is. */
-      policy: TrustPolicyRecord
+      /**
+       * As it was when it accepted the token; the change is refused if it no longer is. Absent for an
+       * API key of a session, which authorizes the change.
+       */
+      policy?: TrustPolicyRecord
       matched: [claim: string, value: ClaimValue][]
       once?: TokenUse
     }

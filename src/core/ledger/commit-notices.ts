@@ -55,7 +55,7 @@ export function ledgersOf(change: Change): string[] {
     case 'ledger.accept':
       return [change.ledgerId, systemLedgerId]
     case 'token.exchange':
-      return [change.policy.projectId ?? exchangeLedgerId]
+      return [change.apiKey.projectId ?? exchangeLedgerId]
     case 'key.pass_audit':
     case 'credential.touch':
     case 'log.append':

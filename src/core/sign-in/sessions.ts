@@ -27,9 +27,9 @@ export function newSession({ config, clock }: Context, holder: Holder, end?: str
   const time = isoTime(nowMs)
   const latestEnd = isoTime(nowMs + config.sessionLifetime * 1_000)
   const session = {
+    ...holder,
     id: newId(),
     digest: apiKeyDigest(secret),
-    ...holder,
     createTime: time,
     expireTime: end !== undefined && end < latestEnd ? end : latestEnd,
     lastUseTime: time,

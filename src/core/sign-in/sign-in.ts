@@ -191,9 +191,12 @@ function checksOf(attempt: Attempt, recentSignIn: number): SignInChecks {
   }
 }
 
-/** A page of the console; its start page for every other text (no open redirect). */
+/** A page of the console, or that of `pubring login`; the console for every other text (no open redirect). */
 function localPath(text: string | undefined): string {
-  const isLocal = /^\/console\/(?:#\/[\w\-./~%?=&]{0,500})?$/.test(text ?? '')
+  const isLocal =
+    /^\/(?:console\/(?:#\/[\w\-./~%?=&]{0,500})?|sign-in\/cli\?[\w\-.~%=&]{0,500})$/.test(
+      text ?? '',
+    )
   return isLocal && text !== undefined ? text : '/console/'
 }
 

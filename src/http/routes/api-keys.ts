@@ -57,7 +57,7 @@ function ownRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: `${collection}/self`,
-    config: { access: { role: 'reader' }, headers: ['ETag'] },
+    config: { access: { role: 'reader' }, errors: ['api_key_not_found'], headers: ['ETag'] },
     schema: {
       operationId: 'getOwnApiKey',
       summary: "Read the caller's own API key",

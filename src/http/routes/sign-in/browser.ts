@@ -23,24 +23,7 @@ export function signInRoutes(
   const { publicUrl, sessionLifetime } = context.config
   const attempt = signInCookie(publicUrl)
   const session = sessionCookie(publicUrl)
-
-  /** Answers with a page if the step fails. */
-  async function serve(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    step: () => Promise<FastifyReply>,
-  ): Promise<FastifyReply> {
-    try {
-      return await step()
-    } catch (error) {
-      if (!(error instanceof PubringError)) throw error
-      spendFailure?.(request, reply)
-      request.problem = error
-      request.log.warn({ err: error.cause, code: error.code }, error.message)
-      const { status, title } = errorTable[error.code]
-      return sendPage(reply.code(status), { publicUrl, title, text: error.message })
-    }
-  }
+  const serve = pageServer(publicUrl, spendFailure)
 
   app.route({
     method: 'GET',
@@ -69,7 +52,9 @@ export function signInRoutes(
         // Not before: after a failure it may be that of another tab, or serve again.
         attempt.clear(reply)
         if ('refusedClaims' in result) {
-          return sendPage(reply.code(403), { publicUrl, ...noRule, claims: result.refusedClaims })
+          const claims = Object.entries(result.refusedClaims)
+          const facts = claims.map(([name, value]) => [name, JSON.stringify(value)] as const)
+          return sendPage(reply.code(403), { publicUrl, ...noRule, facts })
         }
         session.set(reply, result.secret, sessionLifetime)
         return redirect(reply, `${publicUrl}${result.returnPath}`)
@@ -77,12 +62,32 @@ export function signInRoutes(
   })
 }
 
+/** Answers with a page if the step fails. */
+export function pageServer(publicUrl: string, spendFailure: Spend | undefined) {
+  return async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    step: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> => {
+    try {
+      return await step()
+    } catch (error) {
+      if (!(error instanceof PubringError)) throw error
+      spendFailure?.(request, reply)
+      request.problem = error
+      request.log.warn({ err: error.cause, code: error.code }, error.message)
+      const { status, title } = errorTable[error.code]
+      return sendPage(reply.code(status), { publicUrl, title, text: error.message })
+    }
+  }
+}
+
 const noRule = {
   title: 'No access',
   text: 'You have signed in, but no sign-in rule gives you a role here. Ask an administrator for a rule that your claims meet. These arrived:',
 }
 
-function redirect(reply: FastifyReply, url: string): FastifyReply {
+export function redirect(reply: FastifyReply, url: string): FastifyReply {
   return reply
     .code(302)
     .headers({ location: url, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
@@ -93,15 +98,27 @@ interface Page {
   publicUrl: string
   title: string
   text: string
-  claims?: Record<string, unknown>
+  facts?: readonly (readonly [name: string, value: string])[]
+  /** A button, and the script that runs it. */
+  button?: { label: string; script: string }
 }
 
-/** A page without scripts. */
-function sendPage(reply: FastifyReply, { publicUrl, title, text, claims }: Page): FastifyReply {
+/** A page without other scripts. */
+export function sendPage(
+  reply: FastifyReply,
+  { publicUrl, title, text, facts = [], button }: Page,
+): FastifyReply {
   const nonce = randomBytes(16).toString('base64')
-  const list = Object.entries(claims ?? {}).map(
-    ([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(JSON.stringify(value))}</dd>`,
+  const list = facts.map(
+    ([name, value]) => `<dt>${escapeHtml(name)}</dt><dd>${escapeHtml(value)}</dd>`,
   )
+  const action =
+    button === undefined
+      ? ''
+      : `<p><button type="button">${escapeHtml(button.label)}</button></p>
+<p role="alert"></p>
+<script nonce="${nonce}">${button.script}</script>
+`
   const html = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -113,13 +130,13 @@ function sendPage(reply: FastifyReply, { publicUrl, title, text, claims }: Page)
 <h1>${escapeHtml(title)}</h1>
 <p>${escapeHtml(text)}</p>
 <dl>${list.join('\n')}</dl>
-<p><a href="${escapeHtml(publicUrl)}/console/">Back to the console</a></p>
+${action}<p><a href="${escapeHtml(publicUrl)}/console/">Back to the console</a></p>
 </main>
 </html>
 `
   return reply
     .headers({
-      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      'content-security-policy': `default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
       'cache-control': 'no-store',
     })
     .type('text/html; charset=utf-8')

@@ -32,9 +32,7 @@ export async function exchangeToken(
 ): Promise<Outcome<undefined>> {
   if (apiKey.projectId === undefined) await ensureLedger(db, exchangeLedgerId)
   const ledger = await lockProjectLedger(db, apiKey.projectId ?? exchangeLedgerId, origin)
-  const [row] = await touchPolicy(db, { id: policy.id, time: origin.time })
-  const isCurrent = row !== undefined && tagOf(trustPolicyFromRow(row)) === tagOf(policy)
-  if (!isCurrent) throw refusedToken()
+  if (policy !== undefined) await requireCurrent(db, policy, origin.time)
   if (once !== undefined && !(await markUsed(db, once))) throw refusedToken()
   await insertKey(db, [exchangedKeyToRow(apiKey)])
   const claims = matched.map(([name, to]) => [`claims.${name}`, { to }])
@@ -50,6 +48,12 @@ export async function exchangeToken(
     },
   ])
   return { result: undefined, changed: true }
+}
+
+async function requireCurrent(db: Db, policy: TrustPolicyRecord, time: string): Promise<void> {
+  const [row] = await touchPolicy(db, { id: policy.id, time })
+  const isCurrent = row !== undefined && tagOf(trustPolicyFromRow(row)) === tagOf(policy)
+  if (!isCurrent) throw refusedToken()
 }
 
 const tagOf = (policy: TrustPolicyRecord) => recordEntityTag(toTrustPolicy(policy))

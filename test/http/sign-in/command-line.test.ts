@@ -1,0 +1,320 @@
+import { hash, randomBytes } from 'node:crypto'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { exchangeLedgerId } from '../../../src/core/ledger/chain.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { rememberSecret } from '../../support/secrets.ts'
+import { createBrowser, type TestBrowser } from '../../support/sign-in/browser.ts'
+import {
+  clientId,
+  clientSecret,
+  startProvider,
+  type TestProvider,
+} from '../../support/sign-in/provider.ts'
+
+const host = new URL(publicUrl).host
+const keyMs = 900_000
+
+let provider: TestProvider
+let server: TestApp
+let replica: TestApp
+let rule: { id: string }
+let offset = 0
+beforeAll(async () => {
+  provider = await startProvider(`${publicUrl}/sign-in/callback`)
+  provider.person.claims = { name: 'Ada Lovelace', groups: ['platform'] }
+  const { issuer } = provider
+  const scopes = 'openid profile email groups'
+  const options = {
+    fetch: provider.server.fetchWith(),
+    clock: { now: () => Date.now() + offset, monotonic: () => performance.now() },
+    config: { oidc: { issuer, clientId, clientSecret, scopes, buttonText: 'Go' } },
+  }
+  server = await startApp(options)
+  replica = await startApp({ ...options, database: server.database })
+  const body = { name: 'n', conditions: { groups: 'platform' }, role: 'writer' }
+  rule = (await server.send('POST', '/v1/sign-in-rules', { body })).json()
+})
+afterEach(() => {
+  offset = 0
+})
+afterAll(async () => {
+  await replica.app.close()
+  await server.close()
+  await provider.close()
+})
+
+const cookieOf = ({ cookies }: TestBrowser) =>
+  `__Secure-pubring-session=${cookies.get(host)?.get('__Secure-pubring-session')}`
+const asPage = (browser: TestBrowser) => ({
+  'x-api-key': 'session',
+  cookie: cookieOf(browser),
+  'sec-fetch-site': 'same-origin',
+  origin: new URL(publicUrl).origin,
+})
+
+/** What `pubring login` makes. */
+function begin(changes: Record<string, string> = {}) {
+  const codeVerifier = randomBytes(32).toString('base64url')
+  const query = {
+    port: '50123',
+    code_challenge: hash('sha256', codeVerifier, 'base64url'),
+    state: randomBytes(16).toString('base64url'),
+    client: 'ada@laptop',
+    ...changes,
+  }
+  return { codeVerifier, query, address: `/sign-in/cli?${new URLSearchParams(query)}` }
+}
+
+async function signedIn(subject = 'ada'): Promise<TestBrowser> {
+  provider.person.subject = subject
+  const browser = createBrowser(provider, server)
+  expect((await browser.signIn()).statusCode).toBe(302)
+  return browser
+}
+
+const approve = (browser: TestBrowser, query: object, headers: Record<string, string> = {}) =>
+  server.send('POST', '/sign-in/cli', { body: query, headers: { ...asPage(browser), ...headers } })
+
+/** The page, the click, and the redirect to loopback. */
+async function codeFrom(browser: TestBrowser, { query } = begin()): Promise<string> {
+  const answer = await approve(browser, query)
+  expect(answer.statusCode, answer.body).toBe(200)
+  const { origin, searchParams } = new URL(answer.json().url)
+  expect([origin, searchParams.get('state')]).toEqual([
+    `http://127.0.0.1:${query.port}`,
+    query.state,
+  ])
+  const code = searchParams.get('code') ?? ''
+  rememberSecret('a code', code.split('.')[0] ?? '')
+  return code
+}
+
+const redeem = (body: object, app = server) =>
+  app.send('POST', '/v1/session-keys', { body, headers: { 'x-api-key': '' } })
+
+async function loggedIn(browser: TestBrowser) {
+  const login = begin()
+  const code = await codeFrom(browser, login)
+  const { codeVerifier } = login
+  const answer = await redeem({ code, codeVerifier, port: 50_123 }, replica)
+  expect(answer.statusCode, answer.body).toBe(200)
+  return answer.json() as { apiKey: string; renewalSecret: string; expiresIn: number }
+}
+
+async function statusOf(apiKey: string, app = server): Promise<number> {
+  return (await app.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })).statusCode
+}
+
+async function expectEnded(answer: ReturnType<typeof redeem>) {
+  const { statusCode, body } = await answer
+  expect([statusCode, JSON.parse(body).code], body).toEqual([401, 'invalid_session'])
+}
+
+describe('signing in on the command line', () => {
+  test('gives API keys of 15 minutes with the rights and the name of the person', async () => {
+    const { apiKey, expiresIn } = await loggedIn(await signedIn())
+    expect(expiresIn).toBe(900)
+    const headers = { 'x-api-key': apiKey }
+    const self = (await server.send('GET', '/v1/self', { headers })).json()
+    expect(self).toMatchObject({
+      type: 'person',
+      name: 'Ada Lovelace',
+      grants: [{ role: 'writer' }],
+      session: { current: true },
+    })
+    expect((await server.send('GET', '/v1/api-keys/self', { headers })).statusCode).toBe(404)
+    const body = { name: 'p' }
+    const answer = await server.send('POST', '/v1/projects', { headers, body })
+    expect(answer.json().code).toBe('insufficient_role')
+    const [event] =
+      (await server.context.store.events(exchangeLedgerId, { after: 0, limit: 1 })) ?? []
+    expect(event).toMatchObject({
+      type: 'token.exchanged',
+      actor: { name: 'Ada Lovelace', user: { subject: 'ada', sessionId: self.session.id } },
+      changes: { role: { to: 'session' } },
+    })
+  })
+
+  test('goes by the sign-in rules of the moment', async () => {
+    const { apiKey } = await loggedIn(await signedIn())
+    const path = `/v1/sign-in-rules/${rule.id}`
+    await server.send('PATCH', path, { body: { role: 'reader' } })
+    const self = await replica.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
+    expect(self.json().grants).toEqual([{ role: 'reader' }])
+    await server.send('PATCH', path, { body: { active: false } })
+    expect([await statusOf(apiKey), await statusOf(apiKey, replica)]).toEqual([401, 401])
+    await server.send('PATCH', path, { body: { role: 'writer', active: true } })
+  })
+
+  test('lasts while its session is used, and renews its API keys', async () => {
+    const { apiKey, renewalSecret } = await loggedIn(await signedIn())
+    offset = keyMs + 1
+    expect(await statusOf(apiKey)).toBe(401)
+    const { apiKey: next, ...rest } = (await redeem({ renewalSecret })).json()
+    expect(rest).toEqual({ expiresIn: 900 })
+    expect(await statusOf(next, replica)).toBe(200)
+    offset = 4 * 3_600_000
+    await expectEnded(redeem({ renewalSecret }))
+  })
+
+  test('never lasts longer than the session that approved it', async () => {
+    offset = -43_200_000 + 600_000
+    const browser = await signedIn()
+    const sessions = await server.context.store.listSessions('all')
+    const end = sessions.at(-1)?.expireTime ?? ''
+    offset = 0
+    const { store } = server.context
+    const { id = '' } = sessions.at(-1) ?? {}
+    const uses = [{ type: 'session' as const, id, time: new Date().toISOString() }]
+    await store.commit({ type: 'credential.touch', uses })
+    const { apiKey } = await loggedIn(browser)
+    const self = await server.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
+    expect(self.json().session.expireTime).toBe(end)
+  })
+
+  test('ends with the next request when it is signed out, or somebody ends it', async () => {
+    const browser = await signedIn()
+    const [one, other] = [await loggedIn(browser), await loggedIn(browser)]
+    const headers = { 'x-api-key': one.apiKey }
+    await server.send('DELETE', '/v1/sessions/self', { headers })
+    expect([await statusOf(one.apiKey), await statusOf(one.apiKey, replica)]).toEqual([401, 401])
+    await expectEnded(redeem({ renewalSecret: one.renewalSecret }))
+    expect(await statusOf(other.apiKey)).toBe(200)
+    const { person } = (
+      await server.send('GET', '/v1/self', { headers: { 'x-api-key': other.apiKey } })
+    ).json()
+    await server.send('DELETE', `/v1/sessions?person=${person.id}`)
+    expect(await statusOf(other.apiKey)).toBe(401)
+    await expectEnded(redeem({ renewalSecret: other.renewalSecret }))
+  })
+
+  test('works for the session of an API key', async () => {
+    const signIn = await server.send('POST', '/v1/sessions')
+    const [cookie = ''] = String(signIn.headers['set-cookie']).split(';')
+    const browser = createBrowser(provider, server)
+    const [name = '', value = ''] = cookie.split('=')
+    browser.cookies.set(host, new Map([[name, value]]))
+    const { apiKey } = await loggedIn(browser)
+    const self = await server.send('GET', '/v1/self', { headers: { 'x-api-key': apiKey } })
+    expect(self.json()).toMatchObject({ type: 'api_key', name: 'a admin' })
+  })
+})
+
+describe('the page', () => {
+  test('says who asks, runs one script, and cannot be framed', async () => {
+    const browser = await signedIn()
+    const { address } = begin()
+    const { body, headers } = await browser.visit(`${publicUrl}${address}`)
+    for (const text of ['Ada Lovelace', 'ada@laptop', '127.0.0.1:50123']) {
+      expect(body).toContain(text)
+    }
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(headers['cache-control']).toBe('no-store')
+    expect(body.match(/<script/g)).toHaveLength(1)
+  })
+
+  test('has those who are not signed in do so first', async () => {
+    const browser = createBrowser(provider, server)
+    const { address } = begin()
+    const first = await browser.visit(`${publicUrl}${address}`)
+    const location = String(first.headers.location)
+    expect(location).toBe(`${publicUrl}/sign-in?return=${encodeURIComponent(address)}`)
+    const back = await browser.signIn(location.slice(location.indexOf('?')))
+    expect(back.headers.location).toBe(`${publicUrl}${address}`)
+    expect((await browser.visit(String(back.headers.location))).body).toContain('Continue')
+  })
+
+  test.each([
+    { port: '0' },
+    { port: '80@evil.example' },
+    { port: '80.evil.example' },
+    { state: 'x' },
+    { code_challenge: 'plain' },
+    { client: '<script>' },
+    { client: '' },
+  ])('rejects an address with %j', async (change) => {
+    const { address, query } = begin(change as Record<string, string>)
+    const browser = await signedIn()
+    const answer = await browser.visit(`${publicUrl}${address}`)
+    expect(answer.statusCode).toBe(400)
+    expect(answer.body).not.toContain('<script>')
+    expect((await approve(browser, query)).json().code).toBe('sign_in_failed')
+  })
+})
+
+describe('attacks', () => {
+  test('nothing is approved for a page of another site, without the header, or for an API key', async () => {
+    const browser = await signedIn()
+    const { query } = begin()
+    const codeOf = async (headers: Record<string, string>) =>
+      (await approve(browser, query, headers)).json().code
+    expect(await codeOf({ 'sec-fetch-site': 'cross-site' })).toBe('cross_site_request')
+    expect(await codeOf({ origin: 'http://127.0.0.1:50123' })).toBe('cross_site_request')
+    expect(await codeOf({ 'x-api-key': '' })).toBe('missing_api_key')
+    expect(await codeOf({ 'x-api-key': server.admin })).toBe('cross_site_request')
+    const { apiKey, renewalSecret } = await loggedIn(browser)
+    expect(await codeOf({ 'x-api-key': apiKey })).toBe('cross_site_request')
+    const cookie = `__Secure-pubring-session=${renewalSecret}`
+    expect(await codeOf({ cookie })).toBe('invalid_session')
+    expect(await statusOf(renewalSecret)).toBe(401)
+  })
+
+  test('a code is accepted once, by who began, where they waited', async () => {
+    const browser = await signedIn()
+    const login = begin()
+    const code = await codeFrom(browser, login)
+    const valid = { code, codeVerifier: login.codeVerifier, port: 50_123 }
+    await expectEnded(redeem({ ...valid, codeVerifier: begin().codeVerifier }))
+    await expectEnded(redeem({ ...valid, codeVerifier: login.query.code_challenge }))
+    await expectEnded(redeem({ ...valid, port: 50_124 }))
+    await expectEnded(redeem({ code: valid.code }))
+    await expectEnded(redeem({ ...valid, code: `${code}x` }))
+    await expectEnded(redeem({ renewalSecret: code.split('.')[0] }))
+    await expectEnded(redeem({}))
+    expect(await statusOf(code.split('.')[0] ?? '')).toBe(401)
+    expect((await redeem(valid)).statusCode).toBe(200)
+    await expectEnded(redeem(valid))
+    await expectEnded(redeem(valid, replica))
+  })
+
+  test('of two at the same time, one gets the session', async () => {
+    const login = begin()
+    const code = await codeFrom(await signedIn(), login)
+    const body = { code, codeVerifier: login.codeVerifier, port: 50_123 }
+    const answers = await Promise.all([server, replica, server].map((app) => redeem(body, app)))
+    expect(answers.map(({ statusCode }) => statusCode).sort()).toEqual([200, 401, 401])
+  })
+
+  test('a code is not accepted after a minute', async () => {
+    const login = begin()
+    const code = await codeFrom(await signedIn(), login)
+    offset = 61_000
+    await expectEnded(redeem({ code, codeVerifier: login.codeVerifier, port: 50_123 }))
+  })
+
+  test('a code is not accepted once the session that approved it has ended', async () => {
+    const browser = await signedIn()
+    const login = begin()
+    const code = await codeFrom(browser, login)
+    await server.send('DELETE', '/v1/sessions/self', { headers: asPage(browser) })
+    await expectEnded(redeem({ code, codeVerifier: login.codeVerifier, port: 50_123 }))
+  })
+
+  test('the code of another person is theirs', async () => {
+    const [ada, eve] = [begin(), begin()]
+    const code = await codeFrom(await signedIn('eve'), eve)
+    await expectEnded(redeem({ code, codeVerifier: ada.codeVerifier, port: 50_123 }))
+    const answer = await redeem({ code, codeVerifier: eve.codeVerifier, port: 50_123 })
+    const headers = { 'x-api-key': answer.json().apiKey }
+    const self = await server.send('GET', '/v1/self', { headers })
+    expect(self.json().person.subject).toBe('eve')
+  })
+
+  test('an API key that was inserted, or given another session, gives no access', async () => {
+    const { apiKey } = await loggedIn(await signedIn())
+    const sessions = await server.context.store.listSessions('all')
+    await server.database.execute('update exchanged_key set policy_id = ?', sessions[0]?.id ?? '')
+    expect(await statusOf(apiKey, replica)).toBe(401)
+  })
+})
