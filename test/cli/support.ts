@@ -26,6 +26,8 @@ export interface Call {
   signal?: AbortSignal
   /** Called with all of stdout whenever it grows. */
   onStdout?: (stdout: string) => void
+  /** The same for stderr. */
+  onStderr?: (stderr: string) => void
 }
 
 /** Runs commands in a temporary home folder. */
@@ -66,7 +68,7 @@ export function openShell(env: () => Record<string, string>): Shell {
 async function runIn(
   env: Record<string, string | undefined>,
   args: readonly string[],
-  { input = '', answers, columns, signal, onStdout = () => {} }: Call,
+  { input = '', answers, columns, signal, onStdout = () => {}, onStderr = () => {} }: Call,
 ): Promise<Ran> {
   const written = { stdout: '', stderr: '' }
   const stream = (name: keyof typeof written) => {
@@ -74,6 +76,7 @@ async function runIn(
     output.on('data', (chunk) => {
       written[name] += chunk
       if (name === 'stdout') onStdout(written.stdout)
+      else onStderr(written.stderr)
     })
     return output
   }

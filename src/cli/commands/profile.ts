@@ -1,9 +1,18 @@
 import type { Command } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, addGroup, jsonOption, lazyAction, optionOf } from './options.ts'
+import {
+  addApiCommand,
+  addCommand,
+  addGroup,
+  jsonOption,
+  lazyAction,
+  optionOf,
+  sessionAction,
+} from './options.ts'
 
 const loadProfiles = () => import('../connection/profiles.ts')
+const loadLogin = () => import('../connection/login.ts')
 
 export function registerProfiles(program: Command, terminal: Terminal): void {
   registerLogin(program, terminal)
@@ -28,17 +37,30 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
 }
 
 function registerLogin(program: Command, terminal: Terminal): void {
-  addCommand(program, 'login', 'Store an API key and a server address as a profile', {
+  addCommand(program, 'login', 'Sign in, or store an API key, as a profile', {
     notes:
-      'Prompts for the API key, or reads it from standard input if that is not a terminal, and tries it first. The configuration file is readable only by its owner: $XDG_CONFIG_HOME/pubring/config.json (default: ~/.config).',
+      'Signs in through the browser, and renews its API keys of 15 minutes while the session lives. If the server has no OpenID provider, prompts for an API key instead; with --api-key-file or standard input that is not a terminal, reads it there, and tries it first. The configuration file is readable only by its owner: $XDG_CONFIG_HOME/pubring/config.json (default: ~/.config).',
     examples: [
       'pubring login --url https://keys.example.com --profile production',
+      'pubring login --recent',
       'pubring login --url https://keys.example.com --project payments < deploy.key',
     ],
   })
     .addOption(optionOf(clientSettings.url, '--url <url>'))
     .option('-p, --project <id-or-name>', 'Default project of the profile')
     .option('--profile <name>', 'Name of the profile', 'default')
+    .option('--api-key-file <file>', 'Store this API key instead; - asks for it')
+    .option('--no-browser', 'Only print the address to open')
+    .option('--recent', 'Prove again who you are, for what needs a recent sign-in')
     .addOption(jsonOption())
-    .action(lazyAction(terminal, async () => (await import('../connection/login.ts')).login))
+    .action(lazyAction(terminal, async () => (await loadLogin()).login))
+  addCommand(program, 'logout', 'End the session of a profile and remove its secrets', {
+    examples: ['pubring logout'],
+  })
+    .option('--profile <name>', 'Name of the profile; by default the current one')
+    .addOption(jsonOption())
+    .action(lazyAction(terminal, async () => (await loadLogin()).logout))
+  addApiCommand(program, 'whoami', 'Show who you are to the server, and your roles', {
+    examples: ['pubring whoami'],
+  }).action(sessionAction(terminal, async () => (await loadLogin()).showSelf))
 }

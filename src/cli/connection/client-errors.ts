@@ -92,6 +92,8 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
     'pubring login stores another one; on the database’s machine, pubring api-key create --admin creates one.',
   token_refused: ({ idToken }) =>
     `The token says ${describeToken(idToken)}. An admin can see why it is refused: pubring trust-policy check POLICY < TOKEN. If several policies accept it, name one in PUBRING_TRUST_POLICY.`,
+  invalid_session: () => 'pubring login signs in again.',
+  recent_sign_in_required: () => 'pubring login --recent signs in again.',
   insufficient_role: ({ apiKeySource }) =>
     `The API key came from ${apiKeySource}; pubring api-key show tells its role.`,
   insufficient_lifetime: ({ apiKeySource }) =>

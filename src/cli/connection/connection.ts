@@ -34,6 +34,8 @@ export interface Connection {
   apiKeySource?: string
   /** Id of the trust policy for the exchange, if one is named. */
   trustPolicy?: string
+  /** The profile whose API key it is, if that is renewed. */
+  renewedProfile?: string
   project: string
   projectSource: string
   timeoutMs: number
@@ -73,11 +75,13 @@ export function resolveConnection(env: Environment, flags: ConnectionFlags): Con
     profile.url !== undefined && parseSetting(clientSettings.url, profile.url, 'url') !== url.value
   const trustPolicy = readSetting(clientSettings.trustPolicy, env, undefined)
   const audience = readSetting(clientSettings.idTokenAudience, env, undefined)
+  const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
+  const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
   return {
     url: url.value,
     urlSource: url.source,
-    ...(findApiKey(isOther ? [fromFlags, fromVariables] : sources) ??
-      findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),
+    ...(found ?? findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),
+    ...(isRenewed && profileName !== undefined ? { renewedProfile: profileName } : {}),
     ...(trustPolicy === undefined ? {} : { trustPolicy }),
     project: project.value,
     projectSource: project.source,

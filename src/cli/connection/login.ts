@@ -1,58 +1,133 @@
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
+import type { Self, SignedOut, SignInOptions } from '../../contract/sign-in/sessions.ts'
+import { CommandError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
-import { notify } from '../terminal/output.ts'
+import { notify, printResult } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
-import { readConfiguration, writeConfiguration } from './configuration.ts'
-import { isLoopback, parseApiKey } from './connection.ts'
-import { withConnection } from './session.ts'
+import { type BrowserFlags, signInWithBrowser } from './browser-login.ts'
+import {
+  type Profile,
+  profileNamed,
+  readConfiguration,
+  writeConfiguration,
+} from './configuration.ts'
+import { type Connection, isLoopback, parseApiKey } from './connection.ts'
+import { renewedMembers } from './renewal.ts'
+import { type Session, withConnection, withSession } from './session.ts'
 
 /** Flags of `login`. */
-interface LoginFlags {
+interface LoginFlags extends BrowserFlags {
   url?: string
   project?: string
   profile: string
+  apiKeyFile?: string
 }
 
-/** Tries an API key and stores it with the address as a profile, which becomes the current one. */
+const readSelf = { method: 'GET', path: '/self', retry: 'always' } as const
+
+/**
+ * Signs in through the browser, or tries an API key, and stores the secrets with the address as a
+ * profile, which becomes the current one.
+ */
 export async function login(terminal: Terminal, flags: LoginFlags): Promise<void> {
   const { env } = terminal
-  const configuration = readConfiguration(env)
   const url = String(readSetting(clientSettings.url, env, flags.url))
   if (url.startsWith('http:') && !isLoopback(new URL(url))) {
     notify(terminal, 'The address is http: the API key is sent unencrypted.')
   }
-  const apiKey = parseApiKey(await readSecret(terminal, url), 'The input')
-  const connection = {
+  const connection: Connection = {
     url,
     urlSource: flags.url === undefined ? clientSettings.url.env : '--url',
-    apiKey,
     apiKeySource: 'the input',
     project: flags.project ?? 'default',
     projectSource: '--project',
     timeoutMs: 30_000,
   }
-  await withConnection(terminal, connection, async ({ client, print }) => {
-    const self = await client.apiKeys.self()
-    const project = flags.project ?? self.projectId
+  const secrets = await obtainSecrets(terminal, connection, flags)
+  await withConnection(terminal, { ...connection, ...secrets }, async ({ client, send, print }) => {
+    const self = await send<Self>(readSelf)
+    const [grant, ...others] = self.grants
+    const project = flags.project ?? (others.length === 0 ? grant?.projectId : undefined)
     if (project !== undefined) await client.projects.get(project)
-    const profile = { url, ...(project === undefined ? {} : { project }), apiKey }
+    // Read only now: others may have changed it while somebody was signing in.
+    const { path, profiles } = readConfiguration(env)
+    const profile = { url, ...(project === undefined ? {} : { project }), ...secrets }
     writeConfiguration({
-      path: configuration.path,
+      path,
       currentProfile: flags.profile,
-      profiles: { ...configuration.profiles, [flags.profile]: profile },
+      profiles: { ...profiles, [flags.profile]: profile },
     })
-    const { name, role } = self
-    print({ profile: flags.profile, url, project, apiKey: self })
+    print({ profile: flags.profile, url, project, self })
     notify(
       terminal,
-      `“${name}” (${role}) at ${url} is profile ${flags.profile} in ${configuration.path}.`,
+      `“${self.name}” (${rolesOf(self)}) at ${url} is profile ${flags.profile} in ${path}.`,
     )
   })
 }
 
-async function readSecret(terminal: Terminal, url: string): Promise<string> {
-  if (!isInteractive(terminal)) return readText('-', terminal)
+function rolesOf({ grants }: Self): string {
+  return grants.map(({ role, projectId: id }) => (id ? `${role} of ${id}` : role)).join(', ')
+}
+
+/** In the browser if the server lets people sign in there and a person is at the terminal. */
+async function obtainSecrets(
+  terminal: Terminal,
+  connection: Connection,
+  flags: LoginFlags,
+): Promise<Profile> {
+  const canSignIn = flags.apiKeyFile === undefined && (isInteractive(terminal) || !flags.browser)
+  let secrets: Profile | undefined
+  if (canSignIn) {
+    await withConnection(terminal, connection, async (session) => {
+      const path = '/sign-in-options'
+      const { oidc } = await session.send<SignInOptions>({ ...readSelf, path, access: 'public' })
+      if (oidc === undefined) return
+      const issued = await signInWithBrowser(session, oidc.url, flags)
+      const { renewalSecret = '' } = issued
+      secrets = { ...renewedMembers(issued), renewalSecret }
+    })
+  }
+  const { url } = connection
+  return secrets ?? { apiKey: parseApiKey(await readSecret(terminal, url, flags), 'The input') }
+}
+
+/** Shows who the caller is, and their roles. */
+export async function showSelf({ send, print }: Session): Promise<void> {
+  const self = await send<Self>(readSelf)
+  print(self, () => `${self.name} (${rolesOf(self)})\n`)
+}
+
+/** Ends the session of a profile, and removes its secrets. */
+export async function logout(terminal: Terminal, flags: { profile?: string }): Promise<void> {
+  const { env } = terminal
+  const { profile: name = readConfiguration(env).currentProfile ?? 'default' } = flags
+  const { renewalSecret } = profileNamed(readConfiguration(env), name)
+  if (renewalSecret !== undefined) {
+    await withSession(terminal, { profile: name }, async ({ send }) => {
+      await send<SignedOut>({ method: 'DELETE', path: '/sessions/self', retry: 'always' })
+    }).catch((error: unknown) => {
+      if (!(error instanceof CommandError) || error.code !== 'invalid_session') throw error
+    })
+  }
+  const configuration = readConfiguration(env)
+  const { url, project } = configuration.profiles[name] ?? {}
+  const profile = { ...(url && { url }), ...(project && { project }) }
+  writeConfiguration({ ...configuration, profiles: { ...configuration.profiles, [name]: profile } })
+  printResult(terminal, { loggedOut: name })
+  const rest =
+    renewalSecret === undefined
+      ? 'The API key is still valid: revoke it with pubring api-key revoke.'
+      : 'The session has ended.'
+  notify(terminal, `Profile ${name} holds no secret any more. ${rest}`)
+}
+
+async function readSecret(
+  terminal: Terminal,
+  url: string,
+  { apiKeyFile = '-' }: LoginFlags,
+): Promise<string> {
+  if (apiKeyFile !== '-' || !isInteractive(terminal)) return readText(apiKeyFile, terminal)
   const { default: password } = await import('@inquirer/password')
   const { stdin: input, stderr: output } = terminal
   return password({ message: `API key for ${url}:`, mask: true }, { input, output })

@@ -50,6 +50,6 @@ export function deleteProfile(terminal: Terminal, name: string): void {
   printResult(terminal, { deleted: name })
   notify(
     terminal,
-    `Profile ${name} is deleted. Its API key is still valid: revoke it with pubring api-key revoke.`,
+    `Profile ${name} is deleted. Its API key or session is still valid: pubring api-key revoke, or pubring logout before.`,
   )
 }

@@ -1,6 +1,7 @@
 import http from 'node:http'
 import process from 'node:process'
-import { type Client, createClient } from '../../../client/src/index.ts'
+import { type Client, type ClientOptions, createClient } from '../../../client/src/index.ts'
+import { createTransport, type Operation } from '../../../client/src/transport.ts'
 import type { Environment } from '../../config/setting.ts'
 import { readVersion } from '../../runtime/version.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -8,11 +9,14 @@ import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
+import { renewingFetch } from './renewal.ts'
 
 /** The context of a command that calls a server. */
 export interface Session extends Connection {
   terminal: Terminal
   client: Client
+  /** Sends what the client has no operation for; resolves with the body of the response. */
+  send<Body>(operation: Operation): Promise<Body>
   /** Writes the result to stdout: the document with `--json`, else the text. */
   print(document: unknown, text?: () => string): void
   /** The server's time in milliseconds; the clock of this machine may be wrong. */
@@ -59,23 +63,28 @@ export async function withConnection(
 }
 
 function createSession(terminal: Terminal, connection: Connection): Session {
-  const { url, timeoutMs, trustPolicy } = connection
+  const { url, timeoutMs, trustPolicy, renewedProfile } = connection
   const credentials = credentialsOf(connection, terminal)
   const clock = createServerClock()
-  const client = createClient({
+  const options: ClientOptions = {
     url,
     timeout: timeoutMs,
     // A user at a prompt prefers an early error to more retries.
     retries: 1,
-    fetch: clock.fetch,
+    fetch:
+      renewedProfile === undefined
+        ? clock.fetch
+        : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
     userAgent: `pubring/${readVersion()}`,
     ...(credentials === undefined ? {} : { credentials }),
     ...(trustPolicy === undefined ? {} : { trustPolicy }),
-  })
+  }
+  const transport = createTransport(options)
   return {
     ...connection,
     terminal,
-    client,
+    client: createClient(options),
+    send: async <Body>(operation: Operation) => (await transport.send(operation)).body as Body,
     now: clock.now,
     print: (document, text) => printResult(terminal, document, text),
     notify: (line) => notify(terminal, line),
