@@ -47,7 +47,7 @@ describe('a file without end', () => {
     'apply <file>': [['/dev/zero'], tooLarge],
     'key add <file>': [['/dev/zero', '--name', 'x', '--algorithm', 'ES256'], tooLarge],
     'key check <file>': [['/dev/zero'], tooLarge],
-    'key rotate <file>': [['/dev/zero', '--token-lifetime', '1h'], tooLarge],
+    'key rotate [file]': [['/dev/zero', '--token-lifetime', '1h'], tooLarge],
     'token sample <file>': [['/dev/zero'], tooLarge],
     'check [file]': [['/dev/zero'], notADatabase],
     'restore <file>': [['/dev/zero', '--database-url', 'sqlite:restored.db'], notADatabase],
