@@ -1,12 +1,7 @@
 import type { PubringError } from '../errors.ts'
 import type { RequestContext } from './access/principal.ts'
 import { parseId } from './ids.ts'
-
-/** The record in the path of a request, and the `If-Match` of the request. */
-export interface RecordReference {
-  id: string
-  ifMatch?: string
-}
+import type { RecordReference } from './records.ts'
 
 /** What every change of a record says. Throws `notFound` for a text that is no id. */
 export function changeOf(

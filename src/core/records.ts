@@ -31,6 +31,12 @@ export interface ObservedHead {
   hash: string
 }
 
+/** The record in the path of a request, and the `If-Match` of the request. */
+export interface RecordReference {
+  id: string
+  ifMatch?: string
+}
+
 /** What a read finds out about a row. */
 interface Contradictable {
   /** The row contradicts its ledger or itself: it is not active, and gives no rights. */

@@ -14,6 +14,7 @@ import type {
   KeyRecord,
   PersonRecord,
   ProjectRecord,
+  RecordReference,
   SessionRecord,
   SignInRuleRecord,
   TrustPolicyRecord,
@@ -108,6 +109,18 @@ export type SessionEndReason =
   | 'person_deleted'
   | 'api_key_deleted'
 
+/** A merge patch (RFC 7396) of a record in the ledger of the system. */
+interface RecordUpdate<Kind extends string, Patch> extends RecordReference {
+  type: `${Kind}.update`
+  origin: Origin
+  patch: Patch
+}
+
+interface RecordDeletion<Kind extends string> extends RecordReference {
+  type: `${Kind}.delete`
+  origin: Origin
+}
+
 /**
  * A mutation as plain data, so that it can be queued, sent to the writer thread, committed together
  * with others, and repeated after an unclear commit: it contains the ids it creates.
@@ -173,14 +186,8 @@ export type Change =
       /** Creates it only if there is no API key yet; otherwise returns the oldest one. */
       first?: true
     }
-  | {
-      type: 'api_key.update'
-      origin: Origin
-      id: string
-      patch: ApiKeyUpdate
-      ifMatch?: string
-    }
-  | { type: 'api_key.delete'; origin: Origin; id: string; ifMatch?: string }
+  | RecordUpdate<'api_key', ApiKeyUpdate>
+  | RecordDeletion<'api_key'>
   | {
       type: 'log.start'
       origin: Origin
@@ -231,24 +238,12 @@ export type Change =
       once?: TokenUse
     }
   | { type: 'sign_in_rule.create'; origin: Origin; rule: SignInRuleRecord }
-  | {
-      type: 'sign_in_rule.update'
-      origin: Origin
-      id: string
-      patch: SignInRuleUpdate
-      ifMatch?: string
-    }
-  | { type: 'sign_in_rule.delete'; origin: Origin; id: string; ifMatch?: string }
+  | RecordUpdate<'sign_in_rule', SignInRuleUpdate>
+  | RecordDeletion<'sign_in_rule'>
   | { type: 'person.delete'; origin: Origin; id: string }
   | { type: 'trust_policy.create'; origin: Origin; policy: TrustPolicyRecord }
-  | {
-      type: 'trust_policy.update'
-      origin: Origin
-      id: string
-      patch: TrustPolicyUpdate
-      ifMatch?: string
-    }
-  | { type: 'trust_policy.delete'; origin: Origin; id: string; ifMatch?: string }
+  | RecordUpdate<'trust_policy', TrustPolicyUpdate>
+  | RecordDeletion<'trust_policy'>
   | {
       type: 'token.exchange'
       origin: Origin

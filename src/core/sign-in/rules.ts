@@ -12,8 +12,8 @@ import { collectFaults, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
-import { changeOf, type RecordReference } from '../managed-records.ts'
-import type { SignInRuleRecord } from '../records.ts'
+import { changeOf } from '../managed-records.ts'
+import type { RecordReference, SignInRuleRecord } from '../records.ts'
 import { isPlain, mergeConditions, prefixOf, requireConditions } from '../trust/conditions.ts'
 
 export function toSignInRule({
