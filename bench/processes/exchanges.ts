@@ -14,9 +14,16 @@ const audience = 'https://keys.example.com'
 const concurrency = 16
 const exchangesPerSecond = 100
 
+/** Lists are read of the project whose ledger the exchanges move, and of another. */
+const projects = ['exchanges', 'default']
+
+/** Refusals measured of each kind. */
+const refusals = 20
+
 /**
  * The CPU time of a token exchange (P-256, with the keys of the issuer in memory), what many exchanges
- * leave behind once their API keys have expired, and what reads cost while tokens are exchanged.
+ * leave behind once their API keys have expired, what reads cost while tokens are exchanged, and when
+ * refusals are sent.
  */
 export async function measureExchanges(
   databases: Databases,
@@ -29,15 +36,20 @@ export async function measureExchanges(
     const replica = await replicas.add({ PUBRING_EXCHANGE_LIMIT: 'off', PUBRING_OVERLOAD_LAG: '0' })
     const pids = withChildren(replica.pid)
     const newToken = await createPolicy(replica)
-    const exchange = () => sendToken(replica, newToken())
+    const exchange = () => exchangeToken(replica, newToken())
     await repeat(500, exchange)
-    const alone = await readCost(replica, pids, exchangeReads)
+    const alone: number[] = []
+    for (const name of projects) alone.push(await readCost(replica, pids, name, exchangeReads))
     const idle = residentMib(pids)
     const before = cpuMicros(pids)
     await repeat(exchanges, exchange)
     const micros = (cpuMicros(pids) - before) / exchanges
     const peak = residentMib(pids)
-    const beside = await readCostBeside(replica, pids, exchangeReads, exchange)
+    const beside: number[] = []
+    for (const name of projects) {
+      beside.push(await readCostBeside(replica, pids, { name, reads: exchangeReads, exchange }))
+    }
+    const refused = await refusalTimes(replica, newToken)
     // The API keys are valid for a minute; a later exchange removes them, 5,000 rows at a time.
     await delay(61_000)
     for (let left = exchanges; left > 0; left -= 5_000) {
@@ -54,8 +66,18 @@ export async function measureExchanges(
       },
       figure('rows left by the exchanges', 'rows', await rowsOf(database), `of ${exchanges}`),
       figure('memory for the exchanges', 'MiB', peak - idle, `more after ${exchanges} than before`),
-      figure('list without exchanges', 'µs CPU', alone, 'of another project'),
-      figure('list beside 100 exchanges/s', 'µs CPU', beside, 'without the CPU of the exchanges'),
+      ...projects.flatMap((name, index) => [
+        figure('list without exchanges', 'µs CPU', alone[index] ?? 0, `of the project ${name}`),
+        figure(
+          'list beside 100 exchanges/s',
+          'µs CPU',
+          beside[index] ?? 0,
+          `of the project ${name}`,
+        ),
+      ]),
+      ...refused.map(({ name, times }): Figure => {
+        return { ...figure(name, 'ms', 0, 'refused'), value: spreadOf(times) }
+      }),
     ]
   } finally {
     await replicas.close()
@@ -63,7 +85,7 @@ export async function measureExchanges(
 }
 
 /** Creates a policy for tokens of a new key, and returns a function that makes them. */
-async function createPolicy(replica: Replica): Promise<() => string> {
+async function createPolicy(replica: Replica): Promise<(members?: object) => string> {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...publicKey.export({ format: 'jwk' }), kid: 'k', use: 'sig' }
   await replica.call('POST', '/v1/projects', { name: 'exchanges' })
@@ -80,25 +102,54 @@ async function createPolicy(replica: Replica): Promise<() => string> {
   if (status !== 201) throw new Error(`the policy was not created: ${status}`)
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = encode({ alg: 'ES256', kid: 'k', typ: 'JWT' })
-  return () => {
+  return (members) => {
     const iat = Math.floor(Date.now() / 1_000)
     const claims = { iss: issuer, aud: audience, sub: 'repo:acme/orders', jti: randomUUID(), iat }
     const others = { exp: iat + 300, repository_id: '74', ref: 'refs/heads/main' }
-    const input = `${header}.${encode({ ...claims, ...others })}`
+    const input = `${header}.${encode({ ...claims, ...others, ...members })}`
     const key = { key: privateKey, dsaEncoding: 'ieee-p1363' } as const
     return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
   }
 }
 
-async function sendToken({ url }: Replica, token: string): Promise<void> {
+async function exchangeToken(replica: Replica, token: string): Promise<void> {
+  const response = await sendToken(replica, token)
+  if (!response.ok) {
+    throw new Error(`a token was not exchanged: ${response.status} ${await response.text()}`)
+  }
+  await response.arrayBuffer()
+}
+
+function sendToken({ url }: Replica, token: string): Promise<Response> {
   const body = new URLSearchParams({
     grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     subject_token: token,
   })
-  const response = await fetch(`${url}/v1/token`, { method: 'POST', body })
-  await response.arrayBuffer()
-  if (!response.ok) throw new Error(`a token was not exchanged: ${response.status}`)
+  return fetch(`${url}/v1/token`, { method: 'POST', body })
+}
+
+/** Milliseconds to the refusal of tokens that come more or less close to being accepted. */
+async function refusalTimes(
+  replica: Replica,
+  newToken: (members?: object) => string,
+): Promise<{ name: string; times: number[] }[]> {
+  const kinds: [name: string, token: () => string][] = [
+    ['a text that is no token', () => 'token'],
+    ['a token of an unknown issuer', () => newToken({ iss: 'https://other.example.com' })],
+    ['a token with an altered signature', () => `${newToken().slice(0, -8)}AAAAAAAA`],
+    ['a token that meets no condition', () => newToken({ repository_id: '75' })],
+  ]
+  const results = kinds.map(([name]) => ({ name, times: [] as number[] }))
+  for (let round = 0; round < refusals; round += 1) {
+    for (const [index, [, token]] of kinds.entries()) {
+      const start = performance.now()
+      const { status } = await sendToken(replica, token())
+      if (status !== 400) throw new Error(`a token was not refused: ${status}`)
+      results[index]?.times.push(performance.now() - start)
+    }
+  }
+  return results
 }
 
 async function repeat(count: number, work: () => Promise<unknown>): Promise<void> {
@@ -112,10 +163,15 @@ async function repeat(count: number, work: () => Promise<unknown>): Promise<void
   await Promise.all(Array.from({ length: concurrency }, worker))
 }
 
-/** Microseconds of CPU for each list of another project than that of the exchanges. */
-async function readCost(replica: Replica, pids: number[], reads: number): Promise<number> {
+/** Microseconds of CPU for each list of the keys of a project. */
+async function readCost(
+  replica: Replica,
+  pids: number[],
+  name: string,
+  reads: number,
+): Promise<number> {
   const before = cpuMicros(pids)
-  await repeat(reads, () => replica.call('GET', '/v1/projects/default/jwt-keys'))
+  await repeat(reads, () => replica.call('GET', `/v1/projects/${name}/jwt-keys`))
   return (cpuMicros(pids) - before) / reads
 }
 
@@ -123,15 +179,14 @@ async function readCost(replica: Replica, pids: number[], reads: number): Promis
 async function readCostBeside(
   replica: Replica,
   pids: number[],
-  reads: number,
-  exchange: () => Promise<void>,
+  { name, reads, exchange }: { name: string; reads: number; exchange: () => Promise<void> },
 ): Promise<number> {
   const before = cpuMicros(pids)
   const exchangedAlone = await countWhile(exchange, () => delay(3_000))
   const exchangeMicros = (cpuMicros(pids) - before) / exchangedAlone
   let cost = 0
   const exchanged = await countWhile(exchange, async () => {
-    cost = await readCost(replica, pids, reads)
+    cost = await readCost(replica, pids, name, reads)
   })
   return cost - (exchanged * exchangeMicros) / reads
 }
@@ -141,14 +196,12 @@ async function countWhile(
   exchange: () => Promise<void>,
   run: () => Promise<unknown>,
 ): Promise<number> {
-  let count = 0
-  const timer = setInterval(() => {
-    count += 1
-    void exchange()
-  }, 1_000 / exchangesPerSecond)
+  const exchanges: Promise<void>[] = []
+  const timer = setInterval(() => exchanges.push(exchange()), 1_000 / exchangesPerSecond)
   await run()
   clearInterval(timer)
-  return count
+  await Promise.all(exchanges)
+  return exchanges.length
 }
 
 async function rowsOf({ engine, url }: Database): Promise<number> {

@@ -47,10 +47,7 @@ export function createOutboundFetch(options: OutboundOptions): OutboundFetch {
     const request = new Request(url, init)
     const body = Buffer.from(await request.arrayBuffer())
     const deadline = AbortSignal.timeout(timeoutMs)
-    const headers = {
-      ...Object.fromEntries(request.headers),
-      ...(body.length === 0 ? {} : { 'content-length': String(body.length) }),
-    }
+    const headers = Object.fromEntries(request.headers)
     const { method } = request
     const signal = AbortSignal.any([deadline, request.signal])
     try {

@@ -53,7 +53,7 @@ export const sharedIssuers: readonly SharedIssuer[] = [
   },
   {
     name: 'HCP Terraform',
-    pattern: /^https:\/\/app\.terraform\.io$/,
+    pattern: /^https:\/\/app(\.eu)?\.terraform\.io$/,
     pins: ['terraform_workspace_id', 'terraform_project_id', 'terraform_organization_id'],
   },
 ]

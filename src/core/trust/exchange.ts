@@ -19,8 +19,8 @@ import { type IssuerKeys, keySourceId } from './issuer-keys.ts'
 import { isApplied } from './policies.ts'
 import { checkSignature, examineSubjectToken, type Grant } from './subject-tokens.ts'
 
-/** Least time between two removals of what has expired, in milliseconds. */
-const forgetIntervalMs = 1_000
+/** Milliseconds between two removals of what has expired: at least, and without an exchange. */
+const forgetIntervalMs = { busy: 1_000, idle: 60_000 }
 
 /** A token, and the one policy that accepts it. */
 export interface AcceptedToken {
@@ -33,6 +33,8 @@ export interface TokenExchange {
   accept(parameters: Readonly<Record<string, string>>): Promise<AcceptedToken>
   /** Issues the API key. Throws `refusedToken()` if the policy changed, or the token was used. */
   issue(accepted: AcceptedToken, requestId: string): Promise<TokenExchangeResponse>
+  /** Ends the periodic removal of what has expired. */
+  close(): void
 }
 
 /** The one refusal of all tokens, so that a caller learns nothing from it. */
@@ -58,14 +60,16 @@ export function createTokenExchange(context: Context, keys: IssuerKeys): TokenEx
     return cached.policies
   }
 
-  /** Best effort: what is left is removed after a later exchange. */
+  /** Best effort: what is left is removed the next time. */
   function forgetExpired(): void {
-    if (clock.monotonic() - forgotAt < forgetIntervalMs) return
+    if (clock.monotonic() - forgotAt < forgetIntervalMs.busy) return
     forgotAt = clock.monotonic()
     store.commit({ type: 'token.forget', time: isoTime(clock.now()) }).catch(() => {})
   }
+  const timer = setInterval(forgetExpired, forgetIntervalMs.idle).unref()
 
   return {
+    close: () => clearInterval(timer),
     async accept(parameters) {
       const { text, policyId } = readParameters(parameters)
       const token = decodeToken(text)

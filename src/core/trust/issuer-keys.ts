@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import { createSingleFlight } from '../../async/single-flight.ts'
 import { PubringError } from '../../errors.ts'
 import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
+import type { ExposedKey } from '../../intake/types.ts'
 import { fetchJson, OutboundError } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import type { Context } from '../context.ts'
@@ -33,6 +34,10 @@ export interface IssuerKey {
   publicKey: KeyObject
 }
 
+interface FetchedKey extends IssuerKey {
+  exposed: ExposedKey
+}
+
 /** The key, or a sentence for an administrator that says why there is none. */
 export type IssuerKeyLookup = { key: IssuerKey } | { fault: string }
 
@@ -42,11 +47,9 @@ export interface IssuerKeys {
 }
 
 interface KeySet {
-  keys: IssuerKey[]
-  /** Why keys are not used, by the text of the JWK. */
-  leftOut: Map<string, { kid: string; reason: string }>
-  /** Examined keys by the text of the JWK, so that each is examined once. */
-  examined: Map<string, IssuerKey>
+  /** By the text of the JWK, so that each is examined once. */
+  keys: Map<string, FetchedKey>
+  leftOut: { kid: string; reason: string }[]
   /** Monotonic milliseconds. */
   freshUntil: number
   triedAt: number
@@ -70,11 +73,11 @@ export function createIssuerKeys(context: Context): IssuerKeys {
     let keySet: KeySet
     try {
       const { jwks, freshMs } = await readJwks(context, source)
-      const examined = await examineAll(context, jwks, last?.examined ?? new Map())
+      const examined = await examineAll(context, jwks, last?.keys ?? new Map())
       keySet = { ...examined, triedAt, freshUntil: triedAt + freshMs }
     } catch (error) {
       if (!(error instanceof OutboundError || error instanceof PubringError)) throw error
-      const kept = last ?? { keys: [], leftOut: new Map(), examined: new Map(), freshUntil: 0 }
+      const kept = last ?? { keys: new Map(), leftOut: [], freshUntil: 0 }
       keySet = { ...kept, triedAt, fault: error.message }
     }
     keySets.set(id, keySet)
@@ -87,14 +90,16 @@ export function createIssuerKeys(context: Context): IssuerKeys {
         return findProjectKey(context, source.projectId ?? '', { kid, alg })
       }
       const id = keySourceId(source)
-      let keySet = keySets.get(id)
+      const last = keySets.get(id)
       const time = clock.monotonic()
-      const isCurrent = keySet !== undefined && time < keySet.freshUntil && hasKid(keySet, kid)
-      if (!isCurrent && (keySet === undefined || time - keySet.triedAt >= pauseMs)) {
-        keySet = await flights.run(id, () => load(id, source))
-      }
-      if (keySet === undefined) throw new Error('the keys were not loaded')
-      return select(keySet, { kid, alg, isUsable: clock.monotonic() < keySet.freshUntil + graceMs })
+      const isEnough =
+        last !== undefined &&
+        (time - last.triedAt < pauseMs || (time < last.freshUntil && hasKid(last, kid)))
+      const keySet = isEnough ? last : await flights.run(id, () => load(id, source))
+      const isUsable = clock.monotonic() < keySet.freshUntil + graceMs
+      const found = select(keySet, { kid, alg, isUsable })
+      if ('fault' in found || !(await context.store.isBlocked(found.key.exposed))) return found
+      return { fault: "The issuer's key is not used: Its private key was submitted to Pubring." }
     },
   }
 }
@@ -123,15 +128,15 @@ export function keySourceId({ issuer, keySource, jwksUri, jwks }: IssuerKeySourc
 }
 
 function hasKid({ keys, leftOut }: KeySet, kid: string): boolean {
-  return [...keys, ...leftOut.values()].some((one) => one.kid === kid)
+  return [...keys.values(), ...leftOut].some((one) => one.kid === kid)
 }
 
 function select(
   { keys, leftOut, fault }: KeySet,
   { kid, alg, isUsable }: { kid: string; alg: string; isUsable: boolean },
-): IssuerKeyLookup {
+): { key: FetchedKey } | { fault: string } {
   if (!isUsable) return { fault: `The keys of the issuer could not be fetched. ${fault ?? ''}` }
-  const named = keys.filter((key) => key.kid === kid)
+  const named = [...keys.values()].filter((key) => key.kid === kid)
   const key = named.find(({ algorithms }) => algorithms.includes(alg))
   if (key !== undefined) return { key }
   const [other] = named
@@ -140,7 +145,7 @@ function select(
       fault: `The header says ${quote(alg)}, but the key verifies ${other.algorithms.join(', ')} only.`,
     }
   }
-  const left = [...leftOut.values()].find((one) => one.kid === kid)
+  const left = leftOut.find((one) => one.kid === kid)
   if (left !== undefined) return { fault: `The issuer's key is not used: ${left.reason}` }
   const retry = fault === undefined ? '' : ` The last attempt to fetch them failed: ${fault}`
   return { fault: `The issuer has no key with this kid.${retry}` }
@@ -193,24 +198,24 @@ function freshMsOf(headers: Headers): number {
 async function examineAll(
   context: Context,
   jwks: unknown,
-  before: ReadonlyMap<string, IssuerKey>,
-): Promise<Pick<KeySet, 'keys' | 'leftOut' | 'examined'>> {
+  before: KeySet['keys'],
+): Promise<Pick<KeySet, 'keys' | 'leftOut'>> {
   const listed = isObject(jwks) && Array.isArray(jwks.keys) ? jwks.keys : undefined
   if (listed === undefined) throw new OutboundError('The issuer does not serve a JWKS.')
-  const examined = new Map<string, IssuerKey>()
-  const leftOut: KeySet['leftOut'] = new Map()
+  const keys: KeySet['keys'] = new Map()
+  const leftOut: KeySet['leftOut'] = []
   for (const jwk of listed.slice(0, maxKeys)) {
     if (!isObject(jwk)) continue
     const text = JSON.stringify(jwk)
     const result = before.get(text) ?? (await examine(context, jwk))
-    if (typeof result === 'string') leftOut.set(text, { kid: String(jwk.kid), reason: result })
-    else examined.set(text, result)
+    if (typeof result === 'string') leftOut.push({ kid: String(jwk.kid), reason: result })
+    else keys.set(text, result)
   }
-  return { keys: [...examined.values()], leftOut, examined }
+  return { keys, leftOut }
 }
 
 /** The key, or the reason why it is not used. */
-async function examine(context: Context, jwk: Jwk): Promise<IssuerKey | string> {
+async function examine(context: Context, jwk: Jwk): Promise<FetchedKey | string> {
   const { kid, use, alg } = jwk
   if (typeof kid !== 'string' || kid === '') return 'It has no kid.'
   if (!isSignatureUse(use)) return 'Its use is not sig.'
@@ -219,11 +224,10 @@ async function examine(context: Context, jwk: Jwk): Promise<IssuerKey | string> 
   if (pem === undefined) return 'It is not a public key that Pubring knows.'
   const verdict = await context.intakeFor({ callerId: `issuer key ${kid}` }).examine(pem)
   if (!verdict.ok) return verdict.faults.map(({ detail }) => detail).join(' ')
-  if (await context.store.isBlocked(verdict.key)) return 'Its private key was submitted to Pubring.'
   const fitting = verdict.key.algorithms.filter((name) => name !== 'RSA')
   const algorithms = alg === undefined ? fitting : fitting.filter((name) => name === alg)
   if (algorithms.length === 0) return `Its alg must be one of ${fitting.join(', ')}.`
-  return { kid, algorithms, publicKey: createPublicKey(pem) }
+  return { kid, algorithms, publicKey: createPublicKey(pem), exposed: verdict.key }
 }
 
 function pemOf(jwk: Jwk): string | undefined {

@@ -32,7 +32,10 @@ export interface Grant {
   matched: [claim: string, value: ClaimValue][]
   /** ISO 8601: the end of the token, or of the policy's `maxLifetime` from now. */
   expireTime: string
-  /** If the policy accepts each token once: its `jti`, and the end of the token (ISO 8601). */
+  /**
+   * If the policy accepts each token once: its `jti`, and until when it is remembered (ISO 8601), a
+   * minute longer than the token is valid, for replicas whose clocks differ.
+   */
   once?: { jti: string; until: string }
   /** Of a rotation token: the RFC 7638 thumbprint of the key that its signer vouches for. */
   successor?: string
@@ -202,6 +205,6 @@ function checkTokenId(
   if (Number(exp) * 1_000 > nowMs + maxRememberedMs) {
     return failed('The token is valid for more than a day, too long to remember its jti.')
   }
-  grant.once = { jti, until: isoTime(Number(exp) * 1_000) }
+  grant.once = { jti, until: isoTime(Number(exp) * 1_000 + leewayMs) }
   return passed('The token has a jti. Whether it was used before is decided when it is exchanged.')
 }

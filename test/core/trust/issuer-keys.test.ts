@@ -216,6 +216,25 @@ describe('a JWKS', () => {
     expect(await find('leaked')).toEqual(fault(/Its private key was submitted/))
   })
 
+  test.each<[string, () => object]>([
+    ['fetched', () => ({})],
+    ['in the policy', () => ({ keySource: 'jwks', jwks: { ...issuer.jwks } })],
+  ])('%s loses a key whose private half is submitted later, at once', async (_name, source) => {
+    const members = source()
+    expect(await find(issuer.kid, 'ES256', members)).toEqual(found)
+    const pem = issuer.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: pem }
+    await app.send('POST', '/v1/projects/payments/jwt-keys', { body })
+    expect(await find(issuer.kid, 'ES256', members)).toEqual(fault(/Its private key was submitted/))
+  })
+
+  test('that is nested too deep is an error', async () => {
+    const depth = 100_000
+    const text = `{"keys":[{"kid":"a","x":${'['.repeat(depth)}${']'.repeat(depth)}}]}`
+    issuer.pages.set('/jwks', (_request, response) => response.end(text))
+    expect(await find('a')).toEqual(fault(/./))
+  })
+
   test('of every algorithm is used with it alone', async () => {
     const rsa = rsaKey().privateKey
     issuer.jwks.keys.push(jwkOf(rsa, { kid: 'any' }), jwkOf(rsa, { kid: 'ps', alg: 'PS256' }))

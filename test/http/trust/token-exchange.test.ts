@@ -335,7 +335,10 @@ describe('limits', () => {
   })
 })
 
-test('what has expired is removed with later exchanges', async () => {
+test('what has expired is removed with later exchanges, and while there are none', async () => {
+  await server.close()
+  vi.useFakeTimers({ toFake: ['setInterval'] })
+  server = await startTrustApp()
   await server.policy({ maxLifetime: 60, singleUse: true })
   const count = async (table: string) =>
     Number((await server.database.query(`select count(*) as n from ${table}`))[0]?.n)
@@ -345,6 +348,11 @@ test('what has expired is removed with later exchanges', async () => {
   await server.exchangedKey()
   await vi.waitUntil(async () => (await count('exchanged_key')) === 1)
   expect(await count('used_token')).toBe(1)
+  server.clock.advance(400_000)
+  vi.advanceTimersByTime(60_000)
+  vi.useRealTimers()
+  await vi.waitUntil(async () => (await count('exchanged_key')) === 0)
+  expect(await count('used_token')).toBe(0)
 })
 
 test('a database that is away is not a refusal', async () => {

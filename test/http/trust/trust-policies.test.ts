@@ -172,6 +172,7 @@ describe('of a shared issuer', () => {
     'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
     'https://oidc.circleci.com/org/9188040d-6c67-4c5b-b112-36a304b66dad',
     'https://app.terraform.io',
+    'https://app.eu.terraform.io',
   ]
   test.each(issuers)('%s an immutable id must be pinned', async (issuer) => {
     const { pins = [] } = sharedIssuers.find(({ pattern }) => pattern.test(issuer)) ?? {}

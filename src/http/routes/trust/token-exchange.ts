@@ -33,6 +33,7 @@ export function tokenExchangeRoute(
   const { spendByAddress, spendByPolicy } = createLimits(context, options)
   const { refusalDelayMs = defaultRefusalDelayMs } = options
   app.decorateRequest('trustPolicyId', undefined)
+  app.addHook('preClose', async () => exchange.close())
   app.route({
     method: 'POST',
     url: '/v1/token',
@@ -65,7 +66,11 @@ export function tokenExchangeRoute(
     errorHandler: async (error, request, reply) => {
       const problem = recordProblem(error, request, options)
       const rendered = renderOAuthError(problem, request.id, options.publicUrl)
-      if (rendered.status === 400) await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
+      if (rendered.status === 400) {
+        // They would tell that a policy accepts the token, although it was used before.
+        reply.removeHeader('ratelimit').removeHeader('ratelimit-policy')
+        await delay(Math.max(0, refusalDelayMs - reply.elapsedTime))
+      }
       return sendError(request, reply, problem, rendered)
     },
   })

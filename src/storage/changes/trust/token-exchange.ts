@@ -40,13 +40,8 @@ export async function exchangeToken(
     ...recordedChanges('exchanged_key', undefined, apiKey),
     ...Object.fromEntries(claims),
   }
-  await appendEvents(db, ledger, origin, [
-    {
-      type: 'token.exchanged',
-      subject: { type: 'api_key', id: apiKey.id },
-      changes,
-    },
-  ])
+  const subject = { type: 'api_key', id: apiKey.id } as const
+  await appendEvents(db, ledger, origin, [{ type: 'token.exchanged', subject, changes }])
   return { result: undefined, changed: true }
 }
 
