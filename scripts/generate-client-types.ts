@@ -19,6 +19,14 @@ import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
 import { roles } from '../src/contract/roles.ts'
+import { SignInRule, SignInRuleCreate, SignInRuleUpdate } from '../src/contract/sign-in/rules.ts'
+import {
+  Person,
+  Self,
+  Session,
+  SignedOut,
+  SignInOptions,
+} from '../src/contract/sign-in/sessions.ts'
 import {
   TokenCheck,
   tokenCheckOutcomes,
@@ -75,6 +83,14 @@ const contract: Record<string, object> = {
   TrustPolicyUpdate,
   TrustPolicyCheck,
   TokenExchangeResponse,
+  SignInOptions,
+  Session,
+  Person,
+  Self,
+  SignedOut: { ...SignedOut, description: 'The end of a session.' },
+  SignInRule,
+  SignInRuleCreate: { ...SignInRuleCreate, description: 'A sign-in rule to create.' },
+  SignInRuleUpdate,
   Event,
   LedgerProof,
   LogTree,

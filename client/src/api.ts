@@ -1,3 +1,5 @@
+import type { CallOptions, Precondition } from './call-options.ts'
+import type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 import type {
   Algorithm,
   ApiKey,
@@ -61,27 +63,6 @@ export type ClientOptions = {
 }
 
 /**
- * Options of every operation.
- *
- * @example
- * await client.projects.get('payments', { signal: AbortSignal.timeout(2_000) })
- */
-export type CallOptions = {
-  /** Aborts the operation, also while it waits for a retry, with the error `aborted`. */
-  signal?: AbortSignal
-  /** In place of the client's `retries`. */
-  retries?: number
-}
-
-/**
- * The `ETag` of the state that a change applies to; any other state fails with `precondition_failed`.
- *
- * @example
- * await client.keys.update('payments', kid, { active: false }, { ifMatch: etag })
- */
-export type Precondition = { ifMatch?: string }
-
-/**
  * Whether the active keys that a key vouched for, directly or through others, are deactivated too.
  *
  * @example
@@ -106,6 +87,9 @@ export type Client = {
   log: LogOperations
   apiKeys: ApiKeyOperations
   trustPolicies: TrustPolicyOperations
+  sessions: SessionOperations
+  signInRules: SignInRuleOperations
+  people: PersonOperations
   jwks: JwksOperations
 }
 

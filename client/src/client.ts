@@ -1,6 +1,5 @@
 import type {
   ApiKeyOperations,
-  CallOptions,
   Client,
   ClientOptions,
   DescendantsDecision,
@@ -8,12 +7,24 @@ import type {
   JwksOperations,
   KeyOperations,
   LogOperations,
-  Precondition,
   ProjectOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
 import { followEvents, systemPath } from './follow.ts'
+import {
+  conditional,
+  create,
+  createSend,
+  patch,
+  read,
+  readList,
+  readPublic,
+  remove,
+  repeatable,
+  type Send,
+} from './operations.ts'
+import { peopleOperations, sessionOperations, signInRuleOperations } from './sign-in.ts'
 import { createTransport, type Operation, type Transport, tokenExchange } from './transport.ts'
 import type { Project } from './types.ts'
 import { pathSegment } from './validation.ts'
@@ -38,48 +49,13 @@ export function createClient(options: ClientOptions): Client {
     log: logOperations(send),
     apiKeys: apiKeyOperations(send),
     trustPolicies: trustPolicyOperations(send),
+    sessions: sessionOperations(send),
+    signInRules: signInRuleOperations(send),
+    people: peopleOperations(send),
     jwks: jwksOperations(send),
   }
 }
 
-/**
- * Sends an operation and resolves with its body, whose type is the service's contract
- * (test/client/types.test.ts).
- */
-type Send = <Body>(operation: Operation, options: CallOptions) => Promise<Body>
-
-function createSend(transport: Transport): Send {
-  return async <Body>(operation: Operation, { signal, retries }: CallOptions) => {
-    const { body } = await transport.send({ ...operation, signal, retries })
-    return body as Body
-  }
-}
-
-const read = (path: string): Operation => ({ method: 'GET', path, retry: 'always' })
-const readList = (path: string, query: Operation['query'] = {}): Operation => {
-  return { ...read(path), query, list: true }
-}
-const readPublic = (path: string): Operation => ({ ...read(path), access: 'public' })
-const create = (path: string, body: object): Operation => {
-  return { method: 'POST', path, body, retry: 'if-not-processed' }
-}
-/** A POST that stores nothing, or the same when it is repeated. */
-const repeatable = (path: string, body: object): Operation => {
-  return { method: 'POST', path, body, retry: 'always' }
-}
-/**
- * A repeated patch could undo another caller's change made in between. Deactivation is retried all
- * the same: taking effect matters more.
- */
-const patch = (path: string, body: object): Operation => {
-  const deactivates = JSON.stringify(body) === '{"active":false}'
-  return { method: 'PATCH', path, body, retry: deactivates ? 'always' : 'if-not-processed' }
-}
-const remove = (path: string): Operation => ({ method: 'DELETE', path, retry: 'always' })
-const conditional = (operation: Operation, { ifMatch }: Precondition): Operation => {
-  if (ifMatch === undefined) return operation
-  return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
-}
 const deciding = (operation: Operation, { descendants }: DescendantsDecision): Operation => {
   return { ...operation, query: { descendants } }
 }

@@ -1,4 +1,4 @@
-import type { CallOptions } from './api.ts'
+import type { CallOptions } from './call-options.ts'
 import { createDeadline, sleep } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { createEventParser, type ServerSentEvent } from './event-parser.ts'

@@ -1,6 +1,5 @@
 export type {
   ApiKeyOperations,
-  CallOptions,
   Client,
   ClientOptions,
   DescendantsDecision,
@@ -8,12 +7,13 @@ export type {
   JwksOperations,
   KeyOperations,
   LogOperations,
-  Precondition,
   ProjectOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
+export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError } from './errors.ts'
+export type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

@@ -369,6 +369,111 @@ export type TokenExchangeResponse = {
   expires_in: number
 }
 
+/** How people can sign in. */
+export type SignInOptions = {
+  /** Whether one can sign in with an API key. */
+  apiKey: boolean
+  oidc?: {
+    buttonText: string
+    /** Address to send the browser to, with `return`: the page of the console to come back to, below `/console/`; and with `recent=true` for a new proof of identity. */
+    url: string
+  }
+}
+
+/** A signed-in browser. */
+export type Session = {
+  id: string
+  /** Of the person or API key that signed in. */
+  name: string
+  personId?: string
+  apiKeyId?: string
+  /** Whether it is the session of this request. */
+  current: boolean
+  /** When the person proved who they are; absent if the OpenID provider does not say. */
+  signInTime?: string
+  createTime: string
+  expireTime: string
+  lastUseTime: string
+}
+
+/** A person who has signed in. */
+export type Person = {
+  id: string
+  issuer: string
+  /** The `sub` claim, which identifies the person at the issuer. */
+  subject: string
+  name?: string
+  email?: string
+  firstSignInTime: string
+  lastSignInTime: string
+}
+
+/** The caller. */
+export type Self = {
+  type: 'api_key' | 'person'
+  name: string
+  apiKeyId?: string
+  person?: Person
+  /** Roles; without `projectId` for all projects. */
+  grants: {
+    /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+    role: Role
+    projectId?: string
+  }[]
+  session?: Session
+  /** Until then, the session may do what needs a recent sign-in. Absent without a session, and if the sign-in is not recent. */
+  recentSignInUntil?: string
+}
+
+/** The end of a session. */
+export type SignedOut = {
+  /** Address to send the browser to, if the person is to be signed out at the OpenID provider as well. It leads back to the console. */
+  signOutUrl?: string
+}
+
+/** Gives a role to people whose claims meet all conditions. A person has the roles of all rules that they meet. */
+export type SignInRule = {
+  id: string
+  name: string
+  /** The OpenID provider whose claims are compared. */
+  issuer: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  role: Role
+  /** The project that the role is for; if absent, it is for all projects. */
+  projectId?: string
+  active: boolean
+  createTime: string
+  updateTime: string
+}
+
+/** A sign-in rule to create. */
+export type SignInRuleCreate = {
+  /** 1 to 255 code points. */
+  name: string
+  /** By default the provider that is configured. */
+  issuer?: string
+  /** Claims and the value that each must have. A text that ends in `*` is a pattern: the claim must begin with what stands before it. A name that begins with `/` is a JSON pointer (RFC 6901) to a claim inside another. Of a claim that is a list, one element must match. Numbers and booleans match only themselves. */
+  conditions: Record<string, string | number | boolean>
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  role: Role
+  /** Id or name of the project that the role is for; if absent, it is for all projects. */
+  project?: string
+  /** Default: `true`. */
+  active?: boolean
+}
+
+/** A merge patch (RFC 7396). */
+export type SignInRuleUpdate = {
+  name?: string
+  /** `null` removes a condition. */
+  conditions?: Record<string, string | number | boolean | null>
+  /** `reader` reads, `registrar` also creates JWT keys, `writer` also changes and deletes them, `admin` changes everything. */
+  role?: Role
+  active?: boolean
+}
+
 /** A ledger event: a change, who made it and when. */
 export type Event = {
   /** Number of the event in its ledger. */

@@ -10,6 +10,8 @@ import type { Problem } from '../../src/contract/problem.ts'
 import type { Project } from '../../src/contract/projects.ts'
 import type { Discovery, Jwks } from '../../src/contract/published.ts'
 import type { Role } from '../../src/contract/roles.ts'
+import type * as rules from '../../src/contract/sign-in/rules.ts'
+import type * as sessions from '../../src/contract/sign-in/sessions.ts'
 import type {
   TokenCheck,
   TokenCheckOutcome,
@@ -29,6 +31,12 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.JwtKeyUpdated>().toEqualTypeOf<keys.JwtKeyUpdated>()
   expectTypeOf<client.ApiKey>().toEqualTypeOf<apiKeys.ApiKey>()
   expectTypeOf<client.ApiKeyCreated>().toEqualTypeOf<apiKeys.ApiKeyCreated>()
+  expectTypeOf<client.SignInOptions>().toEqualTypeOf<sessions.SignInOptions>()
+  expectTypeOf<client.Session>().toEqualTypeOf<sessions.Session>()
+  expectTypeOf<client.Self>().toEqualTypeOf<sessions.Self>()
+  expectTypeOf<client.Person>().toEqualTypeOf<sessions.Person>()
+  expectTypeOf<client.SignedOut>().toEqualTypeOf<sessions.SignedOut>()
+  expectTypeOf<client.SignInRule>().toEqualTypeOf<rules.SignInRule>()
   expectTypeOf<client.Event>().toEqualTypeOf<Event>()
   expectTypeOf<client.KeyCheck>().toEqualTypeOf<KeyCheck>()
   expectTypeOf<client.KeyImportReport>().toEqualTypeOf<KeyImportReport>()
@@ -56,4 +64,6 @@ test('the types of requests equal the contract', () => {
   expectTypeOf<client.ApiKeyUpdate>().toEqualTypeOf<apiKeys.ApiKeyUpdate>()
   expectTypeOf<client.TrustPolicyCreate>().toEqualTypeOf<trust.TrustPolicyCreate>()
   expectTypeOf<client.TrustPolicyUpdate>().toEqualTypeOf<trust.TrustPolicyUpdate>()
+  expectTypeOf<client.SignInRuleCreate>().toEqualTypeOf<rules.SignInRuleCreate>()
+  expectTypeOf<client.SignInRuleUpdate>().toEqualTypeOf<rules.SignInRuleUpdate>()
 })

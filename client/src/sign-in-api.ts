@@ -1,0 +1,69 @@
+import type { CallOptions, Precondition } from './call-options.ts'
+import type {
+  Person,
+  Self,
+  Session,
+  SignedOut,
+  SignInOptions,
+  SignInRule,
+  SignInRuleCreate,
+  SignInRuleUpdate,
+} from './types.ts'
+
+/**
+ * Sessions: what people have in a browser instead of an API key. A client in a page of the service
+ * uses the session of the browser with the API key `session` and a `fetch` that sends cookies.
+ *
+ * @example
+ * for (const { name, lastUseTime } of await client.sessions.list()) console.log(name, lastUseTime)
+ */
+export type SessionOperations = {
+  /** How people can sign in. Needs no API key. */
+  options(options?: CallOptions): Promise<SignInOptions>
+  /** Who the caller is: a person or an API key, with their roles and their session. */
+  self(options?: CallOptions): Promise<Self>
+  /** Exchanges the API key of this client for a session, whose secret is in a cookie. */
+  create(options?: CallOptions): Promise<Session>
+  /** Live sessions, oldest first: those of the caller; for admins of all projects all, or of one person. */
+  list(options?: CallOptions & { person?: string }): Promise<Session[]>
+  /** Ends a session, with the next request. */
+  end(id: string, options?: CallOptions): Promise<void>
+  /** Ends all sessions of a person. */
+  endAll(person: string, options?: CallOptions): Promise<void>
+  /** Ends the session of this client. */
+  signOut(options?: CallOptions): Promise<SignedOut>
+}
+
+/**
+ * Sign-in rules: which claims of the OpenID provider give which role.
+ *
+ * @example
+ * await client.signInRules.create({ name: 'platform', conditions: { groups: 'platform' }, role: 'admin' })
+ */
+export type SignInRuleOperations = {
+  /** All of them, oldest first. */
+  list(options?: CallOptions): Promise<SignInRule[]>
+  get(id: string, options?: CallOptions): Promise<SignInRule>
+  /** Not retried if it may have succeeded. */
+  create(body: SignInRuleCreate, options?: CallOptions): Promise<SignInRule>
+  /** Takes effect with the next request of each session. */
+  update(
+    id: string,
+    patch: SignInRuleUpdate,
+    options?: CallOptions & Precondition,
+  ): Promise<SignInRule>
+  delete(id: string, options?: CallOptions & Precondition): Promise<void>
+}
+
+/**
+ * People who have signed in.
+ *
+ * @example
+ * const people = await client.people.list()
+ */
+export type PersonOperations = {
+  /** All of them, by first sign-in. */
+  list(options?: CallOptions): Promise<Person[]>
+  /** Erases name and email, and ends all sessions of the person. */
+  delete(id: string, options?: CallOptions): Promise<void>
+}
