@@ -76,6 +76,10 @@ async function main(): Promise<void> {
   const data = await createDemoData(server.url, server.apiKey)
   for (const { suffix, only, options } of looks) {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
+    // The pictures show the public URL; the service accepts changes of a session only from there.
+    await context.route('**/v1/**', (route) =>
+      route.continue({ headers: { ...route.request().headers(), origin: publicUrl } }),
+    )
     const page = await context.newPage()
     await signIn(page, server.url, server.apiKey)
     for (const { name, route, prepare } of shots) {

@@ -380,7 +380,7 @@ export type SignInOptions = {
   }
 }
 
-/** A signed-in browser. */
+/** A signed-in browser or command line. */
 export type Session = {
   id: string
   /** Of the person or API key that signed in. */

@@ -3,8 +3,9 @@ import { Route, Router, Switch } from 'wouter'
 import { useHashLocation } from 'wouter/use-hash-location'
 import { LoadingPage, NotFoundPage } from './components/states.tsx'
 import { Frame } from './frame.tsx'
-import { SessionGate, useSession } from './session/context.tsx'
-import { SignInPage } from './session/sign-in.tsx'
+import { SessionGate } from './session/context.tsx'
+import { useRights } from './session/rights.ts'
+import { SignedInPage, signedInRoute } from './session/signed-in.tsx'
 
 const ProjectsPage = lazy(async () => ({
   default: (await import('./pages/projects/page.tsx')).ProjectsPage,
@@ -22,10 +23,24 @@ const LedgerPage = lazy(async () => ({
   default: (await import('./pages/ledger.tsx')).LedgerPage,
 }))
 
+const TrustPoliciesPage = lazy(async () => ({
+  default: (await import('./pages/trust/page.tsx')).TrustPoliciesPage,
+}))
+const SignInRulesPage = lazy(async () => ({
+  default: (await import('./pages/access/rules.tsx')).SignInRulesPage,
+}))
+const PeoplePage = lazy(async () => ({
+  default: (await import('./pages/access/people.tsx')).PeoplePage,
+}))
+const SessionsPage = lazy(async () => ({
+  default: (await import('./pages/access/sessions.tsx')).SessionsPage,
+}))
+
 /** The console. Its routes are in the URL fragment, which is never sent to a server. */
 export function App() {
+  if (location.hash === `#${signedInRoute}`) return <SignedInPage />
   return (
-    <SessionGate signInPage={(state) => <SignInPage {...state} />}>
+    <SessionGate>
       <Router hook={useHashLocation}>
         <Frame>
           <Suspense fallback={<LoadingPage />}>
@@ -52,6 +67,18 @@ function Pages() {
       <Route path="/api-keys">
         <ApiKeysPage />
       </Route>
+      <Route path="/trust-policies">
+        <TrustPoliciesPage />
+      </Route>
+      <Route path="/sign-in-rules">
+        <SignInRulesPage />
+      </Route>
+      <Route path="/people">
+        <PeoplePage />
+      </Route>
+      <Route path="/sessions">
+        <SessionsPage />
+      </Route>
       <Route path="/ledger">
         <LedgerPage />
       </Route>
@@ -62,12 +89,12 @@ function Pages() {
   )
 }
 
-/** All projects, or the one that the API key is bound to. */
+/** The projects of the user, or the only one. */
 function Home() {
-  const { self } = useSession()
-  return self.projectId === undefined ? (
+  const { onlyProject } = useRights()
+  return onlyProject === undefined ? (
     <ProjectsPage />
   ) : (
-    <ProjectPage project={self.projectId} tab="keys" />
+    <ProjectPage project={onlyProject} tab="keys" />
   )
 }

@@ -1,36 +1,34 @@
 import {
   ActionIcon,
   AppShell,
-  Badge,
   Burger,
   Container,
   Group,
-  Menu,
   NavLink,
   Text,
-  UnstyledButton,
   useComputedColorScheme,
   useMantineColorScheme,
-  VisuallyHidden,
 } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import {
+  IconDeviceLaptop,
   IconHistory,
   IconKey,
-  IconLogout,
   IconMoon,
+  IconRobot,
   IconStack2,
   IconSun,
+  IconUserShield,
+  IconUsers,
 } from '@tabler/icons-react'
 import type { ReactNode } from 'react'
 import { Link, useLocation } from 'wouter'
+import { AccountMenu } from './components/account-menu.tsx'
 import { PageBoundary } from './components/boundary.tsx'
 import { FocusMemory } from './components/dialog.tsx'
 import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
-import { UserText } from './components/user-text.tsx'
-import { clearDrafts } from './forms/drafts.ts'
-import { useRights, useSession } from './session/context.tsx'
+import { useRights } from './session/rights.ts'
 
 /** The header and navigation around every page. */
 export function Frame({ children }: { children: ReactNode }) {
@@ -89,10 +87,19 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
 
 function Navigation({ onNavigate }: { onNavigate: () => void }) {
   const [location] = useLocation()
-  const { mayManage, unbound } = useRights()
+  const { mayManage, onlyProject } = useRights()
   const pages = [
-    { href: '/', label: unbound ? 'Projects' : 'Project', icon: IconStack2, shown: true },
+    {
+      href: '/',
+      label: onlyProject === undefined ? 'Projects' : 'Project',
+      icon: IconStack2,
+      shown: true,
+    },
     { href: '/api-keys', label: 'API keys', icon: IconKey, shown: mayManage },
+    { href: '/trust-policies', label: 'Trust policies', icon: IconRobot, shown: mayManage },
+    { href: '/sign-in-rules', label: 'Sign-in rules', icon: IconUserShield, shown: mayManage },
+    { href: '/people', label: 'People', icon: IconUsers, shown: mayManage },
+    { href: '/sessions', label: 'Sessions', icon: IconDeviceLaptop, shown: true },
     { href: '/ledger', label: 'Ledger', icon: IconHistory, shown: mayManage },
   ]
   const isCurrent = (href: string) =>
@@ -126,40 +133,5 @@ function ColorSchemeButton() {
     >
       {scheme === 'dark' ? <IconSun size={18} /> : <IconMoon size={18} />}
     </ActionIcon>
-  )
-}
-
-function AccountMenu() {
-  const { self, signOut } = useSession()
-  return (
-    <Menu position="bottom-end" withinPortal>
-      <Menu.Target>
-        <UnstyledButton>
-          <Group gap={6} wrap="nowrap">
-            <VisuallyHidden>Signed in with API key</VisuallyHidden>
-            <Text size="sm" maw={{ base: 80, xs: 160 }} truncate>
-              <UserText>{self.name}</UserText>
-            </Text>
-            <Badge variant="light" size="sm" tt="none" className="unshrinkable">
-              {self.role}
-            </Badge>
-          </Group>
-        </UnstyledButton>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          <span className="mono">{self.prefix}…</span>
-        </Menu.Label>
-        <Menu.Item
-          leftSection={<IconLogout size={16} />}
-          onClick={() => {
-            clearDrafts()
-            signOut()
-          }}
-        >
-          Sign out
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
   )
 }

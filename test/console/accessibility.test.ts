@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
 import {
   accessibilityViolations,
   openConsole,
@@ -7,6 +8,7 @@ import {
   type TestConsole,
 } from '../support/console/console.ts'
 import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { rememberSecret } from '../support/secrets.ts'
 
 const pair = keyFor('ES256')
 let console_: TestConsole
@@ -29,6 +31,23 @@ beforeAll(async () => {
   await client.keys.update(projectId, inactive, { active: false })
   const { id } = await client.apiKeys.create({ name: 'revoked', role: 'reader' })
   await client.apiKeys.update(id, { active: false })
+  const { apiKey } = await client.apiKeys.create({ name: 'pipeline', role: 'reader' })
+  rememberSecret('an API key', apiKey)
+  await createClient({ url: client.url, apiKey }).sessions.create()
+  await client.trustPolicies.create({
+    name: 'orders, deploy',
+    issuer: 'https://token.actions.githubusercontent.com',
+    conditions: { repository_id: '74', ref: 'refs/heads/main' },
+    role: 'registrar',
+    project: projectId,
+  })
+  await client.signInRules.create({
+    name: 'platform',
+    issuer: 'https://id.example.com',
+    conditions: { groups: 'platform' },
+    role: 'writer',
+    project: projectId,
+  })
 })
 afterAll(() => console_.close())
 
@@ -41,6 +60,10 @@ const pages = (): Record<string, string> => ({
   [`/projects/${projectId}/history`]: 'History · default',
   [`/projects/${projectId}/rotate/${kid}`]: 'Rotate “orders, autumn” · default',
   '/api-keys': 'API keys',
+  '/trust-policies': 'Trust policies',
+  '/sign-in-rules': 'Sign-in rules',
+  '/people': 'People',
+  '/sessions': 'Sessions',
   '/ledger': 'Ledger',
   '/no-such-page': 'Page not found',
 })
@@ -63,7 +86,7 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
   const spring = 'Actions for orders, spring'
   const error = (page: Page) => page.getByText('It was not sent.').waitFor()
   return [
-    ['the account menu', '/', press('Signed in with API key')],
+    ['the account menu', '/', press('Signed in as API key')],
     ['a new project', '/', press('New project')],
     ['the menu of a project', keys, press('Project actions')],
     ['renaming a project', keys, ...inMenu('Project actions', 'Rename')],
@@ -88,6 +111,25 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
       (page) => page.getByLabel('Event').first().click(),
     ],
     ['a new API key', '/api-keys', press('New API key')],
+    ['a new trust policy', '/trust-policies', press('New policy')],
+    ['the menu of a trust policy', '/trust-policies', press('Actions for orders, deploy')],
+    [
+      'a check of a token',
+      '/trust-policies',
+      ...inMenu('Actions for orders, deploy', 'Check a token'),
+    ],
+    [
+      'deactivating a policy',
+      '/trust-policies',
+      ...inMenu('Actions for orders, deploy', 'Deactivate'),
+    ],
+    ['deleting a policy', '/trust-policies', ...inMenu('Actions for orders, deploy', 'Delete')],
+    ['a new sign-in rule', '/sign-in-rules', press('New rule')],
+    ['the menu of a sign-in rule', '/sign-in-rules', press('Actions for platform')],
+    ['editing a sign-in rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Edit')],
+    ['deactivating a rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Deactivate')],
+    ['deleting a sign-in rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Delete')],
+    ['ending a session', '/sessions', ...inMenu('Actions for pipeline', 'End session')],
     ['the menu of an API key', '/api-keys', press('Actions for revoked')],
     ['the menu of the own API key', '/api-keys', press('Actions for first admin')],
     ['editing an API key', '/api-keys', ...inMenu('Actions for revoked', 'Edit')],
@@ -116,7 +158,7 @@ test('axe finds no fault on any page, and each has its title', { timeout: 90_000
   expect(faults).toEqual({})
 })
 
-test('axe finds no fault in any menu, dialog and error', { timeout: 90_000 }, async () => {
+test('axe finds no fault in any menu, dialog and error', { timeout: 120_000 }, async () => {
   const page = await console_.open('/')
   const faults: Record<string, string[]> = {}
   for (const [name, route, ...steps] of open()) {

@@ -125,8 +125,11 @@ describe('API keys and the ledger', () => {
     const apiKey = await createSecret(name, role, project)
     const page = await console_.open('/api-keys', { apiKey })
     await page.getByText('Only an admin of all projects can manage API keys.').waitFor()
-    const links = await page.getByRole('navigation', { name: 'Main' }).getByRole('link').count()
-    expect(links).toBe(1)
+    const links = page.getByRole('navigation', { name: 'Main' }).getByRole('link')
+    expect(await links.allTextContents()).toEqual([
+      project === undefined ? 'Projects' : 'Project',
+      'Sessions',
+    ])
     await page.goto(`${console_.server.url}/console/#/ledger`)
     await page.getByText('Only an admin of all projects can read the system ledger.').waitFor()
   })

@@ -15,12 +15,17 @@ import {
 } from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { rememberSecret } from '../support/secrets.ts'
+import { freePort } from '../support/server/process.ts'
 
 let console_: TestConsole
 let projectId: string
+/** An address that is neither https nor loopback. */
+let plainUrl: string
 
 beforeAll(async () => {
-  console_ = await openConsole()
+  const port = await freePort()
+  plainUrl = `http://${plainHost}:${port}`
+  console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: plainUrl })
   const { client } = console_
   projectId = (await client.projects.get('default')).id
   const { publicKeyPem } = ecKey()
@@ -46,6 +51,16 @@ const places: Place[] = [
     at: '/api-keys',
     open: (page) => choose(page, 'Actions for pipeline', 'Edit'),
     fields: ['Name'],
+  },
+  {
+    at: '/sign-in-rules',
+    open: press('New rule'),
+    fields: ['Name', 'Claim 1', 'Value 1', 'Project'],
+  },
+  {
+    at: '/trust-policies',
+    open: press('New policy'),
+    fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],
   },
   { at: '/ledger', fields: ['Search'] },
   { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
@@ -98,6 +113,7 @@ test('a private key that is pasted into any field is neither sent nor stored', a
 test('a private key that is pasted in place of an API key is not sent', async () => {
   const page = await (await console_.browser.newContext()).newPage()
   await page.goto(`${console_.server.url}/console/`)
+  await page.getByLabel('API key', { exact: true }).waitFor()
   const sent: string[] = []
   page.on('request', (request) => sent.push(request.url()))
   const secret = privatePem(ecKey()).replace(/-----.*-----|\s/g, '')
@@ -188,8 +204,7 @@ test.each([
 })
 
 test('on plain http nothing is copied in silence, and the secret is not lost', async () => {
-  const port = new URL(console_.server.url).port
-  const page = await console_.open('/api-keys', { url: `http://${plainHost}:${port}` })
+  const page = await console_.open('/api-keys', { url: plainUrl })
   expect(await page.evaluate('isSecureContext')).toBe(false)
   await page.getByRole('button', { name: 'New API key' }).click()
   await page.getByLabel('Name').fill('by hand')
@@ -217,7 +232,7 @@ test('on plain http nothing is copied in silence, and the secret is not lost', a
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   // A JWK is converted without the cryptography that browsers reserve for https.
-  await page.goto(`http://${plainHost}:${port}/console/#/projects/${projectId}`)
+  await page.goto(`${plainUrl}/console/#/projects/${projectId}`)
   await page.getByRole('button', { name: 'Register a key' }).click()
   const { x, y } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
     format: 'jwk',

@@ -7,15 +7,17 @@ import {
 } from '../support/console/console.ts'
 import { ecKey, privatePem } from '../support/keys/pem.ts'
 import { startTcpProxy, type TcpProxy } from '../support/network/tcp-proxy.ts'
+import { freePort } from '../support/server/process.ts'
 
 let console_: TestConsole
 let proxy: TcpProxy
 let url: string
 
 beforeAll(async () => {
-  console_ = await openConsole()
-  proxy = await startTcpProxy(Number(new URL(console_.server.url).port))
+  const port = await freePort()
+  proxy = await startTcpProxy(port)
   url = `http://127.0.0.1:${proxy.port}`
+  console_ = await openConsole({ PUBRING_PORT: String(port), PUBRING_PUBLIC_URL: url })
 })
 afterAll(async () => {
   await console_.close()
@@ -69,7 +71,7 @@ test('a reload during an outage resumes the session when the service is back', a
 
 test('an unfinished form is open again after a reload, without what is secret', async () => {
   const { publicKeyPem } = ecKey()
-  const page = await console_.open('/projects/default')
+  const page = await console_.open('/projects/default', { url })
   await page.getByRole('button', { name: 'Register a key' }).click()
   const dialog = page.getByRole('dialog')
   const field = dialog.getByRole('textbox', { name: 'Public key' })
@@ -94,19 +96,19 @@ test('an unfinished form is open again after a reload, without what is secret', 
   await dialog.getByLabel('Label').fill('of the first user')
   await page.keyboard.press('Escape')
   expect(await storage(page)).toContain('of the first user')
-  await page.getByRole('button', { name: /^Signed in with/ }).click()
+  await page.getByRole('button', { name: /^Signed in as/ }).click()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await page.getByRole('button', { name: 'Sign in' }).waitFor()
   expect(await storage(page)).toBe('{}')
 })
 
 test('a page whose code is gone after an upgrade offers the new version and keeps the input', async () => {
-  const page = await console_.open('/projects/default')
+  const page = await console_.open('/projects/default', { url })
   await page.getByRole('button', { name: 'Register a key' }).click()
   await page.getByLabel('Label').fill('before the upgrade')
   await page.keyboard.press('Escape')
   // As after an upgrade: another page, and none of the old files.
-  const { url: origin } = console_.server
+  const origin = url
   const index = await (await fetch(`${origin}/console/`)).text()
   await page.route(`${origin}/console/assets/**`, (route) => route.fulfill({ status: 404 }))
   await page.route(`${origin}/console/`, (route) =>

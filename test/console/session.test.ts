@@ -4,9 +4,11 @@ import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import {
   accessibilityViolations,
   openConsole,
+  readableTexts,
   signIn,
   type TestConsole,
 } from '../support/console/console.ts'
+import { ecKey } from '../support/keys/pem.ts'
 import { startHttpServer } from '../support/network/http-server.ts'
 import { rememberSecret } from '../support/secrets.ts'
 
@@ -34,9 +36,6 @@ test('the files of a page are compressed and cached for good', async () => {
   expect(headers.get('cache-control')).toContain('immutable')
 })
 
-const storages = () =>
-  'JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])'
-
 test('axe finds no fault on the sign-in page', async () => {
   const page = await (await console_.browser.newContext()).newPage()
   await page.goto(`${console_.server.url}/console`)
@@ -47,56 +46,147 @@ test('axe finds no fault on the sign-in page', async () => {
 })
 
 describe('signing in', () => {
-  test.each([
-    ['that does not exist', () => newApiKeySecret(), 'invalid_api_key'],
-    ['with a space inside', () => 'pubring_ab cd', 'invalid_api_key_text'],
-  ])('fails for an API key %s, with the reason, and keeps the input', async (_what, text, code) => {
+  test('fails for an API key that does not exist, with the reason, and keeps nothing', async () => {
     const page = await (await console_.browser.newContext()).newPage()
     await page.goto(`${console_.server.url}/console/`)
     const field = page.getByLabel('API key', { exact: true })
-    const typed = text()
+    const typed = newApiKeySecret()
     await field.fill(typed)
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').getByText(code, { exact: true }).waitFor()
-    expect(await field.inputValue()).toBe(typed)
-    expect(await page.evaluate(storages())).not.toContain(typed)
+    await page.getByRole('alert').getByText('invalid_api_key', { exact: true }).waitFor()
+    expect(await field.inputValue()).toBe('')
+    expect(await readableTexts(page)).not.toContain(typed)
     await page.context().close()
   })
 
-  test('lasts for the tab, and opens the requested page', async () => {
+  test('sends no text that is no API key, and keeps it for correction', async () => {
+    const page = await (await console_.browser.newContext()).newPage()
+    await page.goto(`${console_.server.url}/console/`)
+    const field = page.getByLabel('API key', { exact: true })
+    const sent: string[] = []
+    await field.waitFor()
+    page.on('request', (request) => sent.push(request.url()))
+    await field.fill('pubring_ab cd')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('invalid_api_key_text', { exact: true }).waitFor()
+    expect(await field.inputValue()).toBe('pubring_ab cd')
+    expect(sent).toEqual([])
+    await page.context().close()
+  })
+
+  test.each([
+    ['export PUBRING_API_KEY="SECRET"'],
+    ["  'SECRET'\t"],
+    ['Bearer SECRET'],
+    ['X-Api-Key: SECRET'],
+  ])('accepts %s', async (form) => {
+    const page = await (await console_.browser.newContext()).newPage()
+    await signIn(page, console_.server.url, form.replace('SECRET', console_.apiKey))
+    await page.context().close()
+  })
+
+  test('lasts for the browser, and opens the requested page', async () => {
     const page = await console_.open('/ledger')
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
     await page.reload()
     await page.getByRole('heading', { name: 'Ledger' }).waitFor()
     const other = await page.context().newPage()
     await other.goto(page.url())
-    await other.getByRole('button', { name: 'Sign in' }).waitFor()
+    await other.getByRole('heading', { name: 'Ledger' }).waitFor()
     await page.context().close()
   })
 
-  test('ends when the user signs out, and going back shows nothing', async () => {
+  test('sends the secret once, and leaves it nowhere that a script can read', async () => {
+    const page = await (await console_.browser.newContext()).newPage()
+    const sent: string[] = []
+    page.on('request', (request) => {
+      const apiKey = request.headers()['x-api-key']
+      if (apiKey !== undefined) sent.push(apiKey)
+    })
+    await signIn(page, console_.server.url, console_.apiKey, '/api-keys')
+    await page.locator('tr[data-id]').first().waitFor()
+    expect(sent.filter((each) => each !== 'session')).toEqual([console_.apiKey])
+    expect(sent.length).toBeGreaterThan(2)
+    const texts = await readableTexts(page)
+    // The search finds what is there.
+    expect(texts).toContain('first admin')
+    expect(texts).not.toContain(console_.apiKey.slice(8, 40))
+    const [cookie] = await page.context().cookies()
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Lax' })
+    expect(texts).not.toContain(cookie?.value)
+    await page.context().close()
+  })
+
+  test('ends when the user signs out, in every tab, and going back shows nothing', async () => {
     const page = await console_.open('/')
+    const other = await page.context().newPage()
+    await other.goto(page.url())
+    await other.getByRole('heading', { name: 'Projects' }).waitFor()
     await page.getByRole('link', { name: 'default', exact: true }).click()
     await page.getByRole('tab', { name: 'Keys' }).waitFor()
-    await page.getByRole('button', { name: /^Signed in with/ }).click()
+    await page.getByRole('button', { name: /^Signed in as/ }).click()
     await page.getByRole('menuitem', { name: 'Sign out' }).click()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    expect(await page.evaluate(storages())).not.toContain(console_.apiKey.slice(0, 20))
-    expect(await page.content()).not.toContain(console_.apiKey)
+    await page.getByLabel('API key', { exact: true }).waitFor()
+    expect(await page.context().cookies()).toEqual([])
     await page.goBack()
     expect(await page.getByRole('navigation').count()).toBe(0)
     await page.reload()
-    await page.getByRole('button', { name: 'Sign in' }).waitFor()
+    await page.getByLabel('API key', { exact: true }).waitFor()
+    await other.getByRole('heading', { name: 'Your session has ended' }).waitFor()
     await page.context().close()
   })
 
-  test('ends when the API key is revoked, with the reason', async () => {
+  test('says so when signing out fails, because the session goes on', async () => {
+    const page = await console_.open('/')
+    await page.route('**/v1/sessions/self', (route) => route.abort())
+    await page.getByRole('button', { name: /^Signed in as/ }).click()
+    await page.getByRole('menuitem', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'You are still signed in' }).waitFor()
+    expect(await accessibilityViolations(page)).toEqual([])
+    await page.unrouteAll()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByLabel('API key', { exact: true }).waitFor()
+    await page.context().close()
+  })
+
+  test('is asked for again when the session has ended, and nothing typed is lost', async () => {
+    await console_.client.projects.create({ name: 'busy' })
+    const { apiKey } = await createApiKey('writer')
+    const page = await console_.open('/projects/busy', { apiKey })
+    await page.getByRole('button', { name: 'Register a key' }).click()
+    await page.getByLabel('Label').fill('half done')
+    for (const { id, name } of await console_.client.sessions.list()) {
+      if (name === 'a writer') await console_.client.sessions.end(id)
+    }
+    // An event ends the stream of the session, which is how the page learns of it.
+    await console_.client.keys.create('busy', {
+      name: 'by another',
+      algorithm: 'ES256',
+      publicKeyPem: ecKey().publicKeyPem,
+    })
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    expect(await accessibilityViolations(page)).toEqual([])
+    await page.getByLabel('API key', { exact: true }).fill(apiKey)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page
+      .getByRole('heading', { name: 'Your session has ended' })
+      .waitFor({ state: 'detached' })
+    expect(await page.getByLabel('Label').inputValue()).toBe('half done')
+    await page.context().close()
+  })
+
+  test('as somebody else in place of an ended session drops what the first one typed', async () => {
     const { id, apiKey } = await createApiKey('writer')
     const page = await console_.open('/projects/default', { apiKey })
-    await page.getByRole('tab', { name: 'Keys' }).waitFor()
+    await page.getByRole('button', { name: 'Register a key' }).click()
+    await page.getByLabel('Label').fill('of the first user')
     await console_.client.apiKeys.update(id, { active: false })
-    await page.getByText('Your API key was revoked or has expired.').waitFor()
-    expect(await page.evaluate(storages())).not.toContain(apiKey)
+    await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+    await page.getByLabel('API key', { exact: true }).fill(console_.apiKey)
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await page.getByRole('button', { name: /^Signed in as .*first admin/ }).waitFor()
+    expect(await page.getByRole('dialog').count()).toBe(0)
+    expect(await readableTexts(page)).not.toContain('of the first user')
     await page.context().close()
   })
 })

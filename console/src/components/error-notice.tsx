@@ -47,11 +47,11 @@ function Details({ error }: { error: unknown }) {
         <Text size="sm">{error.problem?.detail ?? error.message}</Text>
       )}
       <Group gap="md" mt={6}>
-        <Text size="xs" c="dimmed" className="mono">
+        <Text size="xs" className="mono">
           {faults[0]?.code ?? error.code}
         </Text>
         {error.requestId !== undefined && (
-          <Text size="xs" c="dimmed" className="mono">
+          <Text size="xs" className="mono">
             request {error.requestId}
           </Text>
         )}

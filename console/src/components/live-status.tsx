@@ -54,7 +54,8 @@ function useHeartbeat() {
   const { data, isError, refetch } = useQuery({
     queryKey: heartbeat,
     queryFn: async ({ signal }) => {
-      await client.apiKeys.self({ signal })
+      // Public, because it must not keep an unattended session alive.
+      await client.sessions.options({ signal })
       return Date.now()
     },
     initialData: () => Date.now(),

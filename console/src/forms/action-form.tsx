@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useId } from 'react'
 import { type ApiRequest, CurlHint } from '../components/curl.tsx'
 import { Dialog } from '../components/dialog.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
+import { useSession } from '../session/context.tsx'
 import { clearDraft } from './drafts.ts'
 
 type ActionFormProps = {
@@ -28,7 +29,8 @@ export function ActionForm(props: ActionFormProps) {
   const { children, action, danger = false, draft, request, run, onCancel } = props
   const missing = (props.missing ?? []).filter((each) => each !== false)
   const hint = useId()
-  const mutation = useMutation({ mutationFn: run, onSuccess: discard })
+  const { withSignIn } = useSession()
+  const mutation = useMutation({ mutationFn: () => withSignIn(run), onSuccess: discard })
   function discard() {
     if (draft !== undefined) clearDraft(draft)
   }

@@ -16,7 +16,7 @@ type Ledger = { project?: string; findStart(signal: AbortSignal): Promise<number
  * not change between renders; without `ledger`, nothing is followed.
  */
 export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promise<unknown>): void {
-  const { client } = useSession()
+  const { client, report } = useSession()
   const queries = useQueryClient()
   const visible = useDocumentVisibility() === 'visible'
   useEffect(() => {
@@ -39,7 +39,9 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
         try {
           return await follow()
         } catch (error) {
-          if (signal.aborted || isRejected(error)) return
+          if (signal.aborted) return
+          report(error)
+          if (isRejected(error)) return
           await (isHistoryChange(error) ? queries.invalidateQueries() : onEvent())
           await new Promise((resolve) => setTimeout(resolve, reconnectMs))
         }
@@ -47,7 +49,7 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
     }
     void keepFollowing()
     return () => controller.abort()
-  }, [client, queries, ledger, onEvent, visible])
+  }, [client, report, queries, ledger, onEvent, visible])
 }
 
 /** The database was restored: the events that the page has seen are gone. */

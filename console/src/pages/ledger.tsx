@@ -1,6 +1,6 @@
 import { MessagePage, PageHeader } from '../components/states.tsx'
 import { Timeline } from '../events/timeline.tsx'
-import { useRights } from '../session/context.tsx'
+import { useRights } from '../session/rights.ts'
 
 /** The system ledger: changes to projects and API keys. */
 export function LedgerPage() {

@@ -1,27 +1,33 @@
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import {
   createContext,
   type ReactNode,
   useCallback,
   useContext,
+  useEffect,
   useMemo,
   useRef,
   useState,
 } from 'react'
-import { type ApiKey, type Client, createClient, PubringError } from '../../../client/src/index.ts'
+import type { Client, Self } from '../../../client/src/index.ts'
+import { clearDrafts } from '../forms/drafts.ts'
+import { announceSession, onSessionChange } from './channel.ts'
+import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'
+import { QueryProvider } from './query-provider.tsx'
 import { clearRotations } from './rotations.ts'
+import { SignInPage } from './sign-in.tsx'
+import { SignInAgain } from './sign-in-again.tsx'
 
-const storageKey = 'pubring.apiKey'
-
-/** The service that served this page: `/console/` is beside `/v1`. */
-const serviceUrl = new URL('..', document.baseURI.replace(/#.*$/, '')).href
-
-/** The signed-in API key. Its secret is only in `client` and in the session storage of the tab. */
-export type Session = { client: Client; self: ApiKey; signOut(): void }
-
-type SignInState = { signIn(apiKey: string): Promise<void>; reason?: string | undefined }
-
-type State = { client: Client; self: ApiKey } | undefined
+/** The signed-in person or API key. Its secret is in a cookie that scripts cannot read. */
+export type Session = {
+  client: Client
+  self: Self
+  /** Ends the session; throws if the service does not answer, since then it has not ended. */
+  signOut(): Promise<void>
+  /** Runs the action, and once more after signing in if that is why it failed. */
+  withSignIn<Result>(action: () => Promise<Result>): Promise<Result>
+  /** Asks to sign in again if the error says that the session has ended. */
+  report(error: unknown): void
+}
 
 const SessionContext = createContext<Session | undefined>(undefined)
 
@@ -32,84 +38,136 @@ export function useSession(): Session {
   return session
 }
 
-/** The rights of the API key, to hide what it may not do. */
-export function useRights() {
-  const { self } = useSession()
-  const unbound = self.projectId === undefined
-  return {
-    mayRegister: self.role !== 'reader',
-    mayWrite: self.role === 'writer' || self.role === 'admin',
-    mayManage: self.role === 'admin' && unbound,
-    unbound,
-  }
-}
+/** Renders `children` while signed in, and the sign-in page otherwise. */
+export function SessionGate({ children }: { children: ReactNode }) {
+  const [client, setClient] = useState(createSessionClient)
+  const [self, setSelf] = useState<Self>()
+  const { reason, ask, answer } = useSignInRequest()
+  const current = useRef<Self>(undefined)
 
-/** The API key that this tab is signed in with, to resume after a reload. */
-export function storedApiKey(): string | undefined {
-  return sessionStorage.getItem(storageKey) ?? undefined
-}
-
-/** Renders `children` while signed in, and `signInPage` otherwise. */
-export function SessionGate(props: {
-  children: ReactNode
-  signInPage: (state: SignInState) => ReactNode
-}) {
-  const [state, setState] = useState<State>()
-  const [reason, setReason] = useState<string>()
-  const currentClient = useRef<Client>(undefined)
-
-  const signOut = useCallback((why?: string) => {
-    sessionStorage.removeItem(storageKey)
+  const leave = useCallback(() => {
+    clearDrafts()
     clearRotations()
-    currentClient.current = undefined
-    setReason(why)
-    setState(undefined)
+    current.current = undefined
+    setSelf(undefined)
   }, [])
-  const signIn = useCallback(async (apiKey: string) => {
-    try {
-      const client = createClient({ url: serviceUrl, apiKey, retries: 1 })
-      const self = await client.apiKeys.self()
-      sessionStorage.setItem(storageKey, apiKey.trim())
-      setReason(undefined)
-      currentClient.current = client
-      setState({ client, self })
-    } catch (error) {
-      if (isUnauthorized(error)) sessionStorage.removeItem(storageKey)
-      throw error
-    }
-  }, [])
-  const session = useMemo(() => state && { ...state, signOut: () => signOut() }, [state, signOut])
-  if (session === undefined) return props.signInPage({ signIn, reason })
+  /** Reads who is signed in now; what somebody else typed and loaded is dropped. */
+  const resume = useCallback(async () => {
+    const next = createSessionClient()
+    const found = await next.sessions.self()
+    const before = current.current
+    const isOther = before !== undefined && holderOf(before) !== holderOf(found)
+    if (isOther) leave()
+    current.current = found
+    setClient(next)
+    setSelf(found)
+    answer(!isOther)
+  }, [answer, leave])
+  const signIn = useCallback(
+    async (apiKey: string) => {
+      const replaced = current.current?.session?.id
+      await exchangeApiKey(apiKey)
+      await resume()
+      announceSession()
+      // It may have ended, or be of another holder; then it ends by itself.
+      if (replaced !== undefined)
+        await createSessionClient()
+          .sessions.end(replaced)
+          .catch(() => {})
+    },
+    [resume],
+  )
+  const report = useCallback(
+    (error: unknown) => {
+      if (signInReason(error) === 'ended') void ask('ended')
+    },
+    [ask],
+  )
+  const check = useCallback(() => void resume().catch(report), [resume, report])
+  useEffect(() => onSessionChange(check), [check])
+  useCheckAt(self?.session?.expireTime, check)
+
+  const session = useMemo<Session | undefined>(
+    () =>
+      self && {
+        client,
+        self,
+        report,
+        withSignIn: (action) => runWithSignIn(action, ask),
+        signOut: async () => {
+          const signOutUrl = await endSession(client)
+          leave()
+          announceSession()
+          if (signOutUrl !== undefined) location.assign(signOutUrl)
+        },
+      },
+    [client, self, report, ask, leave],
+  )
+  if (session === undefined) return <SignInPage signIn={signIn} resume={resume} />
   return (
     <SessionContext value={session}>
-      <QueryProvider
-        onUnauthorized={(why) => currentClient.current === session.client && signOut(why)}
-      >
-        {props.children}
+      <QueryProvider key={holderOf(session.self)} client={client} onError={report}>
+        {children}
+        {reason !== undefined && (
+          <SignInAgain
+            reason={reason}
+            signIn={signIn}
+            resume={resume}
+            onCancel={() => {
+              answer(false)
+              if (reason === 'ended') leave()
+            }}
+          />
+        )}
       </QueryProvider>
     </SessionContext>
   )
 }
 
-/** A query cache for one session, so that the next one starts empty. */
-function QueryProvider(props: { children: ReactNode; onUnauthorized: (why: string) => unknown }) {
-  const { children, onUnauthorized } = props
-  const [queryClient] = useState(() => {
-    const onError = (error: Error) => {
-      if (isUnauthorized(error)) onUnauthorized('Your API key was revoked or has expired.')
-    }
-    return new QueryClient({
-      queryCache: new QueryCache({ onError }),
-      mutationCache: new MutationCache({ onError }),
-      defaultOptions: {
-        queries: { retry: false, staleTime: 5_000, networkMode: 'always' },
-        mutations: { retry: false, networkMode: 'always' },
-      },
-    })
-  })
-  return <QueryClientProvider client={queryClient}>{children}</QueryClientProvider>
+const holderOf = ({ person, apiKeyId }: Self) => person?.id ?? apiKeyId ?? ''
+
+/** Returns where to sign out of the OpenID provider too. A session that has ended is none. */
+async function endSession(client: Client): Promise<string | undefined> {
+  try {
+    return (await client.sessions.signOut()).signOutUrl
+  } catch (error) {
+    if (signInReason(error) === undefined) throw error
+    return undefined
+  }
 }
 
-function isUnauthorized(error: unknown): boolean {
-  return error instanceof PubringError && error.status === 401
+async function runWithSignIn<Result>(
+  action: () => Promise<Result>,
+  ask: (reason: SignInReason) => Promise<boolean>,
+): Promise<Result> {
+  try {
+    return await action()
+  } catch (error) {
+    const reason = signInReason(error)
+    if (reason === undefined || !(await ask(reason))) throw error
+    return action()
+  }
+}
+
+/** The open question to sign in again, of which there is one at a time. */
+function useSignInRequest() {
+  const [reason, setReason] = useState<SignInReason>()
+  const waiting = useRef<((signedIn: boolean) => void)[]>([])
+  const ask = useCallback((why: SignInReason) => {
+    setReason(why)
+    return new Promise<boolean>((resolve) => waiting.current.push(resolve))
+  }, [])
+  const answer = useCallback((signedIn: boolean) => {
+    setReason(undefined)
+    for (const resolve of waiting.current.splice(0)) resolve(signedIn)
+  }, [])
+  return { reason, ask, answer }
+}
+
+function useCheckAt(time: string | undefined, check: () => void): void {
+  useEffect(() => {
+    if (time === undefined) return
+    const timer = setTimeout(check, Date.parse(time) - Date.now() + 1_000)
+    return () => clearTimeout(timer)
+  }, [time, check])
 }

@@ -1,102 +1,75 @@
-import { Alert, Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
-import { IconInfoCircle } from '@tabler/icons-react'
-import { type FormEvent, useCallback, useEffect, useRef, useState } from 'react'
+import { Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
+import { useCallback, useEffect, useState } from 'react'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { Logo } from '../components/logo.tsx'
 import { isOutage } from '../components/outage.ts'
 import { usePageTitle } from '../components/page-title.ts'
-import { ApiKeyField } from '../forms/text-fields.tsx'
-import { storedApiKey } from './context.tsx'
+import { LoadingPage } from '../components/states.tsx'
+import { signInReason } from './client.ts'
+import { SignInForm } from './sign-in-form.tsx'
 
 const retryMs = 3_000
 
-/** Signs in with an API key, and resumes the session of this tab. */
+/** Resumes the session of the browser or, if there is none, asks to sign in. */
 export function SignInPage(props: {
   signIn(apiKey: string): Promise<void>
-  reason?: string | undefined
+  resume(): Promise<void>
 }) {
-  const { signIn, reason } = props
-  const [apiKey, setApiKey] = useState('')
-  const [loading, setLoading] = useState(() => storedApiKey() !== undefined)
-  const [error, setError] = useState<unknown>()
-  const resumed = useRef(false)
+  const { signIn, resume } = props
+  const [state, setState] = useState<'resuming' | 'signed out' | { error: unknown }>('resuming')
   usePageTitle('Sign in')
-
-  const resume = useCallback(() => {
-    const stored = storedApiKey()
-    if (stored === undefined) return
-    setLoading(true)
-    signIn(stored)
-      .then(() => undefined, setError)
-      .finally(() => setLoading(false))
-  }, [signIn])
-
-  useEffect(() => {
-    if (resumed.current) return
-    resumed.current = true
-    resume()
+  const tryToResume = useCallback(() => {
+    resume().catch((error) =>
+      setState(signInReason(error) === undefined ? { error } : 'signed out'),
+    )
   }, [resume])
-
+  useEffect(tryToResume, [tryToResume])
   // An outage does not end the session.
   useEffect(() => {
-    if (error === undefined || !isOutage(error) || apiKey !== '') return
-    const timer = setTimeout(resume, retryMs)
+    if (typeof state === 'string' || !isOutage(state.error)) return
+    const timer = setTimeout(tryToResume, retryMs)
     return () => clearTimeout(timer)
-  }, [error, apiKey, resume])
+  }, [state, tryToResume])
 
-  async function submit(event: FormEvent) {
-    event.preventDefault()
-    setLoading(true)
-    setError(undefined)
-    await signIn(apiKey).catch(setError)
-    setLoading(false)
-  }
-
+  if (state === 'resuming') return <LoadingPage />
   return (
     <Center component="main" className="sign-in" mih="100vh" p="md">
       <Card w="100%" maw={440} padding="xl" withBorder shadow="sm">
-        <form onSubmit={submit}>
-          <Stack>
-            <Logo size={36} />
-            <div>
-              <Title order={1} size="h2">
-                Sign in to Pubring
-              </Title>
-              <Text c="dimmed" size="sm" mt={4}>
-                Register, rotate and revoke the public keys of your JWTs.
-              </Text>
-            </div>
-            {reason !== undefined && (
-              <Alert color="yellow" icon={<IconInfoCircle />} role="status">
-                {reason} Sign in with another one.
-              </Alert>
-            )}
-            <ApiKeyField
-              label="API key"
-              description="Kept in this tab until you sign out or close it."
-              placeholder="pubring_…"
-              value={apiKey}
-              onValue={setApiKey}
-              autoComplete="off"
-              spellCheck={false}
-              required
-              withAsterisk={false}
-            />
-            {error !== undefined && <ErrorNotice error={error} />}
-            <Button type="submit" loading={loading} fullWidth>
-              Sign in
-            </Button>
-            <Text size="sm" c="dimmed">
-              No API key yet? The server prints one when it first starts, and an admin can create
-              more. Everything here is also available in the{' '}
-              <Anchor href="../docs/" underline="always">
-                API
-              </Anchor>
-              .
+        <Stack>
+          <Logo size={36} />
+          <div>
+            <Title order={1} size="h2">
+              Sign in to Pubring
+            </Title>
+            <Text c="dimmed" size="sm" mt={4}>
+              Register, rotate and revoke the public keys of your JWTs.
             </Text>
-          </Stack>
-        </form>
+          </div>
+          {state === 'signed out' ? (
+            <SignInForm
+              signIn={signIn}
+              providerButton={({ url, buttonText }) => (
+                <Button component="a" href={`${url}?return=${returnPath()}`} fullWidth>
+                  {buttonText}
+                </Button>
+              )}
+            />
+          ) : (
+            <ErrorNotice error={state.error} retry={tryToResume} />
+          )}
+          <Text size="sm" c="dimmed">
+            The server prints an API key when it first starts, and an admin can create more.
+            Everything here is also available in the{' '}
+            <Anchor href="../docs/" underline="always">
+              API
+            </Anchor>
+            .
+          </Text>
+        </Stack>
       </Card>
     </Center>
   )
 }
+
+/** The open page of the console. */
+const returnPath = () => encodeURIComponent(`/console/${location.hash}`)

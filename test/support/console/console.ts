@@ -122,9 +122,43 @@ export async function signIn(
   route = '/',
 ): Promise<void> {
   await page.goto(`${serverUrl}/console/#${route}`)
-  await page.getByLabel('API key', { exact: true }).fill(apiKey)
-  await page.getByRole('button', { name: 'Sign in' }).click()
+  const field = page.getByLabel('API key', { exact: true })
+  // Where there is an OpenID provider, the field is behind its button.
+  const disclosure = page.getByRole('button', { name: 'Use an API key' })
+  await field.or(disclosure).waitFor()
+  if (await disclosure.isVisible()) await disclosure.click()
+  await field.fill(apiKey)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('navigation', { name: 'Main' }).waitFor({ state: 'attached' })
+}
+
+/**
+ * Every text that a script can read in the page: in its storages and cookies, its HTML, its history, and
+ * in all objects that can be reached from the global object, its elements and what React ties to them.
+ */
+export function readableTexts(page: Page): Promise<string> {
+  return page.evaluate<string>(`{
+    const texts = new Set([document.documentElement.outerHTML, document.cookie, location.href])
+    for (const storage of [localStorage, sessionStorage]) texts.add(JSON.stringify({ ...storage }))
+    const seen = new Set()
+    const open = [globalThis, history.state, ...document.querySelectorAll('*')]
+    while (open.length > 0) {
+      const value = open.pop()
+      if (typeof value === 'string') texts.add(value)
+      const isObject = typeof value === 'function' || (typeof value === 'object' && value !== null)
+      if (!isObject || seen.has(value)) continue
+      seen.add(value)
+      if (value instanceof Map) open.push(...value.keys(), ...value.values())
+      if (value instanceof Set) open.push(...value)
+      if (value instanceof Headers) open.push(...value.entries())
+      if (value instanceof HTMLInputElement) open.push(value.value, value.defaultValue)
+      for (const name of Reflect.ownKeys(value)) {
+        const property = Reflect.getOwnPropertyDescriptor(value, name)
+        open.push(property?.value)
+      }
+    }
+    ;[...texts].join('\\n')
+  }`)
 }
 
 /**

@@ -24,17 +24,21 @@ export interface TestProvider {
   close(): Promise<void>
 }
 
-/** `fetch`: sends the requests of the provider, such as those of back-channel logout. */
+/**
+ * `fetch`: sends the requests of the provider, such as those of back-channel logout. `host`: its name,
+ * under which other processes can reach it if it is `localhost`.
+ */
 export async function startProvider(
   redirectUri: string,
   client: Record<string, unknown> = {},
   fetch?: (url: string, init: { body: unknown }) => Promise<Response>,
+  host = 'id.test',
 ): Promise<TestProvider> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const jwk = { ...privateKey.export({ format: 'jwk' }), kid: 'k', alg: 'ES256', use: 'sig' }
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => {}
-  const server = await startHttpsServer(['id.test'], (request, response) => {
-    const path = new URL(request.url ?? '', 'https://id.test').pathname
+  const server = await startHttpsServer([host], (request, response) => {
+    const path = new URL(request.url ?? '', `https://${host}`).pathname
     if (test.intercept?.(path, request, response)) return
     if (path.startsWith('/interaction/')) {
       const { subject, cancels } = test.person
@@ -44,7 +48,7 @@ export async function startProvider(
       void provider.interactionFinished(request, response, result)
     } else handle(request, response)
   })
-  const issuer = server.urlOf('id.test')
+  const issuer = server.urlOf(host)
   const provider = new Provider(issuer, {
     clients: [
       {

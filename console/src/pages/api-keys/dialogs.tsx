@@ -6,14 +6,16 @@ import { OptionalTime, RelativeTime } from '../../components/times.tsx'
 import { UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useDraft } from '../../forms/drafts.ts'
+import { toRole } from '../../forms/role-field.tsx'
 import { fromExpiryInput } from '../../forms/time-field.tsx'
 import { useSession } from '../../session/context.tsx'
-import { ApiKeyFields, type ApiKeyInput, roleOf, toInput } from './fields.tsx'
+import { ApiKeyFields, type ApiKeyInput, toInput } from './fields.tsx'
 
 export const apiKeyActions = ['edit', 'revoke', 'reactivate', 'delete'] as const
 export type ApiKeyAction = (typeof apiKeyActions)[number]
 
-type DialogProps = { apiKey: ApiKey; onClose(): void }
+/** `own`: the API key that the user is signed in with, if it is one. */
+type DialogProps = { apiKey: ApiKey; own: ApiKey | undefined; onClose(): void }
 
 /** The dialog for an action on an API key. */
 export function ApiKeyDialog({ action, ...props }: DialogProps & { action: ApiKeyAction }) {
@@ -106,15 +108,14 @@ function changedMembers(apiKey: ApiKey, input: ApiKeyInput): ApiKeyUpdate {
   const name = input.name.trim()
   return {
     ...(name === apiKey.name ? {} : { name }),
-    ...(input.role === apiKey.role ? {} : { role: roleOf(input) }),
+    ...(input.role === apiKey.role ? {} : { role: toRole(input.role) }),
     ...(input.expiry === toInput(apiKey).expiry
       ? {}
       : { expireTime: fromExpiryInput(input.expiry) ?? null }),
   }
 }
 
-function EditApiKey({ apiKey, onClose }: DialogProps) {
-  const { self } = useSession()
+function EditApiKey({ apiKey, own, onClose }: DialogProps) {
   const draft = `api-key.${apiKey.id}`
   const [input, change] = useDraft(draft, toInput(apiKey))
   const body = changedMembers(apiKey, input)
@@ -128,7 +129,7 @@ function EditApiKey({ apiKey, onClose }: DialogProps) {
       onClose={onClose}
       {...update}
     >
-      <ApiKeyFields input={input} onChange={change} own={apiKey.id === self.id} />
+      <ApiKeyFields input={input} onChange={change} own={own} isOwn={apiKey.id === own?.id} />
     </ActionDialog>
   )
 }

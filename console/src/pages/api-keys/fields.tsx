@@ -1,44 +1,33 @@
-import { SegmentedControl, Stack, Text } from '@mantine/core'
-import type { ApiKey, Role } from '../../../../client/src/index.ts'
+import { Stack } from '@mantine/core'
+import type { ApiKey } from '../../../../client/src/index.ts'
 import { localTime } from '../../components/times.tsx'
 import { LabelField } from '../../forms/label-field.tsx'
+import { RoleField, toRole } from '../../forms/role-field.tsx'
 import { ExpiryField, toExpiryInput } from '../../forms/time-field.tsx'
-import { useSession } from '../../session/context.tsx'
 
 /** The fields of an API key as typed. */
 export type ApiKeyInput = { name: string; role: string; expiry: string }
 
-/** The chosen role; the weakest if it is none that the console knows. */
-export function roleOf({ role }: ApiKeyInput): Role {
-  return roles.find(({ value }) => value === role)?.value ?? 'reader'
-}
-
 /** The input of a new API key, which must not outlive the one that creates it. */
-export function newInput(self: ApiKey): ApiKeyInput {
-  return { name: '', role: 'reader', expiry: toExpiryInput(self.expireTime) }
+export function newInput(own: ApiKey | undefined): ApiKeyInput {
+  return { name: '', role: 'reader', expiry: toExpiryInput(own?.expireTime) }
 }
 
 export function toInput({ name, role, expireTime }: ApiKey): ApiKeyInput {
   return { name, role, expiry: toExpiryInput(expireTime) }
 }
 
-const roles: { value: Role; label: string; description: string }[] = [
-  { value: 'reader', label: 'Reader', description: 'Reads, and checks keys and tokens.' },
-  { value: 'registrar', label: 'Registrar', description: 'Also registers JWT keys.' },
-  { value: 'writer', label: 'Writer', description: 'Also changes and deletes JWT keys.' },
-  { value: 'admin', label: 'Admin', description: 'Also manages projects and API keys.' },
-]
-
 type FieldsProps = {
   input: ApiKeyInput
   onChange(part: Partial<ApiKeyInput>): void
-  /** Whether it is the API key that the user is signed in with. */
-  own?: boolean
+  /** The API key that the user is signed in with, if it is one. */
+  own: ApiKey | undefined
+  /** Whether it is the one to change. */
+  isOwn?: boolean
 }
 
 /** The fields for name, role and expiry. */
-export function ApiKeyFields({ input, onChange, own = false }: FieldsProps) {
-  const { self } = useSession()
+export function ApiKeyFields({ input, onChange, own, isOwn = false }: FieldsProps) {
   return (
     <Stack>
       <LabelField
@@ -49,46 +38,26 @@ export function ApiKeyFields({ input, onChange, own = false }: FieldsProps) {
         onValue={(name) => onChange({ name })}
         autoFocus
       />
-      <RoleField role={roleOf(input)} onRole={(role) => onChange({ role })} fixed={own} />
+      <RoleField
+        role={toRole(input.role)}
+        onRole={(role) => onChange({ role })}
+        fixed={
+          isOwn ? 'You cannot change the role of the API key you are signed in with.' : undefined
+        }
+      />
       <ExpiryField
         value={input.expiry}
-        description={expiryDescription(self, own)}
+        description={expiryDescription(own, isOwn)}
         onValue={(expiry) => onChange({ expiry })}
-        disabled={own && self.expireTime !== undefined}
+        disabled={isOwn && own?.expireTime !== undefined}
       />
     </Stack>
   )
 }
 
-function expiryDescription({ expireTime }: ApiKey, own: boolean): string {
+function expiryDescription(own: ApiKey | undefined, isOwn: boolean): string {
+  const { expireTime } = own ?? {}
   if (expireTime === undefined) return 'Leave empty for no expiry.'
-  if (own) return 'You cannot change the expiry of the API key you are signed in with.'
+  if (isOwn) return 'You cannot change the expiry of the API key you are signed in with.'
   return `Your own API key expires at ${localTime(expireTime)}: one that you create or extend must expire by then.`
-}
-
-function RoleField(props: { role: Role; onRole(role: Role): void; fixed: boolean }) {
-  const { role, onRole, fixed } = props
-  return (
-    <div>
-      <Text size="sm" fw={500} mb={4} id="role-label">
-        Role
-      </Text>
-      <SegmentedControl
-        aria-labelledby="role-label"
-        data={roles.map(({ value, label }) => ({ value, label }))}
-        value={role}
-        onChange={(selected) => {
-          const known = roles.find(({ value }) => value === selected)
-          if (known !== undefined) onRole(known.value)
-        }}
-        disabled={fixed}
-        fullWidth
-      />
-      <Text size="xs" c="dimmed" mt={4}>
-        {fixed
-          ? 'You cannot change the role of the API key you are signed in with.'
-          : roles.find(({ value }) => value === role)?.description}
-      </Text>
-    </div>
-  )
 }

@@ -2,22 +2,23 @@ import { Button, Card, Menu, Text } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ApiKey } from '../../../../client/src/index.ts'
+import type { ApiKey, Self } from '../../../../client/src/index.ts'
 import { ActionsMenu } from '../../components/actions-menu.tsx'
 import { CurlHint } from '../../components/curl.tsx'
 import { DataTable, RowName } from '../../components/data-table.tsx'
+import { ProjectName } from '../../components/project-name.tsx'
 import { StateBadge, stateOf } from '../../components/state-badge.tsx'
 import { MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { OptionalTime } from '../../components/times.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { useProject } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/context.tsx'
+import { useSession } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { CreateApiKey } from './create-dialog.tsx'
 import { type ApiKeyAction, ApiKeyDialog, apiKeyActions } from './dialogs.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 
 export function ApiKeysPage() {
-  const { client } = useSession()
+  const { client, self } = useSession()
   const { mayManage } = useRights()
   const [adding, setAdding] = useOpenDialog('api-keys', ['create'])
   const [secret, setSecret] = useState<string>()
@@ -49,8 +50,9 @@ export function ApiKeysPage() {
       </PageHeader>
       <QueryResult query={query}>{(apiKeys) => <ApiKeyTable apiKeys={apiKeys} />}</QueryResult>
       <CurlHint path="/api-keys" />
-      {adding !== undefined && (
+      {adding !== undefined && query.data !== undefined && (
         <CreateApiKey
+          own={findOwn(query.data, self)}
           onClose={() => setAdding(undefined)}
           onCreated={(created) => {
             setAdding(undefined)
@@ -65,7 +67,13 @@ export function ApiKeysPage() {
   )
 }
 
+/** The API key that the user is signed in with, if it is one. */
+function findOwn(apiKeys: ApiKey[] | undefined, { apiKeyId }: Self): ApiKey | undefined {
+  return apiKeys?.find(({ id }) => id === apiKeyId)
+}
+
 function ApiKeyTable({ apiKeys }: { apiKeys: ApiKey[] }) {
+  const { self } = useSession()
   const [open, setOpen] = useOpenDialog('api-key', apiKeyActions)
   const apiKey = apiKeys.find(({ id }) => id === open?.id)
   return (
@@ -92,7 +100,12 @@ function ApiKeyTable({ apiKeys }: { apiKeys: ApiKey[] }) {
         ]}
       />
       {open !== undefined && apiKey !== undefined && (
-        <ApiKeyDialog action={open.action} apiKey={apiKey} onClose={() => setOpen(undefined)} />
+        <ApiKeyDialog
+          action={open.action}
+          apiKey={apiKey}
+          own={findOwn(apiKeys, self)}
+          onClose={() => setOpen(undefined)}
+        />
       )}
     </Card>
   )
@@ -105,7 +118,7 @@ function ApiKeyName({ apiKey: { id, name, prefix } }: { apiKey: ApiKey }) {
       <RowName>{name}</RowName>
       <Text size="xs" c="dimmed">
         <span className="mono">{prefix}…</span>
-        {id === self.id && ' · you are signed in with it'}
+        {id === self.apiKeyId && ' · you are signed in with it'}
       </Text>
     </div>
   )
@@ -114,7 +127,7 @@ function ApiKeyName({ apiKey: { id, name, prefix } }: { apiKey: ApiKey }) {
 function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): void }) {
   const { apiKey, onAction } = props
   const { self } = useSession()
-  const own = apiKey.id === self.id
+  const own = apiKey.id === self.apiKeyId
   const state = stateOf(apiKey, 'revoked')
   return (
     <ActionsMenu name={apiKey.name}>
@@ -136,9 +149,4 @@ function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): 
       )}
     </ActionsMenu>
   )
-}
-
-function ProjectName({ id }: { id: string }) {
-  const project = useProject(id)
-  return <>{project.data?.name ?? `${id.slice(0, 8)}…`}</>
 }

@@ -23,7 +23,7 @@ import { UserText, withVisibleControls } from '../../components/user-text.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { describeMaterial } from '../../keys/material.ts'
 import { useKeys } from '../../keys/queries.ts'
-import { useRights } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { readRotation } from '../../session/rotations.ts'
 import { type KeyAction, keyActions } from './key-actions.ts'
 
@@ -32,13 +32,13 @@ const KeyDialog = lazy(loadKeyDialog)
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
-  const { mayWrite } = useRights()
+  const { mayWrite } = useRights(project.id)
   const query = useKeys(project.id)
   return (
     <QueryResult query={query}>
       {(keys) =>
         keys.length === 0 ? (
-          <NoKeys onRegister={onRegister} />
+          <NoKeys projectId={project.id} onRegister={onRegister} />
         ) : (
           <>
             {!keys.some(({ active }) => active) && (
@@ -56,8 +56,8 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
   )
 }
 
-function NoKeys({ onRegister }: { onRegister(): void }) {
-  const { mayRegister } = useRights()
+function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): void }) {
+  const { mayRegister } = useRights(projectId)
   return (
     <Card withBorder>
       <EmptyState
@@ -157,7 +157,7 @@ function Kid({ jwtKey: { id, label } }: { jwtKey: JwtKey }) {
 }
 
 function KeyActions(props: { jwtKey: JwtKey; onAction(action: KeyAction): void }) {
-  const { mayWrite } = useRights()
+  const { mayWrite } = useRights(props.jwtKey.projectId)
   const [, navigate] = useLocation()
   const { active, id, projectId, label } = props.jwtKey
   const state = stateOf(props.jwtKey, 'inactive')

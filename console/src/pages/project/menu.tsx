@@ -5,7 +5,8 @@ import type { Project } from '../../../../client/src/index.ts'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useKeys } from '../../keys/queries.ts'
-import { useRights, useSession } from '../../session/context.tsx'
+import { useSession } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { ProjectForm } from '../projects/project-form.tsx'
 
 /** The actions on a project, for admins of all projects. */

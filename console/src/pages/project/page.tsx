@@ -14,7 +14,7 @@ import {
 } from '../../components/states.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
-import { useRights } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { KeysPanel } from './keys-panel.tsx'
 import { ProjectMenu } from './menu.tsx'
 
@@ -40,7 +40,7 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
   if (error instanceof PubringError && error.status === 404) {
     return (
       <MessagePage title="Project not found">
-        It may have been deleted, or your API key has no access to it.
+        It may have been deleted, or you have no access to it.
       </MessagePage>
     )
   }
@@ -52,7 +52,7 @@ export function ProjectPage({ project, tab }: { project: string; tab: string }) 
 }
 
 function LoadedProject({ project, tab }: { project: Project; tab: string }) {
-  const { mayRegister } = useRights()
+  const { mayRegister } = useRights(project.id)
   const [dialog, setDialog] = useOpenDialog(`register.${project.id}`, ['register', 'registered'])
   usePreload(loadRegisterDialog)
   const register = () => setDialog({ action: 'register', id: '' })

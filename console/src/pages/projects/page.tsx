@@ -11,7 +11,8 @@ import { EmptyState, LoadingRows, PageHeader } from '../../components/states.tsx
 import { RelativeTime } from '../../components/times.tsx'
 import { useDraft, useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
-import { useRights, useSession } from '../../session/context.tsx'
+import { useSession } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { ProjectForm } from './project-form.tsx'
 
 const pageSize = 100

@@ -6,7 +6,7 @@ import { ErrorNotice } from '../../components/error-notice.tsx'
 import { EmptyState, LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { useKey, useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
-import { useRights } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
 import { type Rotation, readRotation, writeRotation } from '../../session/rotations.ts'
 import { KeyForm } from '../project/key-form.tsx'
 import { NewKeyInstructions } from '../project/new-key.tsx'
@@ -16,13 +16,13 @@ import { SwitchSigner } from './switch-signer.tsx'
 
 /** Replaces a key with a new one, step by step. The user can leave and continue at any step. */
 export function RotatePage({ project: name, oldKid }: { project: string; oldKid: string }) {
-  const { mayWrite } = useRights()
   const project = useProject(name)
+  const { mayWrite } = useRights(project.data?.id)
   const keys = useKeys(project.data?.id)
   useLiveProject(project.data)
   const failed = [project, keys].find(({ isLoadingError }) => isLoadingError)
   if (failed) return <ErrorNotice error={failed.error} retry={() => void failed.refetch()} />
-  if (!mayWrite) {
+  if (project.data !== undefined && !mayWrite) {
     return <MessagePage title="Rotate a key">Rotating a key requires the role writer.</MessagePage>
   }
   if (project.data === undefined || keys.data === undefined) return <LoadingRows rows={6} />

@@ -20,11 +20,13 @@ export function VerifyPanel(props: {
   const { project, token, onToken } = props
   const [expected, expect] = useDraft(`verify.${project.id}`, { audience: '', issuer: '' })
   const input = { ...expected, token }
-  const { client } = useSession()
+  const { client, withSignIn } = useSession()
   const issuer = useDiscovery(project.id).data?.issuer
   const check = useMutation({
     mutationFn: () =>
-      client.tokens.check(project.id, { token: input.token.trim(), ...expectations(input) }),
+      withSignIn(() =>
+        client.tokens.check(project.id, { token: input.token.trim(), ...expectations(input) }),
+      ),
     gcTime: 0,
   })
   return (

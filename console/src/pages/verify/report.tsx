@@ -1,15 +1,8 @@
-import { Alert, Anchor, Card, Group, Stack, Text, ThemeIcon } from '@mantine/core'
-import {
-  IconAlertTriangle,
-  IconCheck,
-  IconCircleCheck,
-  IconEqualNot,
-  IconMinus,
-  IconShieldX,
-  IconX,
-} from '@tabler/icons-react'
+import { Alert, Anchor, Card, Stack, Text } from '@mantine/core'
+import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { TokenCheck, TokenCheckOutcome } from '../../../../client/src/index.ts'
+import { CheckStep } from '../../components/check-step.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { advice, steps } from './advice.ts'
 
@@ -24,7 +17,9 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
         <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
           {names.map(([name, label]) => {
             const step = report.steps.find((each) => each.step === name)
-            return <Step key={name} label={label} outcome={step?.outcome} detail={step?.detail} />
+            return (
+              <CheckStep key={name} label={label} outcome={step?.outcome} detail={step?.detail} />
+            )
           })}
         </Stack>
       </Stack>
@@ -109,41 +104,5 @@ function KeyLine(props: { jwtKey: NonNullable<TokenCheck['key']>; projectId: str
       </Anchor>{' '}
       ({jwsAlgorithm}, {active ? 'active' : 'inactive'})
     </Text>
-  )
-}
-
-/** How each outcome is shown; a step after the failed one has none. */
-const looks = {
-  passed: { name: 'passed', Icon: IconCheck, color: 'teal', variant: 'light' },
-  failed: { name: 'failed', Icon: IconX, color: 'red.8', variant: 'filled' },
-  warned: { name: 'warning', Icon: IconAlertTriangle, color: 'yellow.8', variant: 'light' },
-  skipped: { name: 'not compared', Icon: IconEqualNot, color: 'gray', variant: 'light' },
-  unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
-} as const
-
-function Step(props: {
-  label: string
-  outcome: TokenCheckOutcome | undefined
-  detail: string | undefined
-}) {
-  const { label, outcome, detail } = props
-  const { name, Icon, color, variant } = looks[outcome ?? 'unreached']
-  const isCompared = outcome !== undefined && outcome !== 'skipped'
-  return (
-    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={name}>
-      <ThemeIcon size={22} radius="xl" variant={variant} color={color} role="img" aria-label={name}>
-        <Icon size={14} />
-      </ThemeIcon>
-      <div>
-        <Text size="sm" fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
-          {label}
-        </Text>
-        {detail !== undefined && (
-          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-            <UserText>{detail}</UserText>
-          </Text>
-        )}
-      </div>
-    </Group>
   )
 }

@@ -1,0 +1,41 @@
+import { Group, Text, ThemeIcon } from '@mantine/core'
+import { IconAlertTriangle, IconCheck, IconEqualNot, IconMinus, IconX } from '@tabler/icons-react'
+import type { TokenCheckOutcome } from '../../../client/src/index.ts'
+import { UserText } from './user-text.tsx'
+
+/** How each outcome is shown; a step after the failed one has none. */
+const looks = {
+  passed: { name: 'passed', Icon: IconCheck, color: 'teal', variant: 'light' },
+  failed: { name: 'failed', Icon: IconX, color: 'red.8', variant: 'filled' },
+  warned: { name: 'warning', Icon: IconAlertTriangle, color: 'yellow.8', variant: 'light' },
+  skipped: { name: 'not compared', Icon: IconEqualNot, color: 'gray', variant: 'light' },
+  unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
+} as const
+
+/** A step of the check of a token, with its outcome; undefined if it was not reached. */
+export function CheckStep(props: {
+  label: string
+  outcome: TokenCheckOutcome | undefined
+  detail: string | undefined
+}) {
+  const { label, outcome, detail } = props
+  const { name, Icon, color, variant } = looks[outcome ?? 'unreached']
+  const isCompared = outcome !== undefined && outcome !== 'skipped'
+  return (
+    <Group component="li" wrap="nowrap" align="flex-start" gap="sm" data-step={name}>
+      <ThemeIcon size={22} radius="xl" variant={variant} color={color} role="img" aria-label={name}>
+        <Icon size={14} />
+      </ThemeIcon>
+      <div>
+        <Text size="sm" fw={isCompared ? 600 : 400} {...(isCompared ? {} : { c: 'dimmed' })}>
+          {label}
+        </Text>
+        {detail !== undefined && (
+          <Text size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+            <UserText>{detail}</UserText>
+          </Text>
+        )}
+      </div>
+    </Group>
+  )
+}

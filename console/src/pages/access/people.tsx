@@ -1,0 +1,156 @@
+import { Card, Menu, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Person } from '../../../../client/src/index.ts'
+import { ActionsMenu } from '../../components/actions-menu.tsx'
+import { CurlHint } from '../../components/curl.tsx'
+import { DataTable, RowName } from '../../components/data-table.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
+import { EmptyState, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { RelativeTime } from '../../components/times.tsx'
+import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
+import { useSession } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
+import { EndSessionsOfPerson } from './end-sessions.tsx'
+
+/** Everybody who has signed in through the OpenID provider. */
+export function PeoplePage() {
+  const { client } = useSession()
+  const { mayManage } = useRights()
+  const query = useQuery({
+    queryKey: ['people'],
+    queryFn: ({ signal }) => client.people.list({ signal }),
+    enabled: mayManage,
+  })
+  if (!mayManage) {
+    return <MessagePage title="People">Only an admin of all projects can see people.</MessagePage>
+  }
+  return (
+    <>
+      <PageHeader title="People">
+        Everybody who has signed in through the OpenID provider. The ledger identifies them by
+        issuer and subject; name and email stand here alone, and can be erased.
+      </PageHeader>
+      <QueryResult query={query}>{(people) => <PeopleTable people={people} />}</QueryResult>
+      <CurlHint path="/people" />
+    </>
+  )
+}
+
+const actions = ['end-all', 'erase'] as const
+const nameOf = ({ name, email, subject }: Person) => name ?? email ?? subject
+
+function PeopleTable({ people }: { people: Person[] }) {
+  const [open, setOpen] = useOpenDialog('person', actions)
+  const person = people.find(({ id }) => id === open?.id)
+  const close = () => setOpen(undefined)
+  return (
+    <Card withBorder padding="sm" mb="sm">
+      {people.length === 0 ? (
+        <EmptyState title="Nobody has signed in yet">
+          People appear here when they sign in through the OpenID provider.
+        </EmptyState>
+      ) : (
+        <DataTable
+          rows={people}
+          columns={[
+            { title: 'Name', cell: (row) => <NameAndEmail person={row} /> },
+            { title: 'Subject', cell: (row) => <Identity person={row} /> },
+            {
+              title: 'First sign-in',
+              cell: ({ firstSignInTime }) => <RelativeTime time={firstSignInTime} />,
+            },
+            {
+              title: 'Last sign-in',
+              cell: ({ lastSignInTime }) => <RelativeTime time={lastSignInTime} />,
+            },
+            {
+              title: 'Actions',
+              cell: (row) => (
+                <ActionsMenu name={withVisibleControls(nameOf(row))}>
+                  <Menu.Item onClick={() => setOpen({ action: 'end-all', id: row.id })}>
+                    End all sessions
+                  </Menu.Item>
+                  <Menu.Item
+                    className="warning"
+                    onClick={() => setOpen({ action: 'erase', id: row.id })}
+                  >
+                    Erase
+                  </Menu.Item>
+                </ActionsMenu>
+              ),
+            },
+          ]}
+        />
+      )}
+      {open?.action === 'end-all' && person !== undefined && (
+        <EndSessionsOfPerson id={person.id} name={nameOf(person)} onClose={close} />
+      )}
+      {open?.action === 'erase' && person !== undefined && (
+        <ErasePerson person={person} onClose={close} />
+      )}
+    </Card>
+  )
+}
+
+function NameAndEmail({ person }: { person: Person }) {
+  return (
+    <div>
+      <RowName>{nameOf(person)}</RowName>
+      {person.email !== undefined && (
+        <Text size="xs" c="dimmed">
+          <UserText>{person.email}</UserText>
+        </Text>
+      )}
+    </div>
+  )
+}
+
+function Identity({ person: { issuer, subject } }: { person: Person }) {
+  return (
+    <div style={{ overflowWrap: 'anywhere' }}>
+      <span className="mono">
+        <UserText>{subject}</UserText>
+      </span>
+      <Text size="xs" c="dimmed">
+        <UserText>{issuer}</UserText>
+      </Text>
+    </div>
+  )
+}
+
+function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  return (
+    <ActionDialog
+      title={`Erase “${withVisibleControls(nameOf(person))}”?`}
+      action="Erase person"
+      danger
+      request={{ method: 'DELETE', path: `/people/${person.id}` }}
+      run={async () => {
+        await client.people.delete(person.id)
+        await queries.invalidateQueries()
+      }}
+      onClose={onClose}
+    >
+      <Facts name="The person">
+        <Fact name="Name">
+          <UserText>{nameOf(person)}</UserText>
+        </Fact>
+        <Fact name="Email">
+          <UserText>{person.email ?? 'none'}</UserText>
+        </Fact>
+        <Fact name="Subject">
+          <Identity person={person} />
+        </Fact>
+        <Fact name="Last sign-in">
+          <RelativeTime time={person.lastSignInTime} />
+        </Fact>
+      </Facts>
+      Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
+      Somebody whom a sign-in rule still admits can sign in again.
+    </ActionDialog>
+  )
+}

@@ -1,0 +1,129 @@
+import { Badge, Card, Menu, Text } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Session } from '../../../../client/src/index.ts'
+import { ActionsMenu } from '../../components/actions-menu.tsx'
+import { CurlHint } from '../../components/curl.tsx'
+import { DataTable, RowName } from '../../components/data-table.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
+import { PageHeader, QueryResult } from '../../components/states.tsx'
+import { OptionalTime, RelativeTime } from '../../components/times.tsx'
+import { UserText, withVisibleControls } from '../../components/user-text.tsx'
+import { ActionDialog } from '../../forms/action-form.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
+import { useSession } from '../../session/context.tsx'
+import { useRights } from '../../session/rights.ts'
+import { EndSessionsOfPerson } from './end-sessions.tsx'
+
+/** The live sessions: the user's own or, for admins of all projects, all. */
+export function SessionsPage() {
+  const { client } = useSession()
+  const { mayManage } = useRights()
+  const query = useQuery({
+    queryKey: ['sessions'],
+    queryFn: ({ signal }) => client.sessions.list({ signal }),
+  })
+  return (
+    <>
+      <PageHeader title="Sessions">
+        {mayManage ? 'All signed-in browsers and command lines.' : 'Where you are signed in.'} A
+        session that is ended is rejected with its next request.
+      </PageHeader>
+      <QueryResult query={query}>{(sessions) => <SessionTable sessions={sessions} />}</QueryResult>
+      <CurlHint path="/sessions" />
+    </>
+  )
+}
+
+const actions = ['end', 'end-all'] as const
+
+function SessionTable({ sessions }: { sessions: Session[] }) {
+  const { mayManage } = useRights()
+  const [open, setOpen] = useOpenDialog('session', actions)
+  const session = sessions.find(({ id }) => id === open?.id)
+  const close = () => setOpen(undefined)
+  return (
+    <Card withBorder padding="sm" mb="sm">
+      <DataTable
+        rows={sessions}
+        columns={[
+          { title: 'Name', cell: (row) => <Holder session={row} /> },
+          { title: 'Signed in', cell: ({ createTime }) => <RelativeTime time={createTime} /> },
+          { title: 'Last used', cell: ({ lastUseTime }) => <RelativeTime time={lastUseTime} /> },
+          { title: 'Ends', cell: ({ expireTime }) => <RelativeTime time={expireTime} /> },
+          {
+            title: 'Actions',
+            cell: ({ id, name, personId, current }) => (
+              <ActionsMenu name={withVisibleControls(name)}>
+                {current ? (
+                  <Menu.Label>Sign out to end this session</Menu.Label>
+                ) : (
+                  <Menu.Item className="warning" onClick={() => setOpen({ action: 'end', id })}>
+                    End session
+                  </Menu.Item>
+                )}
+                {mayManage && personId !== undefined && (
+                  <Menu.Item className="warning" onClick={() => setOpen({ action: 'end-all', id })}>
+                    End all sessions of this person
+                  </Menu.Item>
+                )}
+              </ActionsMenu>
+            ),
+          },
+        ]}
+      />
+      {open?.action === 'end' && session !== undefined && (
+        <EndSession session={session} onClose={close} />
+      )}
+      {open?.action === 'end-all' && session?.personId !== undefined && (
+        <EndSessionsOfPerson id={session.personId} name={session.name} onClose={close} />
+      )}
+    </Card>
+  )
+}
+
+function Holder({ session: { name, personId, current } }: { session: Session }) {
+  return (
+    <div>
+      <RowName>{name}</RowName>
+      <Text size="xs" c="dimmed" component="div">
+        {personId === undefined ? 'API key' : 'person'}
+        {current && (
+          <Badge variant="default" size="xs" tt="none" ml={6}>
+            this browser
+          </Badge>
+        )}
+      </Text>
+    </div>
+  )
+}
+
+function EndSession({ session, onClose }: { session: Session; onClose(): void }) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  return (
+    <ActionDialog
+      title={`End the session of “${withVisibleControls(session.name)}”?`}
+      action="End session"
+      danger
+      request={{ method: 'DELETE', path: `/sessions/${session.id}` }}
+      run={async () => {
+        await client.sessions.end(session.id)
+        await queries.invalidateQueries({ queryKey: ['sessions'] })
+      }}
+      onClose={onClose}
+    >
+      <Facts name="The session">
+        <Fact name="Name">
+          <UserText>{session.name}</UserText>
+        </Fact>
+        <Fact name="Signed in">
+          <RelativeTime time={session.createTime} />
+        </Fact>
+        <Fact name="Last used">
+          <OptionalTime time={session.lastUseTime} />
+        </Fact>
+      </Facts>
+      Its holder must sign in again.
+    </ActionDialog>
+  )
+}

@@ -1,0 +1,39 @@
+import { type Client, createClient, PubringError } from '../../../client/src/index.ts'
+import { findPastedApiKey } from '../../../client/src/pasted-api-key.ts'
+
+/** The service that served this page: `/console/` is beside `/v1`. */
+const url = new URL('..', document.baseURI.replace(/#.*$/, '')).href
+
+/** Sends and keeps the cookie of the session, which no script can read. */
+const fetchWithCookie: typeof fetch = (input, init) =>
+  fetch(input, { ...init, credentials: 'same-origin' })
+
+/** A client that acts with the session of the browser. */
+export function createSessionClient(): Client {
+  return createClient({ url, apiKey: 'session', retries: 1, fetch: fetchWithCookie })
+}
+
+/**
+ * The pasted API key, without what terminals and examples have around it. Throws
+ * `invalid_api_key_text` if it cannot be one, before anything is sent.
+ */
+export function parsePastedApiKey(text: string): string {
+  const apiKey = findPastedApiKey(text) ?? text
+  createClient({ url, apiKey })
+  return apiKey
+}
+
+/** Exchanges an API key for a session. The secret is sent once, and kept nowhere. */
+export async function exchangeApiKey(apiKey: string): Promise<void> {
+  await createClient({ url, apiKey, retries: 0, fetch: fetchWithCookie }).sessions.create()
+}
+
+/** Why a request needs a sign-in: there is no session, or it began too long ago for this. */
+export type SignInReason = 'ended' | 'recent'
+
+/** Undefined if signing in again would not help. */
+export function signInReason(error: unknown): SignInReason | undefined {
+  if (!(error instanceof PubringError)) return undefined
+  if (error.status === 401) return 'ended'
+  return error.code === 'recent_sign_in_required' ? 'recent' : undefined
+}

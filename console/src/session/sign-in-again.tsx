@@ -1,0 +1,69 @@
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { useState } from 'react'
+import { Dialog } from '../components/dialog.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import type { SignInReason } from './client.ts'
+import { SignInForm } from './sign-in-form.tsx'
+import { signedInRoute } from './signed-in.tsx'
+
+const texts: Record<SignInReason, { title: string; text: string; cancel: string }> = {
+  ended: {
+    title: 'Your session has ended',
+    text: 'It expired, was ended, or gives no rights any more. Sign in again to go on where you were: what you typed is kept.',
+    cancel: 'Sign out',
+  },
+  recent: {
+    title: 'Sign in again',
+    text: 'This needs a recent sign-in, so that a session left open is not enough. It is then done at once.',
+    cancel: 'Cancel',
+  },
+}
+
+/** Asks to sign in again above the page, which stays as it is. */
+export function SignInAgain(props: {
+  reason: SignInReason
+  signIn(apiKey: string): Promise<void>
+  resume(): Promise<void>
+  onCancel(): void
+}) {
+  const { reason, signIn, resume, onCancel } = props
+  const { title, text, cancel } = texts[reason]
+  const [error, setError] = useState<unknown>()
+  return (
+    <Dialog
+      title={title}
+      onClose={onCancel}
+      closeOnClickOutside={false}
+      withCloseButton={false}
+      closeOnEscape={reason === 'recent'}
+    >
+      <Stack>
+        <Text size="sm">{text}</Text>
+        <SignInForm
+          signIn={signIn}
+          providerButton={({ url, buttonText }) => (
+            <Button onClick={() => openProvider(url, reason)} fullWidth>
+              {buttonText}
+            </Button>
+          )}
+        />
+        {error !== undefined && <ErrorNotice error={error} />}
+        <Group justify="flex-end">
+          <Button variant="default" onClick={onCancel}>
+            {cancel}
+          </Button>
+          <Button variant="default" onClick={() => resume().catch(setError)}>
+            I have signed in elsewhere
+          </Button>
+        </Group>
+      </Stack>
+    </Dialog>
+  )
+}
+
+/** In a window of its own, so that this page stays; that window announces the new session. */
+function openProvider(url: string, reason: SignInReason): void {
+  const query = new URLSearchParams({ return: `/console/#${signedInRoute}` })
+  if (reason === 'recent') query.set('recent', 'true')
+  window.open(`${url}?${query}`, '_blank', 'popup,width=520,height=720')
+}

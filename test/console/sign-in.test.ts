@@ -1,0 +1,219 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  accessibilityViolations,
+  openConsole,
+  readableTexts,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { freePort } from '../support/server/process.ts'
+import {
+  clientId,
+  clientSecret,
+  startProvider,
+  type TestProvider,
+} from '../support/sign-in/provider.ts'
+
+const buttonText = 'Sign in with Example'
+let console_: TestConsole
+let provider: TestProvider
+let url: string
+let folder: string
+/** Gives the group “platform” the role admin. */
+let platformRule: string
+
+beforeAll(async () => {
+  const port = await freePort()
+  url = `http://127.0.0.1:${port}`
+  provider = await startProvider(`${url}/sign-in/callback`, {}, undefined, 'localhost')
+  folder = mkdtempSync(join(tmpdir(), 'pubring-'))
+  writeFileSync(join(folder, 'ca.pem'), provider.server.ca)
+  console_ = await openConsole({
+    PUBRING_PORT: String(port),
+    PUBRING_PUBLIC_URL: url,
+    PUBRING_OIDC_ISSUER: provider.issuer,
+    PUBRING_OIDC_CLIENT_ID: clientId,
+    PUBRING_OIDC_CLIENT_SECRET: clientSecret,
+    PUBRING_OIDC_SCOPES: 'openid profile email groups',
+    PUBRING_OIDC_BUTTON_TEXT: buttonText,
+    PUBRING_OUTBOUND_ALLOW: 'localhost',
+    PUBRING_OUTBOUND_CA_FILE: join(folder, 'ca.pem'),
+  })
+  const { client } = console_
+  const platform = { name: 'platform', conditions: { groups: 'platform' }, role: 'admin' } as const
+  platformRule = (await client.signInRules.create(platform)).id
+  await client.signInRules.create({
+    name: 'payments',
+    conditions: { groups: 'payments' },
+    role: 'writer',
+    project: 'default',
+  })
+  await client.projects.create({ name: 'unseen' })
+})
+afterAll(async () => {
+  await console_.close()
+  await provider.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Signs the person in through the provider, in a new browser. */
+async function open(route: string, subject: string, groups: string[]): Promise<Page> {
+  const claims = { name: `${subject} of Example`, email: `${subject}@example.com`, groups }
+  provider.person = { subject, claims }
+  const context = await console_.browser.newContext({
+    ignoreHTTPSErrors: true,
+    reducedMotion: 'reduce',
+  })
+  const page = await context.newPage()
+  await page.goto(`${url}/console/#${route}`)
+  await page.getByRole('link', { name: buttonText }).click()
+  return page
+}
+
+/** The window that opens when the page asks to sign in again. */
+async function signInAgain(page: Page): Promise<Page> {
+  const [popup] = await Promise.all([
+    page.context().waitForEvent('page'),
+    page.getByRole('dialog').getByRole('button', { name: buttonText }).click(),
+  ])
+  return popup
+}
+
+test('a person signs in, and the ledger names them', async () => {
+  const page = await open('/api-keys', 'ada', ['platform'])
+  await page.getByRole('heading', { name: 'API keys' }).waitFor()
+  await page.getByRole('button', { name: 'New API key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('made by Ada')
+  await dialog.getByRole('button', { name: 'Create API key' }).click()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  const events = await console_.client.events.list({ limit: 200 })
+  const created = events.findLast(({ type }) => type === 'api_key.created')
+  const user = { issuer: provider.issuer, subject: 'ada', sessionId: expect.any(String) }
+  expect(created?.actor).toEqual({ name: 'ada of Example', user })
+  await page.getByRole('button', { name: /^Signed in as Person/ }).click()
+  const menu = page.getByRole('menu')
+  await menu.getByText('admin of all projects').waitFor()
+  await menu.getByText('ada@example.com').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  const [cookie] = await page.context().cookies(url)
+  expect(await readableTexts(page)).not.toContain(cookie?.value)
+  await page.context().close()
+})
+
+test('what needs a recent sign-in is done after it, with nothing typed again', async () => {
+  const page = await open('/api-keys', 'ada', ['platform'])
+  await page.getByRole('button', { name: 'New API key' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Name').fill('an admin')
+  await dialog.getByText('Admin', { exact: true }).click()
+  await dialog.getByRole('button', { name: 'Create API key' }).click()
+  await page.getByRole('heading', { name: 'Sign in again' }).waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await signInAgain(page)
+  await page.getByRole('heading', { name: 'API key created' }).waitFor()
+  expect((await console_.client.apiKeys.list()).filter(({ name }) => name === 'an admin')).toEqual([
+    expect.objectContaining({ role: 'admin' }),
+  ])
+  await page.context().close()
+})
+
+test('a person has only the roles that their claims give', async () => {
+  const page = await open('/', 'grace', ['payments'])
+  await page.getByRole('heading', { name: 'default' }).waitFor()
+  await page.getByRole('button', { name: 'Register a key' }).waitFor()
+  for (const name of ['API keys', 'Sign-in rules', 'People', 'Ledger']) {
+    expect(await page.getByRole('link', { name }).count()).toBe(0)
+  }
+  await page.goto(`${url}/console/#/projects/unseen`)
+  await page.getByText('Project not found').waitFor()
+  await page.context().close()
+})
+
+test('without a rule there is no entry, and the page shows the claims', async () => {
+  const page = await open('/', 'mallory', ['visitors'])
+  await page.getByRole('heading', { name: 'No access' }).waitFor()
+  await page.getByText('["visitors"]').waitFor()
+  await page.context().close()
+})
+
+test('a change of a rule takes the access with the next request, and typed text stays', async () => {
+  const page = await open('/', 'ada', ['platform'])
+  await page.getByRole('button', { name: 'New project' }).click()
+  const name = page.getByRole('dialog').getByLabel('Name')
+  await name.fill('half-done')
+  await console_.client.signInRules.update(platformRule, { active: false })
+  await page.getByRole('button', { name: 'Create project' }).click()
+  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+  const refused = await signInAgain(page)
+  await refused.getByText('["platform"]').waitFor()
+  await refused.close()
+  await console_.client.signInRules.update(platformRule, { active: true })
+  await signInAgain(page)
+  // The action was repeated, and opened the new project.
+  await page.getByRole('heading', { name: 'half-done' }).waitFor()
+  await page.context().close()
+})
+
+test('signing out ends the session at the provider too', async () => {
+  const page = await open('/', 'ada', ['platform'])
+  await page.getByRole('button', { name: /^Signed in as/ }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+  await page.waitForURL(`${provider.issuer}/**`)
+  await page.getByRole('button', { name: /sign me out/i }).click()
+  await page.getByRole('link', { name: buttonText }).waitFor()
+  expect(await page.context().cookies(url)).toEqual([])
+  expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).toBe('{}')
+  await page.context().close()
+})
+
+test('a logout at the provider ends the session by the back channel', async () => {
+  const page = await open('/projects/default', 'ada', ['platform'])
+  await page.getByRole('tab', { name: 'Keys' }).waitFor()
+  const event = 'http://schemas.openid.net/event/backchannel-logout'
+  const token = await provider.sign({ sub: 'ada', events: { [event]: {} } })
+  const body = new URLSearchParams({ logout_token: token })
+  const answer = await fetch(`${url}/sign-in/back-channel-logout`, { method: 'POST', body })
+  expect(answer.status).toBe(200)
+  await page.getByRole('link', { name: 'Sessions' }).click()
+  await page.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('link', { name: buttonText }).waitFor()
+  await page.context().close()
+})
+
+test('an API key is behind the button of the provider', async () => {
+  const page = await (await console_.browser.newContext()).newPage()
+  await page.goto(`${url}/console/`)
+  await page.getByRole('button', { name: 'Use an API key' }).click()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByLabel('API key', { exact: true }).fill(console_.apiKey)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByRole('heading', { name: 'Projects' }).waitFor()
+  await page.context().close()
+})
+
+test('an admin ends sessions, and erases a person', async () => {
+  const grace = await open('/', 'grace', ['payments'])
+  await grace.getByRole('heading', { name: 'default' }).waitFor()
+  const page = await console_.open('/sessions')
+  const row = page.getByRole('row', { name: /grace of Example/ }).first()
+  await row.getByRole('button', { name: 'Actions for grace of Example' }).click()
+  await page.getByRole('menuitem', { name: 'End all sessions of this person' }).click()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByRole('button', { name: 'End all sessions' }).click()
+  await row.waitFor({ state: 'detached' })
+  await grace.getByRole('link', { name: 'Sessions' }).click()
+  await grace.getByRole('heading', { name: 'Your session has ended' }).waitFor()
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('button', { name: 'Actions for grace of Example' }).click()
+  await page.getByRole('menuitem', { name: 'Erase' }).click()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Erase person' }).click()
+  await page.getByText('grace of Example').first().waitFor({ state: 'detached' })
+  expect((await console_.client.people.list()).map(({ subject }) => subject)).not.toContain('grace')
+  await grace.context().close()
+})
