@@ -2,14 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
+import { migrate } from '../../src/storage/migrations/index.ts'
 import { openStore } from '../../src/storage/open.ts'
-import { createDatabase, type TestDatabase } from '../support/store/database.ts'
+import { createKysely } from '../../src/storage/postgres/dialect.ts'
+import type { Statement } from '../../src/storage/postgres/leases.ts'
+import { createBlankDatabase, type TestDatabase } from '../support/store/database.ts'
 import { createProject } from '../support/store/store.ts'
 
 let database: TestDatabase
 let writer: pg.Client
 beforeEach(async () => {
-  database = await createDatabase('postgres')
+  database = await createBlankDatabase('postgres')
   writer = new pg.Client(database.url)
   writer.on('error', () => {})
   await writer.connect()
@@ -19,16 +22,14 @@ afterEach(async () => {
   await database.remove()
 })
 
-/** Undoes the migrations from `0003-key-census` on. */
-async function undoMigrations(): Promise<void> {
-  await database.query('drop index jwt_key_census')
-  await database.query('drop index event_subject')
-  await database.query('drop table migration_release')
-  await database.query('drop table published_kid')
-  await database.query('alter table jwt_key drop column published_kid')
-  await database.query('alter table event drop column actor')
-  await database.query('drop table log_epoch, log_entry, log_tile, log_ledger')
-  await database.query("delete from kysely_migration where name >= '0003'")
+/** Migrates as a release without the indexes did. */
+async function migrateBeforeIndexes(): Promise<void> {
+  await migrate(createKysely(runOnWriter), 'public', '0002-key-audit')
+}
+
+async function runOnWriter<Row>({ sql, parameters }: Statement) {
+  const { rows } = await writer.query(sql, [...parameters])
+  return { rows: rows as Row[] }
 }
 
 /** The names of the indexes of the migrations, with whether they can be used. */
@@ -69,7 +70,7 @@ async function beginChange(): Promise<void> {
 
 describe('an index of a migration', () => {
   test('is built while others write to the table, by one of several replicas', async () => {
-    await undoMigrations()
+    await migrateBeforeIndexes()
     await beginChange()
     const opening = [open(), open(), open()]
     await builder()
@@ -86,7 +87,7 @@ describe('an index of a migration', () => {
   })
 
   test('is built again if a build was interrupted', async () => {
-    await undoMigrations()
+    await migrateBeforeIndexes()
     await beginChange()
     const failing = open().catch((error) => error)
     const pid = await builder()
