@@ -3,11 +3,12 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
+import { newId } from '../../src/core/ids.ts'
 import { containsApiKey, redact } from '../../src/core/redaction.ts'
 import { examineCheaply } from '../../src/intake/index.ts'
 import { emptyBlocklist } from '../support/keys/intake.ts'
 import { edKey, privatePem, rsaKey } from '../support/keys/pem.ts'
-import { signToken } from '../support/keys/tokens.ts'
+import { base64url, signToken } from '../support/keys/tokens.ts'
 import { findSecret, rememberPrivateKey, rememberSecret } from '../support/secrets.ts'
 
 const apiKey = newApiKeySecret()
@@ -133,5 +134,11 @@ describe('the search for secrets in test output', () => {
     rememberPrivateKey(own.privateKey)
     const jwk = JSON.stringify(own.privateKey.export({ format: 'jwk' }).n)
     expect(findSecret(own.publicKeyPem + jwk)).toBeUndefined()
+  })
+
+  test('finds no token in the base64 of an id that begins as the kid of the token does', () => {
+    const kid = newId()
+    signToken(privateKey, { alg: 'ES256', kid })
+    expect(findSecret(base64url({ ledgerId: kid }))).toBeUndefined()
   })
 })

@@ -40,7 +40,11 @@ export function base64url(content: unknown): string {
   return Buffer.from(JSON.stringify(content)).toString('base64url')
 }
 
-/** A JWT signed by node:crypto as the header's `alg` says, with the header as given. */
+/**
+ * A JWT signed by node:crypto as the header's `alg` says, with the header as given. Its claims and
+ * signature are remembered as a secret. Its header is public: the kid in it can share its first
+ * characters with another id, which a ledger proof has in base64 too.
+ */
 export function signToken(
   key: KeyObject,
   header: { alg: JwsAlgorithm; [name: string]: unknown },
@@ -48,7 +52,8 @@ export function signToken(
 ): string {
   const input = `${base64url(header)}.${base64url(claims)}`
   const signed = signature(header.alg, key, Buffer.from(input)).toString('base64url')
-  return rememberSecret('a token', `${input}.${signed}`)
+  rememberSecret('a token', `${base64url(claims)}.${signed}`)
+  return `${input}.${signed}`
 }
 
 function signature(alg: JwsAlgorithm, key: KeyObject, input: Buffer): Buffer {
