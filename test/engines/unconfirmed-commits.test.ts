@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { apiKeyRecord } from '../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../src/core/api-keys/secrets.ts'
 import type { Store } from '../../src/core/context.ts'
@@ -31,7 +32,9 @@ const commit = 'commit\0'
 
 let projectId: string
 beforeEach(async () => {
-  projectId = (await createProject(store, `p-${newId().slice(-12)}`)).id
+  // The store may still be connecting after the fault of the test before.
+  const creating = () => createProject(store, `p-${newId().slice(-12)}`)
+  projectId = (await vi.waitFor(creating, { timeout: 10_000, interval: 50 })).id
 })
 
 const revisionOf = async (ledgerId: string) =>
@@ -157,6 +160,19 @@ test('if the connection breaks in the middle of a change, the change is made onc
     keys: [key],
   })
 })
+
+test.each(['before', 'after'] as const)(
+  'if the database is away for a second from the moment %s it receives the commit, the change is made once',
+  async (when) => {
+    const key = keyRecord(projectId)
+    proxy.cutAt(commit, when, () => proxy.block())
+    const creating = store.commit({ type: 'key.create', origin: origin(), key, limits })
+    await delay(1_500)
+    proxy.restore()
+    expect(await creating).toEqual(key)
+    expect(await revisionOf(projectId)).toBe(2)
+  },
+)
 
 test('if the outcome cannot be determined, the error says so, and the change is complete or absent', async () => {
   const key = keyRecord(projectId)

@@ -18,9 +18,10 @@ import { createKysely } from './dialect.ts'
 import { classify, databaseBusy, queueFull, toStorageError, unconfirmedChange } from './errors.ts'
 import { UnconfirmedCommit } from './transaction.ts'
 
-/** A change is retried within a time and a number of attempts. */
+/** How long a change is retried, after random pauses up to a limit that is doubled each time. */
 const retryWindowMs = 4_000
-const maxAttempts = 5
+const firstPauseMs = 40
+const maxPauseMs = 320
 
 /** How long a change waits for its ledger, and then for a connection. */
 const acquireTimeoutMs = 3_000
@@ -35,9 +36,9 @@ interface Unconfirmed<Result> {
 /**
  * Commits changes, each in its own transaction. A change that conflicts with another one, or loses
  * its connection before its commit is sent, is retried from the start. If the response to the commit
- * is lost, the ledger tells whether the change was made. Changes of one ledger run one after another
- * in any case, so they queue here instead of each on a connection. Half of the connections remain
- * for reads.
+ * is lost, the ledger tells whether the change was made, once the database can be reached again.
+ * Changes of one ledger run one after another in any case, so they queue here instead of each on a
+ * connection. Half of the connections remain for reads.
  */
 export function createCommit(
   database: PostgresDatabase,
@@ -81,8 +82,8 @@ async function commitWithRetries<T extends ChangeType>(
 ): Promise<ChangeResults[T]> {
   const deadline = performance.now() + retryWindowMs
   let unconfirmed: Unconfirmed<ChangeResults[T]> | undefined
-  for (let count = 1; ; count += 1) {
-    const canRetry = () => count < maxAttempts && performance.now() < deadline
+  for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
+    const canRetry = () => performance.now() < deadline
     try {
       if (unconfirmed !== undefined && (await wasCommitted(database, change))) {
         return unconfirmed.result
@@ -92,17 +93,19 @@ async function commitWithRetries<T extends ChangeType>(
       unconfirmed = outcome
       if (!canRetry()) throw unconfirmedChange(unconfirmed.error)
     } catch (error) {
-      if (!(isRetryable(error) && canRetry())) {
+      if (!(isRetryable(error, unconfirmed !== undefined) && canRetry())) {
         if (unconfirmed === undefined) throw toStorageError(error)
         return settle(database, change, unconfirmed, error)
       }
-      await delay(20 * 2 ** count * Math.random())
+      await delay(pauseMs * Math.random())
     }
   }
 }
 
-function isRetryable(error: unknown): boolean {
-  return ['lost', 'read-only', 'conflict'].includes(classify(error))
+/** A database that cannot be reached is waited for only if that decides whether a change was made. */
+function isRetryable(error: unknown, isUnconfirmed: boolean): boolean {
+  const retryable = ['lost', 'read-only', 'conflict', ...(isUnconfirmed ? ['unavailable'] : [])]
+  return retryable.includes(classify(error))
 }
 
 /** The outcome when an attempt was not confirmed and a later one failed with the error. */
