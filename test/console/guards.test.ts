@@ -242,4 +242,9 @@ test('on plain http nothing is copied in silence, and the secret is not lost', a
     .fill(JSON.stringify({ kty: 'EC', crv: 'P-256', x, y }))
   await page.getByRole('button', { name: 'Extract public key' }).click()
   await page.getByText('Valid key').waitFor()
+  // A history can be verified only with it.
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.goto(`${plainUrl}/console/#/projects/${projectId}/history`)
+  await page.getByRole('button', { name: 'Verify this history' }).click()
+  await page.getByRole('alert').getByText('only on https pages').waitFor()
 })

@@ -97,6 +97,11 @@ test('a person signs in, and the ledger names them', async () => {
   const created = events.findLast(({ type }) => type === 'api_key.created')
   const user = { issuer: provider.issuer, subject: 'ada', sessionId: expect.any(String) }
   expect(created?.actor).toEqual({ name: 'ada of Example', user })
+  const entry = page.locator(`[data-revision="${created?.revision}"]`)
+  await page.getByRole('link', { name: 'Ledger' }).click()
+  await entry.getByText('person', { exact: true }).waitFor()
+  await entry.getByRole('button').first().click()
+  await entry.getByText(provider.issuer, { exact: true }).waitFor()
   await page.getByRole('button', { name: /^Signed in as Person/ }).click()
   const menu = page.getByRole('menu')
   await menu.getByText('admin of all projects').waitFor()

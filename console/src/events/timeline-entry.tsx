@@ -12,6 +12,7 @@ import type { Event } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
 import { RelativeTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
+import { ActorDetails, ActorName } from './actor.tsx'
 import { changePhrases, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
@@ -23,8 +24,12 @@ const tones = {
 
 type EntryProps = { event: Event; name: string | undefined }
 
-/** One event as a sentence that expands to its details; `name` is its subject's. */
-export function TimelineEntry({ event, name }: EntryProps) {
+/**
+ * One event as a sentence that expands to its details; `name` is its subject's. `isLogged` is undefined
+ * while it is unknown whether the log has the event.
+ */
+export function TimelineEntry(props: EntryProps & { isLogged: boolean | undefined }) {
+  const { event, name, isLogged } = props
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   const { color, icon: Icon } = tones[toneOf(event)]
@@ -38,8 +43,9 @@ export function TimelineEntry({ event, name }: EntryProps) {
           <div style={{ flex: 1, minWidth: 0 }}>
             <SentenceText event={event} name={name} />
             <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-              <UserText>{event.actor.name}</UserText> · <RelativeTime time={event.time} /> · #
+              <ActorName actor={event.actor} /> · <RelativeTime time={event.time} /> · #
               {event.revision}
+              {isLogged === false && ' · not in the log yet'}
             </Text>
           </div>
           <IconChevronDown
@@ -80,7 +86,7 @@ function SentenceText({ event, name }: EntryProps) {
 }
 
 function Details({ event }: { event: Event }) {
-  const { subject, changes = {}, time, requestId, hash } = event
+  const { subject, actor, changes = {}, time, requestId, hash } = event
   const subjectType = subject.type.replace('_', ' ').replace('api', 'API')
   const exact = new Date(time).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })
   return (
@@ -91,6 +97,7 @@ function Details({ event }: { event: Event }) {
           <UserText>{text}</UserText>
         </Text>
       ))}
+      <ActorDetails actor={actor} />
       <CopyField label={`Id of the ${subjectType}`} value={subject.id} />
       <CopyField label="Request id" value={requestId} />
       <CopyField label="Ledger hash" value={hash} />

@@ -9,6 +9,7 @@ import { useDraft } from '../forms/drafts.ts'
 import { useLedgerEvents } from '../keys/follow.ts'
 import { useSession } from '../session/context.tsx'
 import { emptyFilter, Filters, matches } from './filters.tsx'
+import { LogPanel, useLogged } from './log-panel.tsx'
 import { listBackwards, newestRevision } from './paging.ts'
 import { subjectNames } from './sentences.ts'
 import { TimelineEntry } from './timeline-entry.tsx'
@@ -23,17 +24,37 @@ export function Timeline({ project }: { project?: Project }) {
   if (pages.isLoadingError) {
     return <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
   }
+  return (
+    <LoadedEvents
+      key={project?.id}
+      project={project}
+      events={pages.data.pages.flatMap(({ items }) => items)}
+      older={
+        pages.hasNextPage
+          ? { loading: pages.isFetchingNextPage, load: () => void pages.fetchNextPage() }
+          : undefined
+      }
+    />
+  )
+}
+
+type EventList = {
+  events: Event[]
+  older: { loading: boolean; load(): void } | undefined
+}
+
+function LoadedEvents({ project, events, older }: EventList & { project: Project | undefined }) {
+  const newest = events[0]?.revision ?? 0
+  const logged = useLogged(project, newest)
   const path = project === undefined ? '/events' : `/projects/${project.id}/events`
   return (
     <Stack>
+      <LogPanel project={project} newest={newest} logged={logged} />
       <FilteredEvents
         ledger={project?.id ?? 'system'}
-        events={pages.data.pages.flatMap(({ items }) => items)}
-        older={
-          pages.hasNextPage
-            ? { loading: pages.isFetchingNextPage, load: () => void pages.fetchNextPage() }
-            : undefined
-        }
+        events={events}
+        loggedUpTo={logged.data?.revision}
+        older={older}
       />
       <CurlHint path={path} />
     </Stack>
@@ -60,13 +81,14 @@ function useEventPages(project: Project | undefined) {
 }
 
 /** The loaded events that match the filters; `older` loads more, if there are any. */
-function FilteredEvents(props: {
-  /** Names the draft of the filter. */
-  ledger: string
-  events: Event[]
-  older: { loading: boolean; load(): void } | undefined
-}) {
-  const { ledger, events, older } = props
+function FilteredEvents(
+  props: EventList & {
+    /** Names the draft of the filter. */
+    ledger: string
+    loggedUpTo: number | undefined
+  },
+) {
+  const { ledger, events, older, loggedUpTo } = props
   const [filter, changeFilter] = useDraft(`filter.${ledger}`, emptyFilter)
   const names = subjectNames(events)
   const shown = events.filter((event) => matches(event, filter, names.get(event.subject.id)))
@@ -89,7 +111,7 @@ function FilteredEvents(props: {
             {older === undefined ? 'Change the filters.' : 'Load older events to search them too.'}
           </EmptyState>
         ) : (
-          <Days events={shown} names={names} />
+          <Days events={shown} names={names} loggedUpTo={loggedUpTo} />
         )}
         {older !== undefined && (
           <Group justify="center" mt="md">
@@ -104,7 +126,12 @@ function FilteredEvents(props: {
 }
 
 /** The events grouped by day in the local time zone. */
-function Days({ events, names }: { events: Event[]; names: Map<string, string> }) {
+function Days(props: {
+  events: Event[]
+  names: Map<string, string>
+  loggedUpTo: number | undefined
+}) {
+  const { events, names, loggedUpTo } = props
   const days = Map.groupBy(events, ({ time }) =>
     new Date(time).toLocaleDateString(undefined, { dateStyle: 'full' }),
   )
@@ -115,7 +142,12 @@ function Days({ events, names }: { events: Event[]; names: Map<string, string> }
       </Text>
       <ol className="timeline">
         {ofDay.map((event) => (
-          <TimelineEntry key={event.revision} event={event} name={names.get(event.subject.id)} />
+          <TimelineEntry
+            key={event.revision}
+            event={event}
+            name={names.get(event.subject.id)}
+            isLogged={loggedUpTo === undefined ? undefined : event.revision <= loggedUpTo}
+          />
         ))}
       </ol>
     </section>

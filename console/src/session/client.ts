@@ -13,6 +13,13 @@ export function createSessionClient(): Client {
   return createClient({ url, apiKey: 'session', retries: 1, fetch: fetchWithCookie })
 }
 
+/** The verifier key of the log, which the service publishes. */
+export async function readVerifierKey(signal: AbortSignal): Promise<string> {
+  const response = await fetch(new URL('log/vkey', url), { signal, cache: 'no-cache' })
+  if (response.ok) return (await response.text()).trim()
+  throw new Error(`The key of the log could not be read: status ${response.status}.`)
+}
+
 /**
  * The pasted API key, without what terminals and examples have around it. Throws
  * `invalid_api_key_text` if it cannot be one, before anything is sent.

@@ -1,0 +1,50 @@
+import { Badge, Tooltip } from '@mantine/core'
+import type { Event } from '../../../client/src/index.ts'
+import { CopyField } from '../components/copy.tsx'
+import { UserText, withVisibleControls } from '../components/user-text.tsx'
+
+type Actor = Event['actor']
+
+/** What an actor is; undefined for Pubring itself and commands on the server, whose name says so. */
+function kindOf({ user, workload, apiKeyId }: Actor): string | undefined {
+  if (workload !== undefined) return 'workload'
+  if (user !== undefined) return 'person'
+  return apiKeyId === undefined ? undefined : 'API key'
+}
+
+/** The name of an actor and what it is, so that an API key named like a person is not taken for one. */
+export function ActorName({ actor }: { actor: Actor }) {
+  const kind = kindOf(actor)
+  const identity = actor.workload ?? actor.user
+  const detail = identity ? `${identity.subject} at ${identity.issuer}` : actor.apiKeyId
+  return (
+    <>
+      <UserText>{actor.name}</UserText>
+      {kind !== undefined && (
+        <>
+          {' '}
+          <Tooltip label={withVisibleControls(detail ?? '')} multiline maw={400}>
+            <Badge component="span" size="xs" variant="default" tt="none" fw={500}>
+              {kind}
+            </Badge>
+          </Tooltip>
+        </>
+      )}
+    </>
+  )
+}
+
+/** The identity of an actor: issuer and subject of a person or workload, and the API key. */
+export function ActorDetails({ actor }: { actor: Actor }) {
+  const { user, workload, apiKeyId } = actor
+  const kind = kindOf(actor)
+  const identity = workload ?? user
+  return (
+    <>
+      {identity && <CopyField label={`Issuer of the ${kind}`} value={identity.issuer} />}
+      {identity && <CopyField label={`Subject of the ${kind}`} value={identity.subject} />}
+      {workload && <CopyField label="Id of the trust policy" value={workload.policyId} />}
+      {apiKeyId && <CopyField label="Id of the API key that acted" value={apiKeyId} />}
+    </>
+  )
+}

@@ -1,0 +1,212 @@
+import { Button, Card, Group, Stack, Text } from '@mantine/core'
+import { IconDownload, IconShieldCheck } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type Project, PubringError } from '../../../client/src/index.ts'
+import { parseCheckpoint } from '../../../client/src/log/index.ts'
+import { parseNote } from '../../../client/src/log/note.ts'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { localTime } from '../components/times.tsx'
+import { TextField } from '../forms/text-fields.tsx'
+import { readVerifierKey } from '../session/client.ts'
+import { useSession } from '../session/context.tsx'
+import { canVerify, exportLedger, type LedgerSource, readProof, verifyLedger } from './proof.ts'
+import { type Verification, VerificationResult } from './verification.tsx'
+
+/** How often to ask while the log does not have the newest event: it is signed once a minute. */
+const refreshMs = 20_000
+
+type Logged = { revision: number; time: string; size: number }
+
+/**
+ * How far the log has a ledger. `newest` is the last event that the page shows; asks again until the
+ * log has it.
+ */
+export function useLogged(project: Project | undefined, newest: number) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['ledger-proof', project?.id ?? 'system'],
+    queryFn: async ({ signal }): Promise<Logged> => {
+      const { revision, time, checkpoint } = await readProof({ client, project, signal })
+      return { revision, time, size: parseCheckpoint(parseNote(checkpoint).text).size }
+    },
+    refetchInterval: ({ state }) => ((state.data?.revision ?? 0) < newest ? refreshMs : false),
+  })
+}
+
+type LogPanelProps = {
+  project: Project | undefined
+  /** The revision of the last event. */
+  newest: number
+  logged: ReturnType<typeof useLogged>
+}
+
+/** How far the log has the ledger, and buttons that verify and export it. */
+export function LogPanel({ project, newest, logged }: LogPanelProps) {
+  const { busy, verification, problem, verify, save } = useLedgerActions(project)
+  return (
+    <Card withBorder padding="md" component="section" aria-label="The log">
+      <Stack gap="sm">
+        <Group justify="space-between" gap="sm">
+          <LoggedText logged={logged} newest={newest} />
+          <Group gap="sm">
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconShieldCheck size={15} aria-hidden />}
+              disabled={busy !== undefined}
+              onClick={() => verify('')}
+            >
+              Verify this history
+            </Button>
+            <Button
+              variant="default"
+              size="xs"
+              leftSection={<IconDownload size={15} aria-hidden />}
+              disabled={busy !== undefined}
+              onClick={save}
+            >
+              Export
+            </Button>
+          </Group>
+        </Group>
+        <Text size="sm" role="status" hidden={busy === undefined}>
+          {busy !== undefined && `${busy.action}: read ${busy.events} of ${newest} events…`}
+        </Text>
+        {problem !== undefined && <Problem error={problem} />}
+        {verification !== undefined && (
+          <>
+            <VerificationResult verification={verification} />
+            <KeyForm disabled={busy !== undefined} onKey={verify} />
+          </>
+        )}
+      </Stack>
+    </Card>
+  )
+}
+
+function LoggedText({ logged: { data, error }, newest }: Omit<LogPanelProps, 'project'>) {
+  if (data === undefined) {
+    return error === null ? <Text size="sm">…</Text> : <Problem error={error} />
+  }
+  const { revision, time, size } = data
+  return (
+    <Text size="sm" data-logged={revision}>
+      In the log up to event {revision}, since {localTime(time)}. The checkpoint of the log has{' '}
+      {size} {size === 1 ? 'entry' : 'entries'}.
+      {newest > revision && ' Later events are not in the log yet.'}
+    </Text>
+  )
+}
+
+/** A log that does not have the ledger is no failure of the page. */
+function Problem({ error }: { error: unknown }) {
+  const code = error instanceof PubringError ? error.code : undefined
+  if (code === 'not_logged') {
+    return (
+      <Text size="sm">
+        Not in the log yet, so there is no proof to verify or export. The log takes new events about
+        once a minute.
+      </Text>
+    )
+  }
+  if (code === 'log_stopped' && error instanceof PubringError) {
+    return <Text size="sm">The log has stopped. {error.problem?.detail}</Text>
+  }
+  return <ErrorNotice error={error} />
+}
+
+/** For the key of the log from another source than the server that is verified. */
+function KeyForm({ disabled, onKey }: { disabled: boolean; onKey(key: string): void }) {
+  const [key, setKey] = useState('')
+  function submit(event: FormEvent) {
+    event.preventDefault()
+    onKey(key.trim())
+  }
+  return (
+    <form onSubmit={submit}>
+      <Group align="flex-end" gap="sm">
+        <TextField
+          label="Log key from the operator"
+          placeholder="NAME+ID+BASE64"
+          value={key}
+          onValue={setKey}
+          required
+          flex={1}
+          miw={220}
+        />
+        <Button type="submit" variant="default" disabled={disabled}>
+          Verify with this key
+        </Button>
+      </Group>
+    </form>
+  )
+}
+
+/** Verifies and exports the ledger, one at a time; leaving the page ends it. */
+function useLedgerActions(project: Project | undefined) {
+  const { client, withSignIn } = useSession()
+  const [busy, setBusy] = useState<{ action: string; events: number }>()
+  const [verification, setVerification] = useState<Verification>()
+  const [problem, setProblem] = useState<unknown>()
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+
+  async function run(action: string, read: (source: LedgerSource) => Promise<void>) {
+    const controller = new AbortController()
+    running.current = controller
+    const { signal } = controller
+    const onProgress = (events: number) => setBusy({ action, events })
+    setProblem(undefined)
+    onProgress(0)
+    try {
+      await withSignIn(() => read({ client, project, signal, onProgress }))
+    } catch (error) {
+      if (!signal.aborted) setProblem(error)
+    }
+    if (!signal.aborted) setBusy(undefined)
+  }
+  return {
+    busy,
+    verification,
+    problem,
+    /** With the key of the log that the server names, if `entered` is empty. */
+    verify(entered: string): void {
+      setVerification(canVerify() ? undefined : { result: 'impossible' })
+      if (!canVerify()) return
+      void run('Verifying', async (source) => {
+        const isEntered = entered !== ''
+        const verifierKey = isEntered ? entered : await readVerifierKey(source.signal)
+        setVerification(await verifyInWords(source, { verifierKey, isEntered }))
+      })
+    },
+    save(): void {
+      void run('Exporting', async (source) => {
+        const { name, lines, proof } = await exportLedger(source)
+        download(`${name}.jsonl`, lines)
+        download(`${name}.tlog-proof`, [proof])
+      })
+    },
+  }
+}
+
+async function verifyInWords(
+  source: LedgerSource,
+  key: { verifierKey: string; isEntered: boolean },
+): Promise<Verification> {
+  try {
+    return { result: 'verified', ...key, ...(await verifyLedger(source, key.verifierKey)) }
+  } catch (error) {
+    if (error instanceof PubringError) throw error
+    return { result: 'failed', error }
+  }
+}
+
+function download(name: string, parts: string[]): void {
+  const link = document.createElement('a')
+  link.href = URL.createObjectURL(new Blob(parts))
+  link.download = name
+  link.click()
+  // The browser has taken the content over by then.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}

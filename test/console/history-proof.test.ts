@@ -1,0 +1,171 @@
+import { createPublicKey } from 'node:crypto'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createClient } from '../../client/src/index.ts'
+import { formatVerifierKey } from '../../client/src/log/note.ts'
+import { openShell } from '../cli/support.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { createSigner } from '../support/log/signers.ts'
+import { rememberSecret } from '../support/secrets.ts'
+
+const issuer = 'https://issuer.example.com'
+const shell = openShell(() => ({}))
+let console_: TestConsole
+let projectId: string
+
+beforeAll(async () => {
+  console_ = await openConsole({ PUBRING_LOG_INTERVAL: '24h' })
+  const { client } = console_
+  projectId = (await client.projects.create({ name: 'payments' })).id
+  const signer = keyFor('ES256')
+  const jwk = createPublicKey(signer.publicKeyPem).export({ format: 'jwk' })
+  await client.trustPolicies.create({
+    name: 'deploy',
+    issuer,
+    keySource: 'jwks',
+    jwks: { keys: [{ ...jwk, kid: 'k', alg: 'ES256' }] },
+    conditions: { environment: 'production' },
+    role: 'writer',
+    project: projectId,
+  })
+  const seconds = Math.floor(Date.now() / 1_000)
+  const aud = client.url.replace('/v1', '')
+  const times = { iat: seconds, exp: seconds + 300 }
+  const claims = { iss: issuer, sub: 'repo:acme', aud, environment: 'production', ...times }
+  const token = signToken(signer.privateKey, { alg: 'ES256', kid: 'k' }, claims)
+  const { access_token: apiKey } = await client.tokens.exchange({ token })
+  rememberSecret('an exchanged API key', apiKey)
+  const workload = createClient({ url: client.url, apiKey })
+  const { publicKeyPem } = keyFor('EdDSA')
+  await workload.keys.create(projectId, { name: 'spring', algorithm: 'EdDSA', publicKeyPem })
+})
+afterAll(async () => {
+  await console_.close()
+  shell.remove()
+})
+
+const verify = (page: Page) => page.getByRole('button', { name: 'Verify this history' }).click()
+
+/** The files that “Export” downloads, stored in the shell's folder. */
+async function exportFrom(page: Page, name: string): Promise<void> {
+  const files = new Set<string>()
+  const both = new Promise<void>((resolve) => {
+    page.on('download', async (download) => {
+      await download.saveAs(join(shell.folder, download.suggestedFilename()))
+      if (files.add(download.suggestedFilename()).size === 2) resolve()
+    })
+  })
+  await page.getByRole('button', { name: 'Export' }).click()
+  await both
+  expect([...files].sort()).toEqual([`${name}.jsonl`, `${name}.tlog-proof`])
+}
+
+function verifyExport(name: string, vkey: string) {
+  const [file, proof] = ['jsonl', 'tlog-proof'].map((end) => `${shell.folder}/${name}.${end}`)
+  const flags = ['--file', String(file), '--proof', String(proof), '--log-key', vkey]
+  return shell.pubring(['ledger', 'verify', ...flags])
+}
+
+test('a history says what the log has, and is verified and exported in the browser', async () => {
+  const { client } = console_
+  const page = await console_.open(`/projects/${projectId}/history`)
+  page.setDefaultTimeout(10_000)
+  await page.getByText('Not in the log yet').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+
+  const { verifierKey } = await client.log.checkpoint()
+  await page.reload()
+  await page.locator('[data-logged="3"]').waitFor()
+  expect(await page.getByText('not in the log yet').count()).toBe(0)
+  await client.projects.rename(projectId, 'orders')
+  await page.locator('[data-revision="4"]').getByText('not in the log yet').waitFor()
+  await page.getByText('Later events are not in the log yet.').waitFor()
+  expect(await page.locator('[data-revision="3"]').textContent()).not.toContain('not in the log')
+
+  const registered = page.locator('[data-revision="3"]')
+  await registered.getByText('workload', { exact: true }).waitFor()
+  await page.locator('[data-revision="4"]').getByText('API key', { exact: true }).waitFor()
+  await registered.getByRole('button').first().click()
+  await registered.getByText('repo:acme', { exact: true }).waitFor()
+  await registered.getByText(issuer, { exact: true }).waitFor()
+
+  await verify(page)
+  await page.getByText('Verified: events 1 to 4').waitFor()
+  const result = page.getByRole('alert')
+  expect(await result.textContent()).toContain('has event 3 since')
+  expect(await result.textContent()).toContain(`${verifierKey}, which this server named`)
+  expect(await accessibilityViolations(page)).toEqual([])
+  const other = await createSigner(verifierKey.replace(/\+.*/, ''))
+  for (const [key, text] of [
+    [formatVerifierKey(other.key), 'the checkpoint is not signed by this log key'],
+    ['no key', 'the log key or the proof cannot be read'],
+    [verifierKey, 'which you entered.'],
+  ] as const) {
+    await page.getByLabel('Log key from the operator').fill(key)
+    await page.getByRole('button', { name: 'Verify with this key' }).click()
+    await result.getByText(text).waitFor()
+  }
+
+  await exportFrom(page, 'orders')
+  const { code, stdout, stderr } = await verifyExport('orders', verifierKey)
+  expect(code, stdout + stderr).toBe(0)
+  expect(stdout).toMatch(new RegExp(`^whole +${projectId} +revision 4 `))
+})
+
+test('a history that was altered, cut off or exchanged is called broken', async () => {
+  const { client } = console_
+  const page = await console_.open(`/projects/${projectId}/history`)
+  page.setDefaultTimeout(10_000)
+  await page.locator('[data-logged]').waitFor()
+  const system = await client.log.prove()
+  const alterations: [string, (answer: object[]) => object, string][] = [
+    [
+      '**/events?*',
+      (events) => events.map((each, at) => (at === 1 ? { ...each, time: '' } : each)),
+      'event 2 (token.exchanged, ) was altered or moved',
+    ],
+    ['**/events?*', (events) => events.slice(0, 2), 'the log has event 3'],
+    ['**/ledger-proof*', () => system, `The proof is of the ledger ${system.ledgerId}, not of`],
+  ]
+  for (const [url, alter, reason] of alterations) {
+    await page.route(url, async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: alter(await response.json()) })
+    })
+    await verify(page)
+    const result = page.getByRole('alert')
+    await result.getByText(reason).waitFor()
+    expect(await result.textContent()).toContain('Broken: this history contradicts')
+    await page.unroute(url)
+  }
+  expect(await accessibilityViolations(page)).toEqual([])
+})
+
+test('the ledger of the system is verified and exported page by page, until the log has stopped', async () => {
+  const { client, server } = console_
+  const { id } = await client.projects.create({ name: 'many' })
+  for (let turn = 0; turn < 200; turn += 1) await client.projects.rename(id, `many-${turn}`)
+  const { verifierKey } = await client.log.checkpoint()
+  const { revision } = await client.log.prove()
+  expect(revision).toBeGreaterThan(200)
+  const page = await console_.open('/ledger')
+  page.setDefaultTimeout(10_000)
+  await verify(page)
+  await page.getByText(/^Verified: events 1 to 2\d\d/).waitFor()
+  await exportFrom(page, 'system')
+  expect(await verifyExport('system', verifierKey)).toMatchObject({ code: 0 })
+
+  const database = new DatabaseSync(join(server.folder, 'data/pubring.db'))
+  database.exec('delete from log_tile')
+  database.close()
+  await page.reload()
+  await page.getByText('The log has stopped. Part of the log is missing').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+})
