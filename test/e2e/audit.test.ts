@@ -99,6 +99,7 @@ describe('pubring audit, beside a server', () => {
       keys: 1,
       examined: 0,
       complete: true,
+      ledgerFaults: [],
       findings: [
         {
           projectId: shared[1]?.projectId,
@@ -141,7 +142,10 @@ describe('pubring audit, beside a server', () => {
       'key.weakness_found',
       'key.updated',
     ])
-    expect(events[2]?.changes).toEqual({ weaknesses: { to: 'rsa_shared_prime' } })
+    expect(events[2]?.changes).toEqual({
+      weaknesses: { to: 'rsa_shared_prime' },
+      state: { to: expect.any(String) },
+    })
   })
 })
 

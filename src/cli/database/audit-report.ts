@@ -11,6 +11,7 @@ import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 interface AuditReport {
   listener: AuditListener
+  ledgerFaults(faults: readonly string[]): void
   /** Writes the summary, or the whole report as JSON; true if anything was found. */
   finish(summary: AuditSummary): boolean
   /** Removes the progress bar; may be called twice. */
@@ -23,18 +24,19 @@ const stageNames: Record<AuditStage, string> = {
   examining: 'Examining keys ',
 }
 
-/** Writes faults of the ledgers at once, findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
-export function createAuditReport(
-  terminal: Terminal,
-  ledgerFaults: readonly string[],
-): AuditReport {
+/** Writes faults and findings to stdout as they occur, or at the end as JSON; progress goes to stderr. */
+export function createAuditReport(terminal: Terminal): AuditReport {
   const { stdout, stderr, json } = terminal
   const findings: AuditFinding[] = []
   const failures: AuditFailure[] = []
+  const ledgerFaults: string[] = []
   const bar = createProgressBar(terminal)
   const { red } = colorsFor(terminal)
-  if (!json) for (const fault of ledgerFaults) stdout.write(`${red('BROKEN')}  ${fault}\n`)
   return {
+    ledgerFaults(faults) {
+      ledgerFaults.push(...faults)
+      if (!json) for (const fault of faults) stdout.write(`${red('BROKEN')}  ${fault}\n`)
+    },
     listener: {
       progress: (stage, done, total) => bar.show(stageNames[stage], done, total),
       finding(finding) {

@@ -23,21 +23,23 @@ interface AuditFlags extends DatabaseFlags {
 }
 
 /**
- * Compares the tables with the ledgers, and audits the keys in the database, with or without a running server. Exit code 0 if nothing was
- * found, 1 if something was, 130 or 143 after a signal.
+ * Compares the tables with the ledgers, and audits the keys in the database, with or without a running
+ * server. Exit code 0 if nothing was found, 1 if something was, 130 or 143 after a signal.
  */
 export async function audit(terminal: Terminal, flags: AuditFlags): Promise<void> {
   const config = loadConfig(terminal.env, { databaseUrl: flags.databaseUrl })
   const blocklist = createBlocklist(readBlocklist(config).blocklist)
   lowerProcessPriority()
   const signal = terminal.interruptSignal()
-  const { lines } = await findLedgerFaults(terminal, config.databaseUrl, flags.project)
   const store = await openAuditStore(config.databaseUrl)
   const pool = createAuditPool(signal)
-  const report = createAuditReport(terminal, lines)
+  const report = createAuditReport(terminal)
   try {
+    const options = await auditOptions(store, flags)
+    const { lines } = await findLedgerFaults(terminal, config.databaseUrl, flags.project)
+    report.ledgerFaults(lines)
     const setup = { store, clock: systemClock, pool, blocklist, listener: report.listener }
-    const summary = await runAudit(setup, { ...(await auditOptions(store, flags)), signal })
+    const summary = await runAudit(setup, { ...options, signal })
     const hasFindings = report.finish(summary)
     // A signal has already set its own exit code.
     if (hasFindings && terminal.exitCode === 0) terminal.exitCode = exitCodes.failed.code

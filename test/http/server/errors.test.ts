@@ -89,6 +89,8 @@ const elsewhere: ErrorCode[] = [
   'recent_sign_in_required',
   'sign_in_failed',
   'sign_in_unavailable',
+  'key_has_descendants',
+  'key_not_vouched',
 ]
 
 test('no code is forgotten', () => {
