@@ -24,7 +24,7 @@ export interface Contradictions {
 }
 
 /** Milliseconds from the first read of a ledger to its replay, which must not delay a start. */
-const replayDelayMs = 3_000
+const replayDelayMs = 10_000
 
 /** How soon a ledger that is in use is replayed again: if nothing was found, and otherwise. */
 const replayIntervalMs = 3_600_000

@@ -9,17 +9,25 @@ const sampleIntervalMs = 500
  * accepted ones are served in time. A rejected request has changed nothing.
  */
 export async function addOverload(app: FastifyInstance, maxLagMs: number): Promise<void> {
+  // Starting blocks the event loop, which the first samples would take for an overload.
+  let isStarted = false
+  app.addHook('onReady', async () => {
+    setTimeout(() => {
+      isStarted = true
+    }, 2 * sampleIntervalMs).unref()
+  })
   await app.register(underPressure, {
     maxEventLoopDelay: maxLagMs,
     sampleInterval: sampleIntervalMs,
     pressureHandler: async (request) => {
-      if (request.routeOptions.config.access !== undefined) throw overloaded()
+      if (isStarted && request.routeOptions.config.access !== undefined) throw overloaded()
     },
   })
   // After the hooks of the route, so that a 503 has the CORS headers of the route.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
-    if (access === undefined && !unlimited && app.isUnderPressure()) throw overloaded()
+    if (access !== undefined || unlimited || !isStarted) return done()
+    if (app.isUnderPressure()) throw overloaded()
     done()
   })
 }

@@ -19,7 +19,8 @@ const jwks = '/v1/projects/payments/.well-known/jwks.json'
 
 test('an overloaded process rejects requests early and fails the readiness check', async () => {
   server = await startApp({ http: { overloadLag: 120 } })
-  await strain(7)
+  await server.app.ready()
+  await strain(8)
   const revision = (await server.context.store.findProject({ name: 'payments' }))?.revision
   const requests = [
     server.send('GET', list),
