@@ -7,7 +7,8 @@ export default defineConfig({
   test: {
     ...shared,
     include: ['test/**/*.long.test.ts'],
-    maxWorkers: 2,
+    // Most of them wait for outages to pass.
+    maxWorkers: 3,
     testTimeout: 900_000,
     hookTimeout: 60_000,
     provide: { engine: 'sqlite' },
