@@ -126,6 +126,12 @@ The events after 3 are chained to it, but this proof is older.
     expect(stdout).toMatch(/^BROKEN {2}/)
   })
 
+  test('does not read a line without end', async () => {
+    const flags = ['--proof', `${shell.folder}/proof`, '--log-key', formatVerifierKey(log.key)]
+    const ran = await shell.pubring(['ledger', 'verify', '--file', '/dev/zero', ...flags])
+    expect(ran).toMatchObject({ code: 1, stdout: expect.stringContaining('more than 1 MiB') })
+  })
+
   test('finds that the proof is of another log, or was replaced', async () => {
     const other = await createMemoryLog()
     await other.append(headAt(3))

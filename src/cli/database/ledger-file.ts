@@ -148,7 +148,10 @@ async function* readEvents(file: string): AsyncGenerator<ExportedEvent> {
   }
 }
 
-/** Not with node:readline, for which U+2028 ends a line, too. */
+/** More than any event has: its names and labels are limited. */
+const maxLineLength = 1_048_576
+
+/** Not with node:readline, for which U+2028 ends a line, too, and which reads a line without end. */
 async function* readLines(file: string): AsyncGenerator<string> {
   let rest = ''
   try {
@@ -156,8 +159,15 @@ async function* readLines(file: string): AsyncGenerator<string> {
       const lines = `${rest}${part}`.split('\n')
       rest = lines.pop() ?? ''
       yield* lines
+      if (rest.length > maxLineLength) {
+        throw new LogError(
+          'malformed',
+          `${file} has a line of more than 1 MiB: no event is so long.`,
+        )
+      }
     }
   } catch (error) {
+    if (error instanceof LogError) throw error
     throw usageError(`${file} ${unreadableReason(error)}.`)
   }
   if (rest !== '') yield rest
