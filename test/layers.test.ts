@@ -139,3 +139,25 @@ test('no folder of src has more than 15 files', () => {
   const crowded = [...perFolder].filter(([, found]) => found.length > 15).map(([folder]) => folder)
   expect(crowded).toEqual([])
 })
+
+/** Packages that the modules of a thread load, without types and what is imported on demand. */
+function packagesOf(file: string, seen = new Set<string>()): Set<string> {
+  const packages = new Set<string>()
+  seen.add(file)
+  const source = readFileSync(file, 'utf8').replace(comments, '')
+  const imports = source.matchAll(/^import (?!type )[^'"]* from '([^']+)'/gm)
+  for (const [, name = ''] of imports) {
+    const target = normalize(join(dirname(file), name))
+    if (!name.startsWith('.')) packages.add(name)
+    else if (!seen.has(target)) for (const one of packagesOf(target, seen)) packages.add(one)
+  }
+  return packages
+}
+
+test.each([
+  ['src/storage/sqlite/writer.ts', ['kysely', 'kysely/migration', 'uuid']],
+  ['src/intake/threads/worker.ts', []],
+])('the thread of %s, which each start waits for, loads only the packages %j', (file, allowed) => {
+  const packages = [...packagesOf(file)].filter((name) => !name.startsWith('node:'))
+  expect(packages.sort()).toEqual(allowed)
+})

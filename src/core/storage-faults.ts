@@ -16,3 +16,15 @@ export function withStorageTimeout<Result>(
     return new PubringError('storage_unavailable', detail, { retryAfter: 5 })
   })
 }
+
+/**
+ * The error for a project whose row contradicts its ledger. As while the database is unavailable, the
+ * last good documents are served for a limited time.
+ */
+export function contradictedProject(): PubringError {
+  return new PubringError(
+    'storage_unavailable',
+    'The stored project contradicts its ledger, so it is not served. Ask the operator to run pubring check.',
+    { retryAfter: 60 },
+  )
+}

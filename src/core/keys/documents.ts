@@ -5,8 +5,8 @@ import type { KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
-import { findByKid } from './kids.ts'
-import { keyNotFound, requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
+import { findByKid, keyNotFound } from './kids.ts'
+import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
 /** Keys as they are sent. */
 export interface KeyDocument {

@@ -1,5 +1,4 @@
 import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
-import { PubringError } from '../../errors.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { projectNotFound } from '../access/projects.ts'
 import type { Context, CoreConfig } from '../context.ts'
@@ -80,13 +79,6 @@ export async function requireKeySet({ store }: Context, projectId: string): Prom
   const keySet = await store.keySet(projectId)
   if (keySet === undefined) throw projectNotFound()
   return keySet
-}
-
-export function keyNotFound(): PubringError {
-  return new PubringError(
-    'key_not_found',
-    'The project has no key with this kid. GET …/jwt-keys lists its keys.',
-  )
 }
 
 /**

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { PubringError } from '../../errors.ts'
 import type { Context, Store } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { KeySet } from '../records.ts'
+import { contradictedProject } from '../storage-faults.ts'
 import { now } from '../times.ts'
 import { systemLedgerId } from './chain.ts'
 import type { SubjectName } from './subjects.ts'
@@ -201,16 +201,4 @@ export function createContradictions(
       clearTimeout(timer)
     },
   }
-}
-
-/**
- * The error for a project whose row contradicts its ledger. As while the database is unavailable, the
- * last good documents are served for a limited time.
- */
-export function contradictedProject(): PubringError {
-  return new PubringError(
-    'storage_unavailable',
-    'The stored project contradicts its ledger, so it is not served. Ask the operator to run pubring check.',
-    { retryAfter: 60 },
-  )
 }

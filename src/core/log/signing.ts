@@ -1,7 +1,5 @@
-import { setTimeout as delay, setImmediate } from 'node:timers/promises'
+import { setTimeout as delay } from 'node:timers/promises'
 import { formatCheckpoint, parseCheckpoint } from '../../../client/src/log/checkpoint.ts'
-import { type Bytes, toBase64, utf8 } from '../../../client/src/log/encoding.ts'
-import { blindedLedgerId, entryKey, formatEntry } from '../../../client/src/log/leaf.ts'
 import {
   createVerifierKey,
   formatNote,
@@ -12,18 +10,16 @@ import {
   type VerifierKey,
 } from '../../../client/src/log/note.ts'
 import { consistencyProof, treeRoot } from '../../../client/src/log/proofs.ts'
-import { leafHash, type TreeHead, verifyConsistency } from '../../../client/src/log/tree.ts'
+import { type TreeHead, verifyConsistency } from '../../../client/src/log/tree.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { newId } from '../ids.ts'
 import type { Origin } from '../ledger/changes.ts'
-import { isoTime, now } from '../times.ts'
+import { now } from '../times.ts'
+import { appendMovedHeads, type RunLimits } from './appending.ts'
 import { logError } from './faults.ts'
-import type { LogEpoch, LogSigner, MovedHead, NewLogEntry } from './records.ts'
-import { createNodeReader, extendTiles, readTile, sha256 } from './tiles.ts'
+import type { LogEpoch, LogSigner } from './records.ts'
+import { createNodeReader, sha256 } from './tiles.ts'
 import type { Submission, Witnesses } from './witnesses.ts'
-
-/** Ledgers compared, and entries appended, at a time: it bounds the memory and each pause. */
-const pageSize = 1_000
 
 /** How often, and after which pause, publishing is tried if another process does the same. */
 const maxTries = 10
@@ -138,14 +134,6 @@ export function readCheckpoint(note: string) {
   return parseCheckpoint(parseNote(note).text)
 }
 
-/** How much a run appends. */
-export interface RunLimits {
-  /** Nothing, if any process has appended something more recently. */
-  minAgeMs?: number
-  /** Rounded up to a page of ledgers. */
-  maxHeads?: number
-}
-
 /**
  * Appends the heads that moved to the tree, and signs and publishes a checkpoint of it. Throws
  * `log_stopped` if this process must not. Reads the heads of all ledgers, a page at a time; apart from
@@ -172,52 +160,6 @@ export async function signCheckpoint(
     published = await publish(context, signer, log.epoch)
   }
   return { ...published, isPartial }
-}
-
-/** Whether the limit has left some for the next run. */
-async function appendMovedHeads(
-  { store, clock }: LogContext,
-  signer: LogSigner,
-  { epoch, ...log }: LogEpoch,
-  { minAgeMs = 0, maxHeads = Number.POSITIVE_INFINITY }: RunLimits,
-): Promise<boolean> {
-  const start = clock.now()
-  const time = isoTime(start)
-  let size = log.size
-  let after: string | undefined = ''
-  let isFirst = true
-  while (after !== undefined && size - log.size < maxHeads) {
-    const { heads, last } = await store.log.movedHeads(epoch, { after, limit: pageSize })
-    after = last
-    // SQLite reads without waiting: others get their turn.
-    await setImmediate()
-    if (heads.length === 0) continue
-    const entries = await Promise.all(
-      heads.map((head) => newEntry(head, time, signer.blindingOf(head.ledgerId))),
-    )
-    const leaves = await Promise.all(entries.map(({ content }) => leafHash(utf8(content), sha256)))
-    const tiles = await extendTiles(size, leaves, (tile) => readTile(store.log, epoch, tile))
-    const notSince = isFirst ? isoTime(start - minAgeMs) : time
-    const append = { epoch, size, time, notSince, entries, tiles }
-    if (await store.commit({ type: 'log.append', ...append })) {
-      size += entries.length
-      isFirst = false
-    } else {
-      // Another process appends: on request, what it does not is appended after that.
-      if (minAgeMs > 0) return false
-      size = (await store.log.epoch(epoch))?.size ?? size
-      after = ''
-    }
-  }
-  return after !== undefined
-}
-
-async function newEntry(head: MovedHead, time: string, blinding: Bytes): Promise<NewLogEntry> {
-  const { ledgerId, revision, hash } = head
-  const key = await entryKey(blinding, revision, sha256)
-  const ledger = await blindedLedgerId(key, ledgerId, sha256)
-  const content = formatEntry({ ledger, revision, head: hash, time })
-  return { ...head, blinding: toBase64(blinding), content: new TextDecoder().decode(content) }
 }
 
 function submissionOf(

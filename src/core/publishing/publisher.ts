@@ -103,7 +103,7 @@ export function createPublisher(context: Context): Publisher {
       if (heads && heads.get(projectId)?.hash === previous.head) return previous
       const found = await store.keySet(projectId)
       if (found === undefined) return undefined
-      // Nothing that somebody wrote into such a row is published, not even its algorithm.
+      // Nothing of such a row is published, not even its algorithm.
       const keySet = { ...found, keys: found.keys.filter(({ contradicted }) => !contradicted) }
       const { name, revision, head } = keySet
       const time = clock.now()

@@ -2,7 +2,6 @@ import { createPrivateKey } from 'node:crypto'
 import { createRemoteJWKSet, customFetch as josesFetch, jwtVerify } from 'jose'
 import * as oidc from 'openid-client'
 import { createSingleFlight } from '../../async/single-flight.ts'
-import { PubringError } from '../../errors.ts'
 import type { OutboundFetch } from '../../outbound/outbound.ts'
 import { isObject } from '../../runtime/json.ts'
 import type { Clock, OidcConfig } from '../context.ts'
@@ -220,8 +219,4 @@ function importPrivateKey(pem: string) {
         ? { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
         : { name: 'Ed25519' }
   return key.toCryptoKey(algorithm, false, ['sign'])
-}
-
-export function usedLogoutToken(): PubringError {
-  return new PubringError('sign_in_failed', 'The logout token was used before.')
 }

@@ -175,8 +175,8 @@ function parseAttempt(cookie = ''): Attempt | undefined {
 
 /**
  * State, nonce and PKCE verifier follow from the random secret in the cookie and the rest of it: another
- * browser has another secret, and an edited cookie another state. So nobody can have a victim finish a
- * sign-in that somebody else began (session fixation, RFC 9700 section 4.7).
+ * browser has another secret, and an edited cookie another state. So an attacker cannot have
+ * a victim finish a sign-in that the attacker began (session fixation, RFC 9700 section 4.7).
  */
 function checksOf(attempt: Attempt, recentSignIn: number): SignInChecks {
   const derive = (use: string) =>

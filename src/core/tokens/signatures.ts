@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import { compactVerify, errors, importJWK } from 'jose'
 import type { JwsAlgorithm } from '../../contract/algorithms.ts'
 import type { KeyRecord } from '../records.ts'
@@ -7,9 +8,17 @@ import { type Finding, failed, passed } from './findings.ts'
 /** Whether the key verifies the token with its registered algorithm. */
 export async function verifies({ text }: DecodedToken, key: KeyRecord): Promise<boolean> {
   const { jwk, jwsAlgorithm } = key
-  const publicKey = await importJWK({ ...jwk }, jwsAlgorithm)
+  return isSignedBy(text, await importJWK({ ...jwk }, jwsAlgorithm), jwsAlgorithm)
+}
+
+/** Whether the public key verifies the signature of the token with this algorithm. */
+export async function isSignedBy(
+  text: string,
+  publicKey: KeyObject | CryptoKey | Uint8Array,
+  algorithm: string,
+): Promise<boolean> {
   try {
-    await compactVerify(text, publicKey, { algorithms: [jwsAlgorithm] })
+    await compactVerify(text, publicKey, { algorithms: [algorithm] })
     return true
   } catch (error) {
     if (error instanceof errors.JOSEError) return false

@@ -41,7 +41,7 @@ export function compareClaims(conditions: Conditions, claims: Claims): Condition
     else report.matched.push([name, found as ClaimValue])
   }
   if (['email', '/email'].some((name) => name in conditions) && claims.email_verified !== true) {
-    report.unmet.push('email_verified is not true, so the email may belong to somebody else.')
+    report.unmet.push('email_verified is not true, so the email may belong to another person.')
   }
   return report
 }

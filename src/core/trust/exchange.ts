@@ -5,7 +5,6 @@ import {
   type TokenExchangeResponse,
   tokenExchangeGrant,
 } from '../../contract/trust/token-exchange.ts'
-import { PubringError } from '../../errors.ts'
 import { workloadOf } from '../access/callers.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
@@ -15,6 +14,7 @@ import type { TrustPolicyRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import type { Finding } from '../tokens/findings.ts'
+import { refusedToken } from './faults.ts'
 import { type IssuerKeys, keySourceId } from './issuer-keys.ts'
 import { isApplied } from './policies.ts'
 import { checkSignature, examineSubjectToken, type Grant } from './subject-tokens.ts'
@@ -35,14 +35,6 @@ export interface TokenExchange {
   issue(accepted: AcceptedToken, requestId: string): Promise<TokenExchangeResponse>
   /** Ends the periodic removal of what has expired. */
   close(): void
-}
-
-/** The one refusal of all tokens, so that a caller learns nothing from it. */
-export function refusedToken(): PubringError {
-  return new PubringError(
-    'invalid_request',
-    'The token was not exchanged. An administrator can see why: POST /v1/trust-policies/{id}/checks.',
-  )
 }
 
 /** Long because its functions share what is in memory. */

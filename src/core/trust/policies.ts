@@ -1,7 +1,6 @@
 import type {
   IssuerJwks,
   TrustPolicy,
-  TrustPolicyCheck,
   TrustPolicyCreate,
   TrustPolicyUpdate,
 } from '../../contract/trust/policies.ts'
@@ -15,10 +14,7 @@ import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import { changeOf } from '../managed-records.ts'
 import type { RecordReference, TrustPolicyRecord } from '../records.ts'
-import { decodeToken } from '../tokens/decode.ts'
-import { failed } from '../tokens/findings.ts'
 import { mergeConditions, requireConditions } from './conditions.ts'
-import type { IssuerKeys } from './issuer-keys.ts'
 import {
   requireAudience,
   requireNarrow,
@@ -26,7 +22,6 @@ import {
   requireSource,
   sourceOf,
 } from './policy-rules.ts'
-import { checkSignature, examineSubjectToken } from './subject-tokens.ts'
 
 export function toTrustPolicy(record: TrustPolicyRecord): TrustPolicy {
   const { enabled: _enabled, contradicted: _contradicted, ...members } = record
@@ -189,24 +184,4 @@ export function patchTrustPolicy(
     requireRotation(after)
   } else requireNarrow(after.issuer, after.conditions)
   return after
-}
-
-/** Reports whether the policy would exchange the token now. Nothing of it is stored. */
-export async function checkSubjectToken(
-  { store, clock }: Context,
-  keys: IssuerKeys,
-  id: string,
-  text: string,
-): Promise<TrustPolicyCheck> {
-  const policy = findTrustPolicy(await store.trustPolicies(), id)
-  const token = decodeToken(text)
-  if ('fault' in token) {
-    return { accepted: false, steps: [{ step: 'well_formed', ...failed(token.fault) }] }
-  }
-  const { header, claims } = token
-  const verify = () => checkSignature(token, policy, keys)
-  const report = await examineSubjectToken(token, policy, { verify, nowMs: clock.now() })
-  const { steps, grant } = report
-  if (grant === undefined) return { accepted: false, steps, header, claims }
-  return { accepted: true, steps, header, claims, expireTime: grant.expireTime }
 }

@@ -26,7 +26,7 @@ export function requireNarrow(issuer: string, conditions: Conditions): void {
   }
   if (shared.pins.some(isPinned)) return
   throw tooWide(
-    `Everyone who uses ${shared.name} gets tokens of this issuer, and names can pass to somebody else. Add a condition on ${shared.pins.join(' or ')} with the id itself, which never changes, not a pattern.`,
+    `Everyone who uses ${shared.name} gets tokens of this issuer, and names can change hands. Add a condition on ${shared.pins.join(' or ')} with the id itself, which never changes, not a pattern.`,
   )
 }
 

@@ -1,11 +1,10 @@
 import { createPublicKey } from 'node:crypto'
-import { compactVerify, errors } from 'jose'
-import { invalidField, PubringError } from '../../errors.ts'
+import { invalidField, type PubringError } from '../../errors.ts'
 import type { Accepted } from '../../intake/types.ts'
-import type { Voucher } from '../access/callers.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { decodeToken } from '../tokens/decode.ts'
 import { type Finding, failed, passed } from '../tokens/findings.ts'
+import { isSignedBy } from '../tokens/signatures.ts'
 import { findTrustPolicy } from './policies.ts'
 import { examineSubjectToken } from './subject-tokens.ts'
 
@@ -43,28 +42,11 @@ export async function requireProof(
 
 /** By the algorithm that the key is registered for. */
 async function checkPossession(text: string, { key, jwsAlgorithm }: Accepted): Promise<Finding> {
-  try {
-    await compactVerify(text, createPublicKey(key.publicKeyPem), { algorithms: [jwsAlgorithm] })
-    return passed('The new key verifies the signature.')
-  } catch (error) {
-    if (!(error instanceof errors.JOSEError)) throw error
-    return failed(`The new key does not verify it by ${jwsAlgorithm}, its algorithm here.`)
-  }
+  return (await isSignedBy(text, createPublicKey(key.publicKeyPem), jwsAlgorithm))
+    ? passed('The new key verifies the signature.')
+    : failed(`The new key does not verify it by ${jwsAlgorithm}, its algorithm here.`)
 }
 
 function invalidProof(detail: string): PubringError {
   return invalidField('/proof', 'proof_invalid', `The new key does not prove itself. ${detail}`)
-}
-
-/** Throws `key_not_vouched` unless it is the key that was vouched for, and the first time. */
-export function requireSuccessor(
-  { successor }: Voucher,
-  { thumbprint }: { thumbprint: string },
-  isFirst: boolean,
-): void {
-  if (thumbprint === successor && isFirst) return
-  throw new PubringError(
-    'key_not_vouched',
-    `This API key registers only the key with the thumbprint ${successor}, and once. That of yours is ${thumbprint}.`,
-  )
 }

@@ -64,7 +64,7 @@ function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void 
       operationId: 'getLogVerifierKey',
       summary: 'The verifier key of the log',
       description:
-        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: who reads it here at each use trusts whatever answers.',
+        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
     },
     async read() {
       const current = await store.log.epoch()

@@ -1,5 +1,5 @@
 import { isActive } from '../../core/expiry.ts'
-import { keyNotFound } from '../../core/keys/operations.ts'
+import { keyNotFound } from '../../core/keys/kids.ts'
 import { patchKey } from '../../core/keys/patches.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'

@@ -6,8 +6,7 @@ import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges } from '../../core/keys/events.ts'
-import { findByKid, kidOf } from '../../core/keys/kids.ts'
-import { keyNotFound } from '../../core/keys/operations.ts'
+import { findByKid, keyNotFound, kidOf } from '../../core/keys/kids.ts'
 import {
   patchKey,
   patchWarnings,
@@ -23,7 +22,7 @@ import {
   hasActiveAncestor,
   requireDecision,
 } from '../../core/trust/descendants.ts'
-import { requireSuccessor } from '../../core/trust/possession.ts'
+import { requireSuccessor } from '../../core/trust/faults.ts'
 import { PubringError } from '../../errors.ts'
 import { requireUncontradicted } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'

@@ -134,8 +134,8 @@ export function hasValidChanges(changes: string | null): boolean {
 }
 
 /**
- * Throws `storage_unavailable` for a row that contradicts its ledger: a change would make what somebody
- * wrote into it part of the ledger.
+ * Throws `storage_unavailable` for a row that contradicts its ledger: a change would make the
+ * forged values part of the ledger.
  */
 export function requireUncontradicted(
   noun: string,

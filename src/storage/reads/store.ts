@@ -1,31 +1,16 @@
 import type { Selectable } from 'kysely'
-import { createBatchLoader } from '../../async/batch-loader.ts'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
 import type { LedgerEvent } from '../../core/ledger/chain.ts'
-import { contradictedProject } from '../../core/ledger/contradictions.ts'
 import type { KeyCount, KeySet, PersonRecord } from '../../core/records.ts'
 import { nameOf } from '../../core/sign-in/people.ts'
+import { contradictedProject } from '../../core/storage-faults.ts'
 import { eventFromRow, hasKey, keyColumns, personFromRow, projectFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
 import { chunked, statement } from '../statements.ts'
-import {
-  apiKeysWithLastEvents,
-  checkedApiKey,
-  checkedExchangedKey,
-  checkedKey,
-  checkedProject,
-  checkedSession,
-  checkedSignInRule,
-  checkedTrustPolicy,
-  exchangedKeysWithLastEvents,
-  lastKeyEvent,
-  lastProjectEvent,
-  sessionsWithLastEvents,
-  signInRulesWithLastEvents,
-  trustPoliciesWithLastEvents,
-} from './last-events.ts'
+import { createCredentialReads } from './credentials.ts'
+import { checkedKey, checkedProject, lastKeyEvent, lastProjectEvent } from './last-events.ts'
 import { createLogReads } from './log.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
@@ -44,7 +29,7 @@ export type StoreReads = Omit<
 export function createStoreReads(db: Db): StoreReads {
   return {
     ...createProjectReads(db),
-    ...createApiKeyReads(db),
+    ...createCredentialReads(db),
     ...createKeyReads(db),
     log: createLogReads(db),
     async ping() {
@@ -96,81 +81,6 @@ async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> 
     if (user === undefined) return event
     const person = people.get(JSON.stringify([user.issuer, user.subject]))
     return { ...event, actor: { ...event.actor, name: nameOf(person, user.subject) } }
-  })
-}
-
-function createApiKeyReads(db: Db) {
-  const byDigest = createDigestLoader(async (digests) =>
-    (await apiKeysByDigest(db, { digests })).map(checkedApiKey),
-  )
-  const exchangedByDigest = createDigestLoader(async (digests) =>
-    (await exchangedKeysByDigest(db, { digests })).flatMap((row) => checkedExchangedKey(row) ?? []),
-  )
-  const sessionByDigest = createDigestLoader(async (digests) =>
-    (await sessionsByDigest(db, { digests })).map(checkedSession),
-  )
-  return {
-    findExchangedKeyByDigest: async (digest) => (await exchangedByDigest([digest])).get(digest),
-    async findExchangedKey(id) {
-      const [row] = await exchangedKeyById(db, { id })
-      return row && checkedExchangedKey(row)
-    },
-    async trustPolicies() {
-      const rows = await trustPoliciesWithLastEvents(db).orderBy('id').execute()
-      return rows.map(checkedTrustPolicy)
-    },
-    findApiKeyByDigest: async (digest) => (await byDigest([digest])).get(digest),
-    async findApiKey(id) {
-      const [row] = await apiKeyById(db, { id })
-      return row && checkedApiKey(row)
-    },
-    async listApiKeys(projects) {
-      const all = apiKeysWithLastEvents(db).orderBy('id')
-      const query = projects === 'all' ? all : all.where('project_id', 'in', projects)
-      return (await query.execute()).map(checkedApiKey)
-    },
-    findSessionByDigest: async (digest) => (await sessionByDigest([digest])).get(digest),
-    async findSession(id) {
-      const [row] = await sessionById(db, { id })
-      return row && checkedSession(row)
-    },
-    async listSessions(owner) {
-      const all = sessionsWithLastEvents(db).orderBy('id')
-      const rows = await (owner === 'all'
-        ? all
-        : 'personId' in owner
-          ? all.where('person_id', '=', owner.personId)
-          : all.where('api_key_id', '=', owner.apiKeyId)
-      ).execute()
-      return rows.map(checkedSession)
-    },
-    signInRules: async () => (await allSignInRules(db, {})).map(checkedSignInRule),
-    async listPeople(ids) {
-      const all = db.selectFrom('person').select(columnsOf('person')).orderBy('id')
-      return (await (ids === undefined ? all : all.where('id', 'in', ids)).execute()).map(
-        personFromRow,
-      )
-    },
-    async countApiKeys() {
-      const row = await db
-        .selectFrom('api_key')
-        .select((select) => select.fn.countAll<number | string>().as('count'))
-        .executeTakeFirstOrThrow()
-      return Number(row.count)
-    },
-  } satisfies Partial<StoreReads>
-}
-
-/** Concurrent callers share a query: a flood of unknown secrets costs less than one each. */
-function createDigestLoader<Record extends { digest: string }>(
-  read: (digests: string[]) => Promise<Record[]>,
-) {
-  return createBatchLoader(async (digests: readonly string[]) => {
-    const found = new Map<string, Record>()
-    for (const some of chunked(digests)) {
-      for (const record of await read(some)) found.set(record.digest, record)
-    }
-    return found
   })
 }
 
@@ -252,25 +162,6 @@ export const projectById = statement((db, { id }: { id: string }) =>
 const projectByName = statement((db, { name }: { name: string }) =>
   projectsWithHeads(db).where('project.name', '=', name),
 )
-const apiKeyById = statement((db, { id }: { id: string }) =>
-  apiKeysWithLastEvents(db).where('id', '=', id),
-)
-const apiKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
-  apiKeysWithLastEvents(db).where('digest', 'in', digests),
-)
-const exchangedKeyById = statement((db, { id }: { id: string }) =>
-  exchangedKeysWithLastEvents(db).where('id', '=', id),
-)
-const exchangedKeysByDigest = statement((db, { digests }: { digests: string[] }) =>
-  exchangedKeysWithLastEvents(db).where('digest', 'in', digests),
-)
-const sessionById = statement((db, { id }: { id: string }) =>
-  sessionsWithLastEvents(db).where('id', '=', id),
-)
-const sessionsByDigest = statement((db, { digests }: { digests: string[] }) =>
-  sessionsWithLastEvents(db).where('digest', 'in', digests),
-)
-const allSignInRules = statement((db) => signInRulesWithLastEvents(db).orderBy('id'))
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db
     .selectFrom('project')

@@ -30,7 +30,7 @@ export function personRoutes(app: App, context: Context): void {
       operationId: 'deletePerson',
       summary: 'Erase a person',
       description:
-        'Erases name and email, which events then no longer show, and ends all sessions of the person. The ledger keeps the issuer and the subject. Somebody who may still sign in can do so again.',
+        'Erases name and email, which events then no longer show, and ends all sessions of the person. The ledger keeps the issuer and the subject. A person who may still sign in can do so again.',
       tags,
       params: Type.Object({ id: Type.String({ description: 'Id of the person.' }) }),
       response: { 204: Type.Null({ description: 'The person is erased.' }) },

@@ -8,13 +8,13 @@ import {
 import type { Context } from '../../../core/context.ts'
 import type { IssuerKeys } from '../../../core/trust/issuer-keys.ts'
 import {
-  checkSubjectToken,
   createTrustPolicy,
   deleteTrustPolicy,
   getTrustPolicy,
   listTrustPolicies,
   updateTrustPolicy,
 } from '../../../core/trust/policies.ts'
+import { checkSubjectToken } from '../../../core/trust/policy-checks.ts'
 import type { App } from '../../options.ts'
 import { recordPath } from '../../request/paths.ts'
 import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'

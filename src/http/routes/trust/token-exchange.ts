@@ -6,7 +6,8 @@ import {
   TokenExchangeResponse,
 } from '../../../contract/trust/token-exchange.ts'
 import type { Context } from '../../../core/context.ts'
-import { createTokenExchange, refusedToken } from '../../../core/trust/exchange.ts'
+import { createTokenExchange } from '../../../core/trust/exchange.ts'
+import { refusedToken } from '../../../core/trust/faults.ts'
 import type { IssuerKeys } from '../../../core/trust/issuer-keys.ts'
 import { errorTable, type PubringError } from '../../../errors.ts'
 import { anyObjectAsBody } from '../../body/submissions.ts'
