@@ -40,6 +40,8 @@ declare module 'fastify' {
     authenticator: Authenticator
     connections: Connections
     countedLog: CountedLog
+    /** Whether the event loop lags; never while the server starts. */
+    isOverloaded(): boolean
     /** Empty if metrics are disabled. */
     metrics: Registry
     /**

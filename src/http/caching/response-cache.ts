@@ -91,7 +91,7 @@ export function addResponseCache(
 
   function find(key: string, { socket }: ServerResponse): CachedResponse | undefined {
     // No socket: responses to earlier requests of the connection are still pending.
-    const isBlocked = socket === null || app.readiness.shuttingDown || app.isUnderPressure()
+    const isBlocked = socket === null || app.readiness.shuttingDown || app.isOverloaded()
     return isBlocked ? undefined : entries.get(key)
   }
   function respond(

@@ -16,18 +16,19 @@ export async function addOverload(app: FastifyInstance, maxLagMs: number): Promi
       isStarted = true
     }, 2 * sampleIntervalMs).unref()
   })
+  app.decorate('isOverloaded', () => isStarted && app.isUnderPressure())
   await app.register(underPressure, {
     maxEventLoopDelay: maxLagMs,
     sampleInterval: sampleIntervalMs,
     pressureHandler: async (request) => {
-      if (isStarted && request.routeOptions.config.access !== undefined) throw overloaded()
+      const { access } = request.routeOptions.config
+      if (access !== undefined && app.isOverloaded()) throw overloaded()
     },
   })
   // After the hooks of the route, so that a 503 has the CORS headers of the route.
   app.addHook('preParsing', (request, _reply, _payload, done) => {
     const { access, unlimited } = request.routeOptions.config
-    if (access !== undefined || unlimited || !isStarted) return done()
-    if (app.isUnderPressure()) throw overloaded()
+    if (access === undefined && !unlimited && app.isOverloaded()) throw overloaded()
     done()
   })
 }

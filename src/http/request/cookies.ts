@@ -20,7 +20,7 @@ export function signInCookie(publicUrl: string): Cookie {
 }
 
 /**
- * Scripts cannot read it (HttpOnly). Browsers send it only from this site, and when somebody follows a
+ * Scripts cannot read it (HttpOnly). Browsers send it only from this site, and when a person follows a
  * link to it (SameSite=Lax); over https, only there (Secure), and no other host or path can set a
  * cookie of the same name (`__Host-`, RFC 6265bis section 4.1.3). Below a path of a shared host, it is
  * restricted to that path instead (`__Secure-`).

@@ -111,7 +111,7 @@ function sendUnavailable(request: FastifyRequest, reply: FastifyReply, reason: R
 function busyReason(app: App): Reason | undefined {
   if (app.readiness.shuttingDown) return 'shutting_down'
   if (app.readiness.starting) return 'starting'
-  return app.isUnderPressure() ? 'overloaded' : undefined
+  return app.isOverloaded() ? 'overloaded' : undefined
 }
 
 /** Does not wait for a store that is known to be unavailable. */
