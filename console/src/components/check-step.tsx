@@ -1,4 +1,4 @@
-import { Group, Text, ThemeIcon } from '@mantine/core'
+import { Group, Stack, Text, ThemeIcon } from '@mantine/core'
 import { IconAlertTriangle, IconCheck, IconEqualNot, IconMinus, IconX } from '@tabler/icons-react'
 import type { TokenCheckOutcome } from '../../../client/src/index.ts'
 import { UserText } from './user-text.tsx'
@@ -12,8 +12,25 @@ const looks = {
   unreached: { name: 'not reached', Icon: IconMinus, color: 'gray', variant: 'light' },
 } as const
 
-/** A step of the check of a token, with its outcome; undefined if it was not reached. */
-export function CheckStep(props: {
+/** The steps of the check of a token, in order of their names, each with its result. */
+export function CheckSteps(props: {
+  names: (readonly [step: string, label: string])[]
+  results: { step: string; outcome: TokenCheckOutcome; detail: string }[]
+}) {
+  return (
+    <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
+      {props.names.map(([name, label]) => {
+        const result = props.results.find(({ step }) => step === name)
+        return (
+          <CheckStep key={name} label={label} outcome={result?.outcome} detail={result?.detail} />
+        )
+      })}
+    </Stack>
+  )
+}
+
+/** A step with its outcome; undefined if it was not reached. */
+function CheckStep(props: {
   label: string
   outcome: TokenCheckOutcome | undefined
   detail: string | undefined

@@ -2,10 +2,12 @@ import { Table, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { UserText } from './user-text.tsx'
 
+export type Column<Row> = { title: string; cell(row: Row): ReactNode }
+
 /** A table of `rows`. Where it is narrow, each row becomes a card (see console.css). */
 export function DataTable<Row extends { id: string }>(props: {
   rows: Row[]
-  columns: { title: string; cell(row: Row): ReactNode }[]
+  columns: Column<Row>[]
 }) {
   const { rows, columns } = props
   return (

@@ -4,11 +4,6 @@ import { type FieldProps, useGuard } from './text-fields.tsx'
 
 /** A field with suggestions. */
 export function SuggestField({ value, onValue, error, ...props }: FieldProps<AutocompleteProps>) {
-  const {
-    ref,
-    text,
-    change,
-    error: shown,
-  } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
-  return <Autocomplete {...props} ref={ref} value={text} onChange={change} error={shown} />
+  const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
+  return <Autocomplete {...props} {...input} onChange={change} />
 }

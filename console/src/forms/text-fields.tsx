@@ -22,38 +22,18 @@ export type FieldProps<Props> = Omit<Props, 'value' | 'onChange' | 'ref'> & Guar
 
 /** A field of one line. */
 export function TextField({ value, onValue, error, ...props }: FieldProps<TextInputProps>) {
-  const {
-    ref,
-    text,
-    change,
-    error: shown,
-  } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
-  return (
-    <TextInput
-      {...props}
-      ref={ref}
-      value={text}
-      onChange={(event) => change(event.currentTarget.value)}
-      error={shown}
-    />
-  )
+  const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isSecretText)
+  return <TextInput {...props} {...input} onChange={(event) => change(event.currentTarget.value)} />
 }
 
 /** A field of several lines. */
 export function TextArea({ value, onValue, error, ...props }: FieldProps<TextareaProps>) {
-  const {
-    ref,
-    text,
-    change,
-    error: shown,
-  } = useGuard<HTMLTextAreaElement>({ value, onValue, error }, isSecretText)
+  const { input, change } = useGuard<HTMLTextAreaElement>({ value, onValue, error }, isSecretText)
   return (
     <Textarea
       {...props}
-      ref={ref}
-      value={text}
+      {...input}
       onChange={(event) => change(event.currentTarget.value)}
-      error={shown}
       spellCheck={false}
       autoComplete="off"
     />
@@ -62,21 +42,10 @@ export function TextArea({ value, onValue, error, ...props }: FieldProps<Textare
 
 /** A field for an API key, the one secret that it accepts. Takes the focus. */
 export function ApiKeyField({ value, onValue, error, ...props }: FieldProps<PasswordInputProps>) {
-  const {
-    ref,
-    text,
-    change,
-    error: shown,
-  } = useGuard<HTMLInputElement>({ value, onValue, error }, isPrivateKeyText)
-  useEffect(() => ref.current?.focus(), [ref])
+  const { input, change } = useGuard<HTMLInputElement>({ value, onValue, error }, isPrivateKeyText)
+  useEffect(() => input.ref.current?.focus(), [input.ref])
   return (
-    <PasswordInput
-      {...props}
-      ref={ref}
-      value={text}
-      onChange={(event) => change(event.currentTarget.value)}
-      error={shown}
-    />
+    <PasswordInput {...props} {...input} onChange={(event) => change(event.currentTarget.value)} />
   )
 }
 
@@ -103,7 +72,8 @@ export function useGuard<Input extends HTMLInputElement | HTMLTextAreaElement>(
     onValue(isSecret ? '' : text)
   }
   const advice = secret !== '' && <Advice secret={secret} onClear={() => change('')} />
-  return { ref, text: secret === '' ? value : secret, change, error: advice || error }
+  const text = secret === '' ? value : secret
+  return { input: { ref, value: text, error: advice || error }, change }
 }
 
 /** Keeps the browser from submitting the form around the field while there is an error. */

@@ -51,7 +51,7 @@ export function SessionGate({ children }: { children: ReactNode }) {
     current.current = undefined
     setSelf(undefined)
   }, [])
-  /** Reads who is signed in now; what somebody else typed and loaded is dropped. */
+  /** Reads who is signed in now; drafts and loaded data of another user are dropped. */
   const resume = useCallback(async () => {
     const next = createSessionClient()
     const found = await next.sessions.self()

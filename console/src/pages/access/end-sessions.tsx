@@ -20,7 +20,7 @@ export function EndSessionsOfPerson(props: { id: string; name: string; onClose()
       }}
       onClose={onClose}
     >
-      Every browser of this person must sign in again. To keep somebody out, change the sign-in
+      Every browser of this person must sign in again. To keep a person out, change the sign-in
       rules or the account at the OpenID provider.
     </ActionDialog>
   )

@@ -48,7 +48,7 @@ function PeopleTable({ people }: { people: Person[] }) {
   return (
     <Card withBorder padding="sm" mb="sm">
       {people.length === 0 ? (
-        <EmptyState title="Nobody has signed in yet">
+        <EmptyState title="No sign-ins yet">
           People appear here when they sign in through the OpenID provider.
         </EmptyState>
       ) : (
@@ -150,7 +150,7 @@ function ErasePerson({ person, onClose }: { person: Person; onClose(): void }) {
         </Fact>
       </Facts>
       Name and email are erased for good, and all sessions end. The ledger keeps issuer and subject.
-      Somebody whom a sign-in rule still admits can sign in again.
+      If a sign-in rule still applies to the person, they can sign in again.
     </ActionDialog>
   )
 }

@@ -15,9 +15,9 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { ProjectField } from '../../forms/project-field.tsx'
 import { RoleField, toRole } from '../../forms/role-field.tsx'
 import { useSession } from '../../session/context.tsx'
+import type { ManagedAction } from '../managed-page.tsx'
 
-export const ruleActions = ['create', 'edit', 'activate', 'deactivate', 'delete'] as const
-export type RuleAction = (typeof ruleActions)[number]
+type RuleAction = ManagedAction<'edit'>
 
 type DialogProps = { rule: SignInRule; onClose(): void }
 

@@ -3,7 +3,7 @@ import { IconCircleCheck, IconShieldX } from '@tabler/icons-react'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { TrustPolicy, TrustPolicyCheck } from '../../../../client/src/index.ts'
-import { CheckStep } from '../../components/check-step.tsx'
+import { CheckSteps } from '../../components/check-step.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { localTime } from '../../components/times.tsx'
@@ -96,14 +96,7 @@ function Report({ report, policy }: { report: TrustPolicyCheck; policy: TrustPol
           ? `Exchanged now, the API key would be valid until ${expireTime === undefined ? 'the token expires' : localTime(expireTime)}.`
           : 'The step that failed says why. The workload itself is not told.'}
       </Alert>
-      <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
-        {names.map(([name, label]) => {
-          const step = report.steps.find((each) => each.step === name)
-          return (
-            <CheckStep key={name} label={label} outcome={step?.outcome} detail={step?.detail} />
-          )
-        })}
-      </Stack>
+      <CheckSteps names={names} results={report.steps} />
       {claims !== undefined && (
         <div>
           <Text size="sm" fw={600}>

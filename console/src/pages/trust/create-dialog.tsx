@@ -179,7 +179,7 @@ function Lookup({
   return (
     <div>
       <Text size="sm" mb={4}>
-        Names can be given to somebody else, ids cannot: fill in {wanted.join(' or ')} below.
+        Names can be reassigned, ids cannot: fill in {wanted.join(' or ')} below.
         {address === undefined && ` They are shown in the settings of ${title}.`}
       </Text>
       {address !== undefined && subject !== '' && (

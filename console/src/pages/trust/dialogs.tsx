@@ -5,12 +5,12 @@ import { OptionalTime } from '../../components/times.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
 import { useSession } from '../../session/context.tsx'
+import type { ManagedAction } from '../managed-page.tsx'
 import { CheckToken } from './check-token.tsx'
 import { CreatePolicy } from './create-dialog.tsx'
 import { PolicySentence } from './sentence.tsx'
 
-export const policyActions = ['create', 'check', 'activate', 'deactivate', 'delete'] as const
-export type PolicyAction = (typeof policyActions)[number]
+type PolicyAction = ManagedAction<'check'>
 
 type DialogProps = { policy: TrustPolicy; onClose(): void }
 

@@ -2,7 +2,7 @@ import { Alert, Anchor, Card, Stack, Text } from '@mantine/core'
 import { IconAlertTriangle, IconCircleCheck, IconEqualNot, IconShieldX } from '@tabler/icons-react'
 import { Link } from 'wouter'
 import type { TokenCheck, TokenCheckOutcome } from '../../../../client/src/index.ts'
-import { CheckStep } from '../../components/check-step.tsx'
+import { CheckSteps } from '../../components/check-step.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { advice, steps } from './advice.ts'
 
@@ -14,14 +14,7 @@ export function Report({ report, projectId }: { report: TokenCheck; projectId: s
       <Stack>
         <Summary report={report} />
         {report.key !== undefined && <KeyLine jwtKey={report.key} projectId={projectId} />}
-        <Stack component="ol" gap="sm" p={0} m={0} style={{ listStyle: 'none' }}>
-          {names.map(([name, label]) => {
-            const step = report.steps.find((each) => each.step === name)
-            return (
-              <CheckStep key={name} label={label} outcome={step?.outcome} detail={step?.detail} />
-            )
-          })}
-        </Stack>
+        <CheckSteps names={names} results={report.steps} />
       </Stack>
     </Card>
   )
