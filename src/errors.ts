@@ -71,7 +71,7 @@ export const errorTable = {
     status: 401,
     title: 'The session has ended',
     advice:
-      'Sign in again. Sessions end when they are not used for a while, after some hours, when somebody ends them, and when no sign-in rule gives the person a role any more.',
+      'Sign in again. Sessions end when they are not used for a while, after some hours, when their holder or an administrator ends them, and when no sign-in rule gives the person a role any more.',
   },
   sign_in_failed: {
     status: 400,

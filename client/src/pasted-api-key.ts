@@ -1,9 +1,9 @@
 const secretPattern = /pubring_[0-9A-Za-z]{49}(?![0-9A-Za-z])/g
 
 /**
- * The API key in a text that somebody pasted, as terminals, shell scripts, `.env` files and HTTP
- * examples have it: with white space, quotes, `export PUBRING_API_KEY=`, `X-Api-Key:` or `Bearer`
- * around it, or broken over two lines. Undefined unless the text has exactly one.
+ * The API key in a pasted text: with white space, quotes, `export PUBRING_API_KEY=`, `X-Api-Key:` or
+ * `Bearer` around it, as in shell scripts, `.env` files and HTTP examples, or broken over two lines.
+ * Undefined unless the text has exactly one.
  */
 export function findPastedApiKey(text: string): string | undefined {
   for (const candidate of [text, text.replace(/\s+/g, '')]) {

@@ -25,7 +25,7 @@ export type VerifiedSignature = { key: VerifierKey; line: string; time?: number 
 
 type Sign = (message: Bytes) => Uint8Array | Promise<Uint8Array>
 
-/** As Go's golang.org/x/mod/sumdb/note, so that nobody can make a verifier check signatures forever. */
+/** Bounds the work of verifying a note; the limit of Go's golang.org/x/mod/sumdb/note. */
 const maxSignatures = 100
 
 const namePattern = /^[^\p{White_Space}+]+$/u

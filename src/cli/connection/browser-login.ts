@@ -31,7 +31,7 @@ export async function signInWithBrowser(
   const { port } = server.address() as AddressInfo
   const signal = AbortSignal.any([terminal.interruptSignal(), AbortSignal.timeout(timeoutMs)])
   try {
-    const client = `${terminal.env.USER ?? 'somebody'}@${hostname()}`
+    const client = `${terminal.env.USER ?? 'user'}@${hostname()}`
     const query = new URLSearchParams({
       port: String(port),
       code_challenge: hash('sha256', codeVerifier, 'base64url'),
@@ -43,7 +43,10 @@ export async function signInWithBrowser(
     notify(`Sign in in the browser: ${address}`)
     if (browser) openBrowser(address)
     const [code] = await once(server, 'code', { signal }).catch(() => {
-      throw new CommandError('interrupted', 'Interrupted, or nobody signed in within ten minutes.')
+      throw new CommandError(
+        'interrupted',
+        'Interrupted, or the sign-in took longer than ten minutes.',
+      )
     })
     const body = { code, codeVerifier, port }
     const path = '/session-keys'

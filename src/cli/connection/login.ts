@@ -50,7 +50,7 @@ export async function login(terminal: Terminal, flags: LoginFlags): Promise<void
     const [grant, ...others] = self.grants
     const project = flags.project ?? (others.length === 0 ? grant?.projectId : undefined)
     if (project !== undefined) await client.projects.get(project)
-    // Read only now: others may have changed it while somebody was signing in.
+    // Read only now: other commands may have changed it during the sign-in.
     const { path, profiles } = readConfiguration(env)
     const profile = { url, ...(project === undefined ? {} : { project }), ...secrets }
     writeConfiguration({

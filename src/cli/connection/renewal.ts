@@ -28,7 +28,7 @@ export function renewingFetch(
     const issued = answer.body as SessionKey
     const configuration = readConfiguration(env)
     const { [profileName]: profile } = configuration.profiles
-    // Unless somebody has logged out, or in again, in the meantime.
+    // Unless a logout or another login came in between.
     if (profile?.renewalSecret === renewalSecret) {
       const profiles = { [profileName]: { ...profile, ...renewedMembers(issued) } }
       writeConfiguration({ ...configuration, profiles: { ...configuration.profiles, ...profiles } })

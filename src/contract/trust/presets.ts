@@ -5,7 +5,7 @@ export interface SharedIssuer {
   pattern: RegExp
   /**
    * Claims that identify the owner, or something of the owner, by an id that is never given to others;
-   * names can be renamed, deleted and registered again by somebody else.
+   * names can be renamed, deleted and registered again by others.
    */
   pins: readonly string[]
 }
