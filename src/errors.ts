@@ -2,7 +2,7 @@ import type { Problem } from './contract/problem.ts'
 
 /**
  * Every error of the API: one stable code per cause, with its HTTP status and title (RFC 9457). The
- * call site writes the `detail`. `advice` is Markdown for the documentation.
+ * call site writes the `detail`. `advice` is Markdown for the documentation. Long because it is a list.
  */
 export const errorTable = {
   invalid_json: {

@@ -72,7 +72,7 @@ export type DescendantsDecision = { descendants?: boolean }
 
 /**
  * The operations of one service. A `project` is an id or a name. Every operation throws only
- * `PubringError`.
+ * `PubringError`. Long, with what follows, because it is the list of all operations.
  *
  * @example
  * const client: Client = createClient({ url, apiKey })

@@ -39,7 +39,7 @@ import {
 
 const logLevel = choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent')
 
-/** Every setting of the server, with its name, default, range and help. */
+/** Every setting of the server, with its name, default, range and help. Long because it is a list. */
 export const settings = named({
   host: setting(text, 'Address to listen on.', '127.0.0.1'),
   port: setting(integer(1, 65535), 'TCP port to listen on.', '8080'),

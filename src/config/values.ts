@@ -12,7 +12,9 @@ import { isApiKeySecret } from '../core/api-keys/secrets.ts'
 import type { Witness } from '../core/log/witnesses.ts'
 import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
 
-/** Parsers for `Setting.parse`. Their error messages never repeat the value. */
+/**
+ * Parsers for `Setting.parse`. Their error messages never repeat the value. Long because it is a list.
+ */
 
 export function text(value: string): string {
   if (value.trim() === '') throw new Error('must not be empty')

@@ -123,7 +123,8 @@ interface RecordDeletion<Kind extends string> extends RecordReference {
 
 /**
  * A mutation as plain data, so that it can be queued, sent to the writer thread, committed together
- * with others, and repeated after an unclear commit: it contains the ids it creates.
+ * with others, and repeated after an unclear commit: it contains the ids it creates. Long, as is this
+ * file, because it is the list of all changes.
  */
 export type Change =
   | { type: 'project.create'; origin: Origin; id: string; name: string }

@@ -66,7 +66,10 @@ interface SubjectKind<Row> {
   mayBeUnrecorded?: true
 }
 
-/** One entry for each kind. A kind that grants rights must be here, or an inserted row grants them. */
+/**
+ * One entry for each kind. A kind that grants rights must be here, or an inserted row grants them.
+ * The file is long because everything about a kind is in one place.
+ */
 export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name]> } = {
   project: {
     ledger: 'project',
