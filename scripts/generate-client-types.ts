@@ -13,6 +13,8 @@ import {
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
+  KeyRole,
+  KeyRoleEntry,
 } from '../src/contract/keys.ts'
 import { LedgerProof, LogTree } from '../src/contract/log.ts'
 import { Problem } from '../src/contract/problem.ts'
@@ -69,6 +71,8 @@ const contract: Record<string, object> = {
   },
   Role: { enum: roles, description: 'The role of an API key, from weak to strong.' },
   Project,
+  KeyRole,
+  KeyRoleEntry,
   JwtKey,
   JwtKeyWithDetails,
   JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },

@@ -17,6 +17,7 @@ import type {
   KeyCheck,
   KeyImport,
   KeyImportReport,
+  KeyRoleEntry,
   LedgerProof,
   LogTree,
   Project,
@@ -126,6 +127,8 @@ export type KeyOperations = {
   /** All keys, oldest first; with `active: true` only the active ones. */
   list(project: string, options?: CallOptions & { active?: boolean }): Promise<JwtKey[]>
   get(project: string, kid: string, options?: CallOptions): Promise<JwtKeyWithDetails>
+  /** The role of each key, in the order of `list`. */
+  roles(project: string, options?: CallOptions): Promise<KeyRoleEntry[]>
   /**
    * Registers a key and returns its `kid`. Not retried if it may have succeeded; a repeated call fails
    * with `duplicate_key` and the `kid` in `error.problem.kid`.

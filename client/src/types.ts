@@ -67,6 +67,20 @@ export type Project = {
   updateTime: string
 }
 
+/** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+export type KeyRole = 'spreading' | 'current' | 'previous' | 'off' | 'expired'
+
+/** The role of a key in its project. */
+export type KeyRoleEntry = {
+  kid: string
+  /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+  role: KeyRole
+  /** `spreading`: the time at which the key ceases to be that. */
+  convergedTime?: string
+  /** Id of the rotation under way in which the key is replaced or replaces another. */
+  rotationId?: string
+}
+
 /** A registered JWT public key. */
 export type JwtKey = {
   id: string
@@ -98,6 +112,8 @@ export type JwtKeyWithDetails = {
   updateTime: string
   expireTime?: string
   details: {
+    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+    role: KeyRole
     kty: string
     /** RSA: length of the modulus in bits. */
     bits?: number
@@ -158,6 +174,8 @@ export type JwtKeyUpdated = {
   updateTime: string
   expireTime?: string
   details: {
+    /** `spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`. */
+    role: KeyRole
     kty: string
     /** RSA: length of the modulus in bits. */
     bits?: number

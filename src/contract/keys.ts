@@ -1,6 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { algorithmNames } from './algorithms.ts'
 import { Time, TimeInput, Uuid } from './common.ts'
+import { keyRoles } from './roles.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
   description:
@@ -54,7 +55,37 @@ const PublishedKid = Type.Optional(
   }),
 )
 
+export const KeyRole = Type.Enum([...keyRoles], {
+  description:
+    '`spreading`: active, but not every verifier knows it yet: do not sign with it. `current`: active and known to every verifier that honors the cache headers. `previous`: active, and another key replaces it by a rotation: do not sign with it any more. `off`: deactivated. `expired`: past its `expireTime`.',
+  examples: ['current'],
+})
+export type KeyRole = Static<typeof KeyRole>
+
+export const KeyRoleEntry = Type.Object(
+  {
+    kid: Uuid,
+    role: KeyRole,
+    convergedTime: Type.Optional(
+      Type.Unsafe<string>({
+        ...Time,
+        description: '`spreading`: the time at which the key ceases to be that.',
+      }),
+    ),
+    rotationId: Type.Optional(
+      Type.Unsafe<string>({
+        ...Uuid,
+        description:
+          'Id of the rotation under way in which the key is replaced or replaces another.',
+      }),
+    ),
+  },
+  { $id: 'KeyRoleEntry', description: 'The role of a key in its project.' },
+)
+export type KeyRoleEntry = Static<typeof KeyRoleEntry>
+
 export const KeyDetails = Type.Object({
+  role: KeyRole,
   kty: Type.String({ examples: ['RSA'] }),
   bits: Type.Optional(
     Type.Integer({ description: 'RSA: length of the modulus in bits.', examples: [2048] }),

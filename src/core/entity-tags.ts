@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../../client/src/log/chain.ts'
+import type { KeyRole } from '../contract/keys.ts'
+import { keyRoles } from '../contract/roles.ts'
 import { PubringError } from '../errors.ts'
 import { isActive } from './expiry.ts'
 import { convergedTime } from './keys/jwks.ts'
@@ -14,11 +16,21 @@ export function entityTag(content: string | Uint8Array): string {
  * The tag of a JWT key. It covers everything that a response shows of the key and that can change,
  * because `updateTime` alone does not tell apart two changes in one millisecond.
  */
-export function keyEntityTag(key: KeyRecord, time: string, jwksMaxAge: number): string {
+export function keyEntityTag(
+  key: KeyRecord,
+  role: KeyRole,
+  time: string,
+  jwksMaxAge: number,
+): string {
   const { id, updateTime, label, expireTime = '' } = key
   const converged = convergedTime(key, time, jwksMaxAge)
   const active = isActive(key, time)
-  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged]))
+  return entityTag(JSON.stringify([id, updateTime, label, active, expireTime, converged, role]))
+}
+
+/** Its tags in all roles, for a change: the role depends on the time and on rotations. */
+export function keyEntityTags(key: KeyRecord, time: string, jwksMaxAge: number): string[] {
+  return keyRoles.map((role) => keyEntityTag(key, role, time, jwksMaxAge))
 }
 
 /** The tag of a project. Its revision changes with everything that a response shows. */
@@ -64,10 +76,14 @@ export function includesEntityTag(
 }
 
 /**
- * Throws `precondition_failed` unless `If-Match` is absent or lists the current tag, and
- * `invalid_request` if it is too long to tell.
+ * Throws `precondition_failed` unless `If-Match` is absent or lists one of the tags that the resource
+ * may have now, and `invalid_request` if it is too long to tell.
  */
-export function requireIfMatch(ifMatch: string | undefined, tag: string, resource: string): void {
+export function requireIfMatch(
+  ifMatch: string | undefined,
+  current: string | readonly string[],
+  resource: string,
+): void {
   if (ifMatch === undefined) return
   const tags = parseEntityTags(ifMatch)
   if (tags === undefined) {
@@ -76,7 +92,7 @@ export function requireIfMatch(ifMatch: string | undefined, tag: string, resourc
       `If-Match has more than ${maxTags} entity tags or ${maxHeaderLength} characters. Send the ETag of the ${resource} alone.`,
     )
   }
-  if (includesEntityTag(tags, tag, 'strong')) return
+  if ([current].flat().some((tag) => includesEntityTag(tags, tag, 'strong'))) return
   throw new PubringError(
     'precondition_failed',
     `The ${resource} changed after you read it: If-Match does not list its current ETag. Read it again and repeat the change.`,

@@ -118,7 +118,10 @@ describe.each(['before', 'after'] as const)(
       const key = keyRecord(projectId, published === undefined ? {} : { publishedKid: published })
       const named = { projectId, kid: published ?? key.id.toUpperCase() }
       await store.commit({ type: 'key.create', origin: origin(), key, limits })
-      const precondition = { ifMatch: keyEntityTag(key, origin().time, 60), jwksMaxAge: 60 }
+      const precondition = {
+        ifMatch: keyEntityTag(key, 'spreading', origin().time, 60),
+        jwksMaxAge: 60,
+      }
       proxy.cutAt(commit, when)
       const patch = { active: false }
       const change = { ...named, origin: origin(), patch, limits, precondition }

@@ -3,8 +3,10 @@ import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import type { KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
+import { keyRole, toKeyRoleEntry } from '../rotations/roles.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
+import { activationConvergedTime } from './jwks.ts'
 import { findByKid, keyNotFound } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
@@ -24,6 +26,7 @@ interface Documents {
   validity: Validity
   all?: CachedDocument
   active?: CachedDocument
+  roles?: CachedDocument
   single: Map<string, CachedDocument>
 }
 
@@ -41,7 +44,7 @@ export async function listDocument(
 ): Promise<CachedDocument> {
   const keySet = await requireKeySet(context, projectId)
   const time = context.clock.now()
-  const documents = documentsOf(projectId, keySet, time)
+  const documents = documentsOf(context, projectId, keySet, time)
   const which = filter.activeOnly ? 'active' : 'all'
   documents[which] ??= {
     ...renderList(keySet.keys, isoTime(time), filter.activeOnly),
@@ -61,7 +64,7 @@ export async function keyDocument(
 ): Promise<CachedDocument> {
   const keySet = await requireKeySet(context, projectId)
   const time = context.clock.now()
-  const { single, validity } = documentsOf(projectId, keySet, time)
+  const { single, validity } = documentsOf(context, projectId, keySet, time)
   const key = findByKid(keySet.keys, kid)
   if (key === undefined) throw keyNotFound()
   const known = single.get(key.id)
@@ -71,28 +74,55 @@ export async function keyDocument(
   return document
 }
 
+/** The role of each key of the project, oldest first. */
+export async function rolesDocument(context: Context, projectId: string): Promise<CachedDocument> {
+  const keySet = await requireKeySet(context, projectId)
+  const time = context.clock.now()
+  const documents = documentsOf(context, projectId, keySet, time)
+  if (documents.roles === undefined) {
+    const { jwksMaxAge } = context.config
+    const body = JSON.stringify(
+      keySet.keys.map((key) => toKeyRoleEntry(key, isoTime(time), jwksMaxAge)),
+    )
+    documents.roles = { body, etag: entityTag(body), validity: documents.validity }
+  }
+  return documents.roles
+}
+
 /** A patched key with the warnings, and the tag of the key alone. */
 export function renderUpdate(
   { key, warnings }: KeyUpdate,
   time: string,
   config: CoreConfig,
 ): KeyDocument {
-  const document = toJwtKeyWithDetails(key, time, config)
+  const role = keyRole(key, time, config.jwksMaxAge)
+  const document = toJwtKeyWithDetails(key, role, time, config)
   const body = JSON.stringify({ ...document, ...(warnings.length > 0 && { warnings }) })
-  return { body, etag: keyEntityTag(key, time, config.jwksMaxAge) }
+  return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
 }
 
 /** One key as it is at the time (ISO 8601). */
 function renderKey(key: KeyRecord, time: string, config: CoreConfig): KeyDocument {
-  const body = JSON.stringify(toJwtKeyWithDetails(key, time, config))
-  return { body, etag: keyEntityTag(key, time, config.jwksMaxAge) }
+  const role = keyRole(key, time, config.jwksMaxAge)
+  const body = JSON.stringify(toJwtKeyWithDetails(key, role, time, config))
+  return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
 }
 
-function documentsOf(projectId: string, keySet: KeySet, time: number): Documents {
+/** They change with time when a key expires, and when the last verifier learns of a new one. */
+function documentsOf(
+  { config }: Context,
+  projectId: string,
+  keySet: KeySet,
+  time: number,
+): Documents {
   const known = documentsByKeySet.get(keySet)
   if (known !== undefined && includes(known.validity, time)) return known
   const heads = [{ ledgerId: projectId, hash: keySet.head }]
-  const validity = { heads, ...spanUntilExpiry(keySet.keys, time) }
+  const ends = keySet.keys.flatMap((key) => [
+    key,
+    { expireTime: activationConvergedTime(key, config.jwksMaxAge) },
+  ])
+  const validity = { heads, ...spanUntilExpiry(ends, time) }
   const documents = { validity, single: new Map() }
   documentsByKeySet.set(keySet, documents)
   return documents

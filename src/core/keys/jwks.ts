@@ -15,7 +15,16 @@ const propagationSeconds = 1
 export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number): string {
   const expired = key.expireTime !== undefined && key.expireTime <= time
   const changed = expired ? latest(key.publishTime, key.expireTime ?? '') : key.publishTime
-  return isoTime(Date.parse(changed) + (propagationSeconds + jwksMaxAge) * 1000)
+  return convergence(changed, jwksMaxAge)
+}
+
+function convergence(changeTime: string, jwksMaxAge: number): string {
+  return isoTime(Date.parse(changeTime) + (propagationSeconds + jwksMaxAge) * 1000)
+}
+
+/** The same for its last activation alone: a new `expireTime` does not make an active key unknown. */
+export function activationConvergedTime(key: KeyRecord, jwksMaxAge: number): string {
+  return convergence(key.publishTime, jwksMaxAge)
 }
 
 /** The key's entry in the JWKS (RFC 7517): public members only. */

@@ -1,4 +1,10 @@
-import type { JwtKey, JwtKeyCreate, JwtKeyUpdate, JwtKeyWithDetails } from '../../contract/keys.ts'
+import type {
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyUpdate,
+  JwtKeyWithDetails,
+  KeyRole,
+} from '../../contract/keys.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { projectNotFound } from '../access/projects.ts'
 import type { Context, CoreConfig } from '../context.ts'
@@ -29,12 +35,14 @@ export function toJwtKey(key: KeyRecord, time: string): JwtKey {
 
 export function toJwtKeyWithDetails(
   key: KeyRecord,
+  role: KeyRole,
   time: string,
   config: CoreConfig,
 ): JwtKeyWithDetails {
   return {
     ...toJwtKey(key, time),
     details: {
+      role,
       kty: key.jwk.kty,
       ...(key.bits === undefined ? {} : { bits: key.bits }),
       ...('crv' in key.jwk ? { crv: key.jwk.crv } : {}),

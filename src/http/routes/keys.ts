@@ -7,6 +7,7 @@ import {
   JwtKeyUpdate,
   JwtKeyUpdated,
   JwtKeyWithDetails,
+  KeyRoleEntry,
 } from '../../contract/keys.ts'
 import type { Context } from '../../core/context.ts'
 import { keyEntityTag } from '../../core/entity-tags.ts'
@@ -15,8 +16,10 @@ import {
   keyDocument,
   listDocument,
   renderUpdate,
+  rolesDocument,
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
+import { keyRole } from '../../core/rotations/roles.ts'
 import { now } from '../../core/times.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
@@ -40,6 +43,7 @@ const KeyFilter = Query({
 export function keyRoutes(app: App, context: Context): void {
   createRoute(app, context)
   readRoutes(app, context)
+  rolesRoute(app, context)
   updateRoute(app, context)
   deleteRoute(app, context)
 }
@@ -93,7 +97,8 @@ function createRoute(app: App, context: Context): void {
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
       const { publicUrl, jwksMaxAge } = context.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const tag = keyEntityTag(key, own.origin.time, jwksMaxAge)
+      const role = keyRole(key, own.origin.time, jwksMaxAge)
+      const tag = keyEntityTag(key, role, own.origin.time, jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
   })
@@ -134,6 +139,27 @@ function readRoutes(app: App, context: Context): void {
     handler: async (request, reply) => {
       const { kid } = request.params
       const document = await keyDocument(context, projectOf(request).id, kid)
+      reuseKeyDocument(request, context, document)
+      return sendDocument(reply, document)
+    },
+  })
+}
+
+function rolesRoute(app: App, context: Context): void {
+  app.route({
+    method: ['GET', 'HEAD'],
+    url: '/v1/projects/:projectIdOrName/key-roles',
+    config: { access: { role: 'reader' }, etag: true },
+    schema: {
+      operationId: 'listKeyRoles',
+      summary: 'List the roles of the keys of a project',
+      description: 'Returns one entry for each key, in the order of the list of keys.',
+      tags,
+      params: ProjectPath,
+      response: { 200: Type.Array(KeyRoleEntry) },
+    },
+    handler: async (request, reply) => {
+      const document = await rolesDocument(context, projectOf(request).id)
       reuseKeyDocument(request, context, document)
       return sendDocument(reply, document)
     },

@@ -2,7 +2,7 @@ import type { KeyWarning } from '../../contract/keys.ts'
 import type { Caller } from '../../core/access/callers.ts'
 import { projectNotFound } from '../../core/access/projects.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
-import { keyEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
+import { keyEntityTags, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges } from '../../core/keys/events.ts'
@@ -183,7 +183,7 @@ function requirePrecondition(
 ): void {
   if (precondition === undefined) return
   const { ifMatch, jwksMaxAge } = precondition
-  requireIfMatch(ifMatch, keyEntityTag(key, time, jwksMaxAge), 'key')
+  requireIfMatch(ifMatch, keyEntityTags(key, time, jwksMaxAge), 'key')
 }
 
 /** Locks the project, so that its keys do not change before the transaction ends. */
