@@ -1,7 +1,7 @@
 import { lazy, Suspense } from 'react'
 import { Route, Router, Switch } from 'wouter'
-import { useHashLocation } from 'wouter/use-hash-location'
 import { LoadingPage, NotFoundPage } from './components/states.tsx'
+import { useFragmentLocation } from './fragment.ts'
 import { Frame } from './frame.tsx'
 import { SessionGate } from './session/context.tsx'
 import { useRights } from './session/rights.ts'
@@ -41,7 +41,7 @@ export function App() {
   if (location.hash === `#${signedInRoute}`) return <SignedInPage />
   return (
     <SessionGate>
-      <Router hook={useHashLocation}>
+      <Router hook={useFragmentLocation}>
         <Frame>
           <Suspense fallback={<LoadingPage />}>
             <Pages />

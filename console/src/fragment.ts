@@ -1,0 +1,28 @@
+import type { BaseLocationHook } from 'wouter'
+import { useHashLocation } from 'wouter/use-hash-location'
+
+/** The route in the URL fragment, such as `/projects/ID/history?type=key.deleted`, in two parts. */
+function splitRoute(route: string): { path: string; query: string } {
+  const [path = '/', query = ''] = route.split('?', 2)
+  return { path, query }
+}
+
+/** Goes to a route, or with `?…` to another query of the same page. */
+function navigate(to: string, { replace = false }: { replace?: boolean } = {}): void {
+  const { path } = splitRoute(location.hash.replace(/^#/, ''))
+  const route = to.startsWith('?') ? `${path}${to === '?' ? '' : to}` : to
+  history[replace ? 'replaceState' : 'pushState'](null, '', `#${route}`)
+  dispatchEvent(new HashChangeEvent('hashchange'))
+}
+
+/**
+ * Routes of the console for wouter. Path and query are both in the URL fragment, which is never sent
+ * to a server; wouter's own hook would send the query.
+ */
+export const useFragmentLocation: BaseLocationHook = Object.assign(
+  (): [string, typeof navigate] => [splitRoute(useHashLocation()[0]).path, navigate],
+  {
+    hrefs: (href: string) => `#${href}`,
+    searchHook: () => splitRoute(useHashLocation()[0]).query,
+  },
+)
