@@ -1,6 +1,8 @@
+import { writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { launchBrowser, phone, signIn } from '../test/support/console/console.ts'
 import { startServer, temporaryFolder } from '../test/support/server/process.ts'
@@ -68,12 +70,29 @@ async function take(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(folder, `console-${name}.png`) })
 }
 
+/** Lets the server of a folder live through the years that the pictures show. */
+function shiftedClock(home: string) {
+  const file = join(home, 'clock.json')
+  const set = async (days: number) => {
+    writeFileSync(file, JSON.stringify({ shift: days * 86_400_000 }))
+    await delay(100)
+  }
+  const preload = join(import.meta.dirname, '../test/support/faults/preload.ts')
+  writeFileSync(file, JSON.stringify({ shift: -520 * 86_400_000 }))
+  return { file, preload, set }
+}
+
 async function main(): Promise<void> {
   await mkdir(folder, { recursive: true })
   const { folder: home, remove } = temporaryFolder()
   const env = { PUBRING_PUBLIC_URL: publicUrl }
-  const [server, browser] = await Promise.all([startServer(home, env), launchBrowser()])
-  const data = await createDemoData(server.url, server.apiKey)
+  const clock = shiftedClock(home)
+  const launch = { node: ['--import', clock.preload] }
+  const [server, browser] = await Promise.all([
+    startServer(home, { ...env, FAULT_FILE: clock.file }, launch),
+    launchBrowser(),
+  ])
+  const data = await createDemoData(server.url, server.apiKey, clock.set)
   for (const { suffix, only, options } of looks) {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
     // The pictures show the public URL; the service accepts changes of a session only from there.

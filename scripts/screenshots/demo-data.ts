@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { SignJWT } from 'jose'
-import { type Algorithm, createClient } from '../../client/src/index.ts'
+import { type Algorithm, type Client, createClient } from '../../client/src/index.ts'
 import { rememberSecret } from '../../test/support/secrets.ts'
 
 /** The data that the pictures show. */
@@ -17,43 +17,93 @@ export type DemoData = {
 
 const day = 86_400_000
 
-/** Fills a new registry with the keys and callers of a fictional company. */
-export async function createDemoData(url: string, apiKey: string): Promise<DemoData> {
-  const client = createClient({ url, apiKey })
-  const { id } = await client.projects.create({ name: 'payments' })
-  for (const name of ['orders', 'identity', 'warehouse']) await client.projects.create({ name })
-  const pipeline = await client.apiKeys.create({
+const rsa = () => generateKeyPairSync('rsa', { modulusLength: 3072 })
+const ec = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const ed25519 = () => generateKeyPairSync('ed25519')
+const pemOf = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString()
+
+/** Sets the clock of the server to so many days from now; negative is earlier. */
+type SetClock = (days: number) => Promise<void>
+
+// Long because it is one story in the order of time.
+/** Fills a new registry with a year and a half of a fictional company. */
+export async function createDemoData(
+  url: string,
+  apiKey: string,
+  setClock: SetClock,
+): Promise<DemoData> {
+  const admin = createClient({ url, apiKey })
+  const now = Date.now()
+  const inDays = (days: number) => new Date(now + days * day).toISOString()
+  const register = async (
+    client: Client,
+    project: string,
+    [name, algorithm, key, days]: [string, Algorithm, KeyObject, number?],
+  ) => {
+    const expiry = days === undefined ? {} : { expireTime: inDays(days) }
+    const body = { name, algorithm, publicKeyPem: pemOf(key), ...expiry }
+    return (await client.keys.create(project, body)).kid
+  }
+  const off = (client: Client, project: string, kid: string) =>
+    client.keys.update(project, kid, { active: false })
+
+  await setClock(-520)
+  const { id } = await admin.projects.create({ name: 'payments' })
+  for (const name of ['orders', 'identity', 'warehouse']) await admin.projects.create({ name })
+  await admin.apiKeys.create({ name: 'dashboards', role: 'reader' })
+  const laptop = await admin.apiKeys.create({ name: 'laptop of Ada', role: 'admin' })
+  const pipeline = await admin.apiKeys.create({
     name: 'deploy pipeline',
     role: 'writer',
-    project: 'payments',
-    expireTime: new Date(Date.now() + 90 * day).toISOString(),
+    project: id,
   })
-  await client.apiKeys.create({ name: 'dashboards', role: 'reader' })
-  const laptop = await client.apiKeys.create({ name: 'laptop of Ada', role: 'admin' })
-  await client.apiKeys.update(laptop.id, { active: false })
   const deploy = createClient({ url, apiKey: rememberSecret('an API key', pipeline.apiKey) })
-  const register = (name: string, algorithm: Algorithm, key: KeyObject, days?: number) =>
-    deploy.keys.create(id, {
-      name,
-      algorithm,
-      publicKeyPem: key.export({ type: 'spki', format: 'pem' }).toString(),
-      ...(days && { expireTime: new Date(Date.now() + days * day).toISOString() }),
-    })
-  const rsa = () => generateKeyPairSync('rsa', { modulusLength: 3072 })
-  const ec = () => generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  const old = await register('payments service, winter', 'RSA', rsa().publicKey)
+  const first = await register(deploy, id, ['payments service, 2025', 'RSA', rsa().publicKey])
+  const orders = await register(admin, 'orders', ['orders service', 'ES256', ec().publicKey, 6])
+  await register(admin, 'warehouse', ['warehouse', 'EdDSA', ed25519().publicKey])
+  const identity = await register(admin, 'identity', ['identity provider', 'RSA', rsa().publicKey])
+
+  await setClock(-300)
+  const winter = await register(deploy, id, ['payments service, winter', 'RSA', rsa().publicKey])
+  await setClock(-285)
+  await off(deploy, id, first)
+  await setClock(-240)
+  await deploy.keys.delete(id, first)
+  await register(deploy, id, ['refunds job', 'EdDSA', ed25519().publicKey, 19])
+  await setClock(-150)
+  await register(deploy, id, [
+    'reports',
+    'ES384',
+    generateKeyPairSync('ec', { namedCurve: 'P-384' }).publicKey,
+    -20,
+  ])
+  await admin.apiKeys.update(laptop.id, { active: false })
+  await setClock(-60)
   const signer = ec()
-  const { kid } = await register('payments service, spring', 'ES256', signer.publicKey)
-  await register('refunds job', 'EdDSA', generateKeyPairSync('ed25519').publicKey, 40)
-  await client.keys.update(id, old.kid, { active: false })
-  const { issuer } = await client.jwks.discovery(id)
+  const current = await register(deploy, id, [
+    'payments service, spring',
+    'ES256',
+    signer.publicKey,
+  ])
+  await setClock(-48)
+  await off(deploy, id, winter)
+  await setClock(-46)
+  await deploy.keys.update(id, winter, { active: true })
+  await setClock(-40)
+  await off(deploy, id, winter)
+  await off(admin, 'identity', identity)
+
+  await setClock(0)
+  await admin.keys.update('orders', orders, { label: 'orders service, 2025' })
+  await register(deploy, id, ['payments service, summer', 'ES256', ec().publicKey])
+  const { issuer } = await admin.jwks.discovery(id)
   const token = await new SignJWT({ sub: 'order-4711', scope: 'refund' })
-    .setProtectedHeader({ alg: 'ES256', kid, typ: 'JWT' })
+    .setProtectedHeader({ alg: 'ES256', kid: current, typ: 'JWT' })
     .setIssuer(issuer)
     .setAudience('refunds')
     .setIssuedAt()
     .setExpirationTime('1h')
     .sign(signer.privateKey)
-  const publicKeyPem = ec().publicKey.export({ type: 'spki', format: 'pem' }).toString()
-  return { project: id, current: kid, token: rememberSecret('a token', token), publicKeyPem }
+  const publicKeyPem = pemOf(ec().publicKey)
+  return { project: id, current, token: rememberSecret('a token', token), publicKeyPem }
 }

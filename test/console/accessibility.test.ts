@@ -55,6 +55,8 @@ afterAll(() => console_.close())
 const pages = (): Record<string, string> => ({
   '/': 'Projects',
   [`/projects/${projectId}/keys`]: 'Keys · default',
+  [`/projects/${projectId}/timeline`]: 'Timeline · default',
+  [`/projects/${projectId}/timeline?view=table`]: 'Timeline · default',
   [`/projects/${projectId}/connect`]: 'Connect · default',
   [`/projects/${projectId}/verify`]: 'Check a token · default',
   [`/projects/${projectId}/history`]: 'History · default',
@@ -222,7 +224,7 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await pressKeys('Enter')
   await expectFocus('h1: default')
   await page.getByRole('tab', { name: 'Keys' }).focus()
-  for (const name of ['Connect', 'Check a token', 'History']) {
+  for (const name of ['Timeline', 'Connect', 'Check a token', 'History']) {
     await pressKeys('ArrowRight')
     await page.getByRole('tab', { name, selected: true }).waitFor()
     await page.getByRole('tabpanel').waitFor()

@@ -39,11 +39,16 @@ export function localTime(time: string | number): string {
   return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 }
 
-/** A time relative to now, with the local time and ISO 8601 as a tooltip. */
+/** Local date and time with seconds and the time zone, for details. */
+export function exactTime(time: string | number): string {
+  return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'long' })
+}
+
+/** A time relative to now, with the exact local time and ISO 8601 as a tooltip. */
 export function RelativeTime({ time }: { time: string }) {
   const now = useNow(15_000)
   return (
-    <Tooltip label={`${localTime(time)} · ${time}`}>
+    <Tooltip label={`${exactTime(time)} · ${time}`}>
       <Text component="time" inherit dateTime={time}>
         {relativeTime(Date.parse(time), Math.max(now, Date.now()))}
       </Text>

@@ -28,7 +28,7 @@ type EntryProps = { event: Event; name: string | undefined }
  * One event as a sentence that expands to its details; `name` is its subject's. `isLogged` is undefined
  * while it is unknown whether the log has the event.
  */
-export function TimelineEntry(props: EntryProps & { isLogged: boolean | undefined }) {
+export function Entry(props: EntryProps & { isLogged: boolean | undefined }) {
   const { event, name, isLogged } = props
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()

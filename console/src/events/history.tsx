@@ -8,16 +8,16 @@ import { EmptyState, LoadingRows } from '../components/states.tsx'
 import { useDraft } from '../forms/drafts.ts'
 import { useLedgerEvents } from '../keys/follow.ts'
 import { useSession } from '../session/context.tsx'
+import { Entry } from './entry.tsx'
 import { emptyFilter, Filters, matches } from './filters.tsx'
 import { LogPanel, useLogged } from './log-panel.tsx'
 import { listBackwards, newestRevision } from './paging.ts'
 import { subjectNames } from './sentences.ts'
-import { TimelineEntry } from './timeline-entry.tsx'
 
 const pageSize = 50
 
 /** The ledger of a project, or of the system without `project`; newest events first. */
-export function Timeline({ project }: { project?: Project }) {
+export function History({ project }: { project?: Project }) {
   const pages = useEventPages(project)
   useLiveSystemEvents(project === undefined)
   if (pages.isPending) return <LoadingRows rows={6} />
@@ -140,9 +140,9 @@ function Days(props: {
       <Text size="sm" c="dimmed" fw={600} mt="xs">
         {day}
       </Text>
-      <ol className="timeline">
+      <ol className="entries">
         {ofDay.map((event) => (
-          <TimelineEntry
+          <Entry
             key={event.revision}
             event={event}
             name={names.get(event.subject.id)}

@@ -112,6 +112,12 @@ export function sentenceOf(event: Event, name: string | undefined): Sentence {
   return { ...updating(noun, changes), ...named }
 }
 
+/** The sentence of an event as text. */
+export function sentenceText(event: Event, name: string | undefined): string {
+  const { verb, noun, name: named, rest } = sentenceOf(event, name)
+  return [verb, noun, named && `“${named}”`, rest].filter(Boolean).join(' ')
+}
+
 function updating(noun: string, changes: Changes): Sentence {
   const [entry, ...others] = Object.entries(changes)
   if (entry === undefined || others.length > 0) {

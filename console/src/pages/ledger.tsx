@@ -1,5 +1,5 @@
 import { MessagePage, PageHeader } from '../components/states.tsx'
-import { Timeline } from '../events/timeline.tsx'
+import { History } from '../events/history.tsx'
 import { useRights } from '../session/rights.ts'
 
 /** The system ledger: changes to projects and API keys. */
@@ -19,7 +19,7 @@ export function LedgerPage() {
         All changes to projects and API keys, in a tamper-evident log. The history of a project has
         the changes to its keys.
       </PageHeader>
-      <Timeline />
+      <History />
     </>
   )
 }

@@ -22,8 +22,11 @@ const loadRegisterDialog = async () => ({
   default: (await import('./register-dialog.tsx')).RegisterDialog,
 })
 const RegisterDialog = lazy(loadRegisterDialog)
-const Timeline = lazy(async () => ({
-  default: (await import('../../events/timeline.tsx')).Timeline,
+const History = lazy(async () => ({
+  default: (await import('../../events/history.tsx')).History,
+}))
+const TimelinePanel = lazy(async () => ({
+  default: (await import('../../timeline/panel.tsx')).TimelinePanel,
 }))
 const VerifyPanel = lazy(async () => ({
   default: (await import('../verify/panel.tsx')).VerifyPanel,
@@ -92,6 +95,7 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
 
 const tabLabels: Record<string, string> = {
   keys: 'Keys',
+  timeline: 'Timeline',
   connect: 'Connect',
   verify: 'Check a token',
   history: 'History',
@@ -104,9 +108,10 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
   const [token, setToken] = useState('')
   const panels: Record<string, ReactNode> = {
     keys: <KeysPanel project={project} onRegister={onRegister} />,
+    timeline: <TimelinePanel project={project} />,
     connect: <ConnectPanel project={project} />,
     verify: <VerifyPanel project={project} token={token} onToken={setToken} />,
-    history: <Timeline project={project} />,
+    history: <History project={project} />,
   }
   return (
     <Tabs

@@ -1,0 +1,262 @@
+import type { Event, JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+
+/**
+ * What a key is worth to verifiers during a span:
+ * - `spreading`: published, but not every verifier has loaded it yet;
+ * - `trusted`: published and known to every verifier that honors the cache headers;
+ * - `overlapping`: trusted, and superseded by a rotation whose new key is trusted too;
+ * - `expiring`: trusted, in the last 30 days before its expiry;
+ * - `off`: switched off, or about to be by a scheduled step of a rotation;
+ * - `expired`;
+ * - `unknown`: registered, but the events of that time have not been read.
+ */
+export const spanStates = [
+  'spreading',
+  'trusted',
+  'overlapping',
+  'expiring',
+  'off',
+  'expired',
+  'unknown',
+] as const
+export type SpanState = (typeof spanStates)[number]
+
+/** From `from` until before `to`, both epoch milliseconds; `to` is Infinity if no end is known. */
+export type Span = { state: SpanState; from: number; to: number }
+
+/** The life of one key. Its spans are in order and without gaps; `events` are its own, oldest first. */
+export type KeyBar = {
+  kid: string
+  label: string
+  algorithm: string
+  isDeleted: boolean
+  spans: Span[]
+  events: Event[]
+}
+
+/** A rotation from the key `from` to the key `to`, with epoch milliseconds; open without `end`. */
+export type RotationSpan = {
+  from: string
+  to: string
+  start: number
+  end?: number
+  /** When the old key is scheduled to be switched off. */
+  disableTime?: number
+}
+
+export type BarInput = {
+  /** The keys that exist now. */
+  keys: Pick<
+    JwtKey,
+    'id' | 'label' | 'algorithm' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
+  >[]
+  /** Events of the project, oldest first. Those without a key as their subject are ignored. */
+  events: Event[]
+  /** The time from which `events` are complete, in epoch milliseconds; absent if they all are. */
+  completeSince?: number
+  rotations: RotationSpan[]
+  /** Epoch milliseconds. */
+  now: number
+  /** How long verifiers may take to learn of a change, in milliseconds. */
+  spreadMs: number
+}
+
+export const expiringMs = 30 * 86_400_000
+
+/** One bar for each key that exists or that the events tell of, in order of registration. */
+export function keyBars(input: BarInput): KeyBar[] {
+  const { keys, events, rotations } = input
+  const own = Map.groupBy(
+    events.filter(({ subject }) => subject.type === 'key'),
+    ({ subject }) => subject.id,
+  )
+  const listed = new Map(keys.map((key) => [key.id, key]))
+  const bars = [...new Set([...own.keys(), ...listed.keys()])].map((kid) =>
+    keyBar(kid, { key: listed.get(kid), events: own.get(kid) ?? [], input }),
+  )
+  const byKid = new Map(bars.map((bar) => [bar.kid, bar]))
+  for (const rotation of rotations) {
+    const [from, to] = [byKid.get(rotation.from), byKid.get(rotation.to)]
+    if (from && to) from.spans = markRotation(from.spans, to.spans, rotation)
+  }
+  return bars.sort((one, other) => startOf(one) - startOf(other))
+}
+
+/** The span at a time, if the key exists then. */
+export function spanAt({ spans }: Pick<KeyBar, 'spans'>, time: number): Span | undefined {
+  return spans.find(({ from, to }) => from <= time && time < to)
+}
+
+/** Whether verifiers accept the key, at least some of them. */
+export const isPublished = (state: SpanState): boolean =>
+  !['off', 'expired', 'unknown'].includes(state)
+
+const startOf = ({ spans }: KeyBar) => spans[0]?.from ?? 0
+
+/**
+ * How long verifiers may take to learn of a change, in milliseconds: `convergedTime` of a key after
+ * the change that it is of.
+ */
+export function spreadOf(
+  key: Pick<JwtKeyWithDetails, 'id' | 'updateTime' | 'expireTime'> & {
+    details: Pick<JwtKeyWithDetails['details'], 'convergedTime'>
+  },
+  events: Event[],
+  now: number,
+): number {
+  const change = events.findLast(
+    ({ subject, changes, type }) =>
+      subject.id === key.id && (type === 'key.created' || changes?.active || changes?.expireTime),
+  )
+  const expiry = toTime(key.expireTime)
+  const changed = Date.parse(change?.time ?? key.updateTime)
+  const last = expiry <= now ? Math.max(changed, expiry) : changed
+  return Date.parse(key.details.convergedTime) - last
+}
+
+/** The members of a key that decide about its state, from `time` until the next version. */
+type Version = { time: number; enabled: boolean; expireTime: number }
+
+type Life = { key: BarInput['keys'][number] | undefined; events: Event[]; input: BarInput }
+
+function keyBar(kid: string, life: Life): KeyBar {
+  const { key, events, input } = life
+  const deletion = events.findLast(({ type }) => type === 'key.deleted')
+  const end = deletion === undefined ? Number.POSITIVE_INFINITY : Date.parse(deletion.time)
+  const versions = versionsOf(life)
+  const known = versions.flatMap((version, at) =>
+    spansOfVersion(version, Math.min(versions[at + 1]?.time ?? end, end)),
+  )
+  const registered = key === undefined ? end : Date.parse(key.createTime)
+  const knownSince = known[0]?.from ?? end
+  const unknown: Span = { state: 'unknown', from: registered, to: knownSince }
+  return {
+    kid,
+    label: lastValue(events, 'label') ?? key?.label ?? '',
+    algorithm: key?.algorithm ?? lastValue(events, 'algorithm') ?? '',
+    isDeleted: deletion !== undefined,
+    spans: [...(registered < knownSince ? [unknown] : []), ...markSpreading(known, input.spreadMs)],
+    events,
+  }
+}
+
+/** The newest value of a member of a key that its events have. */
+function lastValue(events: Event[], member: string): string | undefined {
+  const change = events.findLast(({ changes }) => changes?.[member])?.changes?.[member]
+  const value = change?.to ?? change?.from
+  return value === undefined ? undefined : String(value)
+}
+
+/** Whether the event has every member that the key had then. */
+const isWhole = (event: Event | undefined) =>
+  event?.type === 'key.created' || event?.type === 'key.recorded'
+
+/** The versions that are known, oldest first. */
+function versionsOf(life: Life): Version[] {
+  const { events } = life
+  const versions = isWhole(events[0]) ? [] : [versionBefore(life)]
+  for (const event of events) {
+    const { active, expireTime } = event.changes ?? {}
+    if (!active && !expireTime && !isWhole(event)) continue
+    const last = versions.at(-1)
+    versions.push({
+      time: Date.parse(event.time),
+      enabled: active ? active.to === true : last?.enabled === true,
+      expireTime: expireTime || isWhole(event) ? toTime(expireTime?.to) : toTime(last?.expireTime),
+    })
+  }
+  return versions
+}
+
+/**
+ * The version before the first of the events that have been read: what later events changed is undone,
+ * and the rest is as it is now.
+ */
+function versionBefore({ key, events, input }: Life): Version {
+  const { completeSince, now } = input
+  const firstChange = (member: string) =>
+    events.find(({ changes }) => changes?.[member])?.changes?.[member]
+  const [active, expireTime] = [firstChange('active'), firstChange('expireTime')]
+  // A listed key that has expired is switched on, unless an event says otherwise.
+  const isOn = key !== undefined && (key.active || toTime(key.expireTime) <= now)
+  const registered = key === undefined ? 0 : Date.parse(key.createTime)
+  const begin = Math.max(completeSince ?? Date.parse(events[0]?.time ?? ''), registered)
+  return {
+    // Without events, the key has been as it is now since its last change.
+    time: key !== undefined && events.length === 0 ? Date.parse(key.updateTime) : begin,
+    enabled: active ? active.from === true : isOn,
+    expireTime: toTime(expireTime ? expireTime.from : key?.expireTime),
+  }
+}
+
+/** Epoch milliseconds of an expiry; Infinity for none. */
+function toTime(value: unknown): number {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
+}
+
+/** The spans of a version until `end`, as if verifiers learned of changes at once. */
+function spansOfVersion({ time, enabled, expireTime }: Version, end: number): Span[] {
+  if (!enabled) return nonEmpty([{ state: 'off', from: time, to: end }])
+  const expiry = Math.min(Math.max(expireTime, time), end)
+  const warning = Math.min(Math.max(expireTime - expiringMs, time), expiry)
+  return nonEmpty([
+    { state: 'trusted', from: time, to: warning },
+    { state: 'expiring', from: warning, to: expiry },
+    { state: 'expired', from: expiry, to: end },
+  ])
+}
+
+const nonEmpty = (spans: Span[]) => spans.filter(({ from, to }) => from < to)
+
+/** Neighbors of the same state become one. */
+function merge(spans: Span[]): Span[] {
+  const merged: Span[] = []
+  for (const span of spans) {
+    const last = merged.at(-1)
+    if (last?.state === span.state && last.to === span.from) last.to = span.to
+    else merged.push({ ...span })
+  }
+  return merged
+}
+
+/** Gives the part between `from` and `to` of those spans that `applies` selects another state. */
+function paint(spans: Span[], part: Span, applies: (state: SpanState) => boolean): Span[] {
+  const painted = spans.flatMap((span) => {
+    const from = Math.max(span.from, part.from)
+    const to = Math.min(span.to, part.to)
+    if (!applies(span.state) || from >= to) return [span]
+    const { state } = part
+    return nonEmpty([
+      { ...span, to: from },
+      { state, from, to },
+      { ...span, from: to },
+    ])
+  })
+  return merge(painted)
+}
+
+/** A key spreads from each time at which it is published. */
+function markSpreading(spans: Span[], spreadMs: number): Span[] {
+  const published = spans.filter(
+    ({ state }, at) => isPublished(state) && !isPublished(spans[at - 1]?.state ?? 'off'),
+  )
+  return published.reduce(
+    (marked, { from }) =>
+      paint(marked, { state: 'spreading', from, to: from + spreadMs }, isPublished),
+    merge(spans),
+  )
+}
+
+/** The spans of the old key of a rotation, given those of its new key. */
+function markRotation(from: Span[], to: Span[], rotation: RotationSpan): Span[] {
+  const { start, end = Number.POSITIVE_INFINITY, disableTime = end } = rotation
+  const trusted = to.find((span) => isTrusted(span.state) && span.to > start)
+  if (trusted === undefined) return from
+  const overlap = { from: Math.max(start, trusted.from), to: end }
+  const marked = paint(from, { state: 'overlapping', ...overlap }, isTrusted)
+  const off = { state: 'off', from: disableTime, to: end } as const
+  return disableTime < end ? paint(marked, off, isPublished) : marked
+}
+
+const isTrusted = (state: SpanState) => isPublished(state) && state !== 'spreading'
