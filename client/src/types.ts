@@ -528,6 +528,8 @@ export type Event = {
       | 'ledger'
     id: string
   }
+  /** Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject. */
+  label?: string
   /** Old (`from`) and new (`to`) value of each changed member. Either is absent if the member had or has no value. `state` is the SHA-256 of the stored row after the change. */
   changes?: Record<
     string,

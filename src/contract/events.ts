@@ -47,6 +47,12 @@ export const Event = Type.Object(
       ]),
       id: Type.String(),
     }),
+    label: Type.Optional(
+      Type.String({
+        description:
+          'Label or name that the subject had then, of keys, projects, API keys, trust policies and sign-in rules. It is taken from earlier events, and the hash does not cover it here. Absent if it was not among the last 100 events of the subject.',
+      }),
+    ),
     changes: Type.Optional(
       Type.Record(
         Type.String(),

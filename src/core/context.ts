@@ -5,6 +5,7 @@ import type { ExposedKey } from '../intake/types.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
+import type { HistoryPage, HistoryResult } from './ledger/history.ts'
 import type { ReplayFindings } from './ledger/verification.ts'
 import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
@@ -50,6 +51,8 @@ export interface Store {
   /** Whether the observed heads are still current. The read starts after the call. */
   headsMatch(seen: readonly ObservedHead[]): Promise<boolean>
   events(ledgerId: string, page: { after: number; limit: number }): Promise<LedgerEvent[]>
+  /** Events of a stretch of a ledger that match a filter. One call examines a bounded number. */
+  history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>

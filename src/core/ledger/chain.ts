@@ -7,36 +7,39 @@ export const systemLedgerId = '00000000-0000-0000-0000-000000000000'
 /** The ledger of token exchanges under trust policies for all projects, and of API keys of sessions. */
 export const exchangeLedgerId = '00000000-0000-0000-0000-000000000001'
 
-export type EventType =
-  | 'project.created'
-  | 'project.renamed'
-  | 'project.deleted'
-  | 'project.recorded'
-  | 'key.created'
-  | 'key.updated'
-  | 'key.deleted'
-  | 'key.recorded'
-  | 'key.weakness_found'
-  | 'private_key.refused'
-  | 'api_key.created'
-  | 'api_key.updated'
-  | 'api_key.deleted'
-  | 'api_key.recorded'
-  | 'ledger.accepted'
-  | 'log.started'
-  | 'session.created'
-  | 'session.ended'
-  | 'session.recorded'
-  | 'sign_in_rule.created'
-  | 'sign_in_rule.updated'
-  | 'sign_in_rule.deleted'
-  | 'sign_in_rule.recorded'
-  | 'person.deleted'
-  | 'trust_policy.created'
-  | 'trust_policy.updated'
-  | 'trust_policy.deleted'
-  | 'trust_policy.recorded'
-  | 'token.exchanged'
+export const eventTypes = [
+  'project.created',
+  'project.renamed',
+  'project.deleted',
+  'project.recorded',
+  'key.created',
+  'key.updated',
+  'key.deleted',
+  'key.recorded',
+  'key.weakness_found',
+  'private_key.refused',
+  'api_key.created',
+  'api_key.updated',
+  'api_key.deleted',
+  'api_key.recorded',
+  'ledger.accepted',
+  'log.started',
+  'session.created',
+  'session.ended',
+  'session.recorded',
+  'sign_in_rule.created',
+  'sign_in_rule.updated',
+  'sign_in_rule.deleted',
+  'sign_in_rule.recorded',
+  'person.deleted',
+  'trust_policy.created',
+  'trust_policy.updated',
+  'trust_policy.deleted',
+  'trust_policy.recorded',
+  'token.exchanged',
+] as const
+
+export type EventType = (typeof eventTypes)[number]
 
 /** What an event is about. */
 export type SubjectType =
@@ -84,6 +87,8 @@ export interface EventContent {
 
 export interface LedgerEvent extends EventContent {
   hash: string
+  /** Label or name of the subject after the event, as the ledger has it; not part of the hash. */
+  label?: string
 }
 
 /** The hash of an event that follows the one with the previous hash (`chainText`). */

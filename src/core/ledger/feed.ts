@@ -19,6 +19,8 @@ export interface EventFeed {
    * if too many streams are open, in all or of this API key or ledger, and after `close`.
    */
   open(request: StreamRequest, sink: EventSink): EventStream | Refusal
+  /** Takes the place of a stream for an export, or is refused like a stream. */
+  reserve(request: Pick<StreamRequest, 'ledgerId' | 'callerId'>): (() => void) | Refusal
   count(): number
   /** Ends all streams and accepts no more. */
   close(): void
@@ -53,9 +55,13 @@ export function createEventFeed(
     unwatchSystem = undefined
   }
 
+  const reserve: EventFeed['reserve'] = ({ ledgerId, callerId }) =>
+    isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
+
   return {
+    reserve,
     open({ ledgerId, after, callerId }, sink) {
-      const release = isClosed ? 'full' : places.take([`caller ${callerId}`, `ledger ${ledgerId}`])
+      const release = reserve({ ledgerId, callerId })
       if (typeof release === 'string') return release
       const stream = createEventStream({
         clock,

@@ -1,5 +1,6 @@
 import type { Store } from '../context.ts'
 import type { LedgerEvent } from './chain.ts'
+import type { HistoryPage } from './history.ts'
 
 /**
  * The last event that a reader has: its revision, and the first 8 characters of its hash, by which
@@ -46,4 +47,35 @@ export async function readEventsAfter(
   const [last, ...events] = await store.events(ledgerId, { after: revision - 1, limit: limit + 1 })
   const isKnown = last?.revision === revision && last.hash.startsWith(hashStart ?? '')
   return isKnown ? events : 'history_changed'
+}
+
+/** A page to read, and the one that follows it. */
+export type HistoryRequest = Omit<HistoryPage, 'after'> & { after: LedgerPosition }
+
+export interface FoundPage {
+  events: LedgerEvent[]
+  /** Absent after the last page. A page may be short, or empty, and not the last. */
+  next?: HistoryRequest
+}
+
+/** Returns `history_changed` if the ledger does not have the event at the position `after`. */
+export async function readHistory(
+  store: Pick<Store, 'events' | 'history'>,
+  ledgerId: string,
+  request: HistoryRequest,
+): Promise<FoundPage | 'history_changed'> {
+  const { after, limit, newestFirst } = request
+  const { revision, hashStart = '' } = after
+  if (revision > 0) {
+    const [last] = await store.events(ledgerId, { after: revision - 1, limit: 1 })
+    if (last?.revision !== revision || !last.hash.startsWith(hashStart)) return 'history_changed'
+  }
+  const page = { ...request, after: revision, limit: limit + 1 }
+  const { events: found, examinedTo } = await store.history(ledgerId, page)
+  const events = found.slice(0, limit)
+  const last = found.length > limit ? events.at(-1) : undefined
+  const end = last?.revision ?? examinedTo
+  if (end === undefined) return { events }
+  if (newestFirst) return { events, next: { ...request, before: end } }
+  return { events, next: { ...request, after: last ? positionOf(last) : { revision: end } } }
 }

@@ -16,13 +16,13 @@ import {
 } from '../row-mapping.ts'
 import { columnsOf, type Db, type Tables } from '../schema.ts'
 import { chunked } from '../statements.ts'
+import { readEventRows } from './events.ts'
 import {
   checkedExchangedKey,
   exchangedKeysWithLastEvents,
   hasValidChanges,
   ledgerOfExchange,
 } from './last-events.ts'
-import { readEventRows } from './store.ts'
 
 /** The ledgers of a database. */
 export interface LedgerReader extends LedgerReads, Pick<Store, 'findProject'> {

@@ -1,15 +1,13 @@
-import type { Selectable } from 'kysely'
 import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
-import type { LedgerEvent } from '../../core/ledger/chain.ts'
-import type { KeyCount, KeySet, PersonRecord } from '../../core/records.ts'
-import { nameOf } from '../../core/sign-in/people.ts'
+import type { KeyCount, KeySet } from '../../core/records.ts'
 import { contradictedProject } from '../../core/storage-faults.ts'
-import { eventFromRow, hasKey, keyColumns, personFromRow, projectFromRow } from '../row-mapping.ts'
-import { columnsOf, type Db, type Tables, tableNames } from '../schema.ts'
-import { chunked, statement } from '../statements.ts'
+import { hasKey, keyColumns, projectFromRow } from '../row-mapping.ts'
+import { type Db, tableNames } from '../schema.ts'
+import { statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
+import { createEventReads } from './events.ts'
 import { checkedKey, checkedProject, lastKeyEvent, lastProjectEvent } from './last-events.ts'
 import { createLogReads } from './log.ts'
 
@@ -31,6 +29,7 @@ export function createStoreReads(db: Db): StoreReads {
     ...createProjectReads(db),
     ...createCredentialReads(db),
     ...createKeyReads(db),
+    ...createEventReads(db),
     log: createLogReads(db),
     async ping() {
       await db
@@ -58,30 +57,7 @@ function createProjectReads(db: Db) {
         .execute()
       return rows.flatMap((row) => (checkedProject(row) === undefined ? [] : [projectFromRow(row)]))
     },
-    async events(ledgerId, page) {
-      const rows = await readEventRows(db, ledgerId, page)
-      return withNames(db, rows.map(eventFromRow))
-    },
   } satisfies Partial<StoreReads>
-}
-
-/** Names the people among the actors of a page, by one query. */
-async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
-  const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
-  if (subjects.size === 0) return events
-  const people = new Map<string, PersonRecord>()
-  for (const some of chunked([...subjects])) {
-    const query = db.selectFrom('person').select(columnsOf('person')).where('subject', 'in', some)
-    for (const row of await query.execute()) {
-      people.set(JSON.stringify([row.issuer, row.subject]), personFromRow(row))
-    }
-  }
-  return events.map((event) => {
-    const { user } = event.actor
-    if (user === undefined) return event
-    const person = people.get(JSON.stringify([user.issuer, user.subject]))
-    return { ...event, actor: { ...event.actor, name: nameOf(person, user.subject) } }
-  })
 }
 
 function createKeyReads(db: Db) {
@@ -188,20 +164,4 @@ export async function readKeySet(db: Db, projectId: string): Promise<KeySet | un
     throw contradictedProject()
   }
   return { name, revision, head: hash, keys: rows.filter(hasKey).map(checkedKey) }
-}
-
-/** A page of a ledger's events in order. */
-export function readEventRows(
-  db: Db,
-  ledgerId: string,
-  { after, limit }: { after: number; limit: number },
-): Promise<Selectable<Tables['event']>[]> {
-  return db
-    .selectFrom('event')
-    .select(columnsOf('event'))
-    .where('project_id', '=', ledgerId)
-    .where('revision', '>', after)
-    .orderBy('revision')
-    .limit(limit)
-    .execute()
 }

@@ -44,6 +44,7 @@ test('every change of a project and its keys is an event: who, when, what', asyn
     time: patched.json().updateTime,
     actor: { apiKeyId: expect.stringMatching(/^[0-9a-f-]{36}$/), name: 'a writer' },
     subject: { type: 'key', id: kid },
+    label: 'off',
     changes: {
       label: { from: 'n', to: 'off' },
       active: { from: true, to: false },

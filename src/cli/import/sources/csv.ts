@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync'
+import { csvLine, unescapeFormula } from '../../../runtime/csv.ts'
 import { requireKnown, usageError } from '../../terminal/failures.ts'
 import { recordEntry, type SourceEntry } from './entry.ts'
 import type { ExportedKey } from './export-document.ts'
@@ -20,29 +21,13 @@ type Column = (typeof columns)[number]
 
 const requiredColumns: readonly Column[] = ['label', 'active', 'publicKey']
 
-/**
- * What spreadsheets take for a formula, and the apostrophe that escapes it: since that is escaped
- * too, removing one apostrophe restores every text.
- */
-const formula = /^['=+\-@\t\r\n＝＋－＠]/u
-
-/** A cell (RFC 4180), always quoted, with formulas escaped. */
-function quoteCell(text: string): string {
-  const safe = formula.test(text) ? `'${text}` : text
-  return `"${safe.replaceAll('"', '""')}"`
-}
-
-function unescapeFormula(text: string): string {
-  return text.startsWith("'") ? text.slice(1) : text
-}
-
 /** The keys of projects, by name, as CSV with a line of headings; lines end with CRLF. */
 export function writeCsv(
   projects: readonly { name: string; keys: readonly ExportedKey[] }[],
 ): string {
   const records = projects.flatMap(({ name, keys }) => keys.map((key) => recordOf(name, key)))
   const lines = [columns, ...records.map((record) => columns.map((column) => record[column]))]
-  return lines.map((line) => `${line.map(quoteCell).join(',')}\r\n`).join('')
+  return lines.map(csvLine).join('')
 }
 
 function recordOf(project: string, key: ExportedKey): Record<Column, string> {

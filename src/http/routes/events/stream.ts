@@ -1,13 +1,14 @@
 import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Access } from '../../core/access/grants.ts'
-import type { LedgerEvent } from '../../core/ledger/chain.ts'
-import { readPermission, toEvent } from '../../core/ledger/events.ts'
-import { formatPosition, type LedgerPosition, positionOf } from '../../core/ledger/position.ts'
-import type { EventSink, EventStream } from '../../core/ledger/stream.ts'
-import type { LiveServices } from '../../core/publishing/live.ts'
-import { PubringError } from '../../errors.ts'
-import { principalOf } from '../hooks/access.ts'
+import type { Access } from '../../../core/access/grants.ts'
+import type { LedgerEvent } from '../../../core/ledger/chain.ts'
+import { readPermission, toEvent } from '../../../core/ledger/events.ts'
+import { formatPosition, type LedgerPosition, positionOf } from '../../../core/ledger/position.ts'
+import type { EventSink, EventStream } from '../../../core/ledger/stream.ts'
+import type { LiveServices } from '../../../core/publishing/live.ts'
+import { PubringError } from '../../../errors.ts'
+import { principalOf } from '../../hooks/access.ts'
+import { refusedStream } from './faults.ts'
 
 /** Bytes buffered per reader, besides the page that is being sent. */
 const bufferSize = 64 * 1024
@@ -51,7 +52,7 @@ export function sendEvents(
   const opened = live.events.open({ ledgerId, after, callerId: principal.callerId }, sink)
   if (typeof opened === 'string') {
     endWait()
-    throw opened === 'full' ? tooManyStreams() : shareUsedUp()
+    throw refusedStream(opened)
   }
   stream = opened
   reply
@@ -75,21 +76,5 @@ function connectionInUse(): PubringError {
     'overloaded',
     'Another request on this connection is already waiting. Open one connection per event stream.',
     { retryAfter: 1 },
-  )
-}
-
-function tooManyStreams(): PubringError {
-  return new PubringError(
-    'overloaded',
-    'Too many event streams are open. Try again later, or read the events in pages.',
-    { retryAfter: 10 },
-  )
-}
-
-function shareUsedUp(): PubringError {
-  return new PubringError(
-    'rate_limited',
-    'Your API key or this project has its share of the event streams. Close one, or read the events in pages.',
-    { retryAfter: 10 },
   )
 }

@@ -1,53 +1,30 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { Event } from '../../contract/events.ts'
-import type { Access } from '../../core/access/grants.ts'
-import { systemLedgerId } from '../../core/ledger/chain.ts'
-import { toEvent } from '../../core/ledger/events.ts'
+import { Event } from '../../../contract/events.ts'
+import type { Access } from '../../../core/access/grants.ts'
+import { systemLedgerId } from '../../../core/ledger/chain.ts'
+import { toEvent } from '../../../core/ledger/events.ts'
+import { type LedgerPosition, parsePosition, readHistory } from '../../../core/ledger/position.ts'
+import type { LiveServices } from '../../../core/publishing/live.ts'
+import { PubringError } from '../../../errors.ts'
+import { ledgerOf } from '../../hooks/access.ts'
+import type { App, HttpOptions } from '../../options.ts'
+import { prefers } from '../../request/accept.ts'
+import { defaultMaxPageSize, ProjectPath } from '../../request/paths.ts'
+import { exportTypeOf, sendExport } from './export.ts'
+import { historyChanged } from './faults.ts'
 import {
-  formatPosition,
-  type LedgerPosition,
-  ledgerStart,
-  parsePosition,
-  positionOf,
-  positionPattern,
-  readEventsAfter,
-} from '../../core/ledger/position.ts'
-import type { LiveServices } from '../../core/publishing/live.ts'
-import { PubringError } from '../../errors.ts'
-import { ledgerOf } from '../hooks/access.ts'
-import type { App, HttpOptions } from '../options.ts'
-import { prefers } from '../request/accept.ts'
-import { defaultMaxPageSize, ProjectPath, Query } from '../request/paths.ts'
-import { sendEvents } from './event-stream.ts'
+  type EventQuery,
+  eventQuery,
+  nextQuery,
+  readEventQuery,
+  requireUnfiltered,
+} from './query.ts'
+import { sendEvents } from './stream.ts'
 
 const tags = ['Events']
 
-/** Events per page without `limit`. */
-const pageSize = 50
-
 const eventStream = 'text/event-stream'
-
-const pageQuery = (maximum: number) =>
-  Query({
-    after: Type.Optional(
-      Type.String({
-        pattern: positionPattern,
-        default: '0',
-        examples: ['7', '7.1f0c9a3e'],
-        description:
-          'The last event that you have: its revision, or better `REVISION.HASH8` with the first 8 characters of its hash. The page starts after it. If the ledger has no such event, because the database was restored, the response is 409 `history_changed`.',
-      }),
-    ),
-    limit: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum,
-        default: pageSize,
-        description: 'Events per page. Ignored by streams.',
-      }),
-    ),
-  })
 
 const StreamHeaders = Type.Object({
   'Last-Event-ID': Type.Optional(
@@ -59,28 +36,35 @@ const StreamHeaders = Type.Object({
   ),
 })
 
-const streamMediaType = {
+const mediaTypes = {
   [eventStream]: Type.String({
     description:
       'Server-sent events: `id` is `REVISION.HASH8`, `event` the type, `data` the Event as JSON. A `reset` event says that the events you have belong to a history that was discarded (the database was restored); the ledger follows from its first event. A comment is sent every 15 seconds as a heartbeat.',
+  }),
+  'application/x-ndjson': Type.String({
+    description: 'All events that match, one JSON document per line: the Event, with `ledgerId`.',
+  }),
+  'text/csv': Type.String({
+    description:
+      'All events that match, as a table (RFC 4180) with a line of headings. A cell that a spreadsheet would take for a formula begins with an apostrophe.',
   }),
 }
 
 const sharedConfig = {
   errors: ['overloaded', 'history_changed'],
   headers: ['Link'],
-  mediaTypes: streamMediaType,
+  mediaTypes,
 } satisfies FastifyContextConfig
 
 const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
   tags,
-  querystring: pageQuery(maxPageSize),
+  querystring: eventQuery(maxPageSize),
   headers: StreamHeaders,
   response: { 200: Type.Array(Event) },
 })
 
 const streamDescription =
-  'With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
+  'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` or `text/csv` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
   projectRoute(app, live, options)
@@ -128,28 +112,31 @@ function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
 
 async function respond(
   live: LiveServices,
-  request: FastifyRequest<{ Querystring: { after?: string; limit?: number } }>,
+  request: FastifyRequest<{ Querystring: EventQuery }>,
   reply: FastifyReply,
   ledger: { ledgerId: string; access: Access },
 ): Promise<void> {
-  const { limit = pageSize } = request.query
-  const after = parsePosition(request.query.after ?? '') ?? ledgerStart
-  const wantsStream = prefers(request.headers.accept, eventStream, 'application/json')
-  if (wantsStream && request.method === 'GET') {
-    sendEvents(live, request, reply, { ...ledger, after: lastEventId(request) ?? after })
-    return
+  const { query, method, headers } = request
+  const page = readEventQuery(query)
+  const { ledgerId } = ledger
+  if (method === 'GET' && prefers(headers.accept, eventStream, 'application/json')) {
+    requireUnfiltered(query, page)
+    return sendEvents(live, request, reply, {
+      ...ledger,
+      after: lastEventId(request) ?? page.after,
+    })
   }
+  const type = method === 'GET' ? exportTypeOf(headers.accept) : undefined
+  if (type !== undefined) return sendExport(live, request, reply, { ...ledger, type, page })
   const { store, config } = live.context
-  const found = await readEventsAfter(store, ledger.ledgerId, after, limit + 1)
+  const found = await readHistory(store, ledgerId, page)
   if (found === 'history_changed') throw historyChanged()
-  const shown = found.slice(0, limit)
-  const last = shown.at(-1)
-  if (found.length > limit && last !== undefined) {
-    const path = ledger.ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledger.ledgerId}`
-    const next = `${config.publicUrl}${path}/events?limit=${limit}&after=${formatPosition(positionOf(last))}`
+  if (found.next !== undefined) {
+    const path = ledgerId === systemLedgerId ? '/v1' : `/v1/projects/${ledgerId}`
+    const next = `${config.publicUrl}${path}/events?${nextQuery(query, found.next)}`
     reply.header('link', `<${next}>; rel="next"`)
   }
-  reply.header('vary', 'Accept').send(shown.map(toEvent))
+  reply.header('vary', 'Accept').send(found.events.map(toEvent))
 }
 
 /** The position in `Last-Event-ID`, which a reconnecting client sends; undefined if empty. */
@@ -161,12 +148,5 @@ function lastEventId(request: FastifyRequest): LedgerPosition | undefined {
   throw new PubringError(
     'invalid_request',
     'Last-Event-ID must be the `id` of an event of the stream, such as 7.1f0c9a3e, or its revision in digits.',
-  )
-}
-
-function historyChanged(): PubringError {
-  return new PubringError(
-    'history_changed',
-    'The ledger has no such event: `after` belongs to a history that was discarded, as by a restore of the database. Drop what you have and read the ledger from its start.',
   )
 }

@@ -1,0 +1,31 @@
+import type { EventType, LedgerEvent } from './chain.ts'
+
+/** Which events; every member that is set must match. */
+export interface EventFilter {
+  types?: readonly EventType[]
+  /**
+   * Of API keys, sessions and trust policies the id; of API keys, commands and people the name; of
+   * people also the email address and, as of workloads, the subject.
+   */
+  actor?: string
+  /** Id. */
+  subject?: string
+  /** ISO 8601: events from this time on, and before this time. */
+  since?: string
+  until?: string
+}
+
+/** A stretch of a ledger, between two revisions that it excludes. */
+export interface HistoryPage {
+  after: number
+  before?: number | undefined
+  limit: number
+  newestFirst: boolean
+  filter: EventFilter
+}
+
+/** `examinedTo`: the revision of the last event that was examined, if others of the stretch were not. */
+export interface HistoryResult {
+  events: LedgerEvent[]
+  examinedTo?: number
+}

@@ -1,0 +1,143 @@
+import { type Static, Type } from 'typebox'
+import { parseId } from '../../../core/ids.ts'
+import { eventTypes } from '../../../core/ledger/chain.ts'
+import type { EventFilter } from '../../../core/ledger/history.ts'
+import {
+  formatPosition,
+  type HistoryRequest,
+  ledgerStart,
+  parsePosition,
+  positionPattern,
+} from '../../../core/ledger/position.ts'
+import { isoTime, parseTimeMs, year10000 } from '../../../core/times.ts'
+import { type FieldError, PubringError } from '../../../errors.ts'
+import { printableName, suggestedName } from '../../errors/names.ts'
+import { Query } from '../../request/paths.ts'
+
+/** Events per page without `limit`. */
+const pageSize = 50
+
+const Text = (description: string, example: string) =>
+  Type.Optional(Type.String({ minLength: 1, maxLength: 255, description, examples: [example] }))
+
+const filters = {
+  type: Text(
+    `Only events of these types, separated by commas: ${eventTypes.join(', ')}.`,
+    'key.created,key.deleted',
+  ),
+  actor: Text(
+    'Only events by this actor: the id of an API key, session or trust policy; the name of an API key, command or person; the email address of a person; or the subject of a person or workload.',
+    'deploy pipeline',
+  ),
+  subject: Text(
+    'Only events about the key, API key or other record with this id.',
+    '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+  ),
+  since: Text('Only events from this time on (RFC 3339).', '2026-05-01T00:00:00Z'),
+  until: Text('Only events before this time (RFC 3339).', '2026-06-01T00:00:00Z'),
+}
+
+export const eventQuery = (maximum: number) =>
+  Query({
+    after: Type.Optional(
+      Type.String({
+        pattern: positionPattern,
+        default: '0',
+        examples: ['7', '7.1f0c9a3e'],
+        description:
+          'The last event that you have: its revision, or better `REVISION.HASH8` with the first 8 characters of its hash. Only later events follow. If the ledger has no such event, because the database was restored, the response is 409 `history_changed`.',
+      }),
+    ),
+    before: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'Only events before this revision.' }),
+    ),
+    order: Type.Optional(
+      Type.Enum(['asc', 'desc'], {
+        default: 'asc',
+        description: '`desc`: the newest events first.',
+      }),
+    ),
+    limit: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum,
+        default: pageSize,
+        description: 'Events per page. Ignored by streams and exports.',
+      }),
+    ),
+    ...filters,
+  })
+
+export type EventQuery = Static<ReturnType<typeof eventQuery>>
+
+/** Throws `invalid_request` for unknown types and for times that are none. */
+export function readEventQuery(query: EventQuery): HistoryRequest {
+  const { after = '', before, order, limit = pageSize } = query
+  return {
+    after: parsePosition(after) ?? ledgerStart,
+    before,
+    limit,
+    newestFirst: order === 'desc',
+    filter: readFilter(query),
+  }
+}
+
+/** Throws `invalid_request` for a query that streams, which have all events, would ignore. */
+export function requireUnfiltered({ before, order }: EventQuery, { filter }: HistoryRequest): void {
+  const given = Object.entries({ before, order, ...filter }).filter(([, value]) => value)
+  if (given.length === 0) return
+  throw new PubringError(
+    'invalid_request',
+    'A stream has all events from `after` on, in order: leave out before, order, type, actor, subject, since and until, and choose from what it sends.',
+  )
+}
+
+function readFilter({ type, actor, subject, since, until }: EventQuery): EventFilter {
+  const faults: FieldError[] = []
+  const fault = (parameter: string, code: string, detail: string) => {
+    faults.push({ parameter, code, detail })
+    return undefined
+  }
+  const names = type?.split(',').map((name) => name.trim())
+  const types = names?.flatMap((name) => eventTypes.find((each) => each === name) ?? [])
+  const unknown = names?.find((name) => !eventTypes.some((each) => each === name))
+  if (unknown !== undefined) fault('type', 'unknown_value', unknownType(unknown))
+  const time = (parameter: 'since' | 'until', text: string | undefined) => {
+    const ms = text === undefined ? undefined : parseTimeMs(text)
+    if (ms !== undefined && ms < year10000) return isoTime(ms)
+    if (text === undefined) return undefined
+    const form = 'an RFC 3339 time with a time zone, such as 2027-05-01T12:00:00Z'
+    return fault(parameter, 'time_invalid', `${parameter} must be ${form}. Write + as %2B.`)
+  }
+  const range = { since: time('since', since), until: time('until', until) }
+  if (range.since !== undefined && range.until !== undefined && range.since > range.until) {
+    fault('until', 'out_of_range', 'until lies before since. Swap the two.')
+  }
+  if (faults.length > 0) {
+    const detail = faults.map((each) => each.detail).join(' ')
+    throw new PubringError('invalid_request', detail, { errors: faults })
+  }
+  const id = subject === undefined ? undefined : (parseId(subject) ?? subject)
+  return defined({ types, actor, subject: id, ...range })
+}
+
+function defined(filter: { [Name in keyof EventFilter]: EventFilter[Name] | undefined }) {
+  const entries = Object.entries(filter).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(entries) as EventFilter
+}
+
+function unknownType(name: string): string {
+  const suggestion = suggestedName(name, eventTypes)
+  const hint = suggestion === undefined ? `one of ${eventTypes.join(', ')}` : `"${suggestion}"`
+  return `There is no event type ${printableName(name, 'of that name')}. Send ${hint}.`
+}
+
+/** The query of the page that follows. */
+export function nextQuery(query: EventQuery, { after, before, limit }: HistoryRequest): string {
+  const { order, type, actor, subject, since, until } = query
+  const parameters = { limit, after: formatPosition(after), before, order, type, actor, subject }
+  const entries = Object.entries({ ...parameters, since, until }).flatMap(([name, value]) =>
+    value === undefined || value === '0' ? [] : [[name, String(value)]],
+  )
+  return new URLSearchParams(entries).toString()
+}
