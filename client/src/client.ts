@@ -3,7 +3,6 @@ import type {
   Client,
   ClientOptions,
   DescendantsDecision,
-  EventOperations,
   JwksOperations,
   KeyOperations,
   LogOperations,
@@ -11,11 +10,12 @@ import type {
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
-import { followEvents, systemPath } from './follow.ts'
+import { eventOperations } from './events.ts'
 import {
   conditional,
   create,
   createSend,
+  nextPage,
   patch,
   read,
   readList,
@@ -45,7 +45,7 @@ export function createClient(options: ClientOptions): Client {
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
     tokens: tokenOperations(send),
-    events: eventOperations(send, transport),
+    events: eventOperations(transport),
     log: logOperations(send),
     apiKeys: apiKeyOperations(send),
     trustPolicies: trustPolicyOperations(send),
@@ -64,14 +64,11 @@ const projectPath = (project: string) => `/projects/${pathSegment(project, 'proj
 const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
 const keyPath = (project: string, kid: string) => `${keysPath(project)}/${pathSegment(kid, 'kid')}`
 const apiKeyPath = (id: string) => `/api-keys/${pathSegment(id, 'API key id')}`
-const eventsPath = (project: string | undefined) =>
-  project === undefined ? systemPath : `${projectPath(project)}${systemPath}`
-
 function projectOperations(send: Send, transport: Transport): ProjectOperations {
   const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
     const operation = { ...readList('/projects', { limit, after }), ...options }
     const { body, headers } = await transport.send(operation)
-    const next = nextCursor(headers, transport.url)
+    const next = nextPage(headers, transport.url)?.get('after') ?? undefined
     return { items: body as Project[], ...(next === undefined ? {} : { next }) }
   }
   return {
@@ -94,13 +91,6 @@ function projectOperations(send: Send, transport: Transport): ProjectOperations 
       return send({ ...remove(projectPath(project)), retry }, options)
     },
   }
-}
-
-/** The `after` parameter of the link to the next page (RFC 8288). */
-function nextCursor(headers: Headers, baseUrl: string): string | undefined {
-  const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('link') ?? '') ?? []
-  if (target === undefined || !URL.canParse(target, baseUrl)) return undefined
-  return new URL(target, baseUrl).searchParams.get('after') ?? undefined
 }
 
 function keyOperations(send: Send): KeyOperations {
@@ -126,14 +116,6 @@ function tokenOperations(send: Send): TokenOperations {
     check: async (project, body, options = {}) =>
       send(repeatable(`${projectPath(project)}/token-checks`, body), options),
     exchange: async (body, options = {}) => send(tokenExchange(body), options),
-  }
-}
-
-function eventOperations(send: Send, transport: Transport): EventOperations {
-  return {
-    list: async ({ project, after, limit, ...options } = {}) =>
-      send(readList(eventsPath(project), { after, limit }), options),
-    follow: ({ project, ...options } = {}) => followEvents(transport, eventsPath(project), options),
   }
 }
 

@@ -4,6 +4,8 @@ export type {
   ClientOptions,
   DescendantsDecision,
   EventOperations,
+  EventPosition,
+  EventQuery,
   JwksOperations,
   KeyOperations,
   LogOperations,

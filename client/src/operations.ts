@@ -40,3 +40,10 @@ export const conditional = (operation: Operation, { ifMatch }: Precondition): Op
   if (ifMatch === undefined) return operation
   return { ...operation, headers: { 'if-match': ifMatch }, retry: 'always' }
 }
+
+/** The parameters of the link to the next page (RFC 8288). */
+export function nextPage(headers: Headers, baseUrl: string): URLSearchParams | undefined {
+  const [, target] = /<([^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('link') ?? '') ?? []
+  if (target === undefined || !URL.canParse(target, baseUrl)) return undefined
+  return new URL(target, baseUrl).searchParams
+}

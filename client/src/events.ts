@@ -1,0 +1,78 @@
+import type { EventOperations, EventPosition, EventQuery } from './api.ts'
+import type { CallOptions } from './call-options.ts'
+import { createDeadline } from './deadline.ts'
+import { followEvents, systemPath } from './follow.ts'
+import { nextPage, read, readList } from './operations.ts'
+import { textChunks } from './text-chunks.ts'
+import type { Operation, Transport } from './transport.ts'
+import type { Event } from './types.ts'
+import { pathSegment } from './validation.ts'
+
+/** An export that is silent for longer has failed. */
+const maxSilenceMs = 45_000
+
+export function eventOperations(transport: Transport): EventOperations {
+  const page: EventOperations['page'] = async ({ project, signal, retries, ...query } = {}) => {
+    const operation = readList(pathOf(project), query)
+    const { body, headers } = await transport.send({ ...operation, signal, retries })
+    const next = nextPage(headers, transport.url)
+    return { items: body as Event[], ...(next === undefined ? {} : { next: positionIn(next) }) }
+  }
+  return {
+    list: async (options) => (await page(options)).items,
+    page,
+    async *all(options = {}) {
+      let position: EventPosition | undefined = {}
+      while (position !== undefined) {
+        const found: Awaited<ReturnType<typeof page>> = await page({
+          limit: 200,
+          ...options,
+          ...position,
+        })
+        yield* found.items
+        position = found.next
+      }
+    },
+    follow: ({ project, ...options } = {}) => followEvents(transport, pathOf(project), options),
+    export: (options) => exportEvents(transport, options),
+  }
+}
+
+const pathOf = (project: string | undefined) =>
+  project === undefined ? systemPath : `/projects/${pathSegment(project, 'project')}${systemPath}`
+
+function positionIn(next: URLSearchParams): EventPosition {
+  const [after, before] = [next.get('after'), next.get('before')]
+  return {
+    ...(after === null ? {} : { after }),
+    ...(before === null ? {} : { before: Number(before) }),
+  }
+}
+
+const mediaTypes = { jsonl: 'application/x-ndjson', csv: 'text/csv' }
+
+/** See `EventOperations.export`. */
+async function* exportEvents(
+  transport: Transport,
+  {
+    project,
+    format,
+    signal,
+    ...query
+  }: CallOptions & EventQuery & { format: keyof typeof mediaTypes },
+): AsyncGenerator<string, void, undefined> {
+  const headers = { accept: mediaTypes[format] }
+  const operation: Operation = { ...read(pathOf(project)), query, headers, signal }
+  const silence = createDeadline(maxSilenceMs, signal)
+  try {
+    const response = await transport.open(operation, silence.signal)
+    for await (const chunk of textChunks(response)) {
+      silence.restart()
+      yield chunk
+    }
+  } catch (cause) {
+    throw transport.toError(operation, cause, silence.expired())
+  } finally {
+    silence.clear()
+  }
+}

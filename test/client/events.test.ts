@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Client, createClient } from '../../client/src/index.ts'
+import { startApp, type TestApp } from '../support/app/app.ts'
+import { patchKey, registerKey } from '../support/app/keys.ts'
+
+let server: TestApp
+let client: Client
+const project = 'payments'
+beforeAll(async () => {
+  server = await startApp()
+  client = createClient({ url: await server.listen(), apiKey: server.admin })
+  const kid = await registerKey(server)
+  for (const label of ['a', 'b', 'c']) await patchKey(server, kid, { label })
+})
+afterAll(() => server.close())
+
+test('events are filtered, page by page in either order, and all together', async () => {
+  const query = { project, type: 'key.updated', limit: 2 }
+  const first = await client.events.page(query)
+  expect(first.items.map(({ label }) => label)).toEqual(['a', 'b'])
+  const second = await client.events.page({ ...query, ...first.next })
+  expect([second.items.map(({ label }) => label), second.next]).toEqual([['c'], undefined])
+  const newest = await client.events.page({ ...query, order: 'desc' })
+  expect(newest.next).toEqual({ before: 4 })
+  const all = await Array.fromAsync(client.events.all({ ...query, order: 'desc' }))
+  expect(all.map(({ label }) => label)).toEqual(['c', 'b', 'a'])
+  expect(await Array.fromAsync(client.events.all({ type: 'project.created' }))).toHaveLength(1)
+})
+
+test('an export is the text of a file, and one that is cut off throws', async () => {
+  const chunks = await Array.fromAsync(client.events.export({ project, format: 'csv' }))
+  expect(chunks.join('').split('\r\n')).toHaveLength(7)
+  const [line] = await Array.fromAsync(
+    client.events.export({ project, format: 'jsonl', type: 'key.created' }),
+  )
+  expect(JSON.parse(line ?? '')).toMatchObject({ ledgerId: server.project.id, revision: 2 })
+  const cut = createClient({
+    url: client.url,
+    apiKey: server.admin,
+    fetch: async (...request) => {
+      const { headers, body } = await fetch(...request)
+      const half = body?.pipeThrough(
+        new TransformStream({
+          transform: (_chunk, controller) => controller.error(new Error('x')),
+        }),
+      )
+      return new Response(half ?? null, { headers })
+    },
+  })
+  const broken = Array.fromAsync(cut.events.export({ project, format: 'csv' }))
+  await expect(broken).rejects.toMatchObject({ code: 'unreachable' })
+})
