@@ -12,7 +12,7 @@ const genesis = '0'.repeat(64)
 /** The hashes by docs/ledger.md and an independent implementation of RFC 8785. */
 function recomputed(ledgerId: string, events: readonly Event[]): string[] {
   let previous = genesis
-  return events.map(({ hash: _hash, ...content }) => {
+  return events.map(({ hash: _hash, label: _label, ...content }) => {
     previous = hash('sha256', `${previous}\n${canonicalize({ ...content, ledgerId })}`)
     return previous
   })
