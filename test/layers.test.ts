@@ -154,10 +154,33 @@ function packagesOf(file: string, seen = new Set<string>()): Set<string> {
   return packages
 }
 
+/** What each start loads on the main thread, besides the command line. */
+const server = ['cli/server/serve.ts', 'http/app.ts', 'storage/sqlite/store.ts']
+
 test.each([
-  ['src/storage/sqlite/writer.ts', ['kysely', 'kysely/migration', 'uuid']],
-  ['src/intake/threads/worker.ts', []],
-])('the thread of %s, which each start waits for, loads only the packages %j', (file, allowed) => {
-  const packages = [...packagesOf(file)].filter((name) => !name.startsWith('node:'))
-  expect(packages.sort()).toEqual(allowed)
+  [['storage/sqlite/writer.ts'], ['kysely', 'kysely/migration', 'uuid']],
+  [['intake/threads/worker.ts'], []],
+  [
+    server,
+    [
+      '@fastify/helmet',
+      '@fastify/static',
+      '@fastify/swagger',
+      '@fastify/under-pressure',
+      'fastest-levenshtein',
+      'fastify',
+      'ip-address',
+      'kysely',
+      'kysely/migration',
+      'lru-cache',
+      'piscina',
+      'typebox',
+      'typebox/schema',
+      'uuid',
+    ],
+  ],
+])('the start of %j, which is waited for, loads only the packages %j', (entries, allowed) => {
+  const packages = new Set(entries.flatMap((entry) => [...packagesOf(`src/${entry}`)]))
+  const found = [...packages].filter((name) => !name.startsWith('node:'))
+  expect(found.sort()).toEqual(allowed)
 })

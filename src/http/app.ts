@@ -1,8 +1,9 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
+import type { Registry } from 'prom-client'
 import type { Context } from '../core/context.ts'
 import { createRequestIds } from '../core/ids.ts'
-import { createLiveServices } from '../core/publishing/live.ts'
+import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
 import { addJsonBodies } from './body/json-body.ts'
@@ -22,7 +23,6 @@ import { addRateLimits, createFailureLimit } from './hooks/rate-limits.ts'
 import { addRequestRecords } from './hooks/request-records.ts'
 import { addNoSniff, addPageHeaders } from './hooks/security-headers.ts'
 import { disconnectStalledReaders } from './hooks/stalled-readers.ts'
-import { addMetrics } from './metrics/metrics.ts'
 import { addDocs, descriptionRoute } from './openapi/docs.ts'
 import { addOpenApi } from './openapi/openapi.ts'
 import type { HttpOptions } from './options.ts'
@@ -52,6 +52,12 @@ import { createServer } from './server.ts'
 
 export type HttpApp = FastifyInstance
 
+/** Loads the library for metrics, which other servers do without. */
+async function collectMetrics(app: FastifyInstance, live: LiveServices): Promise<Registry> {
+  const { createMetrics } = await import('./metrics/metrics.ts')
+  return createMetrics(app, live)
+}
+
 /**
  * Builds the application, not yet listening. Its `close()` waits for the accepted requests. Long
  * because it lists all hooks, in the order in which they run, and all routes.
@@ -76,7 +82,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   addCountedLog(app)
   addDatabaseLog(app, live)
   addLogState(app, live.log)
-  addMetrics(app, live, options)
+  app.decorate('metrics', options.metrics ? await collectMetrics(app, live) : undefined)
   addErrors(app, options)
   addResponseCache(app, context.clock, newRequestId)
   addNoSniff(app)
@@ -98,7 +104,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keyRoutes(routes, context)
   keyImportRoutes(routes, context, options)
   apiKeyRoutes(routes, context)
-  const signIn = createSignIn(context)
+  const signIn = await createSignIn(context)
   app.decorate('signIn', signIn)
   sessionRoutes(routes, context, signIn)
   signInRoutes(routes, context, signIn, failures)

@@ -42,8 +42,8 @@ declare module 'fastify' {
     countedLog: CountedLog
     /** Whether the event loop lags; never while the server starts. */
     isOverloaded(): boolean
-    /** Empty if metrics are disabled. */
-    metrics: Registry
+    /** Undefined if metrics are disabled. */
+    metrics: Registry | undefined
     /**
      * Fails the readiness check until the registry is prepared, and before the process stops
      * listening.

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
 import Fastify, { type FastifyInstance, type FastifyServerFactory } from 'fastify'
+import { withoutCompilers } from './body/validation.ts'
 import { clientErrorHandler } from './errors/client-errors.ts'
 import { sendFault } from './errors/handler.ts'
 import { createConnections } from './hooks/connections.ts'
@@ -59,6 +60,7 @@ export function createServer(options: HttpOptions, newRequestId: () => string): 
     bodyLimit: options.maxBodyBytes,
     genReqId: newRequestId,
     requestIdHeader: false,
+    schemaController: withoutCompilers,
     // Accepted requests are served while the server closes.
     return503OnClosing: false,
     routerOptions: { maxParamLength: maxHeaderSize },

@@ -6,7 +6,6 @@ import type { Config } from '../../config/server-settings.ts'
 import type { Context } from '../../core/context.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { listenOn } from '../../http/listen.ts'
-import { serveMetrics } from '../../http/metrics/server.ts'
 import { createIntakePool } from '../../intake/threads/pool.ts'
 import { createOutboundFetch } from '../../outbound/outbound.ts'
 import { systemClock } from '../../runtime/clock.ts'
@@ -92,6 +91,7 @@ export async function listenForMetrics(
   metrics: () => Promise<string>,
 ): Promise<void> {
   if (port === undefined) return
+  const { serveMetrics } = await import('../../http/metrics/server.ts')
   const listening = serveMetrics({ host, port }, metrics)
   const server = await listening.catch(explainFor(host, port, 'PUBRING_METRICS'))
   // It must not keep a process alive that has nothing else to do.

@@ -8,8 +8,6 @@ import { createApp, listen, listenForMetrics, loadApp, openRegistry } from './in
 import { prepareReloads, type Server } from './reload.ts'
 import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
 import { announceReady } from './welcome.ts'
-import { sendMetricsToParent } from './worker-metrics.ts'
-import { runWorkers } from './workers.ts'
 
 /**
  * Runs the server until a signal ends it. `load` reads the settings, again at each SIGHUP. Rejects
@@ -18,7 +16,10 @@ import { runWorkers } from './workers.ts'
 export async function serve(load: () => Config): Promise<void> {
   const config = load()
   ignoreOtherSignals()
-  if (config.workers > 1 && cluster.isPrimary) return runWorkers(config)
+  if (config.workers > 1 && cluster.isPrimary) {
+    const { runWorkers } = await import('./workers.ts')
+    return runWorkers(config)
+  }
   const startReloads = prepareReloads(config, load)
   startReloads(await (cluster.isWorker ? serveAsWorker(config) : serveAlone(config)))
 }
@@ -82,8 +83,11 @@ async function closeIfFailed<Result>(app: HttpApp, step: Promise<Result>): Promi
 
 /** On a port of their own; a worker sends them to its parent, which adds them up. */
 async function publishMetrics({ metrics }: HttpApp, config: Config): Promise<void> {
-  if (cluster.isWorker) sendMetricsToParent(() => metrics.getMetricsAsJSON())
-  else await listenForMetrics(config, () => metrics.metrics())
+  if (metrics === undefined) return
+  if (cluster.isWorker) {
+    const { sendMetricsToParent } = await import('./worker-metrics.ts')
+    sendMetricsToParent(() => metrics.getMetricsAsJSON())
+  } else await listenForMetrics(config, () => metrics.metrics())
 }
 
 function shutDownOf(app: HttpApp, { shutdownGrace }: Config) {

@@ -1,6 +1,6 @@
 import type { KeyCheck } from '../../contract/key-checks.ts'
 import { intakeCodes } from '../../intake/codes.ts'
-import type { Verdict } from '../../intake/types.ts'
+import type { PublicKey, Verdict } from '../../intake/types.ts'
 import { soleProject } from '../access/grants.ts'
 import type { RequestContext } from '../access/principal.ts'
 import { rejection } from '../faults.ts'
@@ -22,7 +22,7 @@ export async function checkKey(context: RequestContext, submission: Submission):
   const verdict = await recordExposureOf(context, projectId, examined)
   if (!verdict.ok || !(await context.store.isBlocked(verdict.key))) return toKeyCheck(verdict)
   const { key, normalised } = verdict
-  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key })
+  return toKeyCheck({ ok: false, faults: [submittedBefore], normalised, key: described(key) })
 }
 
 /** The body of `POST /v1/key-checks`; it repeats nothing of the submitted text but the public key. */
@@ -33,7 +33,16 @@ export function toKeyCheck(verdict: Verdict): KeyCheck {
     const problem = intakeCodes[faults[0].code]
     return { accepted: false, problem, faults, warnings: [], normalised, ...(key && { key }) }
   }
-  const { jwk: _jwk, materialSha256: _material, publicKeyPem, ...key } = verdict.key
-  const { warnings } = verdict
-  return { accepted: true, faults: [], warnings, normalised, key, publicKeyPem }
+  const { key, warnings } = verdict
+  const { publicKeyPem } = key
+  return { accepted: true, faults: [], warnings, normalised, key: described(key), publicKeyPem }
+}
+
+function described({
+  jwk: _jwk,
+  materialSha256: _material,
+  publicKeyPem: _pem,
+  ...key
+}: PublicKey) {
+  return key
 }

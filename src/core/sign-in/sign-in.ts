@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
-import { AuthorizationResponseError } from 'openid-client'
 import { PubringError } from '../../errors.ts'
 import { OutboundError } from '../../outbound/outbound.ts'
+import { isObject } from '../../runtime/json.ts'
 import { grantsOf } from '../access/callers.ts'
 import { apiKeyDigest, parseApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
@@ -9,7 +9,7 @@ import type { SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
 import { isPlain } from '../trust/conditions.ts'
 import { failure, storedClaims, toPerson } from './claims.ts'
-import { createProvider, type Provider, type SignInChecks } from './provider.ts'
+import type { Provider, SignInChecks } from './provider.ts'
 import { idleSince, type NewSession, newSession } from './sessions.ts'
 
 /** Seconds for which a sign-in at the provider may take. */
@@ -52,10 +52,12 @@ export interface SignIn extends Pick<Provider, 'replaceSecrets'> {
 }
 
 /** Signing in through the configured OpenID provider; undefined without one. */
-export function createSignIn(context: Context): SignIn | undefined {
+export async function createSignIn(context: Context): Promise<SignIn | undefined> {
   const { config, store, clock, fetch } = context
   const { oidc, publicUrl } = config
   if (oidc === undefined) return undefined
+  // With its libraries, which other servers do without.
+  const { createProvider } = await import('./provider.ts')
   const provider: Provider = createProvider(oidc, fetch, clock)
   const redirectUri = `${publicUrl}/sign-in/callback`
 
@@ -218,13 +220,19 @@ function rethrowFault(error: unknown): never {
       unreachable,
     )
   }
-  if (error instanceof AuthorizationResponseError && error.error === 'access_denied') {
+  if (isDenial(error)) {
     throw failure('The OpenID provider did not let you in, or you cancelled the sign-in.', error)
   }
   throw failure(
     'The OpenID provider sent something that is not accepted. The log of the server says what.',
     error,
   )
+}
+
+/** openid-client's error for a provider that redirected with `error=access_denied` (RFC 6749 section 4.1.2.1). */
+function isDenial(error: unknown): boolean {
+  if (!isObject(error) || error.code !== 'OAUTH_AUTHORIZATION_RESPONSE_ERROR') return false
+  return error.error === 'access_denied'
 }
 
 function causesOf(error: unknown): unknown[] {

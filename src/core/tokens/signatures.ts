@@ -1,13 +1,16 @@
 import type { KeyObject } from 'node:crypto'
-import { compactVerify, errors, importJWK } from 'jose'
 import type { JwsAlgorithm } from '../../contract/algorithms.ts'
 import type { KeyRecord } from '../records.ts'
 import type { DecodedToken } from './decode.ts'
 import { type Finding, failed, passed } from './findings.ts'
 
+/** Loaded when the first token is checked. */
+const jose = () => import('jose')
+
 /** Whether the key verifies the token with its registered algorithm. */
 export async function verifies({ text }: DecodedToken, key: KeyRecord): Promise<boolean> {
   const { jwk, jwsAlgorithm } = key
+  const { importJWK } = await jose()
   return isSignedBy(text, await importJWK({ ...jwk }, jwsAlgorithm), jwsAlgorithm)
 }
 
@@ -17,6 +20,7 @@ export async function isSignedBy(
   publicKey: KeyObject | CryptoKey | Uint8Array,
   algorithm: string,
 ): Promise<boolean> {
+  const { compactVerify, errors } = await jose()
   try {
     await compactVerify(text, publicKey, { algorithms: [algorithm] })
     return true

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { FastifyRouteSchemaDef } from 'fastify/types/schema.js'
 import type { TObject, TSchema } from 'typebox'
-import { Compile, type Validator } from 'typebox/compile'
+import { Compile, type Validator } from 'typebox/schema'
 import { type FieldError, PubringError } from '../../errors.ts'
 import { isObject } from '../../runtime/json.ts'
 import { printableName, suggestedName } from '../errors/names.ts'
@@ -20,6 +20,17 @@ type ValidationResult = { value: unknown } | { error: Error }
  */
 export function addValidation(app: FastifyInstance): void {
   app.setValidatorCompiler(validator)
+  // Handlers send what the schema of their response names; tests compare the two.
+  app.setSerializerCompiler(() => JSON.stringify)
+}
+
+/** For Fastify's options: keeps it from loading the compilers that `addValidation` replaces. */
+export const withoutCompilers = {
+  compilersFactory: { buildValidator: unusedCompiler, buildSerializer: unusedCompiler },
+}
+
+function unusedCompiler(): never {
+  throw new Error('addValidation has not been called.')
 }
 
 /** Validates one part of a request. */
@@ -110,7 +121,7 @@ function objectFaults(
   place: (path: string) => Pick<FieldError, 'pointer' | 'parameter'>,
 ): (value: Record<string, unknown>) => FieldError[] {
   const names = Object.keys(schema.properties)
-  const members = names.map((name) => ({ name, faultsOf: memberFaults(schema, name) }))
+  const members = names.map((name) => memberFaults(schema, name))
   const spellings = spellingsOf(schema)
   return (value) => {
     const located = ({ path, ...fault }: MemberFault) => ({ ...place(path), ...fault })
@@ -122,7 +133,7 @@ function objectFaults(
         detail: unknownName(name, names, kind),
       })),
       ...missingSpelling(spellings, value).map(located),
-      ...members.flatMap(({ faultsOf }) => faultsOf(value).map(located)),
+      ...members.flatMap((faultsOf) => faultsOf(value).map(located)),
     ]
   }
 }

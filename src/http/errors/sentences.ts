@@ -1,6 +1,6 @@
 import { IsNull, IsUnion, type TObject, type TSchema } from 'typebox'
-import { Compile } from 'typebox/compile'
 import type { TLocalizedValidationError } from 'typebox/error'
+import { Compile, Errors, type Validator } from 'typebox/schema'
 import { suggestedName } from './names.ts'
 
 /** A fault of one member. `path` is a JSON pointer relative to the object. */
@@ -46,9 +46,8 @@ export function memberFaults(
   name: string,
 ): (value: Record<string, unknown>) => MemberFault[] {
   const member: TSchema = schema.properties[name] ?? {}
-  const check = Compile(member)
+  let validator: Validator | undefined
   const { value: valueSchema, nullable } = withoutNull(member)
-  const valueCheck = Compile(valueSchema)
   const required = schema.required?.includes(name) === true
   return (object) => {
     if (!Object.hasOwn(object, name)) {
@@ -57,8 +56,10 @@ export function memberFaults(
         : []
     }
     const value = object[name]
-    if (check.Check(value)) return []
-    const errors = valueCheck.Errors(value)
+    // Compiled on first use, so that the start does not wait for all schemas.
+    validator ??= Compile(member)
+    if (validator.Check(value)) return []
+    const [, errors] = Errors(valueSchema, value)
     // A member of a record that does not match is reported as such, and once more for the record.
     const isRepeated = ({ keyword }: TLocalizedValidationError) =>
       keyword === 'additionalProperties' && errors.length > 1

@@ -4,29 +4,23 @@ import type { LiveServices } from '../../core/publishing/live.ts'
 import { staleAfterMs } from '../../core/publishing/publisher.ts'
 import { intakeCodes } from '../../intake/codes.ts'
 import type { RequestRecord } from '../hooks/request-records.ts'
-import type { HttpOptions } from '../options.ts'
 import { addGauges } from './gauges.ts'
 
 /** Error codes of rejected keys; a finer code in the error says which rule applied. */
 const rejectionCodes: readonly string[] = Object.values(intakeCodes)
 
 /**
- * Collects metrics for Prometheus if enabled. Labels have few values: route patterns, error
- * codes, algorithms; never a URL, a name, an id or a secret.
+ * Collects metrics for Prometheus. Labels have few values: route patterns, error codes, algorithms;
+ * never a URL, a name, an id or a secret.
  */
-export function addMetrics(
-  app: FastifyInstance,
-  live: LiveServices,
-  { metrics }: HttpOptions,
-): void {
+export function createMetrics(app: FastifyInstance, live: LiveServices): Registry {
   const registry = new Registry()
-  app.decorate('metrics', registry)
-  if (!metrics) return
   collectDefaultMetrics({ register: registry })
   addGauges(registry, app, live)
   app.requestRecords.observe(requestObserver(registry))
   app.requestRecords.observe(rejectionObserver(registry))
   app.requestRecords.observe(publishingObserver(registry))
+  return registry
 }
 
 type Observer = (record: RequestRecord) => void

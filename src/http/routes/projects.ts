@@ -96,7 +96,7 @@ function listRoute(
         const url = `${context.config.publicUrl}${collection}?limit=${limit}&after=${next}`
         reply.header('link', `<${url}>; rel="next"`)
       }
-      return reply.send(shown)
+      return reply.send(shown.map(toProject))
     },
   })
 }
@@ -171,5 +171,10 @@ function deleteRoute(app: App, context: Context): void {
 }
 
 function sendProject(reply: FastifyReply, project: ProjectRecord) {
-  return reply.header('etag', projectEntityTag(project)).send(project)
+  return reply.header('etag', projectEntityTag(project)).send(toProject(project))
+}
+
+/** Without what only the server needs. */
+function toProject({ id, name, revision, createTime, updateTime }: ProjectRecord): Project {
+  return { id, name, revision, createTime, updateTime }
 }

@@ -81,7 +81,7 @@ describe('held requests', () => {
   afterAll(() => server.close())
 
   const heldNow = async () => {
-    const gauge = await server.app.metrics.getSingleMetric('pubring_held_requests')?.get()
+    const gauge = await server.app.metrics?.getSingleMetric('pubring_held_requests')?.get()
     return gauge?.values[0]?.value ?? Number.NaN
   }
   const aborts: AbortController[] = []

@@ -255,7 +255,7 @@ test('cached responses are logged, counted and recorded as uses of the API key l
   expect(steady[2]).toEqual(steady[1])
   expect(steady[5]).toMatchObject({ route: expect.stringContaining('jwks.json'), status: 200 })
   expect(new Set(entries.map(({ requestId }) => requestId)).size).toBe(6)
-  const metrics = await busy.app.metrics.metrics()
+  const metrics = await busy.app.metrics?.metrics()
   const route = '/v1/projects/:projectIdOrName/jwt-keys'
   expect(metrics).toContain(
     `pubring_http_requests_total{method="GET",route="${route}",status="200",code=""} 3`,

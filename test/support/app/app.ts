@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
+import { IsArray, IsObject, IsUnion, type TSchema } from 'typebox'
 import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
 import type { Role } from '../../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
@@ -61,7 +62,7 @@ interface TestOptions {
 
 /**
  * The whole application on a store of its own, with one project. `close()` fails if a secret was
- * logged, returned or stored, or if /openapi.json lacks a status that was returned.
+ * logged, returned or stored, or if /openapi.json lacks a status or a member that was returned.
  */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
   const { store, database, dispose } = await openTestStore(options.database)
@@ -88,7 +89,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     ...options.http,
     logStream,
   })
-  const undocumented = recordUndocumentedStatuses(app)
+  const undocumented = recordUndocumented(app)
   const injectRequest = async (request: InjectOptions | string) => {
     await app.ready()
     return inject((incoming, response) => app.server.emit('request', incoming, response), request)
@@ -177,10 +178,17 @@ function recordResponses(app: FastifyInstance): string[] {
   return responses
 }
 
-/** Records statuses that the OpenAPI document lacks for their operation. */
-function recordUndocumentedStatuses(app: FastifyInstance): Set<string> {
+/** Records statuses that the OpenAPI document lacks for their operation, and members of responses. */
+function recordUndocumented(app: FastifyInstance): Set<string> {
   const undocumented = new Set<string>()
   let paths: Record<string, Record<string, { responses?: object }>> | undefined
+  app.addHook('preSerialization', async ({ routeOptions }, reply, payload) => {
+    const responses: Record<number, TSchema> = Object(routeOptions.schema?.response)
+    for (const path of undeclared(responses[reply.statusCode], payload)) {
+      undocumented.add(`${routeOptions.method} ${routeOptions.url} ${reply.statusCode} ${path}`)
+    }
+    return payload
+  })
   app.addHook('onResponse', async (request, reply) => {
     if (request.is404 || reply.statusCode === 405 || request.routeOptions.schema?.hide) return
     const path = (request.routeOptions.url ?? '').replace(/:(\w+)/g, '{$1}')
@@ -192,6 +200,24 @@ function recordUndocumentedStatuses(app: FastifyInstance): Set<string> {
     }
   })
   return undocumented
+}
+
+/** Members of the value that its schema does not name, as paths: the server sends all members. */
+function undeclared(schema: TSchema | undefined, value: unknown, path = ''): string[] {
+  if (schema === undefined || typeof value !== 'object' || value === null) return []
+  if (IsUnion(schema)) {
+    const branches = schema.anyOf.map((branch) => undeclared(branch, value, path))
+    return branches.find((found) => found.length === 0) ?? branches[0] ?? []
+  }
+  if (IsArray(schema) && Array.isArray(value)) {
+    return value.flatMap((item) => undeclared(schema.items, item, `${path}[]`))
+  }
+  if (!IsObject(schema)) return []
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (member === undefined) return []
+    const known = schema.properties[name]
+    return known === undefined ? [`${path}.${name}`] : undeclared(known, member, `${path}.${name}`)
+  })
 }
 
 async function registerApiKey(
