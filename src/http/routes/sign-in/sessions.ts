@@ -96,13 +96,13 @@ function createRoute(app: App, context: Context): void {
       const requestContext = contextOf(request, context)
       const { session, secret } = await signInWithApiKey(requestContext)
       cookie.set(reply, secret, context.config.sessionLifetime)
-      const { digest: _digest, person: _person, ...members } = session
+      const { id, digest: _digest, person: _person, ...members } = session
       const { name } = requestContext.principal.actor
       return reply
         .code(201)
-        .header('location', `${publicUrl}${collection}/${session.id}`)
+        .header('location', `${publicUrl}${collection}/${id}`)
         .header('cache-control', 'no-store')
-        .send({ ...members, name, current: true })
+        .send({ id, ...members, name, current: true })
     },
   })
 }
