@@ -8,7 +8,8 @@ if (Number.parseInt(process.versions.node, 10) < 24) {
     `pubring: needs Node 24 or later, and this is ${process.version}. ` +
       'Install it, or run "npm install node@26" in this folder, which npx then uses (it needs the library libatomic1).\n',
   )
-  process.exit(1)
+  // As in src/cli/terminal/exit-codes.ts, which such a Node cannot read.
+  process.exit(70)
 }
 
 // Compiled once per machine and release, not at every start; by the variable for the threads and

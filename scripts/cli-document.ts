@@ -78,14 +78,14 @@ function introduction(common: string, index: string): string {
 \`\`\`console
 $ export PUBRING_URL=https://keys.example.com
 $ export PUBRING_API_KEY=pubring_…
-$ pubring key add key.pem --project payments --name "orders service, spring 2026"
+$ pubring key add key.pem --project payments --label "orders service, spring 2026"
 019f4a30-8c0f-7a44-9a51-3f8a9d0c6a55
 $ pubring key list --project payments
 019f4a30-8c0f-7a44-9a51-3f8a9d0c6a55	orders service, spring 2026	RSA	active	2026-05-01T12:00:00.000Z
 \`\`\`
 
 - [Server and API key](#server-and-api-key) · [Output](#output) · [Exit codes](#exit-codes) ·
-  [Key files](#key-files) · [Completion](#completion) · [Common options](#common-options) ·
+  [Keys](#keys) · [Key files](#key-files) · [Completion](#completion) · [Common options](#common-options) ·
   [Commands](#commands)
 
 ## Server and API key
@@ -137,14 +137,19 @@ Redirects are not followed: the API key is sent only to the given address.
 
 Results go to standard output; messages, hints, questions, progress and errors go to standard error.
 
-- **On a terminal**, lists are tables cut to its width, and times are relative. Colors appear only there, and not
-  with \`NO_COLOR\`.
-- **In a pipe**, a list is one line per item: tab-separated values, untruncated, without headings, in the order
+- **On a terminal**, lists are tables that never wrap: labels are shortened in the middle, and ids to the length that
+  tells them apart, which every command accepts as an id. Times are relative. Colors appear only there, and not with
+  \`NO_COLOR\`.
+- **In a pipe**, a list is one line per item: tab-separated values, whole, without headings, in the order
   that the command's help gives. A command that creates something prints its id (for an API key, its secret).
-- **With \`--json\`**, a command prints exactly one JSON document in the shapes of the API (\`/docs\`) and no
-  messages; deletions print \`{"deleted": ID}\`. \`pubring events --follow\` prints one document per line.
+- **\`-o json\`** (or \`--json\`) and **\`-o yaml\`** print exactly one document in the shapes of the API (\`/docs\`) and no
+  messages. A key has its id as \`kid\`, too. A command that was given several keys prints a list. Deletions print
+  \`{"deleted": ID}\`. \`pubring events --follow\` prints one document per event.
+- **\`-o table\`** prints the table in a pipe, too, 80 columns wide; **\`-o wide\`** one with whole values and all columns.
 
-An error is one line, followed by lines that start with \`hint:\`. With \`--json\` it is one JSON document on
+The options of all commands, \`--project\` included, may also stand in front of the command: \`pubring -o yaml key list\`.
+
+An error is one line, followed by lines that start with \`hint:\`. With \`-o json\` or \`-o yaml\` it is one document on
 standard error: \`code\` (of the server, of the client, such as \`unreachable\`, or of the command, such as
 \`private_key\`; otherwise the name of the exit code), \`detail\`, \`hints\`, \`exitCode\`, and \`status\`,
 \`requestId\` and \`errors\` from the server. It never contains an API key, a token or key material.
@@ -155,11 +160,18 @@ expired (\`key deactivate\`, \`key expire\`, \`key rotate\`, \`apply\`), and rev
 
 ## Exit codes
 
+Each has one meaning, whatever the command:
+
 | code | name | meaning |
 |---|---|---|
 ${codes()}
 
 If the reader of a pipe closes it early (\`| head -1\`), the command ends without an error.
+
+## Keys
+
+A command takes a key by its kid, by the beginning of a kid (four characters or more) if only one key of the project has
+it, by its published kid, or by its label if only one key has it. If several keys are meant, the error lists them.
 
 ## Key files
 
@@ -185,7 +197,8 @@ $ pubring completion fish > ~/.config/fish/completions/pubring.fish
 
 ## Common options
 
-Every command has \`--help\`. Those that call a server have all of these, which the sections below omit:
+Every command that prints a result has \`-o\`. Those that call a server have all of these, which the sections below
+omit:
 
 \`\`\`text
 ${common}

@@ -8,6 +8,7 @@ const { directory } = enableCompileCache()
 if (directory !== undefined) process.env.NODE_COMPILE_CACHE ??= directory
 
 const { writeError } = await import('./cli/terminal/output.ts')
+const { exitCodes } = await import('./cli/terminal/exit-codes.ts')
 const { run } = await import('./cli/run.ts')
 const { processTerminal } = await import('./cli/terminal/terminal.ts')
 
@@ -25,7 +26,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(terminal.exitCode)
     writeError(`pubring: The output cannot be written (${error.code}).\n`)
-    process.exit(1)
+    process.exit(exitCodes.error.code)
   })
 }
 

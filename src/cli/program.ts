@@ -8,7 +8,7 @@ import { registerEvents } from './commands/events.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
 import { registerLog } from './commands/log.ts'
-import { commonOptions } from './commands/options.ts'
+import { commonOptions, globalOptions } from './commands/options.ts'
 import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
@@ -54,6 +54,44 @@ function createTree(terminal: Terminal): Command {
   registerDatabase(program, terminal)
   program.commandsGroup('Shell:')
   return program
+}
+
+/**
+ * The arguments with the global options behind the words of the command, where the parser expects
+ * them, and its full name: `pubring key add`.
+ */
+export function globalOptionsLast(program: Command, args: readonly string[]) {
+  let command = program
+  const words: string[] = []
+  const options: string[] = []
+  let index = 0
+  for (; index < args.length; index += 1) {
+    const arg = args[index] ?? ''
+    const option = globalOptions.find(({ long, short }) => {
+      return (
+        arg === long ||
+        arg.startsWith(`${long}=`) ||
+        (short && /^-\w/.test(arg) && arg.startsWith(short))
+      )
+    })
+    if (option !== undefined) {
+      const hasValue = option.required && (arg === option.long || arg === option.short)
+      options.push(...args.slice(index, index + (hasValue ? 2 : 1)))
+      index += hasValue ? 1 : 0
+      continue
+    }
+    const next = command.commands.find((subcommand) => subcommand.name() === arg)
+    if (next === undefined) break
+    command = next
+    words.push(arg)
+  }
+  const rest = args.slice(index)
+  // An unknown command is the error to report, rather than an option in front of it.
+  const isUnknown = command.commands.length > 0 && rest.length > 0
+  return {
+    name: [program.name(), ...words].join(' '),
+    args: isUnknown ? [...words, ...rest] : [...words, ...options, ...rest],
+  }
 }
 
 function outputTo(terminal: Terminal): OutputConfiguration {

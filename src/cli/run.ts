@@ -1,17 +1,20 @@
-import { type Command, CommanderError } from 'commander'
-import { createProgram } from './program.ts'
+import { CommanderError } from 'commander'
+import { createProgram, globalOptionsLast } from './program.ts'
 import { type CommandError, reportFailure, usageError } from './terminal/failures.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import { outputFormats, type Terminal } from './terminal/terminal.ts'
 
 /** Runs `pubring` with the arguments and reports errors on stderr. Returns the exit code. */
 export async function run(argv: readonly string[], terminal: Terminal): Promise<number> {
-  const args = argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv
-  terminal.json = wantsJson(args)
+  await selectOutput(argv, terminal)
   const program = createProgram(terminal)
-  if (args.length === 0) {
+  if (argv.length === 0) {
     program.outputHelp()
     return 0
   }
+  const { name, args } = globalOptionsLast(
+    program,
+    argv[0] === 'help' ? [...argv.slice(1), '--help'] : argv,
+  )
   try {
     await program.parseAsync([...args], { from: 'user' })
     return terminal.exitCode
@@ -19,13 +22,23 @@ export async function run(argv: readonly string[], terminal: Terminal): Promise<
     if (!(error instanceof CommanderError)) return reportFailure(error, terminal)
     // --help and --version.
     if (error.exitCode === 0) return 0
-    return reportFailure(usageErrorOf(error, fullName(program, args)), terminal)
+    return reportFailure(usageErrorOf(error, name), terminal)
   }
 }
 
-function wantsJson(args: readonly string[]): boolean {
-  const end = args.indexOf('--')
-  return args.slice(0, end < 0 ? undefined : end).includes('--json')
+/** Before the arguments are parsed, so that errors in them are reported in the chosen format, too. */
+async function selectOutput(argv: readonly string[], terminal: Terminal): Promise<void> {
+  const end = argv.indexOf('--')
+  const args = argv.slice(0, end < 0 ? undefined : end)
+  for (const [index, arg] of args.entries()) {
+    const [isOption, attached] =
+      /^(?:--output|-[a-z]*?o)(?:=?(json|yaml|table|wide))?$/.exec(arg) ?? []
+    const text = arg === '--json' ? 'json' : isOption && (attached ?? args[index + 1])
+    const format = outputFormats.find((each) => each === text)
+    if (format !== undefined) terminal.format = format
+  }
+  terminal.json = terminal.format === 'json' || terminal.format === 'yaml'
+  if (terminal.format === 'yaml') terminal.stringify = (await import('yaml')).stringify
 }
 
 function usageErrorOf({ code, message: text }: CommanderError, name: string): CommandError {
@@ -36,17 +49,4 @@ function usageErrorOf({ code, message: text }: CommanderError, name: string): Co
     .replace(/\s*\(Did you mean (?:one of )?(.*?)\??\)$/s, '; did you mean $1?')
     .replace(/\s+/g, ' ')
   return usageError(message, `${name} --help shows the usage.`)
-}
-
-/** The name of the command in the arguments: `pubring key add`. */
-function fullName(program: Command, args: readonly string[]): string {
-  let command = program
-  let name = program.name()
-  for (const arg of args) {
-    const next = command.commands.find((subcommand) => subcommand.name() === arg)
-    if (next === undefined) break
-    command = next
-    name = `${name} ${arg}`
-  }
-  return name
 }

@@ -120,6 +120,11 @@ export function unreadableReason(error: unknown): string {
   return reasons[String(codeOf(error))] ?? 'cannot be read'
 }
 
+/** There is no file at a path, or none of the kind that is read; the message is one line for a person. */
+export class MissingFileError extends Error {
+  override readonly name = 'MissingFileError'
+}
+
 /** The result of reading a file; throws the error made of `unreadableReason` if that fails. */
 export function readOr<Content>(toError: (reason: string) => Error, read: () => Content): Content {
   try {
@@ -139,6 +144,6 @@ export function syncToDisk(path: string): void {
 /** Throws one line for a person if the path leads to a folder, a device or a pipe. */
 export function requireRegularFile(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) {
-    throw new Error(`${file} is not a database, but a folder, a device or a pipe.`)
+    throw new MissingFileError(`${file} is not a database, but a folder, a device or a pipe.`)
   }
 }

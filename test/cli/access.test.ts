@@ -76,13 +76,13 @@ describe('pubring api-key', () => {
 
   test('revoking the API key in use requires --yes', async () => {
     const ran = await shell.pubring(['api-key', 'revoke', 'a admin'])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran).toMatchObject({ code: 10, stdout: '' })
     expect(ran.stderr).toMatch(/is the API key that this command uses[\s\S]*--yes/)
   })
 
   test('create without a name or a role names both options, and --admin', async () => {
     const ran = await shell.pubring(['api-key', 'create'])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran).toMatchObject({ code: 64, stdout: '' })
     expect(ran.stderr).toMatch(/--name and a --role[\s\S]*--admin/)
   })
 })
@@ -174,12 +174,12 @@ describe('tokens', () => {
 
   test.each([
     ['an unregistered key', () => privatePem(ecKey()), [], 6, /not in the key set/],
-    ['a public key', () => ecKey().publicKeyPem, [], 2, /not a private key/],
+    ['a public key', () => ecKey().publicKeyPem, [], 66, /not a private key/],
     [
       'an unsuitable algorithm',
       () => privatePem(ecKey()),
       ['--kid', 'x', '--algorithm', 'RS256'],
-      2,
+      64,
       /cannot sign with RS256/,
     ],
   ])('%s signs nothing', async (_name, make, args, code, message) => {
@@ -191,7 +191,7 @@ describe('tokens', () => {
   test('a token on the command line is refused and not quoted', async () => {
     const token = 'eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJlc2lnbmF0dXJl'
     const ran = await shell.pubring(['token', 'check', token])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran).toMatchObject({ code: 64, stdout: '' })
     expect(ran.stderr).toMatch(/standard input/)
     expect(ran.stderr).not.toContain(token.slice(0, 20))
   })

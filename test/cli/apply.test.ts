@@ -74,7 +74,7 @@ describe('pubring apply', () => {
     expect(kept.stderr).toContain('Keys that are not in the file: 1. They stay')
     expect(await keys()).toHaveLength(2)
     const asked = await apply(declare(summer), '--prune')
-    expect(asked).toMatchObject({ code: 2, stderr: expect.stringContaining('--yes') })
+    expect(asked).toMatchObject({ code: 10, stderr: expect.stringContaining('--yes') })
     expect(await keys()).toHaveLength(2)
     const dry = await apply(declare(summer), '--prune', '--dry-run')
     expect(dry.stdout).toMatch(/^- [0-9a-f-]{36} spring \(active: deactivate, then delete\)\n$/)
@@ -87,11 +87,11 @@ describe('pubring apply', () => {
     await apply(declare(spring))
     for (const file of [declare({ ...spring, active: false }), declare()]) {
       const ran = await apply(file, '--prune')
-      expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('last active key') })
+      expect(ran).toMatchObject({ code: 10, stderr: expect.stringContaining('last active key') })
     }
     const expiring = { ...spring, expireTime: '2099-01-01T00:00:00.000Z' }
     expect(await apply(declare(expiring))).toMatchObject({
-      code: 2,
+      code: 10,
       stderr: expect.stringContaining('then expires at 2099-01-01'),
     })
     expect(await keys()).toMatchObject([{ active: true }])
@@ -121,18 +121,18 @@ describe('pubring apply', () => {
 
 describe('nothing is changed by a declaration with', () => {
   test.each([
-    ['an unknown member', { ...spring, activ: true }, 2, /did you mean/],
-    ['a key without a name', { publicKeyPem: spring.publicKeyPem }, 2, /key 2 must have a name/],
-    ['neither publicKeyPem nor file', { name: 'x' }, 2, /either publicKeyPem or file/],
-    ['a missing file', { name: 'x', file: 'none.pem' }, 2, /none\.pem/],
-    ['an invalid time', { ...spring, expireTime: 'soon' }, 2, /expireTime/],
+    ['an unknown member', { ...spring, activ: true }, 66, /did you mean/],
+    ['a key without a name', { publicKeyPem: spring.publicKeyPem }, 66, /key 2 must have a name/],
+    ['neither publicKeyPem nor file', { name: 'x' }, 66, /either publicKeyPem or file/],
+    ['a missing file', { name: 'x', file: 'none.pem' }, 66, /none\.pem/],
+    ['an invalid time', { ...spring, expireTime: 'soon' }, 66, /expireTime/],
     [
       'an unknown algorithm',
       { ...spring, algorithm: 'ES255' },
-      2,
+      66,
       /key 2 must be one of .*did you mean ES256/,
     ],
-    ['text instead of a key', { name: 'x', publicKeyPem: 'hello' }, 2, /no public key/],
+    ['text instead of a key', { name: 'x', publicKeyPem: 'hello' }, 66, /no public key/],
     ['a weak key', { name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }, 3, /1024 bits/],
     ['the same key twice', summer, 3, /Remove one of them/],
   ])('%s', async (_name, key, code, message) => {
@@ -149,7 +149,7 @@ describe('nothing is changed by a declaration with', () => {
 
   test('another project than that of the command', async () => {
     const ran = await apply(declare(spring), '--project', 'payments')
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('payments') })
+    expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining('payments') })
   })
 
   test('another algorithm for a registered key', async () => {

@@ -71,7 +71,7 @@ describe('a row that contradicts its ledger', () => {
     const copy = await shell.test.database.copy()
     const at = ['--database-url', copy.url]
     const unconfirmed = await shell.pubring(['ledger', 'accept', ...at])
-    expect(unconfirmed.code).toBe(2)
+    expect(unconfirmed.code).toBe(10)
     expect(unconfirmed.stderr).toMatch(/label: the ledger says/)
     await copy.execute('update event set time = ? where revision = 1', '2020-01-01')
     expect((await shell.pubring(['ledger', 'accept', '--yes', ...at])).code).toBe(0)

@@ -163,7 +163,7 @@ describe('profiles', () => {
   test('a file with a secret that other users can read is refused, with the command that fixes it', async () => {
     write({ profiles: { here: { url: shell.url, apiKey: shell.test.admin } } }, 0o644)
     const ran = await bare([...list, '--profile', 'here'])
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran).toMatchObject({ code: 66, stdout: '' })
     expect(ran.stderr).toContain(`hint: chmod 600 '${config()}'\n`)
     write({ profiles: { here: { url: shell.url, apiKeyFile: 'here.key' } } }, 0o644)
     writeFileSync(join(shell.folder, '.config/pubring/here.key'), shell.test.admin)
@@ -217,7 +217,7 @@ describe('profiles', () => {
   ])('%s: one line of error, without the contents', async (_name, content, message) => {
     write(content)
     const ran = await bare(list)
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+    expect(ran).toMatchObject({ code: 66, stdout: '', stderr: expect.stringMatching(message) })
     expect(ran.stderr).not.toContain('pubring_secret')
   })
 })

@@ -88,21 +88,21 @@ describe('a file without end', () => {
       'api-key create --admin --name x',
     ]) {
       const ran = await shell.pubring([...command.split(' '), ...database])
-      expect([command, ran.code, ran.stdout]).toEqual([command, 1, ''])
+      expect([command, ran.code, ran.stdout]).toEqual([command, 66, ''])
       expect(ran.stderr).toMatch(notADatabase)
     }
   })
 
   test('ends commands that read an API key or a profile', async () => {
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: '/dev/zero' }
-    expectFailure(await shell.pubring(list, { env }), 'usage', tooLarge)
+    expectFailure(await shell.pubring(list, { env }), 'file', tooLarge)
     const file = [...list, '--api-key-file', '/dev/zero']
-    expectFailure(await shell.pubring(file), 'usage', tooLarge)
+    expectFailure(await shell.pubring(file), 'file', tooLarge)
     const folder = join(shell.folder, 'config', 'pubring')
     mkdirSync(folder, { recursive: true })
     symlinkSync('/dev/zero', join(folder, 'config.json'))
     const profile = { XDG_CONFIG_HOME: join(shell.folder, 'config') }
-    expectFailure(await shell.pubring(list, { env: profile }), 'usage', tooLarge)
+    expectFailure(await shell.pubring(list, { env: profile }), 'file', tooLarge)
   })
 
   test('ends the start of a server', () => {
@@ -259,7 +259,7 @@ describe('an invalid call', () => {
     [['kee', 'list'], /unknown command 'kee'; did you mean key\?/],
     [['key', 'lits'], /unknown command 'lits'; did you mean list\?/],
     [['key', 'list', '--jsno'], /unknown option '--jsno'; did you mean --json\?/],
-    [['key', 'add', 'x.pem'], /required option '-n, --name <name>'/],
+    [['key', 'list', '--sort', 'lable'], /--sort must be one of created, .*did you mean label\?/],
     [['key', 'show'], /missing required argument 'key'/],
     [['key', 'add', 'k.pem', '--name', 'x', '--algorithm', 'RS265'], /did you mean RS256\?/],
     [['key', 'add', 'k.pem', '--name', 'x', '--expires', 'soon'], /--expires must be a time/],
@@ -276,7 +276,7 @@ describe('an invalid call', () => {
 
   test('a command without its subcommand prints the help', async () => {
     const { code, stdout, stderr } = await shell.pubring(['key'])
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: 64, stdout: '' })
     expect(stderr).toMatch(/rotate[\s\S]*pubring: pubring key needs a command\.\n$/)
   })
 
@@ -288,16 +288,12 @@ describe('an invalid call', () => {
   test('a file that is missing, a folder or empty', async () => {
     const add = (file: string) => shell.pubring(['key', 'add', file, '--name', 'x'])
     const real = shell.file('orders.pem', ecKey().publicKeyPem)
-    expectFailure(
-      await add(real.replace('orders', 'ordres')),
-      'usage',
-      /did you mean orders\.pem\?/,
-    )
-    expectFailure(await add(shell.folder), 'usage', /is a folder/)
+    expectFailure(await add(real.replace('orders', 'ordres')), 'file', /did you mean orders\.pem\?/)
+    expectFailure(await add(shell.folder), 'file', /is a folder/)
     expectFailure(await add(shell.file('empty.pem', '')), 'refused', /is empty/)
     mkdirSync(`${shell.folder}/keys`)
     const env = { PUBRING_API_KEY: undefined, PUBRING_API_KEY_FILE: `${shell.folder}/keys` }
-    expectFailure(await shell.pubring(list, { env }), 'usage', /PUBRING_API_KEY_FILE.* is a folder/)
+    expectFailure(await shell.pubring(list, { env }), 'file', /PUBRING_API_KEY_FILE.* is a folder/)
   })
 })
 
@@ -310,7 +306,7 @@ describe('an error with --json is one document on stderr', () => {
       'key_not_found',
     ],
     ['from the command', ['key', 'show', 'missing'], 6, 'key_not_found'],
-    ['from an invalid call', ['key', 'list', '--wrong'], 2, 'usage'],
+    ['from an invalid call', ['key', 'list', '--wrong'], 64, 'usage'],
     ['from a connection', ['key', 'list', '--url', 'http://127.0.0.1:1'], 8, 'unreachable'],
   ])('%s', async (_name, args, exitCode, code) => {
     const ran = await shell.pubring([...args, '--json'])

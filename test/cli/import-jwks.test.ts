@@ -222,7 +222,7 @@ describe('a mixed set', () => {
   test('--skip-refused fails if every key is rejected', async () => {
     const file = setFile(jwk('P-256', { use: 'enc' }), jwk('P-256', { use: 'enc' }))
     const ran = await into(file, '--skip-refused')
-    expect(ran).toMatchObject({ code: 1, stderr: expect.stringContaining('All 2 keys') })
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('All 2 keys') })
   })
 
   test('the placeholder of an empty set is no key', async () => {
@@ -280,7 +280,7 @@ describe('a remote key set', () => {
       /x\.example/,
     ],
     ['an oversized response', { body: ' '.repeat(4_194_305) }, 3, /more than 4194304 bytes/],
-    ['a web page', { body: '<html>' }, 2, /holds no keys/],
+    ['a web page', { body: '<html>' }, 66, /holds no keys/],
     ['a time-out', {}, 8, /did not answer within 1 s/],
   ])('%s is rejected', async (_name, answer, code, message) => {
     await serve({ body: 'status' in answer ? '' : undefined, ...answer } as Parameters<
@@ -292,6 +292,6 @@ describe('a remote key set', () => {
 
   test('plain http from another machine requires --allow-http', async () => {
     const ran = await into('http://keys.example.com/jwks.json')
-    expect(ran).toMatchObject({ code: 2, stderr: expect.stringContaining('--allow-http') })
+    expect(ran).toMatchObject({ code: 64, stderr: expect.stringContaining('--allow-http') })
   })
 })

@@ -91,7 +91,7 @@ describe('all or none', () => {
     const block = ecPem()
     const file = shell.file('over.pem', `${block}\n`.repeat(10_001))
     const ran = await into(file)
-    expect(ran).toMatchObject({ code: 2, stdout: '' })
+    expect(ran).toMatchObject({ code: 64, stdout: '' })
     expect(ran.stderr).toContain('10001 keys; one import takes 10000')
   })
 })
@@ -170,7 +170,7 @@ describe('other sources', () => {
     ['unrelated JSON', '{"a": 1}', /holds no keys/],
   ])('%s is rejected', async (_name, text, message) => {
     const ran = await into(shell.file('odd.txt', text))
-    expect(ran).toMatchObject({ code: 2, stdout: '', stderr: expect.stringMatching(message) })
+    expect(ran).toMatchObject({ code: 66, stdout: '', stderr: expect.stringMatching(message) })
   })
 
   test('a terminal shows only the rejected rows of a long list', async () => {

@@ -116,8 +116,8 @@ test('every command that opens the database prints one JSON document with --json
       if (args[0] === 'api-key') rememberSecret('an API key', Object(document).apiKey)
     }
     const failed = await here.pubring(['check', `${here.folder}/none.db`, '--json'])
-    expect(failed).toMatchObject({ code: 1, stdout: '' })
-    expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'failed', exitCode: 1 })
+    expect(failed).toMatchObject({ code: 66, stdout: '' })
+    expect(JSON.parse(failed.stderr)).toMatchObject({ code: 'file', exitCode: 66 })
   } finally {
     here.remove()
   }

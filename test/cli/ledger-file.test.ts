@@ -161,13 +161,13 @@ The events after 3 are chained to it, but this proof is older.
   })
 
   test.each([
-    [['--since', 'checkpoint'], /There is no file/],
-    [['--log-key', 'log'], /--log-key: A verifier key has the form/],
-    [['--witness-key', 'log'], /--witness-key: A verifier key has the form/],
-    [['--proof', 'none'], /There is no file none/],
-  ])('fails for %j with exit code 2', async (flags, message) => {
+    [['--since', 'checkpoint'], 66, /There is no file/],
+    [['--log-key', 'log'], 64, /--log-key: A verifier key has the form/],
+    [['--witness-key', 'log'], 64, /--witness-key: A verifier key has the form/],
+    [['--proof', 'none'], 66, /There is no file none/],
+  ])('fails for %j with exit code %i', async (flags, exitCode, message) => {
     const { code, stdout, stderr } = await verify(events, ...flags)
-    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })
     expect(stderr).toMatch(message)
   })
 
@@ -178,18 +178,18 @@ The events after 3 are chained to it, but this proof is older.
     [['--file', 'export.jsonl', '--database-url', 'sqlite:./x.db'], /leave out the other/],
   ])('ignores no flag of %j', async (flags, message) => {
     const { code, stderr } = await shell.pubring(['ledger', 'verify', ...flags])
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringMatching(message) })
+    expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringMatching(message) })
   })
 
   test('names what is missing', async () => {
     const without = await shell.pubring(['ledger', 'verify', '--file', 'export.jsonl'])
-    expect(without).toMatchObject({ code: 2, stderr: expect.stringMatching(/needs --proof/) })
+    expect(without).toMatchObject({ code: 64, stderr: expect.stringMatching(/needs --proof/) })
     const alone = await verify(events, '--since', since)
-    expect(alone).toMatchObject({ code: 2, stderr: expect.stringMatching(/--since needs --log/) })
+    expect(alone).toMatchObject({ code: 64, stderr: expect.stringMatching(/--since needs --log/) })
     const { folder } = shell
     const args = ['--proof', `${folder}/proof`, '--log-key', formatVerifierKey(log.key)]
     const none = await shell.pubring(['ledger', 'verify', '--file', `${folder}/none`, ...args])
-    expect(none).toMatchObject({ code: 2, stderr: expect.stringMatching(/none does not exist/) })
+    expect(none).toMatchObject({ code: 66, stderr: expect.stringMatching(/none does not exist/) })
   })
 })
 

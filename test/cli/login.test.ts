@@ -114,7 +114,7 @@ describe('login through the browser', () => {
 
   test('a file that others can read is refused', async () => {
     chmodSync(config(), 0o644)
-    expect((await whoami()).code).toBe(2)
+    expect((await whoami()).code).toBe(66)
     chmodSync(config(), 0o600)
   })
 

@@ -60,7 +60,7 @@ test.each([
     await spawnPubring(['key', 'add', '-', '--name', 'some'], { input: ecKey().publicKeyPem })
     const { code, stderr } = await spawnPubring(args, { script: 'exec "$0" "$@" > /dev/full' })
     expect({ code, stderr }).toEqual({
-      code: 1,
+      code: 70,
       stderr: 'pubring: The output cannot be written (ENOSPC).\n',
     })
   },
@@ -87,9 +87,9 @@ test.each([
   expect(Number(code)).toBe(args.includes('missing') ? 6 : 0)
 })
 
-test('a missing file: one line, no stack, exit code 2', async () => {
+test('a missing file: one line, no stack, exit code 66', async () => {
   const ran = await spawnPubring(['key', 'add', 'none.pem', '--name', 'x'])
-  expect(ran).toEqual({ code: 2, stdout: '', stderr: 'pubring: There is no file none.pem.\n' })
+  expect(ran).toEqual({ code: 66, stdout: '', stderr: 'pubring: There is no file none.pem.\n' })
 })
 
 describe('an untrusted certificate authority', () => {

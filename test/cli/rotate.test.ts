@@ -93,21 +93,21 @@ test('interrupted while old tokens are valid, it prints the command that resumes
   expect(await states()).toEqual({ old: 'active', new: 'active' })
   expect((await shell.pubring(command.split(' '))).code).toBe(0)
   expect(await states()).toEqual({ new: 'active' })
-  expect((await rotate('--token-lifetime', '6s')).code).toBe(2)
+  expect((await rotate('--token-lifetime', '6s')).code).toBe(64)
 })
 
 test('the old key must be unambiguous, and the new key needs a name', async () => {
   const { rotate, states } = await createProject('unclear')
   const life = ['--token-lifetime', '1h']
   expect(await rotate('--name', 'new')).toMatchObject({
-    code: 2,
+    code: 64,
     stderr: expect.stringMatching(/--token-lifetime/),
   })
-  expect(await rotate(...life)).toMatchObject({ code: 2, stderr: expect.stringMatching(/--name/) })
+  expect(await rotate(...life)).toMatchObject({ code: 64, stderr: expect.stringMatching(/--name/) })
   const other = shell.file('other.pem', ecKey().publicKeyPem)
   await shell.pubring(['key', 'add', other, '--name', 'other', '--project', 'unclear'])
   const ran = await rotate('--name', 'new', ...life)
-  expect(ran).toMatchObject({ code: 2, stdout: '' })
+  expect(ran).toMatchObject({ code: 64, stdout: '' })
   expect(ran.stderr).toMatch(
     /Several keys are active[\s\S]*--old .*\(old\)[\s\S]*--old .*\(other\)/,
   )
@@ -141,7 +141,7 @@ test('the old key is not retired without confirmation if the new key is not ther
   await shell.pubring(['key', 'expire', first.stdout.trim(), '1h', '--project', 'guarded'])
   const again = ['--old', old, '--switched', ...life]
   expect(await rotate(...again)).toMatchObject({
-    code: 2,
+    code: 10,
     stderr: expect.stringMatching(/last active key of project guarded then expires[\s\S]*--yes/),
   })
   expect(await states()).toEqual({ old: 'active', new: 'active' })

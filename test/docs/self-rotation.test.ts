@@ -141,6 +141,6 @@ test.each([
   [[], 'Name the file of the new public key'],
 ])('a mistake is named before a key is made: %j', async (args, message) => {
   const { code, stderr } = await admin.pubring(['key', 'rotate', ...args])
-  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) })
+  expect({ code, stderr }).toEqual({ code: 64, stderr: expect.stringContaining(message) })
   expect(existsSync('private.next.pem')).toBe(false)
 })

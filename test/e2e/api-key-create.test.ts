@@ -87,9 +87,9 @@ describe('pubring api-key create --admin', () => {
   })
 
   test.each([
-    [['api-key', 'create'], 2, /With --admin it is created in the database directly/],
+    [['api-key', 'create'], 64, /With --admin it is created in the database directly/],
     [['api-key', 'create', '--admin', '--name', ''], 3, /name is empty/],
-    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], 1, /no database at/],
+    [['api-key', 'create', '--admin', '--database-url', 'sqlite:./typo.db'], 66, /no database at/],
   ])('%j creates nothing: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await pubring(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })

@@ -200,10 +200,10 @@ describe('an audit that cannot run', () => {
     [['--project', 'nobody'], 6, /^pubring: There is no project nobody\.\n$/],
     [
       ['--database-url', 'sqlite:./none.db'],
-      1,
+      66,
       /^pubring: There is no database at \.\/none\.db\.\n$/,
     ],
-    [['--wrong'], 2, /^pubring: unknown option '--wrong'/],
+    [['--wrong'], 64, /^pubring: unknown option '--wrong'/],
   ])('%j: exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await audit(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })

@@ -40,16 +40,20 @@ describe('pubring restore', () => {
     writeFileSync(join(where, 'noise.db'), Buffer.alloc(9_000, 0x55))
     const damaged = readFileSync(join(where, 'good.db'))
     writeFileSync(join(where, 'damaged.db'), damaged.fill(0x55, 3 * 4_096 + 8, 6 * 4_096))
-    const bad: [string, RegExp][] = [
-      ['noise.db', /noise.db is not a database/],
-      ['none.db', /There is no file none.db/],
-      [alter('altered.db', "UPDATE event SET actor_name = 'nobody'"), /altered.db was altered/],
-      [alter('newer.db', "INSERT INTO kysely_migration VALUES ('9999-x', 'x')"), /newer Pubring/],
-      ['damaged.db', /damaged.db is damaged/],
+    const bad: [string, RegExp, number][] = [
+      ['noise.db', /noise.db is not a database/, 66],
+      ['none.db', /There is no file none.db/, 66],
+      [alter('altered.db', "UPDATE event SET actor_name = 'nobody'"), /altered.db was altered/, 1],
+      [
+        alter('newer.db', "INSERT INTO kysely_migration VALUES ('9999-x', 'x')"),
+        /newer Pubring/,
+        70,
+      ],
+      ['damaged.db', /damaged.db is damaged/, 1],
     ]
-    for (const [name, reason] of bad) {
+    for (const [name, reason, code] of bad) {
       expect(await pubring(where, 'restore', name)).toMatchObject({
-        code: 1,
+        code,
         stderr: expect.stringMatching(reason),
       })
       const left = readdirSync(join(where, 'data'))
@@ -72,7 +76,7 @@ describe('pubring restore', () => {
     chownToUnprivileged(file)
     const owner = statSync(file).uid
     expect(await pubring(where, 'restore', 'b.db')).toMatchObject({
-      code: 1,
+      code: 70,
       stderr: expect.stringMatching(/--force/),
     })
     expect((await pubring(where, 'restore', '--force', 'b.db')).code).toBe(0)

@@ -68,18 +68,18 @@ describe('pubring backup', () => {
 
     const again = await pubring(cwd, 'backup', 'first.db')
     expect(again).toMatchObject({
-      code: 1,
+      code: 66,
       stderr: expect.stringMatching(/first.db exists.*--force/),
     })
     expect((await pubring(cwd, 'backup', '--force', 'first.db')).code).toBe(0)
-    expect((await pubring(cwd, 'backup', 'no/such/folder.db')).code).toBe(1)
+    expect((await pubring(cwd, 'backup', 'no/such/folder.db')).code).toBe(66)
     await stopServer(server)
   })
 
   test('without a database creates no file', async () => {
     const cwd = join(folder, 'nothing')
     mkdirSync(cwd)
-    expect(await pubring(cwd, 'backup', 'b.db')).toMatchObject({ code: 1 })
+    expect(await pubring(cwd, 'backup', 'b.db')).toMatchObject({ code: 66 })
     expect(readdirSync(cwd)).toEqual([])
   })
 })
@@ -92,7 +92,7 @@ describe('pubring restore', () => {
     const late = String(await client.create())
     const refused = await pubring(cwd, 'restore', 'b.db')
     expect(refused).toMatchObject({
-      code: 1,
+      code: 70,
       stderr: expect.stringMatching(/in use\. Stop the server/),
     })
     expect(await client.kids()).toEqual([kept, late])

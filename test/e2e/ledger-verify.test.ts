@@ -82,10 +82,10 @@ describe('pubring ledger verify', () => {
     ],
     [
       ['--database-url', 'sqlite:./none.db'],
-      1,
+      66,
       /^pubring: There is no database at \.\/none\.db\.\n$/,
     ],
-    [['--database-url', './none.db'], 2, /^pubring: --database-url must be sqlite:PATH/],
+    [['--database-url', './none.db'], 64, /^pubring: --database-url must be sqlite:PATH/],
   ])('fails for %j with exit code %i', async (args, exitCode, message) => {
     const { code, stdout, stderr } = await verify(...args)
     expect({ code, stdout }).toEqual({ code: exitCode, stdout: '' })

@@ -33,7 +33,7 @@ afterAll(async () => {
 /** The only line, besides its log, of a server that does not start. */
 async function startError(url: string): Promise<string> {
   const server = await spawnServer(folder, { PUBRING_DATABASE_URL: url })
-  expect(await server.ended).toBe(1)
+  expect(await server.ended).toBe(70)
   const isLog = (line: string) => line.startsWith('{')
   const lines = server
     .output()

@@ -118,13 +118,13 @@ test('a second SIGTERM ends the process immediately', async () => {
   await delay(100)
   const start = performance.now()
   server.signal('SIGTERM')
-  expect(await server.ended).toBe(1)
+  expect(await server.ended).toBe(70)
   const elapsed = performance.now() - start
   expect(elapsed).toBeLessThan(350)
   recordFault({
     fault: 'A second SIGTERM',
     action: 'SIGTERM twice, 100 ms apart',
-    observed: `exit code 1, ${Math.round(elapsed)} ms after the second`,
+    observed: `exit code 70, ${Math.round(elapsed)} ms after the second`,
     acknowledged: 0,
     lost: 0,
   })

@@ -35,10 +35,10 @@ function createFolder(name: string): string {
   return where
 }
 
-/** Starts a server that must fail with exit code 1 and one line; returns the line. */
+/** Starts a server that must fail with the exit code of a failure and one line; returns the line. */
 async function startError(where: string, env = {}): Promise<string> {
   const server = await spawnServer(where, { ...highLimits, ...env }, launch)
-  expect(await server.ended).toBe(1)
+  expect([64, 66, 70]).toContain(await server.ended)
   const lines = server.output().trim().split('\n')
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatch(/^pubring: /)
@@ -68,7 +68,7 @@ test('a data folder or file that cannot be written stops the start', async () =>
     fault: 'Data folder not writable at the start',
     action:
       'start as an unprivileged user in a folder with mode 0500, and on a file with mode 0400',
-    observed: 'exit code 1 and one line that names the file; no other location is used',
+    observed: 'a nonzero exit code and one line that names the file; no other location is used',
     acknowledged: 0,
     lost: 0,
   })
@@ -98,7 +98,8 @@ test('garbage, a newer schema and a log without its database stop the start and 
     fault: 'Start on garbage, on a newer schema, on a log without its database',
     action:
       'start on a file of random bytes; on one with a newer schema; on a pubring.db-wal alone',
-    observed: 'exit code 1 and one line that says what to do; no file is changed or created',
+    observed:
+      'a nonzero exit code and one line that says what to do; no file is changed or created',
     acknowledged: 0,
     lost: 0,
   })
@@ -123,7 +124,8 @@ test('a database whose log is gone stops the start, until the log is back', asyn
   recordFault({
     fault: 'Log gone after a crash',
     action: 'kill -9; pubring.db-wal moved away; start; then moved back',
-    observed: 'exit code 1 and one line, instead of a new registry; complete once the log is back',
+    observed:
+      'a nonzero exit code and one line, instead of a new registry; complete once the log is back',
     acknowledged: kids.length,
     lost: countLost([String(kid)], kids),
   })

@@ -95,7 +95,7 @@ test('SIGTERM to the parent drains all workers; a second one ends them immediate
   await delay(150)
   const began = performance.now()
   again.signal('SIGTERM')
-  expect(await again.ended).toBe(1)
+  expect(await again.ended).toBe(70)
   expect(performance.now() - began).toBeLessThan(350)
 })
 
@@ -108,17 +108,17 @@ test('workers that cannot start: the others serve; with none left the parent exi
   renameSync(file, `${file}.away`)
   const [victim = 0] = workerPids(server)
   process.kill(victim, 'SIGKILL')
-  await vi.waitUntil(() => /exit code 1\); starting another/.test(server.output()), wait)
+  await vi.waitUntil(() => /exit code 70\); starting another/.test(server.output()), wait)
   expect((await ask('/health/live')).status).toBe(200)
   for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL')
-  expect(await server.ended).toBe(1)
+  expect(await server.ended).toBe(70)
   expect(server.output()).toMatch(/right after its start, like those before it: giving up\.\n$/)
   renameSync(`${file}.away`, file)
   recordFault({
     fault: 'Workers that cannot start',
     action: 'pubring.db moved away, then one worker killed, then all',
     observed:
-      'while one serves, the parent retries at least every 5 s; with none left it exits after five failures, with one line and code 1',
+      'while one serves, the parent retries at least every 5 s; with none left it exits after five failures, with one line and code 70',
     acknowledged: 0,
     lost: 0,
   })

@@ -111,7 +111,7 @@ test('an old Node is rejected with one line', async () => {
   const launcher = join(clean, 'node_modules/pubring/bin/pubring.js')
   const started = typed('node', '--import', `data:text/javascript,${old}`, launcher, 'serve')
   const failure = await started.catch((error: unknown) => error)
-  expect(failure).toMatchObject({ code: 1, stdout: '' })
+  expect(failure).toMatchObject({ code: 70, stdout: '' })
   expect(failure).toHaveProperty('stderr', expect.stringMatching(/^pubring: needs Node 24 .*\n$/))
 })
 

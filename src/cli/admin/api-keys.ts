@@ -47,17 +47,17 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
 }
 
 const columns: readonly Column<ApiKey>[] = [
-  { heading: 'ID', value: ({ id }) => id },
-  { heading: 'NAME', value: ({ name }) => name, truncate: true },
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
   { heading: 'ROLE', value: ({ role }) => role },
   {
     heading: 'PROJECT',
     value: ({ projectId = '' }) => projectId,
     display: ({ projectId = 'all' }) => projectId,
-    truncate: true,
+    id: true,
   },
   { heading: 'STATE', value: stateOf },
-  { heading: 'BEGINS', value: ({ prefix }) => prefix },
+  { heading: 'BEGINS', value: ({ prefix }) => prefix, wide: true },
   timeColumn('USED', ({ lastUseTime }) => lastUseTime, 'never'),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]

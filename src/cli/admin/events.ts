@@ -1,10 +1,10 @@
 import { type Event, PubringError } from '../../../client/src/index.ts'
 import { formatPosition, parsePosition, positionOf } from '../../core/ledger/position.ts'
 import type { Session } from '../connection/session.ts'
-import { usageError } from '../terminal/failures.ts'
+import { parseWholeNumber, usageError } from '../terminal/failures.ts'
 import { escapeControls } from '../terminal/output.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
-import { colorsFor, columnsOf, type Terminal } from '../terminal/terminal.ts'
+import { colorsFor, type Terminal, tableWidth } from '../terminal/terminal.ts'
 
 /** Flags of `events`. */
 interface EventFlags {
@@ -68,7 +68,7 @@ async function follow({ client, terminal }: Session, { scope, after, limit }: Ra
 
 /** On a terminal, a line without column widths: those of later events are unknown. */
 function formatEvent(event: Event, terminal: Terminal): string {
-  if (columnsOf(terminal.stdout) === undefined) return formatTable(terminal, columns, [event])
+  if (tableWidth(terminal) === undefined) return formatTable(terminal, columns, [event])
   const { dim } = colorsFor(terminal)
   const { time, type, actor, subject } = event
   const rest = [type.padEnd(16), subject.id, actor.name, formatChanges(event)]
@@ -79,9 +79,9 @@ const columns: readonly Column<Event>[] = [
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
   timeColumn('TIME', ({ time }) => time),
   { heading: 'TYPE', value: ({ type }) => type },
-  { heading: 'BY', value: ({ actor }) => actor.name, truncate: true },
-  { heading: 'SUBJECT', value: ({ subject }) => subject.id },
-  { heading: 'CHANGES', value: formatChanges, truncate: true },
+  { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
+  { heading: 'SUBJECT', value: ({ subject }) => subject.id, id: true },
+  { heading: 'CHANGES', value: formatChanges, cut: true },
 ]
 
 function formatChanges({ changes = {} }: Event): string {
@@ -99,10 +99,4 @@ function readPosition(text = '0'): string {
   throw usageError(
     '--after must be a revision, or REVISION.HASH8 with the first 8 characters of its hash.',
   )
-}
-
-function parseWholeNumber(text: string | undefined, option: string): number | undefined {
-  if (text === undefined) return undefined
-  if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
-  return Number(text)
 }

@@ -10,7 +10,7 @@ import {
 import { parseNote } from '../../../client/src/log/note.ts'
 import { readLogFile } from '../connection/log-files.ts'
 import type { Session } from '../connection/session.ts'
-import { usageError } from '../terminal/failures.ts'
+import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { formatCount } from '../terminal/output.ts'
 
@@ -97,5 +97,5 @@ function writeNew(file: string, text: string): void {
 
 function cannotWrite(file: string, error: unknown): unknown {
   const exists = error instanceof Error && 'code' in error && error.code === 'EEXIST'
-  return usageError(exists ? `${file} exists already.` : `${file} cannot be written.`)
+  return fileError(exists ? `${file} exists already.` : `${file} cannot be written.`)
 }

@@ -5,8 +5,8 @@ import { type Column, formatMembers, formatTable, timeColumn } from '../terminal
 import { formatTime } from '../terminal/times.ts'
 
 const columns: readonly Column<Project>[] = [
-  { heading: 'NAME', value: ({ name }) => name, truncate: true },
-  { heading: 'ID', value: ({ id }) => id },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'ID', value: ({ id }) => id, id: true },
   { heading: 'REVISION', value: ({ revision }) => String(revision) },
   timeColumn('CREATED', ({ createTime }) => createTime),
 ]

@@ -96,11 +96,11 @@ function parseCondition(text: string): [string, ClaimValue] {
 }
 
 const columns: readonly Column<TrustPolicy>[] = [
-  { heading: 'ID', value: ({ id }) => id },
-  { heading: 'NAME', value: ({ name }) => name, truncate: true },
-  { heading: 'ISSUER', value: ({ issuer }) => issuer, truncate: true },
+  { heading: 'ID', value: ({ id }) => id, id: true },
+  { heading: 'NAME', value: ({ name }) => name, cut: true },
+  { heading: 'ISSUER', value: ({ issuer }) => issuer, cut: true },
   { heading: 'ROLE', value: ({ role }) => role },
-  { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, truncate: true },
+  { heading: 'PROJECT', value: ({ projectId = 'all' }) => projectId, id: true },
   { heading: 'STATE', value: (policy) => formatState(policy, 'inactive') },
   timeColumn('USED', ({ lastExchangeTime }) => lastExchangeTime, 'never'),
 ]

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand } from './options.ts'
+import { describeCommand } from './options.ts'
 
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
 
@@ -22,13 +22,18 @@ export function registerCompletion(
   terminal: Terminal,
   createTree: (terminal: Terminal) => Command,
 ): void {
-  addCommand(program, 'completion', 'Print a shell script that completes commands and options', {
-    examples: [
-      'echo "source <(pubring completion bash)" >> ~/.bashrc',
-      'echo "source <(pubring completion zsh)" >> ~/.zshrc',
-      'pubring completion fish > ~/.config/fish/completions/pubring.fish',
-    ],
-  })
+  describeCommand(
+    program,
+    'completion',
+    'Print a shell script that completes commands and options',
+    {
+      examples: [
+        'echo "source <(pubring completion bash)" >> ~/.bashrc',
+        'echo "source <(pubring completion zsh)" >> ~/.zshrc',
+        'pubring completion fish > ~/.config/fish/completions/pubring.fish',
+      ],
+    },
+  )
     .addArgument(new Argument('<shell>', 'The shell').choices(shells))
     .action(async (shell: string) => {
       const { default: tab } = await import('@bomb.sh/tab')

@@ -5,7 +5,6 @@ import {
   addGroup,
   addProjectCommand,
   databaseOption,
-  jsonOption,
   lazyAction,
   sessionAction,
   yesOption,
@@ -17,7 +16,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     notes: 'serve does the same at startup.',
     examples: ['pubring migrate && pubring serve'],
   })
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/migrate.ts')).migrate))
   addCommand(program, 'copy', 'Copy the registry to an empty database, and compare the two', {
@@ -29,7 +27,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   })
     .requiredOption('--from <url>', 'The source: sqlite:PATH or postgres://…')
     .requiredOption('--to <url>', 'The target: an empty database, or an earlier copy of the source')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../database/copy.ts')).copy))
   addCommand(program, 'backup', 'Copy the database to a file, with or without a running server', {
     notes:
@@ -38,7 +35,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   })
     .argument('<file>', 'The target, which must not exist')
     .option('--force', 'Replace an existing file')
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/backup.ts')).backUp))
   addCommand(program, 'restore', 'Replace the database with a backup that passes all checks', {
@@ -48,7 +44,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .argument('<file>', 'The backup')
     .option('--force', 'Restore even if the database is too damaged to tell whether it is in use')
     .option('--accept-broken', 'Restore a broken backup as it is, and record that in its ledgers')
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/restore.ts')).restore))
   addCommand(
@@ -61,7 +56,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     },
   )
     .argument('[file]', 'A backup; default: the database')
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/check.ts')).check))
   const ledger = addGroup(program, 'ledger', 'Verify the record of all changes')
@@ -86,7 +80,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .option('--log <url>', 'The address of the log, to read all its entries: https://HOST/log')
     .option('--since <file>', 'An earlier checkpoint: verify that nothing before it was rewritten')
     .option('--consistency <file>', 'The proof of that, instead of --log')
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/ledger.ts')).verify))
   addProjectCommand(ledger, 'export', 'Write a ledger and its proof to files, for ledger verify', {
@@ -106,7 +99,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     examples: ['pubring ledger accept'],
   })
     .addOption(yesOption())
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/accept.ts')).accept))
   addCommand(program, 'audit', 'Examine all registered keys more thoroughly than at registration', {
@@ -117,7 +109,6 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
     .option('--project <id-or-name>', 'Examine one project only, against the keys of all projects')
     .option('--deactivate', 'Deactivate weak keys')
     .option('--again', 'Also examine keys that have passed already')
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../database/audit.ts')).audit))
 }

@@ -3,17 +3,17 @@ import type { Terminal } from '../terminal/terminal.ts'
 import {
   addCommand,
   addGroup,
+  addLabelOption,
   addProjectCommand,
-  jsonOption,
   lazyAction,
   sessionAction,
   yesOption,
 } from './options.ts'
 
-const refHelp = 'Kid of the key (its id or published kid), or its name if unique'
+const refHelp = 'Kid, the beginning of a kid if unique, or label if unique'
 
 const lastActiveNote =
-  'If it leaves the project without an active key, now or when the key expires, confirm it or pass --yes.'
+  'If this leaves the project without an active key, now or once they expire, confirm it or pass --yes.'
 
 function descendantsOption(): Option {
   return new Option(
@@ -22,21 +22,21 @@ function descendantsOption(): Option {
   ).choices(['true', 'false'])
 }
 
+const loadShow = () => import('../keys/show.ts')
 const loadChanges = () => import('../keys/changes.ts')
 
 /** Long because it is a list. */
 export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
-  addProjectCommand(key, 'add', 'Register a public key and print its kid', {
+  const add = addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
       'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
-      'pubring key add key.pem --name "orders service, spring 2026"',
-      'openssl pkey -in private.pem -pubout | pubring key add - --name orders --expires 90d',
+      'pubring key add key.pem --label "orders service, spring 2026"',
+      'openssl pkey -in private.pem -pubout | pubring key add - --label orders --expires 90d',
     ],
-  })
-    .argument('<file>', 'The public key; - reads standard input')
-    .requiredOption('-n, --name <name>', 'Name in the list of keys')
+  }).argument('<file>', 'The public key; - reads standard input')
+  addLabelOption(add, 'What people call it; on a terminal, one is suggested')
     .option(
       '-a, --algorithm <name>',
       'The alg of tokens signed with it; default: the usual one for the key',
@@ -49,71 +49,85 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
-    notes: 'In a pipe: kid, name, algorithm, state, createTime, expireTime, tab-separated.',
-    examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].id"'],
+    notes: 'In a pipe: kid, label, algorithm, state, createTime, expireTime, tab-separated.',
+    examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].kid"'],
   })
-    .option('--active', 'List active keys only')
-    .action(sessionAction(terminal, async () => (await import('../keys/show.ts')).listKeys))
-  addProjectCommand(key, 'show', 'Show the details of a key', {
+    .option('--active', 'Only active keys')
+    .addOption(new Option('--expired', 'Only expired keys').conflicts('active'))
+    .option('-a, --algorithm <name...>', 'Only keys with one of these algorithms')
+    .option('--label <text>', 'Only keys with this text in their label, in any case')
+    .option(
+      '--sort <field>',
+      'created, updated, expires, label, algorithm or state; with - in front, in reverse',
+      'created',
+    )
+    .option('--limit <number>', 'Maximum number of keys; default: all')
+    .action(sessionAction(terminal, async () => (await loadShow()).listKeys))
+  addProjectCommand(key, 'show', 'Show the details of keys', {
     examples: [
       'pubring key show "orders service, spring 2026"',
       'pubring key show KID --pem > key.pem',
     ],
   })
-    .argument('<key>', refHelp)
-    .option('--pem', 'Print only the key, as PEM')
-    .action(sessionAction(terminal, async () => (await import('../keys/show.ts')).showKey))
-  addProjectCommand(key, 'rename', 'Rename a key', {
+    .argument('<key...>', refHelp)
+    .option('--pem', 'Print only the keys, as PEM')
+    .action(sessionAction(terminal, async () => (await loadShow()).showKeys))
+  addProjectCommand(key, 'rename', 'Change the label of a key', {
     examples: ['pubring key rename KID "orders service, autumn 2026"'],
   })
     .argument('<key>', refHelp)
-    .argument('<name>', 'The new name')
+    .argument('<label>', 'The new label')
     .action(sessionAction(terminal, async () => (await loadChanges()).renameKey))
-  addProjectCommand(key, 'activate', 'Activate a key', {
-    examples: ['pubring key activate KID'],
+  addProjectCommand(key, 'activate', 'Activate keys', {
+    examples: ['pubring key activate KID', 'pubring key activate KID --expires 90d'],
   })
-    .argument('<key>', refHelp)
-    .action(sessionAction(terminal, async () => (await loadChanges()).activateKey))
-  addProjectCommand(key, 'deactivate', 'Deactivate a key; it leaves the key set within a second', {
+    .argument('<key...>', refHelp)
+    .option('--expires <when>', 'When they expire: 90d, 2027-01-31T12:00:00Z, or never')
+    .action(sessionAction(terminal, async () => (await loadChanges()).activateKeys))
+  addProjectCommand(key, 'deactivate', 'Deactivate keys; they leave the key set within a second', {
     notes: lastActiveNote,
     examples: ['pubring key deactivate KID'],
   })
-    .argument('<key>', refHelp)
+    .argument('<key...>', refHelp)
     .addOption(descendantsOption())
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKey))
-  addProjectCommand(key, 'expire', 'Set or remove the time at which a key expires', {
+    .action(sessionAction(terminal, async () => (await loadChanges()).deactivateKeys))
+  addProjectCommand(key, 'expire', 'Set or remove the time at which keys expire', {
     notes: lastActiveNote,
     examples: ['pubring key expire KID 30d', 'pubring key expire KID never'],
   })
-    .argument('<key>', refHelp)
-    .argument('<when>', '90d, 2027-01-31T12:00:00Z, or never')
+    .usage('[options] <key...> <when>')
+    .argument('<key...>', `${refHelp}; then when: 90d, 2027-01-31T12:00:00Z, or never`)
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await loadChanges()).expireKey))
-  addProjectCommand(key, 'delete', 'Delete an inactive key permanently', {
+    .action(sessionAction(terminal, async () => (await loadChanges()).expireKeys))
+  addProjectCommand(key, 'delete', 'Delete inactive keys permanently', {
     examples: ['pubring key delete KID --yes'],
   })
-    .argument('<key>', refHelp)
+    .argument('<key...>', refHelp)
     .addOption(descendantsOption())
     .addOption(yesOption())
-    .action(sessionAction(terminal, async () => (await loadChanges()).deleteKey))
+    .action(sessionAction(terminal, async () => (await loadChanges()).deleteKeys))
   const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
-  addProjectCommand(key, 'rotate', 'Replace a key step by step, so that no token fails to verify', {
-    notes: [
-      'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
-      'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
-      'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id.',
-    ].join('\n\n'),
-    examples: [
-      'pubring key rotate new.pem --name "orders service, autumn 2026" --token-lifetime 15m',
-      'pubring key rotate new.pem --name autumn --old spring --switched --token-lifetime 15m --delete',
-      'pubring key rotate --self private.pem --project PROJECT-ID',
-    ],
-  })
+  const rotation = addProjectCommand(
+    key,
+    'rotate',
+    'Replace a key step by step, so that no token fails to verify',
+    {
+      notes: [
+        'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
+        'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
+        'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id.',
+      ].join('\n\n'),
+      examples: [
+        'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
+        'pubring key rotate new.pem --label autumn --old spring --switched --token-lifetime 15m --delete',
+        'pubring key rotate --self private.pem --project PROJECT-ID',
+      ],
+    },
+  )
     .argument('[file]', 'The new public key, as for key add')
     .option('--self <file>', 'The current private key, which vouches for a new one')
-    .option('-n, --name <name>', 'Name of the new key; not needed to resume, nor with --self')
-    .option('--old <key>', 'Kid or name of the key to replace; default: the only other active key')
+    .option('--old <key>', `The key to replace: ${refHelp}; default: the only other active key`)
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
     .option(
@@ -123,10 +137,12 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--delete', 'Delete the old key in the end; without it, it stays, inactive')
     .addOption(descendantsOption())
     .addOption(yesOption())
-    .action(async function (file, flags) {
+    .action(async function (file, { label, ...others }) {
+      const flags = { ...others, ...(label === undefined ? {} : { name: label }) }
       if (flags.self === undefined) await rotate.call(this, file, flags)
       else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
     })
+  addLabelOption(rotation, 'Label of the new key; not needed to resume, nor with --self')
   addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
     notes:
       'Takes every form that key add takes, and sends nothing. Exits with 1 if the key would be rejected.',
@@ -134,6 +150,5 @@ export function registerKeys(program: Command, terminal: Terminal): void {
   })
     .argument('<file>', 'The key, as for key add; - reads standard input')
     .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))
 }

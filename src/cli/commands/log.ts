@@ -6,7 +6,6 @@ import {
   addCommand,
   addGroup,
   databaseOption,
-  jsonOption,
   lazyAction,
   optionOf,
   sessionAction,
@@ -37,7 +36,6 @@ export function registerLog(program: Command, terminal: Terminal): void {
     notes: 'Those who verify the log should get it from you and not from the server.',
     examples: ['pubring log key > log.vkey'],
   })
-    .addOption(jsonOption())
     .addOption(databaseOption())
     .addOption(optionOf(settings.logKeyFile))
     .addOption(optionOf(settings.publicUrl))

@@ -3,10 +3,35 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Session } from '../connection/session.ts'
-import type { Terminal } from '../terminal/terminal.ts'
+import { outputFormats, type Terminal } from '../terminal/terminal.ts'
 
-/** Heading of the options that every command that calls a server has. */
+/** Heading of the options that commands share. */
 export const commonOptions = 'Common options:'
+
+const outputOptions = [
+  new Option(
+    '-o, --output <format>',
+    'json, yaml, table or wide (whole values); default: a table, or tab-separated values in a pipe',
+  ).choices(outputFormats),
+  new Option('--json', 'The same as -o json'),
+].map((option) => option.helpGroup(commonOptions))
+
+const connectionOptions = [
+  optionOf(clientSettings.url, '--url <url>'),
+  optionOf(clientSettings.apiKeyFile, '--api-key-file <file>'),
+  optionOf(clientSettings.profile, '--profile <name>'),
+  optionOf(clientSettings.timeout, '--timeout <time>'),
+].map((option) => option.helpGroup(commonOptions))
+
+const projectOption = optionOf(clientSettings.project, '-p, --project <id-or-name>')
+
+/** The options that may also stand in front of the command. */
+export const globalOptions: readonly Option[] = [
+  ...outputOptions,
+  ...connectionOptions,
+  projectOption,
+  new Option('-h, --help'),
+]
 
 /** What the help of a command shows after the options. */
 interface HelpText {
@@ -15,8 +40,17 @@ interface HelpText {
   examples: readonly string[]
 }
 
-/** Adds a command with its help. */
-export function addCommand(
+/** Adds a command with its help, and with `-o`. */
+export function addCommand(...command: Parameters<typeof describeCommand>): Command {
+  return addOptions(describeCommand(...command), outputOptions)
+}
+
+function addOptions(command: Command, options: readonly Option[]): Command {
+  return options.reduce((added, option) => added.addOption(option), command)
+}
+
+/** Adds a command that has no result to print. */
+export function describeCommand(
   parent: Command,
   name: string,
   description: string,
@@ -42,20 +76,11 @@ export function addGroup(parent: Command, name: string, description: string): Co
 
 /** Adds a command that calls a server. */
 export function addApiCommand(...command: Parameters<typeof addCommand>): Command {
-  const { url, apiKeyFile, profile, timeout } = clientSettings
-  return addCommand(...command)
-    .optionsGroup(commonOptions)
-    .addOption(jsonOption())
-    .addOption(optionOf(url, '--url <url>'))
-    .addOption(optionOf(apiKeyFile, '--api-key-file <file>'))
-    .addOption(optionOf(profile, '--profile <name>'))
-    .addOption(optionOf(timeout, '--timeout <time>'))
-    .optionsGroup('Options:')
+  return addOptions(addCommand(...command), connectionOptions)
 }
 
 /** Adds a command that calls a server and works on one project. */
 export function addProjectCommand(...command: Parameters<typeof addCommand>): Command {
-  const projectOption = optionOf(clientSettings.project, '-p, --project <id-or-name>')
   return addApiCommand(...command).addOption(projectOption)
 }
 
@@ -80,8 +105,12 @@ export function sessionAction<Args extends unknown[]>(
 
 const loadSession = () => import('../connection/session.ts')
 
-export function jsonOption(): Option {
-  return new Option('--json', 'Print one JSON document')
+/** `--label`, and as its older spelling `--name`, which only tells errors what was typed. */
+export function addLabelOption(command: Command, help: string): Command {
+  return command
+    .option('-n, --label <label>', help)
+    .addOption(new Option('--name <label>').hideHelp())
+    .on('option:name', (label: string) => command.setOptionValue('label', label))
 }
 
 export function yesOption(): Option {

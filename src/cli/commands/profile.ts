@@ -5,7 +5,6 @@ import {
   addApiCommand,
   addCommand,
   addGroup,
-  jsonOption,
   lazyAction,
   optionOf,
   sessionAction,
@@ -19,20 +18,16 @@ export function registerProfiles(program: Command, terminal: Terminal): void {
   const profile = addGroup(program, 'profile', 'Manage the profiles in the configuration file')
   addCommand(profile, 'list', 'List the profiles; * marks the current one', {
     examples: ['pubring profile list'],
-  })
-    .addOption(jsonOption())
-    .action(lazyAction(terminal, async () => (await loadProfiles()).listProfiles))
+  }).action(lazyAction(terminal, async () => (await loadProfiles()).listProfiles))
   addCommand(profile, 'use', 'Make a profile the current one', {
     examples: ['pubring profile use production'],
   })
     .argument('<profile>', 'Its name')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await loadProfiles()).selectProfile))
   addCommand(profile, 'delete', 'Remove a profile and its copy of the API key, which stays valid', {
     examples: ['pubring profile delete production'],
   })
     .argument('<profile>', 'Its name')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await loadProfiles()).deleteProfile))
 }
 
@@ -52,13 +47,11 @@ function registerLogin(program: Command, terminal: Terminal): void {
     .option('--api-key-file <file>', 'Store this API key instead; - asks for it')
     .option('--no-browser', 'Only print the address to open')
     .option('--recent', 'Prove again who you are, for what needs a recent sign-in')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await loadLogin()).login))
   addCommand(program, 'logout', 'End the session of a profile and remove its secrets', {
     examples: ['pubring logout'],
   })
     .option('--profile <name>', 'Name of the profile; by default the current one')
-    .addOption(jsonOption())
     .action(lazyAction(terminal, async () => (await loadLogin()).logout))
   addApiCommand(program, 'whoami', 'Show who you are to the server, and your roles', {
     examples: ['pubring whoami'],

@@ -3,10 +3,10 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { loadConfig, settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, databaseOption, jsonOption, lazyAction, optionOf } from './options.ts'
+import { addCommand, databaseOption, describeCommand, lazyAction, optionOf } from './options.ts'
 
 export function registerServe(program: Command, terminal: Terminal): void {
-  const serve = addCommand(program, 'serve', 'Run the server', {
+  const serve = describeCommand(program, 'serve', 'Run the server', {
     notes: 'Every option can be set by its environment variable instead.',
     examples: ['PUBRING_PUBLIC_URL=https://keys.example.com pubring serve --port 8080'],
   })
@@ -27,7 +27,6 @@ function registerInspection(program: Command, terminal: Terminal): void {
       'Asks the server at --url and opens the database, changing nothing. Exits with 1 if something is wrong.',
     examples: ['pubring status', 'pubring status --url https://keys.example.com --json'],
   })
-    .addOption(jsonOption())
     .addOption(optionOf(clientSettings.url, '--url <url>'))
     .addOption(databaseOption())
     .action(lazyAction(terminal, async () => (await import('../server/status.ts')).showStatus))
@@ -35,7 +34,7 @@ function registerInspection(program: Command, terminal: Terminal): void {
     notes:
       'Takes the options and variables of serve, starts nothing and changes nothing. Each line says what to do. Exits with 1 if serve would fail.',
     examples: ['pubring doctor', 'pubring doctor --port 80'],
-  }).addOption(jsonOption())
+  })
   addSettings(doctor)
   doctor.action(lazyAction(terminal, async () => (await import('../server/doctor.ts')).diagnose))
 }

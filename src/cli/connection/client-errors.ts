@@ -57,8 +57,27 @@ const messages: Readonly<Record<string, (call: Connection, error: PubringError) 
     `The key vouched for keys that are active, or these for others: ${problem?.kids?.join(', ')}.`,
 }
 
+/** Options that are not named like the member of the API that they set. */
+const optionNames: Readonly<Record<string, string>> = { expireTime: 'expires' }
+
+/** The message of the server, in which the members that were set by an option have its name. */
+function withOptionNames({ message, problem }: PubringError, { flags = {} }: Connection): string {
+  let text = message
+  for (const { pointer = '', detail } of problem?.errors ?? []) {
+    const member = pointer.slice(1)
+    const isLabel = member === 'name' && 'label' in flags && !('name' in flags)
+    const option = isLabel ? 'label' : (optionNames[member] ?? member)
+    if (!(option in flags) || !detail.startsWith(`${member} `)) continue
+    const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    text = text.replace(detail, `--${flag}${detail.slice(member.length)}`)
+  }
+  return text
+}
+
 function messageOf(error: PubringError, call: FailedCall): string {
-  if (error.code !== 'unreachable') return messages[error.code]?.(call, error) ?? error.message
+  if (error.code !== 'unreachable') {
+    return messages[error.code]?.(call, error) ?? withOptionNames(error, call)
+  }
   const { url } = call
   const code = systemCode(error)
   if (code === 'ECONNREFUSED') return `No server listens at ${url}.`

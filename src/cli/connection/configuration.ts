@@ -7,7 +7,7 @@ import { didYouMean } from '../../nearest.ts'
 import { readBounded, readOr } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
 import { makePrivateFolder } from '../../storage/sqlite/file.ts'
-import { requireKnown, usageError } from '../terminal/failures.ts'
+import { fileError, requireKnown, usageError } from '../terminal/failures.ts'
 
 /** The settings for one server, under a name that the user chooses. */
 export interface Profile {
@@ -41,7 +41,7 @@ function configurationPath(env: Environment): string {
 }
 
 /**
- * Reads the configuration file; a missing file is an empty configuration. Throws a usage error if it
+ * Reads the configuration file; a missing file is an empty configuration. Throws if it
  * is invalid, or if other users can read a secret in it.
  */
 export function readConfiguration(env: Environment): Configuration {
@@ -61,15 +61,15 @@ export function readConfiguration(env: Environment): Configuration {
 }
 
 function parse(path: string): Record<string, unknown> {
-  const toError = (reason: string) => usageError(`${path} ${reason}.`)
+  const toError = (reason: string) => fileError(`${path} ${reason}.`)
   const value = parseJson(readOr(toError, () => readBounded(path)).toString('utf8'))
   if (value !== undefined) return requireObject(value, path, 'the file')
-  throw usageError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
+  throw fileError(`${path} is not valid JSON.`, 'Correct it, or delete it and log in again.')
 }
 
 function requireObject(value: unknown, path: string, what: string): Record<string, unknown> {
   if (isObject(value)) return { ...value }
-  throw usageError(`${path}: ${what} must be an object.`)
+  throw fileError(`${path}: ${what} must be an object.`)
 }
 
 function readProfile(value: unknown, path: string, name: string): Profile {
@@ -77,7 +77,7 @@ function readProfile(value: unknown, path: string, name: string): Profile {
   requireKnown(Object.keys(profile), members, `${path}: profile ${name} has an unknown member`)
   for (const [member, text] of Object.entries(profile)) {
     if (typeof text !== 'string' || text === '') {
-      throw usageError(`${path}: ${member} of profile ${name} must be a non-empty string.`)
+      throw fileError(`${path}: ${member} of profile ${name} must be a non-empty string.`)
     }
   }
   return profile
@@ -85,7 +85,7 @@ function readProfile(value: unknown, path: string, name: string): Profile {
 
 function requirePrivate(path: string): void {
   if (process.platform === 'win32' || (statSync(path).mode & 0o077) === 0) return
-  throw usageError(`${path} holds an API key, but other users can read it.`, `chmod 600 '${path}'`)
+  throw fileError(`${path} holds an API key, but other users can read it.`, `chmod 600 '${path}'`)
 }
 
 /** Replaces the file; only its owner can read it. */

@@ -39,6 +39,8 @@ export interface Connection {
   project: string
   projectSource: string
   timeoutMs: number
+  /** As typed, so that errors can name them. */
+  flags?: object
 }
 
 type Name = keyof typeof clientSettings
@@ -78,6 +80,7 @@ export function resolveConnection(env: Environment, flags: ConnectionFlags): Con
   const found = findApiKey(isOther ? [fromFlags, fromVariables] : sources)
   const isRenewed = profile.renewalSecret !== undefined && found?.apiKey === profile.apiKey
   return {
+    flags,
     url: url.value,
     urlSource: url.source,
     ...(found ?? findToken(env, audience ?? url.value.replace(/\/v1$/, ''))),

@@ -19,9 +19,9 @@ export function listProfiles(terminal: Terminal): void {
       [
         { heading: '', value: ({ current }) => (current ? '*' : '') },
         { heading: 'NAME', value: ({ name }) => name },
-        { heading: 'URL', value: ({ url }) => url, truncate: true },
-        { heading: 'PROJECT', value: ({ project }) => project, truncate: true },
-        { heading: 'API KEY', value: ({ apiKey }) => apiKey, truncate: true },
+        { heading: 'URL', value: ({ url }) => url, cut: true },
+        { heading: 'PROJECT', value: ({ project }) => project, cut: true },
+        { heading: 'API KEY', value: ({ apiKey }) => apiKey, cut: true },
       ],
       rows,
     ),

@@ -4,6 +4,7 @@ import { inspectDatabase } from '../../storage/inspect.ts'
 import { sqliteFileOf } from '../../storage/open.ts'
 import { copyDatabase, integrityErrors, moveIntoPlace } from '../../storage/sqlite/backup.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
+import { CommandError, fileError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
@@ -23,7 +24,7 @@ export async function backUp(
   const { force = false } = flags
   const source = sqliteFileOf(resolveDatabaseUrl(terminal, flags))
   if (existsSync(target) && !force) throw alreadyExists(target)
-  if (!existsSync(dirname(target))) throw new Error(`There is no folder ${dirname(target)}.`)
+  if (!existsSync(dirname(target))) throw fileError(`There is no folder ${dirname(target)}.`)
   const partial = `${target}.partial`
   rmSync(partial, { force: true })
   let file = target
@@ -32,7 +33,7 @@ export async function backUp(
   try {
     await copyDatabase(source, partial)
     const errors = integrityErrors(partial)
-    if (errors.length > 0) throw new Error(`The database is damaged: ${errors.join('; ')}`)
+    if (errors.length > 0) throw damaged('The database', errors)
     const { schema } = await inspectDatabase({ databaseUrl: `sqlite:${partial}` })
     isCompared = schema !== 'older'
     if (isCompared) faults = (await findLedgerFaults(terminal, `sqlite:${partial}`)).lines
@@ -53,6 +54,11 @@ export async function backUp(
   if (!whole) terminal.exitCode = exitCodes.failed.code
 }
 
-function alreadyExists(target: string): Error {
-  return new Error(`${target} exists. Choose another file, or overwrite it with --force.`)
+function alreadyExists(target: string): CommandError {
+  return fileError(`${target} exists. Choose another file, or overwrite it with --force.`)
+}
+
+/** The error of a database with faults that SQLite finds itself. */
+export function damaged(database: string, faults: readonly string[]): CommandError {
+  return new CommandError('failed', `${database} is damaged: ${faults.join('; ')}`)
 }

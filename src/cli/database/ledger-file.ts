@@ -23,7 +23,7 @@ import { isObject, parseJson } from '../../runtime/json.ts'
 import { readLogFile } from '../connection/log-files.ts'
 import { configureProxy } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { usageError } from '../terminal/failures.ts'
+import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { formatCount, notify, printResult } from '../terminal/output.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
@@ -168,7 +168,7 @@ async function* readLines(file: string): AsyncGenerator<string> {
     }
   } catch (error) {
     if (error instanceof LogError) throw error
-    throw usageError(`${file} ${unreadableReason(error)}.`)
+    throw fileError(`${file} ${unreadableReason(error)}.`)
   }
   if (rest !== '') yield rest
 }

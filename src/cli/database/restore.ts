@@ -13,6 +13,7 @@ import { CommandError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { acceptLedgers } from './accept.ts'
+import { damaged } from './backup.ts'
 import { type DatabaseFlags, resolveDatabaseUrl } from './flags.ts'
 import { findLedgerFaults } from './ledger.ts'
 
@@ -63,7 +64,7 @@ async function stage(
 ): Promise<string[]> {
   await copyDatabase(source, staged)
   const errors = integrityErrors(staged)
-  if (errors.length > 0) throw new Error(`${source} is damaged: ${errors.join('; ')}`)
+  if (errors.length > 0) throw damaged(source, errors)
   const connection = await openMigrated({ file: staged })
   connection.close()
   const { ledgerIds, lines } = await findLedgerFaults(terminal, `sqlite:${staged}`)

@@ -41,7 +41,7 @@ export async function followOnce(
   if (output !== undefined) await createFileWriter(output).write(keys)
   report(summaryOf(keys))
   const failure = exec && (await runCommand({ ...options, command: exec }, projects))
-  if (failure) throw new CommandError('failed', `--exec ${failure}.`)
+  if (failure) throw new CommandError('error', `--exec ${failure}.`)
 }
 
 /** Follows the projects until the signal is aborted. Reports problems, and retries. */

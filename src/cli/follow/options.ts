@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { jwsAlgorithmNames } from '../../contract/algorithms.ts'
-import { parseChoice, usageError } from '../terminal/failures.ts'
+import { fileError, parseChoice, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
@@ -96,7 +96,7 @@ async function readTemplate(
 ): Promise<string> {
   const text = await readText(file, terminal)
   const problem = templateProblem(text, projects)
-  if (problem !== undefined) throw usageError(`${file} ${problem}.`)
+  if (problem !== undefined) throw fileError(`${file} ${problem}.`)
   return text
 }
 

@@ -1,6 +1,6 @@
 import type { Session } from '../connection/session.ts'
 import { type Column, formatTable } from '../terminal/table.ts'
-import { columnsOf } from '../terminal/terminal.ts'
+import { tableWidth } from '../terminal/terminal.ts'
 import type { ImportRow } from './rows.ts'
 
 /** A terminal shows only the rejected rows of a longer list. */
@@ -38,19 +38,19 @@ function itemOf({ item: _item, costMs: _cost, errors, ...row }: ImportRow) {
 }
 
 function visibleRows({ terminal }: Session, rows: readonly ImportRow[]): readonly ImportRow[] {
-  const isWhole = columnsOf(terminal.stdout) === undefined || rows.length <= maxRowsShown
+  const isWhole = tableWidth(terminal) === undefined || rows.length <= maxRowsShown
   return isWhole ? rows : rows.filter(({ outcome }) => outcome === 'refused')
 }
 
 const columns: readonly Column<ImportRow>[] = [
   { heading: '#', value: ({ number }) => String(number) },
   { heading: 'OUTCOME', value: ({ outcome }) => outcome },
-  { heading: 'KID', value: ({ kid = '' }) => kid },
-  { heading: 'NAME', value: ({ label }) => label, truncate: true },
-  { heading: 'PLACE', value: ({ place }) => place, truncate: true },
+  { heading: 'KID', value: ({ kid = '' }) => kid, id: true },
+  { heading: 'NAME', value: ({ label }) => label, cut: true },
+  { heading: 'PLACE', value: ({ place }) => place, cut: true },
   {
     heading: 'CAUSE',
     value: ({ errors }) => errors.map(({ code, detail }) => `${code}: ${detail}`).join(' '),
-    truncate: true,
+    cut: true,
   },
 ]

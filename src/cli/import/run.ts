@@ -107,7 +107,7 @@ function refusedError(
   if (refused === 0 || (skipRefused === true && refused < rows.length)) return undefined
   if (skipRefused === true) {
     const message = `All ${refused} keys were rejected, so none was imported.`
-    return new CommandError('failed', message, { code: 'import_refused' })
+    return new CommandError('refused', message, { code: 'import_refused' })
   }
   const others = created === 0 ? 'so none was imported' : `${created} others were imported`
   return new CommandError(

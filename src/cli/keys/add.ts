@@ -1,7 +1,11 @@
+import { parse } from 'node:path'
 import type { Algorithm, JwtKeyCreate, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import { joinDetails } from '../../errors.ts'
 import type { Session } from '../connection/session.ts'
-import { CommandError } from '../terminal/failures.ts'
+import { ask } from '../terminal/confirm.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
+import { quoteForShell } from '../terminal/output.ts'
+import { isInteractive } from '../terminal/terminal.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import type { PublicKeyFile } from './conversion.ts'
 import { readPublicKeyFile } from './files.ts'
@@ -9,7 +13,7 @@ import { parseAlgorithm } from './kinds.ts'
 
 /** Flags of `key add`. */
 interface KeyAddFlags {
-  name: string
+  label?: string
   algorithm?: string
   inactive?: true
   expires?: string
@@ -24,7 +28,7 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
   const key = await readPublicKeyFile(file, session.terminal)
   if (key.converted !== undefined) session.notify(key.converted)
   const kid = await registerKey(session, key, {
-    name: flags.name,
+    name: flags.label ?? (await suggestLabel(session, file, key)),
     algorithm,
     ...(flags.inactive === true ? { active: false } : {}),
     ...(expireTime === undefined ? {} : { expireTime }),
@@ -38,6 +42,22 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
       'It is published in jwks-full.json, not in jwks.json: common verifiers reject a key set that has an ML-DSA key.',
     )
   }
+}
+
+/** The comment of an SSH key or the name of the file, if the user takes it. */
+async function suggestLabel(
+  { terminal }: Session,
+  file: string,
+  { comment }: PublicKeyFile,
+): Promise<string> {
+  const label = comment ?? (file === '-' ? undefined : parse(file).name)
+  if (label !== undefined && isInteractive(terminal)) {
+    if (await ask(terminal, `Register it as “${label}”?`)) return label
+  }
+  throw usageError(
+    'The key needs a --label: what people call it.',
+    `pubring key add ${quoteForShell(file)} --label ${quoteForShell(label ?? 'LABEL')}`,
+  )
 }
 
 function announcement(

@@ -3,7 +3,7 @@ import { normalizeText } from '../../intake/encoding/text.ts'
 import { isSignatureUse, type Jwk, publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import { detectWrongKind } from '../../intake/wrong-kind.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { readSshKey } from './ssh.ts'
+import { readSshKey, sshComment } from './ssh.ts'
 
 /** A public key from a file, as the server takes it. */
 export interface PublicKeyFile {
@@ -13,6 +13,8 @@ export interface PublicKeyFile {
   converted?: string
   /** The `alg` of a JWK. */
   algorithm?: string
+  /** That of an SSH key. */
+  comment?: string
 }
 
 /** Whether the bytes are DER (or BER) rather than text. */
@@ -33,7 +35,9 @@ export function convertToPem(bytes: Buffer, name: string): PublicKeyFile | undef
       return convertCertificate(normalizeText(text).text, name)
     case 'ssh_key_submitted': {
       const publicKeyPem = readPem(name, 'an SSH key', () => readSshKey(text))
-      return { publicKeyPem, converted: `${name} is an SSH key; converted to PEM.` }
+      const comment = sshComment(text)
+      const converted = `${name} is an SSH key; converted to PEM.`
+      return { publicKeyPem, converted, ...(comment === undefined ? {} : { comment }) }
     }
     case 'jwk_submitted': {
       const value: object = Object(JSON.parse(text.replace(/^\uFEFF/, '')))
@@ -82,7 +86,7 @@ function onlyKey(value: unknown, name: string): Jwk {
   const { keys } = Object(value)
   if (!Array.isArray(keys)) return Object(value)
   if (keys.length === 1) return Object(keys[0])
-  throw new CommandError('usage', `${name} is a set of ${keys.length} keys; expected one key.`, {
+  throw new CommandError('file', `${name} is a set of ${keys.length} keys; expected one key.`, {
     hints: ['To register a whole set, use pubring import.'],
   })
 }

@@ -3,30 +3,62 @@ import { parseId } from '../../core/ids.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 
-/** The id itself, or the id of the key with that published kid or, if there is only one, that name. */
-export async function resolveKid(session: Session, kidOrName: string): Promise<string> {
-  const kid = parseId(kidOrName)
-  if (kid !== undefined) return kid
-  const { client, project } = session
-  const keys = await client.keys.list(project)
-  if (keys.some(({ label }) => label === kidOrName)) return findKey(session, keys, kidOrName).id
+/**
+ * The ids of the keys that are named by id, unique beginning of an id, published kid or unique label;
+ * each once.
+ */
+export async function resolveKids(session: Session, refs: readonly string[]): Promise<string[]> {
+  const ids = refs.map(parseId)
+  const keys = ids.includes(undefined) ? await session.client.keys.list(session.project) : []
+  const kids: string[] = []
+  for (const [index, ref] of refs.entries()) {
+    kids.push(ids[index] ?? (await resolveKid(session, keys, ref)))
+  }
+  return [...new Set(kids)]
+}
+
+async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string): Promise<string> {
+  if (keys.some(({ label }) => label === ref)) return findKey(session, keys, ref).id
   try {
-    return (await client.keys.get(project, kidOrName)).id
+    // Lists do not show published kids.
+    return (await session.client.keys.get(session.project, ref)).id
   } catch (error) {
     if (!(error instanceof PubringError) || error.code !== 'key_not_found') throw error
-    return findKey(session, keys, kidOrName).id
+    return findKey(session, keys, ref).id
   }
 }
 
-/** The key with that kid or name. Throws if there is none, or several. */
-export function findKey({ project }: Session, keys: readonly JwtKey[], kidOrName: string): JwtKey {
-  return pickOne(keys, kidOrName, {
+/** The key with that kid, beginning of a kid or label. Throws if there is none, or several. */
+export function findKey({ project }: Session, keys: readonly JwtKey[], ref: string): JwtKey {
+  return pickOne(keys, ref, {
     plural: 'keys',
     idName: 'kid',
     nameOf: ({ label }) => label,
-    describe: ({ id }) => id,
+    describe: ({ id, label }) => `${id}  ${label}`,
     missing: `Project ${project} has no key`,
     code: 'key_not_found',
     listHint: 'pubring key list shows the keys of the project.',
   })
+}
+
+/** The key as documents show it, with its id under both names. */
+export function withKid<Key extends { id: string }>(key: Key): Key & { kid: string } {
+  return { kid: key.id, ...key }
+}
+
+/**
+ * Runs the command for each key in turn, and prints the result of one, or a list of several; after an
+ * error, that of the keys before it.
+ */
+export async function forEachKid(
+  { print }: Session,
+  kids: readonly string[],
+  run: (kid: string) => Promise<object>,
+): Promise<void> {
+  const results: object[] = []
+  try {
+    for (const kid of kids) results.push(await run(kid))
+  } finally {
+    if (results.length > 0) print(kids.length === 1 ? results[0] : results)
+  }
 }

@@ -8,7 +8,7 @@ import { type JWTHeaderParameters, SignJWT } from 'jose'
 import type { Jwk } from '../../../client/src/index.ts'
 import { publicKeyOf } from '../../intake/kinds/public-jwk.ts'
 import type { Session } from '../connection/session.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import { CommandError, fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 
@@ -40,12 +40,12 @@ export async function readPrivateKey(file: string, terminal: Terminal): Promise<
 
 function unreadable(text: string, name: string): CommandError {
   if (/ENCRYPTED/.test(text)) {
-    return usageError(
+    return fileError(
       `${name} is encrypted.`,
       'Decrypt it on the fly: openssl pkey -in private.pem | pubring token sample -',
     )
   }
-  return usageError(
+  return fileError(
     `${name} is not a private key in a supported format.`,
     'Supported are PEM (PKCS#8, PKCS#1, SEC 1) and JWK. To convert DER: openssl pkey -in key.der',
   )

@@ -1,26 +1,73 @@
 import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
+import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime } from '../terminal/times.ts'
-import { resolveKid } from './find.ts'
-import { describeKind } from './kinds.ts'
+import { resolveKids, withKid } from './find.ts'
+import { describeKind, parseAlgorithm } from './kinds.ts'
+
+/** Flags of `key list`. */
+interface KeyListFlags {
+  active?: true
+  expired?: true
+  algorithm?: string[]
+  label?: string
+  sort?: string
+  limit?: string
+}
+
+/** What to sort by; keys without an expiry come after all others. */
+const sortKeys: Readonly<Record<string, (key: JwtKey) => string>> = {
+  created: ({ createTime }) => createTime,
+  updated: ({ updateTime }) => updateTime,
+  expires: ({ expireTime = '~' }) => expireTime,
+  label: ({ label }) => label,
+  algorithm: ({ algorithm }) => algorithm,
+  state: stateOf,
+}
 
 export async function listKeys(
   { client, project, terminal, print, notify }: Session,
-  { active }: { active?: true },
+  flags: KeyListFlags,
 ): Promise<void> {
-  const keys = await client.keys.list(project, active === true ? { active } : {})
-  print(keys, () => formatTable(terminal, columns, keys))
-  if (keys.length > 0) return
-  const kind = active === true ? 'active keys' : 'keys'
-  notify(`Project ${project} has no ${kind}. To register one, use pubring key add.`)
+  const arrange = arrangement(flags)
+  const all = await client.keys.list(project)
+  const keys = arrange(all)
+  print(keys.map(withKid), () => formatTable(terminal, columns, keys, all))
+  if (all.length === 0) {
+    notify(`Project ${project} has no keys. To register one, use pubring key add.`)
+  } else if (keys.length === 0)
+    notify(`None of the ${all.length} keys of project ${project} matches.`)
+}
+
+/** Filters, sorts and limits a list as the flags say. Throws a usage error. */
+function arrangement(flags: KeyListFlags): (keys: readonly JwtKey[]) => JwtKey[] {
+  const { active, expired, sort = 'created' } = flags
+  const algorithms = flags.algorithm?.map((name) => parseAlgorithm(name))
+  const label = flags.label?.toLowerCase()
+  const limit = parseWholeNumber(flags.limit, '--limit')
+  const field = parseChoice(sort.replace(/^-/, ''), Object.keys(sortKeys), '--sort')
+  const sign = sort.startsWith('-') ? -1 : 1
+  const sortKeyOf = sortKeys[field] ?? (({ id }) => id)
+  return (keys) =>
+    keys
+      .filter((key) => active !== true || key.active)
+      .filter((key) => expired !== true || stateOf(key) === 'expired')
+      .filter((key) => algorithms?.includes(key.algorithm) ?? true)
+      .filter((key) => label === undefined || key.label.toLowerCase().includes(label))
+      .toSorted((one, other) => sign * compare(sortKeyOf(one), sortKeyOf(other)))
+      .slice(0, limit)
+}
+
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other)
 }
 
 const columns: readonly Column<JwtKey>[] = [
-  { heading: 'KID', value: ({ id }) => id },
-  { heading: 'NAME', value: ({ label }) => label, truncate: true },
+  { heading: 'KID', value: ({ id }) => id, id: true },
+  { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
   { heading: 'STATE', value: stateOf },
   timeColumn('CREATED', ({ createTime }) => createTime),
@@ -31,17 +78,21 @@ function stateOf(key: JwtKey): string {
   return formatState(key, 'inactive')
 }
 
-/** Shows one key with its details, or with `--pem` the key alone. */
-export async function showKey(
+/** Shows keys with their details, or with `--pem` the keys alone. */
+export async function showKeys(
   session: Session,
-  ref: string,
+  refs: readonly string[],
   { pem }: { pem?: true },
 ): Promise<void> {
   const { client, project, terminal, print } = session
-  const key = await client.keys.get(project, await resolveKid(session, ref))
-  const { publicKeyPem } = key
-  if (pem === true) print({ publicKeyPem }, () => publicKeyPem)
-  else print(key, () => detailsOf(terminal, key))
+  const keys: JwtKeyWithDetails[] = []
+  for (const kid of await resolveKids(session, refs)) keys.push(await client.keys.get(project, kid))
+  const documents = keys.map((key) => (pem ? { publicKeyPem: key.publicKeyPem } : withKid(key)))
+  print(documents.length === 1 ? documents[0] : documents, () =>
+    pem
+      ? keys.map(({ publicKeyPem }) => publicKeyPem).join('')
+      : keys.map((key) => detailsOf(terminal, key)).join('\n'),
+  )
 }
 
 function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
@@ -49,7 +100,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
   return formatMembers(terminal, [
     ['kid', key.id],
     ['published kid', details.publishedKid],
-    ['name', key.label],
+    ['label', key.label],
     ['project', key.projectId],
     ['state', stateOf(key)],
     ['algorithm', key.algorithm],
@@ -60,7 +111,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['created', formatTime(key.createTime, terminal)],
     ['updated', formatTime(key.updateTime, terminal)],
     ['expires', formatTime(key.expireTime, terminal)],
-    ['known to all from', formatTime(details.convergedTime, terminal)],
+    ['converged', formatTime(details.convergedTime, terminal)],
   ])
 }
 

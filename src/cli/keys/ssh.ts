@@ -24,11 +24,17 @@ function blobOf(text: string): string {
   if (!lines[0]?.startsWith('----')) {
     if (lines.length !== 1) {
       const message = `The file has ${lines.length} SSH keys; expected one.`
-      throw new CommandError('usage', message, { code: 'ssh_key_submitted' })
+      throw new CommandError('file', message, { code: 'ssh_key_submitted' })
     }
     return /(?:^|[\s"'])(AAAA[A-Za-z0-9+/]+=*)(?:["'\s]|$)/.exec(lines[0] ?? '')?.[1] ?? ''
   }
   return lines.filter((line) => !line.startsWith('----') && !/^[\w-]+:/.test(line)).join('')
+}
+
+/** What stands behind the key in its line, or the header Comment of a block. */
+export function sshComment(text: string): string | undefined {
+  const [, behind, header] = /AAAA[\w+/]+=*[\t ]+(\S.*)|^Comment:\s*"?(.*?)"?\s*$/m.exec(text) ?? []
+  return (behind ?? header)?.trim() || undefined
 }
 
 /** The strings that make up the blob (RFC 4251 section 5). Throws if it is cut off. */

@@ -4,6 +4,7 @@ import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
 import { createApp, listen, listenForMetrics, loadApp, openRegistry } from './instance.ts'
 import { prepareReloads, type Server } from './reload.ts'
 import { ignoreOtherSignals, onShutdownSignal, shutDown } from './shutdown.ts'
@@ -27,7 +28,7 @@ export async function serve(load: () => Config): Promise<void> {
 async function serveAlone(config: Config): Promise<Server> {
   const server = await listenFirst(config, { mustExist: false })
   const { app, registry } = server
-  onShutdownSignal(shutDownOf(app, config), () => process.exit(1))
+  onShutdownSignal(shutDownOf(app, config), () => process.exit(exitCodes.error.code))
   await closeIfFailed(app, registry.prepared)
   // Only now, because the API key is shown only once: a taken port has been reported before.
   const preparing = prepareRegistry(registry.context, config.adminApiKey)

@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
 import { writeError } from '../terminal/output.ts'
 import { listenForMetrics, openRegistry, requireFreePort } from './instance.ts'
 import { onReloadSignal, reloadMessage } from './reload.ts'
@@ -94,7 +95,7 @@ function superviseWorkers(
     }
     if (!isReady) {
       onStartFailure()
-      process.exit(code || 1)
+      process.exit(code || exitCodes.error.code)
     }
     // A worker killed from outside did not fail by itself.
     const wasStable =
@@ -106,7 +107,7 @@ function superviseWorkers(
     // Giving up would also end the workers that still listen, and they can serve from memory.
     if (failures >= maxFailures && listeningSince.size === 0) {
       writeError(`pubring: ${event} right after its start, like those before it: giving up.\n`)
-      return shutDownWorkers(1)
+      return shutDownWorkers(exitCodes.error.code)
     }
     writeError(`pubring: ${event}; starting another.\n`)
     if (failures > 0) await delay(Math.min(maxRestartDelayMs, 100 * 2 ** failures))
@@ -140,7 +141,7 @@ function exitAfterLastWorker(code: number): void {
 
 function killWorkers(): void {
   for (const worker of liveWorkers()) worker.process.kill('SIGKILL')
-  process.exit(1)
+  process.exit(exitCodes.error.code)
 }
 
 function liveWorkers(): Worker[] {

@@ -1,4 +1,4 @@
-import { CommandError, usageError } from './failures.ts'
+import { CommandError } from './failures.ts'
 import { isInteractive, type Terminal } from './terminal.ts'
 
 /** The flag of a command that asks for a confirmation. */
@@ -24,10 +24,11 @@ export async function confirm(
   if (yes === true) return
   if (!isInteractive(terminal)) {
     if (unattended === 'proceed') return
-    throw usageError(statement, 'To confirm, repeat with --yes. Nothing was changed.')
+    const hints = ['To confirm, repeat with --yes. Nothing was changed.']
+    throw new CommandError('declined', statement, { hints })
   }
   if (!(await ask(terminal, `${statement} ${question}`))) {
-    throw new CommandError('failed', 'Nothing was changed.', { code: 'declined' })
+    throw new CommandError('declined', 'Nothing was changed.')
   }
 }
 

@@ -1,15 +1,17 @@
-/** Every way a command can end, with its exit code and the meaning that the documentation prints. */
+/**
+ * Every way a command can end, with its exit code and the meaning that the documentation prints. 64 and
+ * above are those of sysexits.h.
+ */
 export const exitCodes = {
   done: { code: 0, meaning: 'success; for a check: passed' },
   failed: {
     code: 1,
     meaning:
-      'for a check: failed (a key that would be rejected, a token that does not verify, a broken ledger, a weak key); for other commands: a failure without a code of its own',
+      'a check found a fault: a key that would be rejected, a token that does not verify, a broken ledger, a weak key, a server that is not healthy',
   },
-  usage: {
+  drift: {
     code: 2,
-    meaning:
-      'invalid usage: a command, option, variable, file or configuration; or `--yes` is required because no terminal is attached. Nothing was done',
+    meaning: '`apply --dry-run`: the project differs from the file',
   },
   refused: {
     code: 3,
@@ -32,6 +34,24 @@ export const exitCodes = {
     meaning:
       'the server cannot be trusted: its certificate is invalid, or its responses are not Pubring’s',
   },
+  declined: {
+    code: 10,
+    meaning:
+      'not confirmed: the answer was no, or there is no terminal to ask on and `--yes` is missing. Nothing was changed',
+  },
+  usage: {
+    code: 64,
+    meaning: 'invalid usage: a command, argument, option or variable. Nothing was done',
+  },
+  file: {
+    code: 66,
+    meaning:
+      'a file is missing, cannot be read or written, or its content is not what the command reads',
+  },
+  error: {
+    code: 70,
+    meaning: 'a failure without a code of its own; a server that cannot start or is killed',
+  },
   interrupted: { code: 130, meaning: 'interrupted by Ctrl-C (143: by SIGTERM)' },
 } as const satisfies Record<string, { code: number; meaning: string }>
 
@@ -45,11 +65,11 @@ const kindsByStatus: Readonly<Record<number, ExitKind>> = {
   409: 'conflict',
   412: 'conflict',
   429: 'unavailable',
-  500: 'failed',
+  500: 'error',
 }
 
 /** The kind of failure that an HTTP status means. */
 export function kindOfStatus(status: number): ExitKind {
-  const other = status > 500 ? 'unavailable' : status >= 400 ? 'refused' : 'failed'
+  const other = status > 500 ? 'unavailable' : status >= 400 ? 'refused' : 'error'
   return kindsByStatus[status] ?? other
 }

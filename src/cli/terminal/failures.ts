@@ -1,8 +1,9 @@
 import { SettingError } from '../../config/setting.ts'
 import { errorTable, PubringError } from '../../errors.ts'
 import { didYouMean } from '../../nearest.ts'
+import { MissingFileError } from '../../runtime/files.ts'
 import { type ExitKind, exitCodes, kindOfStatus } from './exit-codes.ts'
-import { escapeControls, writeError } from './output.ts'
+import { escapeControls, formatDocument, writeError } from './output.ts'
 import { colorsFor, type Terminal } from './terminal.ts'
 
 /** What a failure reports besides its message. */
@@ -11,7 +12,7 @@ interface FailureDetails {
   code?: string
   /** How to fix it, one line each. */
   hints?: readonly string[]
-  /** Members of the server's problem document, for `--json`. */
+  /** Members of the server's problem document, for documents. */
   problem?: object
 }
 
@@ -37,18 +38,31 @@ export function usageError(message: string, ...hints: string[]): CommandError {
   return new CommandError('usage', message, { hints })
 }
 
+/** The error of a file that is missing, or whose content cannot be used. */
+export function fileError(message: string, ...hints: string[]): CommandError {
+  return new CommandError('file', message, { hints })
+}
+
 /** One of the names. Throws a usage error that says what `subject` may be, and suggests the nearest. */
 export function parseChoice<Name extends string>(
   text: string,
   names: readonly Name[],
   subject: string,
+  toError = usageError,
 ): Name {
   const choice = names.find((name) => name === text)
   if (choice !== undefined) return choice
-  throw usageError(`${subject} must be one of ${names.join(', ')}${didYouMean(text, names)}`)
+  throw toError(`${subject} must be one of ${names.join(', ')}${didYouMean(text, names)}`)
 }
 
-/** Throws a usage error for a name that is not known; `message` is how it starts. */
+/** Throws a usage error that names the option. */
+export function parseWholeNumber(text: string | undefined, option: string): number | undefined {
+  if (text === undefined) return undefined
+  if (!/^\d{1,15}$/.test(text)) throw usageError(`${option} must be a whole number.`)
+  return Number(text)
+}
+
+/** Throws for a file with a name that is not known; `message` is how the error starts. */
 export function requireKnown(
   names: readonly string[],
   known: readonly string[],
@@ -57,17 +71,19 @@ export function requireKnown(
   const unknown = names.find((name) => !known.includes(name))
   if (unknown === undefined) return
   const suggestion = didYouMean(unknown, known, `; known are ${known.join(', ')}.`)
-  throw usageError(`${message}: ${unknown}${suggestion}`)
+  throw fileError(`${message}: ${unknown}${suggestion}`)
 }
 
-/** Reports the error on stderr, as JSON with `--json`. Returns the exit code. */
+/** Reports the error on stderr, as a document with `-o json` or `-o yaml`. Returns the exit code. */
 export function reportFailure(error: unknown, terminal: Terminal): number {
   const failure = failureOf(error)
   const { code: exitCode } = exitCodes[failure.kind]
   // The signal that interrupted the command has set its exit code.
   const code = failure.kind === 'interrupted' ? terminal.exitCode || exitCode : exitCode
   writeError(
-    terminal.json ? formatJson(failure, code) : formatText(failure, terminal),
+    terminal.json
+      ? formatDocument(terminal, documentOf(failure, code))
+      : formatText(failure, terminal),
     terminal.stderr,
   )
   return code
@@ -75,17 +91,18 @@ export function reportFailure(error: unknown, terminal: Terminal): number {
 
 function failureOf(error: unknown): CommandError {
   if (error instanceof CommandError) return error
-  if (error instanceof SettingError) return new CommandError('usage', error.message)
+  if (error instanceof SettingError) return usageError(error.message)
+  if (error instanceof MissingFileError) return fileError(error.message)
   if (error instanceof PubringError) {
     const { code, message } = error
     const { status } = errorTable[code]
     // Unlike a server's, this process's own database does not come back by waiting.
-    return new CommandError(status < 500 ? kindOfStatus(status) : 'failed', message, { code })
+    return new CommandError(status < 500 ? kindOfStatus(status) : 'error', message, { code })
   }
   if (error instanceof Error && error.name === 'ExitPromptError') {
     return new CommandError('interrupted', 'Interrupted.')
   }
-  return new CommandError('failed', error instanceof Error ? error.message : String(error))
+  return new CommandError('error', error instanceof Error ? error.message : String(error))
 }
 
 function formatText({ message, hints }: CommandError, terminal: Terminal): string {
@@ -97,7 +114,6 @@ function formatText({ message, hints }: CommandError, terminal: Terminal): strin
   return `${lines.join('\n')}\n`
 }
 
-function formatJson({ code, message, hints, problem }: CommandError, exitCode: number): string {
-  const document = { code, detail: message, ...problem, hints, exitCode }
-  return `${JSON.stringify(document, null, 2)}\n`
+function documentOf({ code, message, hints, problem }: CommandError, exitCode: number): object {
+  return { code, detail: message, ...problem, hints, exitCode }
 }

@@ -2,13 +2,13 @@ import { readdirSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { didYouMean } from '../../nearest.ts'
 import { readBounded, readBoundedAsync, readOr, unreadableReason } from '../../runtime/files.ts'
-import { type CommandError, usageError } from './failures.ts'
+import { type CommandError, fileError } from './failures.ts'
 import { notify } from './output.ts'
 import type { Terminal } from './terminal.ts'
 
 const defaultMaxBytes = 8 * 1024 * 1024
 
-/** The bytes of the file, or of standard input for `-`. Throws a usage error if it cannot be read. */
+/** The bytes of the file, or of standard input for `-`. Throws if it cannot be read. */
 export async function readBytes(
   file: string,
   terminal: Terminal,
@@ -28,7 +28,7 @@ export async function readText(file: string, terminal: Terminal): Promise<string
 
 /** The text of a file that a variable or option names, for example with a secret. */
 export function readNamedFile(path: string, name: string): string {
-  const toError = (reason: string) => usageError(`The file ${path} named by ${name} ${reason}.`)
+  const toError = (reason: string) => fileError(`The file ${path} named by ${name} ${reason}.`)
   return readOr(toError, () => readBounded(path)).toString('utf8')
 }
 
@@ -38,15 +38,15 @@ export function sourceName(file: string): string {
 }
 
 function tooLarge(file: string, maxBytes: number): CommandError {
-  return usageError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
+  return fileError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
 }
 
 function unreadable(file: string, error: unknown, maxBytes: number): CommandError {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   if (code === 'EFBIG') return tooLarge(file, maxBytes)
-  if (code === 'ENOENT') return usageError(`There is no file ${file}${suggestSibling(file)}`)
-  if (code === 'EISDIR') return usageError(`${file} is a folder: name the file of one key.`)
-  return usageError(`${file} ${unreadableReason(error)}.`)
+  if (code === 'ENOENT') return fileError(`There is no file ${file}${suggestSibling(file)}`)
+  if (code === 'EISDIR') return fileError(`${file} is a folder: name the file of one key.`)
+  return fileError(`${file} ${unreadableReason(error)}.`)
 }
 
 function suggestSibling(file: string): string {

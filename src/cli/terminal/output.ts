@@ -10,7 +10,7 @@ export function writeError(
   stderr.write(redact(text))
 }
 
-/** Writes a message to stderr, unless `--json` silences it. */
+/** Writes a message to stderr, unless `-o json` or `-o yaml` silences it. */
 export function notify({ stderr, json }: Terminal, text: string): void {
   if (json) return
   for (const line of text.split('\n')) stderr.write(`${escapeControls(line)}\n`)
@@ -33,9 +33,14 @@ export function writeAll({ stdout }: Terminal, text: string): Promise<void> {
   })
 }
 
-/** Writes the result to stdout: the document with `--json`, else the text. */
-export function printResult({ stdout, json }: Terminal, document: unknown, text = () => ''): void {
-  stdout.write(json ? `${JSON.stringify(document, null, 2)}\n` : text())
+/** Writes the result to stdout: the document with `-o json` or `-o yaml`, else the text. */
+export function printResult(terminal: Terminal, document: unknown, text = () => ''): void {
+  terminal.stdout.write(terminal.json ? formatDocument(terminal, document) : text())
+}
+
+/** JSON, or YAML with `-o yaml`; ends with a line break. */
+export function formatDocument({ stringify }: Terminal, document: unknown): string {
+  return stringify?.(document) ?? `${JSON.stringify(document, null, 2)}\n`
 }
 
 /** Quotes the word for a POSIX shell, if it needs quotes. */

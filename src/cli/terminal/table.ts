@@ -1,6 +1,6 @@
 import truncatedWidth from 'fast-string-truncated-width'
 import { escapeControls } from './output.ts'
-import { colorsFor, columnsOf, type Terminal } from './terminal.ts'
+import { colorsFor, type Terminal, tableWidth } from './terminal.ts'
 import { formatRelative } from './times.ts'
 
 /** One column of a table. */
@@ -11,8 +11,12 @@ export interface Column<Row> {
   value(row: Row): string
   /** The value on a terminal, if it differs. */
   display?(row: Row): string
-  /** Whether it may be cut on a narrow terminal. */
-  truncate?: true
+  /** Whether its middle may be left out on a narrow terminal. */
+  cut?: true
+  /** Whether it is an id, of which a terminal shows as much as tells it from others. */
+  id?: true
+  /** Whether `-o wide` shows it, and a table otherwise does not. */
+  wide?: true
 }
 
 /** A column of times: exact in a pipe, relative to now on a terminal. */
@@ -32,49 +36,74 @@ export function timeColumn<Row>(
 }
 
 const gap = '  '
-const minWidth = 6
+
+/** Widths below which the columns that may be cut, and all others, do not shrink. */
+const minWidths = { cut: 6, other: 3 }
+
+const minIdLength = 8
 
 /**
- * On a terminal: aligned under headings, cut to its width, without empty columns. In a pipe:
- * tab-separated values, untruncated, without headings.
+ * On a terminal: aligned under headings, at most as wide, without empty columns, with ids cut to a
+ * length that is unique among those of `all`. In a pipe: tab-separated values, whole, without headings.
  */
 export function formatTable<Row>(
   terminal: Terminal,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
+  all: readonly Row[] = rows,
 ): string {
-  const width = columnsOf(terminal.stdout)
+  const width = tableWidth(terminal)
   if (width === undefined) {
     return rows
       .map((row) => `${columns.map(({ value }) => escapeControls(value(row))).join('\t')}\n`)
       .join('')
   }
-  const cells = columns.map((column) => {
-    const { heading, value, display = value } = column
-    return { ...column, texts: [heading, ...rows.map((row) => escapeControls(display(row)))] }
-  })
-  const filled = cells.filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
-  const widths = fitColumns(filled, width)
+  const isWide = terminal.format === 'wide'
+  const cells = columns
+    .filter((column) => isWide || column.wide !== true)
+    .map((column) => {
+      const { heading, value, display = value } = column
+      const length = column.id && !isWide ? uniqueLength(all.map(value)) : undefined
+      const texts = rows.map((row) => escapeControls(display(row)).slice(0, length))
+      return { cut: column.cut === true, texts: [heading, ...texts] }
+    })
+    .filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
+  const widths = fitColumns(cells, width)
   const { bold } = colorsFor(terminal)
-  const lines = [...Array(filled.length === 0 ? 0 : rows.length + 1).keys()].map((index) => {
-    const line = filled.map(({ texts }) => texts[index] ?? '')
+  const lines = [...Array(cells.length === 0 ? 0 : rows.length + 1).keys()].map((index) => {
+    const line = cells.map(({ texts }) => texts[index] ?? '')
     return formatLine(line, widths, index === 0 ? bold : (text) => text)
   })
   return lines.join('')
 }
 
-/** Widths of the columns; the widest of those that may be cut shrinks first. */
+/** The length that tells all different ids apart, at least 8. */
+export function uniqueLength(ids: readonly string[]): number {
+  const sorted = [...new Set(ids)].sort()
+  const lengths = sorted.slice(1).map((id, index) => {
+    const before = sorted[index] ?? ''
+    const shared = [...id].findIndex((character, at) => character !== before[at])
+    return shared < 0 ? id.length : shared + 1
+  })
+  return Math.max(minIdLength, ...lengths)
+}
+
+/** Widths of the columns; the widest of those that may be cut shrinks first, others only after them. */
 function fitColumns(
-  columns: readonly { texts: string[]; truncate?: true }[],
+  columns: readonly { texts: string[]; cut: boolean }[],
   width: number,
 ): number[] {
   const widths = columns.map(({ texts }) => Math.max(...texts.map(textWidth)))
-  const total = widths.reduce((sum, each) => sum + each, gap.length * (widths.length - 1))
-  for (let excess = total - width; excess > 0; excess -= 1) {
-    const shrinkable = widths.map((each, index) => (columns[index]?.truncate === true ? each : 0))
-    const widest = Math.max(...shrinkable)
-    if (widest <= minWidth) break
-    widths[shrinkable.indexOf(widest)] = widest - 1
+  let excess = widths.reduce((sum, each) => sum + each, gap.length * (widths.length - 1)) - width
+  for (const [kind, min] of Object.entries(minWidths)) {
+    for (; excess > 0; excess -= 1) {
+      const shrinkable = widths.map((each, index) =>
+        kind === 'other' || columns[index]?.cut ? each : 0,
+      )
+      const widest = Math.max(...shrinkable)
+      if (widest <= min) break
+      widths[shrinkable.indexOf(widest)] = widest - 1
+    }
   }
   return widths
 }
@@ -85,20 +114,35 @@ function formatLine(
   style: (text: string) => string,
 ): string {
   const padded = cells.map((cell, index) => {
-    const text = truncateText(cell, widths[index] ?? 0)
+    const text = cutMiddle(cell, widths[index] ?? 0)
     const padding = index === cells.length - 1 ? 0 : (widths[index] ?? 0) - textWidth(text)
     return style(text) + ' '.repeat(Math.max(0, padding))
   })
-  return `${padded.join(gap)}\n`
+  return `${padded.join(gap).trimEnd()}\n`
 }
 
-function textWidth(text: string): number {
+/** Columns of a terminal. */
+export function textWidth(text: string): number {
   return truncatedWidth(text).width
 }
 
-function truncateText(text: string, width: number): string {
-  const { index, truncated } = truncatedWidth(text, { limit: width, ellipsis: '…' })
-  return truncated ? `${text.slice(0, index)}…` : text
+/** The text with its middle replaced by `…` if it is wider: names differ at their ends. */
+export function cutMiddle(text: string, width: number): string {
+  if (textWidth(text) <= width) return text
+  const characters = Array.from(new Intl.Segmenter().segment(text), ({ segment }) => segment)
+  const head = takeWidth(characters, Math.ceil((width - 1) / 2))
+  const tail = takeWidth(characters.toReversed(), width - 1 - textWidth(head.join('')))
+  return [...head, '…', ...tail.toReversed()].join('')
+}
+
+function takeWidth(characters: readonly string[], width: number): string[] {
+  const taken: string[] = []
+  for (let left = width; ; ) {
+    const next = characters[taken.length] ?? ''
+    left -= textWidth(next)
+    if (next === '' || left < 0) return taken
+    taken.push(next)
+  }
 }
 
 /** Names and values, without those that are undefined: aligned on a terminal, tab-separated in a pipe. */
@@ -107,7 +151,7 @@ export function formatMembers(
   members: readonly [string, string | undefined][],
 ): string {
   const present = members.filter(([, value]) => value !== undefined)
-  if (columnsOf(terminal.stdout) === undefined) {
+  if (tableWidth(terminal) === undefined) {
     return present.map(([name, value]) => `${name}\t${escapeControls(value ?? '')}\n`).join('')
   }
   const { bold } = colorsFor(terminal)

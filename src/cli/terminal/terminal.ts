@@ -5,6 +5,9 @@ import type { Environment } from '../../config/setting.ts'
 
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
+export const outputFormats = ['json', 'yaml', 'table', 'wide'] as const
+export type OutputFormat = (typeof outputFormats)[number]
+
 /** What a command reads and writes: results go to stdout, all other messages to stderr. */
 export interface Terminal {
   env: Environment
@@ -13,8 +16,12 @@ export interface Terminal {
   stderr: Stream<Writable>
   /** The exit code of a command that ends without an error: 0, unless the command sets another. */
   exitCode: number
-  /** `--json`: stdout gets JSON, and stderr nothing but an error, as a JSON document. */
+  /** `-o json` or `-o yaml`: stdout gets a document, and stderr nothing but an error, as a document. */
   json: boolean
+  /** `-o`; by default a table on a terminal, and tab-separated values in a pipe. */
+  format?: OutputFormat
+  /** Of a document; JSON unless it is set. */
+  stringify?(document: unknown): string
   /** Aborted by Ctrl-C and SIGTERM, which no longer end the process after the first call. */
   interruptSignal(): AbortSignal
 }
@@ -59,6 +66,12 @@ function abortOnSignal(terminal: Terminal): AbortController {
 export function colorsFor({ stdout, env }: Terminal, stream: { isTTY?: boolean } = stdout) {
   const isColored = stream.isTTY === true && (env.NO_COLOR ?? '') === '' && env.TERM !== 'dumb'
   return picocolors.createColors(isColored)
+}
+
+/** The width of a table on stdout, without end for `-o wide`; undefined if tab-separated values are due. */
+export function tableWidth({ stdout, format }: Terminal): number | undefined {
+  if (format === 'wide') return Number.POSITIVE_INFINITY
+  return columnsOf(stdout) ?? (format === 'table' ? 80 : undefined)
 }
 
 /** The width of the terminal; undefined if the stream is not a terminal. */

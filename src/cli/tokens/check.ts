@@ -1,7 +1,7 @@
 import type { TokenCheck } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
-import { usageError } from '../terminal/failures.ts'
+import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
 import { formatSteps } from '../terminal/steps.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
@@ -39,7 +39,7 @@ export async function readToken(file: string, terminal: Terminal): Promise<strin
   }
   const text = await readText(file, terminal)
   const token = text.trim().replace(/^(?:Authorization:\s*)?Bearer\s+/i, '')
-  if (token === '') throw usageError(`${sourceName(file)} holds no token.`)
+  if (token === '') throw fileError(`${sourceName(file)} holds no token.`)
   return token
 }
 

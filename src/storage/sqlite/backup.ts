@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { requireRegularFile, syncToDisk } from '../../runtime/files.ts'
+import { MissingFileError, requireRegularFile, syncToDisk } from '../../runtime/files.ts'
 
 /** Pages copied in one step. */
 const stepPages = 4_096
@@ -27,7 +27,7 @@ const notADatabase = 26
  * of what was committed before it began, in a single file.
  */
 export async function copyDatabase(from: string, to: string): Promise<void> {
-  if (!existsSync(from)) throw new Error(`There is no file ${from}.`)
+  if (!existsSync(from)) throw new MissingFileError(`There is no file ${from}.`)
   requireRegularFile(from)
   const source = new DatabaseSync(from, { readOnly: true, timeout: timeoutMs })
   try {
@@ -35,11 +35,13 @@ export async function copyDatabase(from: string, to: string): Promise<void> {
     source.exec('BEGIN')
     const row = source.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()
     // An empty file is a database for SQLite.
-    if (row?.tables === 0) throw new Error(`${from} is empty.`)
+    if (row?.tables === 0) throw new MissingFileError(`${from} is empty.`)
     closeSync(openSync(to, 'wx', 0o600))
     await backup(source, to, { rate: stepPages })
   } catch (error) {
-    throw resultCode(error) === notADatabase ? new Error(`${from} is not a database.`) : error
+    throw resultCode(error) === notADatabase
+      ? new MissingFileError(`${from} is not a database.`)
+      : error
   } finally {
     source.close()
   }

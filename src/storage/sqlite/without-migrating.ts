@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { MissingFileError } from '../../runtime/files.ts'
 import { requireSchema } from '../migrations/index.ts'
 import { openSqlite, type SqliteConnection, type SqliteOptions } from './connection.ts'
 import { requireGeneration } from './generation.ts'
@@ -12,7 +13,7 @@ export async function openWithoutMigrating(
   requirement = requireSchema,
 ): Promise<SqliteConnection> {
   const { file } = options
-  if (!existsSync(file)) throw new Error(`There is no database at ${file}.`)
+  if (!existsSync(file)) throw new MissingFileError(`There is no database at ${file}.`)
   const connection = openSqlite(options)
   try {
     await requireGeneration(connection.db, file)

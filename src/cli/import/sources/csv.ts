@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse/sync'
 import { csvLine, unescapeFormula } from '../../../runtime/csv.ts'
-import { requireKnown, usageError } from '../../terminal/failures.ts'
+import { fileError, requireKnown } from '../../terminal/failures.ts'
 import { recordEntry, type SourceEntry } from './entry.ts'
 import type { ExportedKey } from './export-document.ts'
 
@@ -46,7 +46,7 @@ export function isCsv(text: string): boolean {
 }
 
 /**
- * The keys of a CSV export; a spreadsheet may have saved it with semicolons. Throws a usage error if
+ * The keys of a CSV export; a spreadsheet may have saved it with semicolons. Throws if
  * it is not a table or has unknown headings.
  */
 export function readCsv(text: string, name: string): SourceEntry[] {
@@ -66,7 +66,7 @@ export function readCsv(text: string, name: string): SourceEntry[] {
 function requireHeadings(headings: readonly string[], name: string): void {
   requireKnown(headings, columns, `${name} has an unknown column`)
   const missing = requiredColumns.filter((column) => !headings.includes(column))
-  if (missing.length > 0) throw usageError(`${name} lacks the columns ${missing.join(', ')}.`)
+  if (missing.length > 0) throw fileError(`${name} lacks the columns ${missing.join(', ')}.`)
 }
 
 /** `surplus`: how many more cells than headings the row has. */
@@ -95,6 +95,6 @@ function parseRows(text: string, name: string): string[][] {
     })
   } catch (error) {
     const line = error instanceof CsvError ? ` (line ${error.lines})` : ''
-    throw usageError(`${name} is not valid CSV${line}: a quotation mark is unbalanced.`)
+    throw fileError(`${name} is not valid CSV${line}: a quotation mark is unbalanced.`)
   }
 }

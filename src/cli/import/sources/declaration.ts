@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
+import { algorithmNames } from '../../../contract/algorithms.ts'
 import { isoTime, parseTimeMs } from '../../../core/times.ts'
-import { parseAlgorithm } from '../../keys/kinds.ts'
-import { requireKnown, usageError } from '../../terminal/failures.ts'
+import { fileError, parseChoice, requireKnown } from '../../terminal/failures.ts'
 import { readText, sourceName } from '../../terminal/files.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { readMaterial } from '../material.ts'
@@ -18,9 +18,9 @@ export async function readDeclaration(file: string, terminal: Terminal) {
   const document = readDocument(await readText(file, terminal), source, example)
   requireKnown(Object.keys(document), ['project', 'keys'], `${source} has an unknown member`)
   const { project, keys }: { project?: unknown; keys?: unknown } = document
-  if (!Array.isArray(keys)) throw usageError(`${source} must have a list named keys.`, example)
+  if (!Array.isArray(keys)) throw fileError(`${source} must have a list named keys.`, example)
   if (project !== undefined && typeof project !== 'string') {
-    throw usageError(`project in ${source} must be the id or the name of a project.`)
+    throw fileError(`project in ${source} must be the id or the name of a project.`)
   }
   const folder = file === '-' ? '.' : dirname(file)
   const readPem = (name: string) => readText(resolve(folder, name), terminal)
@@ -48,21 +48,21 @@ async function readKey(
   place: string,
   readPem: (file: string) => Promise<string>,
 ): Promise<SourceEntry> {
-  if (typeof value !== 'object' || value === null) throw usageError(`${place} must be an object.`)
+  if (typeof value !== 'object' || value === null) throw fileError(`${place} must be an object.`)
   requireKnown(Object.keys(value), Object.keys(members), `${place} has an unknown member`)
   for (const [member, content] of Object.entries(value)) {
     if (typeof content === members[member]) continue
     const type = members[member] === 'boolean' ? 'true or false' : 'text'
-    throw usageError(`${member} of ${place} must be ${type}.`)
+    throw fileError(`${member} of ${place} must be ${type}.`)
   }
   const { name, active = true, expireTime, file, publicKeyPem: inline, ...others } = Object(value)
-  if (name === undefined) throw usageError(`${place} must have a name.`)
+  if (name === undefined) throw fileError(`${place} must have a name.`)
   const time = expireTime === undefined ? undefined : parseTimeMs(expireTime)
   if (expireTime !== undefined && time === undefined) {
-    throw usageError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
+    throw fileError(`expireTime of ${place} must be a time such as 2027-05-01T12:00:00Z.`)
   }
   if ((inline === undefined) === (file === undefined)) {
-    throw usageError(`${place} must have either publicKeyPem or file.`)
+    throw fileError(`${place} must have either publicKeyPem or file.`)
   }
   const publicKeyPem: string = inline ?? (await readPem(file))
   const record = { label: name.trim(), publicKeyPem, active, publishedKid: others.publishedKid }
@@ -75,8 +75,9 @@ async function readKey(
 }
 
 function algorithmOf({ algorithm }: { algorithm?: string }, publicKeyPem: string, place: string) {
-  if (algorithm !== undefined) return parseAlgorithm(algorithm, `algorithm of ${place}`)
+  if (algorithm !== undefined)
+    return parseChoice(algorithm, algorithmNames, `algorithm of ${place}`, fileError)
   const usual = readMaterial(publicKeyPem)?.algorithms[0]
   if (usual !== undefined) return usual
-  throw usageError(`${place} holds no public key that can be read: use PEM.`)
+  throw fileError(`${place} holds no public key that can be read: use PEM.`)
 }

@@ -2,7 +2,7 @@ import type { KeyImportItem } from '../../../../client/src/index.ts'
 import { containsSecret } from '../../../intake/secrets/detector.ts'
 import { parseJson } from '../../../runtime/json.ts'
 import { convertToPem } from '../../keys/conversion.ts'
-import { CommandError, usageError } from '../../terminal/failures.ts'
+import { CommandError, fileError } from '../../terminal/failures.ts'
 
 /** Why a key is rejected. */
 export interface Rejection {
@@ -78,11 +78,11 @@ export function recordEntry(
   return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
 }
 
-/** The JSON object or array in the text. Throws a usage error if there is none. */
+/** The JSON object or array in the text. Throws if there is none. */
 export function readDocument(text: string, name: string, ...hints: string[]): object {
   const value = parseJson(text.trim())
   if (typeof value === 'object' && value !== null) return value
-  throw usageError(`${name} is not valid JSON.`, ...hints)
+  throw fileError(`${name} is not valid JSON.`, ...hints)
 }
 
 /** The files of a folder that are read. */

@@ -1,5 +1,5 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { usageError } from '../../terminal/failures.ts'
+import { fileError } from '../../terminal/failures.ts'
 import { recordEntry, type SourceEntry } from './entry.ts'
 
 const format = 'pubring-export'
@@ -23,7 +23,7 @@ export function isExport(document: object): boolean {
 export function readExport(document: object, name: string): SourceEntry[] {
   const { version, projects } = Object(document)
   if (version !== 1 || !Array.isArray(projects)) {
-    throw usageError(`${name} is an export that this release cannot read: use a newer pubring.`)
+    throw fileError(`${name} is an export that this release cannot read: use a newer pubring.`)
   }
   return projects.flatMap((value) => {
     const { name: project, keys } = Object(value)

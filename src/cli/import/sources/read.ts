@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDer } from '../../keys/conversion.ts'
-import { type CommandError, usageError } from '../../terminal/failures.ts'
+import { type CommandError, fileError } from '../../terminal/failures.ts'
 import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
@@ -38,7 +38,7 @@ async function readFolder(folder: string, terminal: Terminal): Promise<SourceEnt
     .map(({ name }) => name)
     .sort()
   const read = names.filter((name) => extensions.test(name))
-  if (read.length === 0) throw usageError(`The folder ${folder} has no files with keys.`)
+  if (read.length === 0) throw fileError(`The folder ${folder} has no files with keys.`)
   const skipped = names.length - read.length
   if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
   const entries: SourceEntry[] = []
@@ -95,7 +95,7 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
 }
 
 function unknownContent(name: string): CommandError {
-  return usageError(
+  return fileError(
     `${name} holds no keys that can be imported.`,
     'Supported: PEM blocks, a JWKS, certificates by kid, an export of pubring, or CSV as pubring export --format csv writes it.',
   )

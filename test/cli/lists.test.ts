@@ -1,0 +1,285 @@
+import truncatedWidth from 'fast-string-truncated-width'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { cutMiddle, uniqueLength } from '../../src/cli/terminal/table.ts'
+import { sendImport } from '../support/app/imports.ts'
+import { ecKey, rsaKey } from '../support/keys/pem.ts'
+import { documentOf, startShell } from './support.ts'
+
+const labels = [
+  'orders service in the region europe-west, spring 2026',
+  'orders service in the region europe-west, autumn 2026',
+  '注文サービス・欧州西リージョン・二〇二六年春の署名鍵（本番環境）',
+  'refunds 🔑👨‍👩‍👧🇩🇪 with a label that is longer than any table has room for',
+]
+/** Ids that differ late, as those of one import do, and late in time. */
+const ids = [
+  '019ac8f2-6c1e-7d53-a1b0-000000000001',
+  '019ac8f2-6c1e-7d53-a1b0-000000000002',
+  '019ac8f2-6c1f-7d53-a1b0-000000000003',
+  '0a9ac8f2-6c1f-7d53-a1b0-000000000004',
+]
+let shell: Awaited<ReturnType<typeof startShell>>
+beforeAll(async () => {
+  shell = await startShell()
+  const keys = labels.map((name, index) => ({
+    name,
+    kid: ids[index],
+    algorithm: index === 3 ? 'RS256' : 'ES256',
+    publicKeyPem: (index === 3 ? rsaKey() : ecKey()).publicKeyPem,
+    active: index !== 1,
+    createTime: `2024-05-0${index + 1}T10:00:00.000Z`,
+    updateTime: `2024-05-0${index + 1}T10:00:00.000Z`,
+    ...(index === 2 ? { expireTime: '2025-01-01T00:00:00.000Z' } : {}),
+  }))
+  expect((await sendImport(shell.test, keys)).statusCode).toBe(200)
+})
+afterAll(() => shell.close())
+
+const plain = { NO_COLOR: '1' }
+const list = (...args: string[]) => shell.pubring(['key', 'list', ...args])
+const listed = async (...args: string[]) =>
+  (await list(...args)).stdout
+    .split('\n')
+    .flatMap((line) => ids.indexOf(line.split('\t')[0] ?? '') + 1 || [])
+
+describe('a table', () => {
+  test.each([40, 60, 80])('never wraps at %i columns', async (columns) => {
+    for (const command of [['key', 'list'], ['api-key', 'list'], ['events'], ['project', 'list']]) {
+      const { stdout } = await shell.pubring(command, { columns, env: plain })
+      const lines = stdout.trimEnd().split('\n')
+      expect(lines.length, stdout).toBeGreaterThan(1)
+      for (const line of lines)
+        expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(columns)
+    }
+  })
+
+  test('keeps the ends of labels and as much of the ids as tells them apart', async () => {
+    const { stdout } = await shell.pubring(['key', 'list'], { columns: 100, env: plain })
+    const [head = '', ...rows] = stdout.trimEnd().split('\n')
+    expect(head).toMatch(/^KID +LABEL +ALGORITHM +STATE +CREATED +EXPIRES$/)
+    expect(rows[0]).toMatch(/^019ac8f2-6c1e-7d53-a1b0-000000000001 +orders se…ring 2026 /)
+    const wide = await shell.pubring(['key', 'list', '-o', 'wide'], { columns: 40, env: plain })
+    for (const text of [...labels, ...ids]) expect(wide.stdout).toContain(text)
+  })
+
+  test('is also had in a pipe, and tab-separated values stay the default there', async () => {
+    const { stdout } = await list('-o', 'table', '--limit', '1')
+    expect(stdout).toMatch(/^KID +LABEL.*\n019ac8f2-6c1e-7d53-a1b0-000000000001 .*\n$/)
+    expect((await list('--limit', '1')).stdout).toMatch(
+      new RegExp(`^${ids[0]}\t${labels[0]}\tES256`),
+    )
+  })
+
+  test('shortens in whole characters, of which some take two columns', () => {
+    expect(cutMiddle('abcdefghij', 5)).toBe('ab…ij')
+    expect(cutMiddle('鍵鍵鍵鍵鍵', 6)).toBe('鍵…鍵')
+    expect(cutMiddle('👨‍👩‍👧🇩🇪👨‍👩‍👧🇩🇪', 5)).toBe('👨‍👩‍👧…🇩🇪')
+    expect(uniqueLength(['019ac8f2-6c1e', '0a9ac8f2-6c1e'])).toBe(8)
+    expect(uniqueLength(['019ac8f2-6c1e', '019ac8f2-6c1f', '019ac8f2-6c1f'])).toBe(13)
+  })
+})
+
+describe('documents', () => {
+  test('have the kid beside the id', async () => {
+    const [first] = JSON.parse((await list('--json')).stdout)
+    expect(first).toMatchObject({ kid: ids[0], id: ids[0], label: labels[0] })
+    const shown = documentOf(await shell.pubring(['key', 'show', `${ids[0]}`, '-o', 'json']))
+    expect(shown).toMatchObject({ kid: ids[0], id: ids[0] })
+  })
+
+  test('are the same as YAML, with errors', async () => {
+    const [json, yaml] = [await list('-o', 'json'), await list('-o', 'yaml')]
+    expect(yaml).toMatchObject({ code: 0, stderr: '' })
+    expect(parse(yaml.stdout)).toEqual(JSON.parse(json.stdout))
+    expect(yaml.stdout).toContain('    -----BEGIN PUBLIC KEY-----\n')
+    const missing = await shell.pubring(['-o', 'yaml', 'key', 'show', 'none'])
+    expect(missing).toMatchObject({ code: 6, stdout: '' })
+    expect(parse(missing.stderr)).toMatchObject({ code: 'key_not_found', exitCode: 6 })
+  })
+
+  test('another format is named', async () => {
+    const ran = await list('-o', 'xml')
+    expect(ran).toMatchObject({ code: 64, stdout: '' })
+    expect(ran.stderr).toContain('Allowed choices are json, yaml, table, wide.')
+  })
+})
+
+describe('key list', () => {
+  test.each([
+    [['--active'], [1, 4]],
+    [['--expired'], [3]],
+    [['--algorithm', 'RS256'], [4]],
+    [
+      ['--algorithm', 'RS256', 'ES256', '--active'],
+      [1, 4],
+    ],
+    [
+      ['--label', 'EUROPE'],
+      [1, 2],
+    ],
+    [
+      ['--limit', '2'],
+      [1, 2],
+    ],
+    [
+      ['--sort', 'created'],
+      [1, 2, 3, 4],
+    ],
+    [
+      ['--sort', '-created', '--limit', '3'],
+      [4, 3, 2],
+    ],
+    [
+      ['--sort', 'label'],
+      [2, 1, 4, 3],
+    ],
+    [
+      ['--sort', 'expires'],
+      [3, 1, 2, 4],
+    ],
+    [['--sort=state'], [1, 4, 3, 2]],
+  ])('%j', async (args, expected) => {
+    expect(await listed(...args)).toEqual(expected)
+  })
+
+  test.each([
+    [['--limit', 'x'], /--limit must be a whole number/],
+    [['--algorithm', 'RS265'], /--algorithm must be one of .*did you mean RS256/],
+    [['--active', '--expired'], /cannot be used with/],
+  ])('%j is invalid', async (args, message) => {
+    expect(await list(...args)).toMatchObject({ code: 64, stderr: expect.stringMatching(message) })
+  })
+
+  test('says when none matches', async () => {
+    expect(await list('--label', 'nothing')).toEqual({
+      code: 0,
+      stdout: '',
+      stderr: 'None of the 4 keys of project payments matches.\n',
+    })
+  })
+})
+
+describe('a short kid', () => {
+  test.each([
+    ['show', []],
+    ['deactivate', []],
+    ['activate', []],
+    ['rename', ['renamed']],
+    ['expire', ['30d']],
+    ['expire', ['never']],
+  ])('works for key %s %j', async (command, args) => {
+    const ran = await shell.pubring(['key', command, '0a9A', ...args, '--json'])
+    expect(documentOf(ran)).toMatchObject({ kid: ids[3] })
+  })
+
+  test('of several keys lists them', async () => {
+    const ran = await shell.pubring(['key', 'show', '019ac8f2-6c1e'])
+    expect(ran).toEqual({
+      code: 64,
+      stdout: '',
+      stderr: `pubring: The ids of 2 keys begin with 019ac8f2-6c1e: pass more of the kid.
+hint: ${ids[0]}  ${labels[0]}
+hint: ${ids[1]}  ${labels[1]}
+`,
+    })
+  })
+
+  test('of no key is not found, and one of three characters is none', async () => {
+    for (const ref of ['ffff', '0a9']) {
+      const ran = await shell.pubring(['key', 'show', ref])
+      expect(ran).toMatchObject({ code: 6, stderr: expect.stringContaining(`no key “${ref}”`) })
+    }
+  })
+
+  test('also names an API key', async () => {
+    const [{ id }] = JSON.parse((await shell.pubring(['api-key', 'list', '--json'])).stdout)
+    const ran = await shell.pubring(['api-key', 'show', id.slice(0, 30), '--json'])
+    expect(documentOf(ran)).toHaveProperty('id')
+  })
+})
+
+describe('several keys', () => {
+  const changed = async (...args: string[]) =>
+    JSON.parse((await shell.pubring([...args, '--json'])).stdout)
+
+  test('are shown, changed and deleted by one command', async () => {
+    const [one = '', other = ''] = ids
+    expect(await changed('key', 'show', one, other)).toMatchObject([{ kid: one }, { kid: other }])
+    expect(await changed('key', 'show', one, one, '--pem')).not.toBeInstanceOf(Array)
+    expect(await changed('key', 'activate', one, other)).toMatchObject([
+      { kid: one, active: true },
+      { kid: other, active: true },
+    ])
+    expect(await changed('key', 'expire', one, other, '90d')).toMatchObject([
+      { expireTime: expect.any(String) },
+      { expireTime: expect.any(String) },
+    ])
+    const off = await shell.pubring(['key', 'deactivate', one, other])
+    expect(off.stderr).toMatch(/^Deactivated “orders .*\nDeactivated “orders /)
+    expect(await changed('key', 'delete', one, other)).toEqual([
+      { deleted: one },
+      { deleted: other },
+    ])
+    expect(await listed()).toEqual([3, 4])
+  })
+
+  test('change nothing if one of them is unknown or cannot be deleted', async () => {
+    expect((await shell.pubring(['key', 'deactivate', `${ids[3]}`, 'none'])).code).toBe(6)
+    expect((await shell.pubring(['key', 'delete', `${ids[2]}`, `${ids[3]}`])).code).toBe(7)
+    expect(await listed()).toEqual([3, 4])
+    expect(await listed('--active')).toEqual([4])
+  })
+
+  test('leave the project without an active key only with --yes', async () => {
+    expect(await shell.pubring(['key', 'deactivate', `${ids[2]}`, `${ids[3]}`])).toMatchObject({
+      code: 10,
+      stderr: expect.stringContaining('removes the last active key'),
+    })
+  })
+
+  test('need a time to expire', async () => {
+    const ran = await shell.pubring(['key', 'expire', `${ids[3]}`])
+    expect(ran).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('Name a key and a time'),
+    })
+  })
+})
+
+describe('global options', () => {
+  test.each([
+    [['--json', 'key', 'list']],
+    [['key', '--json', 'list']],
+    [['key', 'list', '--json']],
+    [['-o', 'json', 'key', 'list']],
+    [['-ojson', 'key', 'list']],
+    [['--output=json', 'key', 'list']],
+    [['--project', 'payments', '--timeout=9s', 'key', '-o', 'json', 'list']],
+    [['-p', 'payments', 'key', 'list', '-o', 'json']],
+    [['-ppayments', 'key', 'list', '--output', 'json']],
+  ])('%j', async (args) => {
+    const { code, stdout, stderr } = await shell.pubring(args, {
+      env: { PUBRING_PROJECT: undefined },
+    })
+    if (args.join(' ').includes('payments')) {
+      expect({ code, stderr, keys: JSON.parse(stdout).length }).toEqual({
+        code: 0,
+        stderr: '',
+        keys: 2,
+      })
+    } else expect(JSON.parse(stderr)).toMatchObject({ code: 'project_not_found' })
+  })
+
+  test('stand in front of --help, and of an unknown command', async () => {
+    const help = await shell.pubring(['--json', '--help', 'key', 'add'])
+    expect(help).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Usage: pubring key add/),
+    })
+    const unknown = await shell.pubring(['--json', 'kee', 'list'])
+    expect(JSON.parse(unknown.stderr).detail).toBe("unknown command 'kee'; did you mean key?")
+    const missing = await shell.pubring(['--project'])
+    expect(missing).toMatchObject({ code: 64 })
+  })
+})
