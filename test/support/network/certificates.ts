@@ -17,8 +17,20 @@ export function makeCertificate(host = 'localhost'): Certificate {
   })
 }
 
+type SignedCertificate = Certificate & { ca: string }
+
+/** Made once for the same hosts, since tests start many servers. */
+const signed = new Map<string, SignedCertificate>()
+
 /** A certificate for the hosts, signed by an authority of its own. */
-export function makeSignedCertificate(hosts: readonly string[]): Certificate & { ca: string } {
+export function signedCertificate(hosts: readonly string[]): SignedCertificate {
+  const name = hosts.join()
+  const certificate = signed.get(name) ?? makeSignedCertificate(hosts)
+  signed.set(name, certificate)
+  return certificate
+}
+
+function makeSignedCertificate(hosts: readonly string[]): SignedCertificate {
   return inFolder((run, read) => {
     run(`${newCertificate} -keyout ca-key.pem -out ca.pem -subj /CN=Authority`)
     run(

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { createServer } from 'node:https'
 import { createOutboundFetch, type OutboundOptions } from '../../../src/outbound/outbound.ts'
-import { makeSignedCertificate } from './certificates.ts'
+import { signedCertificate } from './certificates.ts'
 
 /** A real HTTPS server with an authority of its own, on 127.0.0.1, under several names. */
 export interface HttpsServer {
@@ -26,7 +26,7 @@ export async function startHttpsServer(
   hosts: readonly [string, ...string[]],
   listener: RequestListener,
 ): Promise<HttpsServer> {
-  const { ca, cert, key } = makeSignedCertificate(hosts)
+  const { ca, cert, key } = signedCertificate(hosts)
   const requests: string[] = []
   const server = createServer({ cert, key }, (request, response) => {
     requests.push(`${request.headers.host?.replace(/:.*/, '')}${request.url}`)
