@@ -113,7 +113,8 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
       await dispose()
       expectNoSecret({ log: log.join(''), responses: responses.join('\n'), database: stored })
       if (undocumented.size > 0) {
-        throw new Error(`docs/openapi.json (npm run generate) does not document: ${[...undocumented].join('; ')}`)
+        const list = [...undocumented].join('; ')
+        throw new Error(`docs/openapi.json (npm run generate) does not document: ${list}`)
       }
     },
   }
