@@ -18,6 +18,12 @@ const petrol: MantineColorsTuple = [
   '#064a57',
 ]
 
+/**
+ * The list itself scrolls (console.css), as assistive technology expects of the popup of a combobox. By
+ * name, so that a page without such a field does not load it.
+ */
+const scrollingList = { defaultProps: { withScrollArea: false } }
+
 export const theme = createTheme({
   primaryColor: 'petrol',
   primaryShade: { light: 7, dark: 7 },
@@ -29,6 +35,9 @@ export const theme = createTheme({
   respectReducedMotion: true,
   cursorType: 'pointer',
   components: {
+    Autocomplete: scrollingList,
+    MultiSelect: scrollingList,
+    Select: scrollingList,
     Menu: Menu.extend({
       defaultProps: {
         // The placeholder is no item, and so not allowed in a menu (WAI-ARIA 1.2).

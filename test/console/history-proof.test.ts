@@ -53,7 +53,7 @@ afterAll(async () => {
 
 const verify = (page: Page) => page.getByRole('button', { name: 'Verify this history' }).click()
 
-/** The files that “Export” downloads, stored in the shell's folder. */
+/** The files that “Export with proof” downloads, stored in the shell's folder. */
 async function exportFrom(page: Page, name: string): Promise<void> {
   const files = new Set<string>()
   const both = new Promise<void>((resolve) => {
@@ -62,7 +62,7 @@ async function exportFrom(page: Page, name: string): Promise<void> {
       if (files.add(download.suggestedFilename()).size === 2) resolve()
     })
   })
-  await page.getByRole('button', { name: 'Export' }).click()
+  await page.getByRole('button', { name: 'Export with proof' }).click()
   await both
   expect([...files].sort()).toEqual([`${name}.jsonl`, `${name}.tlog-proof`])
 }

@@ -1,88 +1,144 @@
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, phone, type TestConsole } from '../support/console/console.ts'
+import { openConsole, type TestConsole } from '../support/console/console.ts'
 import { keyFor } from '../support/keys/tokens.ts'
 
 const hostile = '<img src=x onerror=document.title=1>'
 let console_: TestConsole
+let page: Page
 let projectId: string
+let kid: string
 
 beforeAll(async () => {
   console_ = await openConsole()
   const { client } = console_
   projectId = (await client.projects.create({ name: 'orders' })).id
-  const { publicKeyPem } = keyFor('ES256')
-  const key = { name: hostile, algorithm: 'ES256' as const, publicKeyPem }
-  const { kid } = await client.keys.create(projectId, key)
+  const add = async (name: string, more = {}) => {
+    const { publicKeyPem } = keyFor('ES256')
+    const body = { name, algorithm: 'ES256' as const, publicKeyPem, ...more }
+    return (await client.keys.create(projectId, body)).kid
+  }
+  kid = await add(hostile)
   await client.keys.update(projectId, kid, { active: false })
   await client.keys.update(projectId, kid, { label: 'orders, spring' })
+  await add('short-lived', { expireTime: new Date(Date.now() + 700).toISOString() })
+  page = await console_.open('/')
+  page.setDefaultTimeout(10_000)
 })
 afterAll(() => console_.close())
 
-test('each event of a project is a sentence, with its names rendered as text', async () => {
-  const page = await console_.open(`/projects/${projectId}/history`)
+const go = (route: string) => page.goto(`${console_.server.url}/console/#${route}`)
+const history = (query = '', id = projectId) => `/projects/${id}/history${query}`
+const shown = () => page.locator('[data-revision]')
+const revisions = () =>
+  shown().evaluateAll((found) => found.map((each) => Number(each.dataset.revision)))
+/** What the address of the page says of the filters. */
+const query = () => new URLSearchParams(new URL(page.url()).hash.split('?')[1])
+
+test('each event is a sentence with the label as it was then, rendered as text', async () => {
+  await go(history())
   await page.getByText(`Renamed key “${hostile}” to “orders, spring”`).waitFor()
-  await page.getByText('Deactivated key “orders, spring”').waitFor()
-  await page.getByText('Registered key “orders, spring”').waitFor()
+  await page.getByText(`Deactivated key “${hostile}”`).waitFor()
+  await page.getByText(`Registered key “${hostile}”`).waitFor()
   expect(await page.title()).not.toBe('1')
 })
 
-test('an event expands to its ids and hash with the keyboard', async () => {
-  const page = await console_.open(`/projects/${projectId}/history`)
-  const [event] = await console_.client.events.list({ project: projectId, after: 1, limit: 1 })
-  await page.locator('[data-revision="2"] button').first().focus()
-  await page.keyboard.press('Enter')
-  const text = await page.locator('[data-revision="2"]').textContent()
-  await page.getByText(String(event?.hash)).waitFor()
-  expect(text).toContain(event?.requestId)
-  expect(text).toContain(event?.subject.id)
+test('the expiry of a key is an entry', async () => {
+  await go(history('?type=key.expired'))
+  await page.locator('[data-expiry]').getByText('Key “short-lived” expired').waitFor()
+  expect(await shown().count()).toBe(0)
 })
 
-test('events are filtered by type, text and time', async () => {
-  const page = await console_.open(`/projects/${projectId}/history`)
-  const shown = page.locator('[data-revision]')
-  await shown.first().waitFor()
-  expect(await shown.count()).toBe(4)
-  await page.getByRole('combobox', { name: 'Event' }).click()
-  await page.getByRole('option', { name: 'Key changed' }).click()
-  expect(await shown.count()).toBe(2)
-  await page.getByLabel('Search').fill('no such thing')
+test('an event expands with the keyboard to its ids and exact time, and leads to its key’s', async () => {
+  await go(history())
+  const [event] = await console_.client.events.list({ project: projectId, after: 2, limit: 1 })
+  const entry = page.locator('[data-revision="3"]')
+  await entry.getByRole('button').first().focus()
+  await page.keyboard.press('Enter')
+  await page.getByText(String(event?.hash)).waitFor()
+  const text = await entry.textContent()
+  for (const part of [event?.requestId, kid, event?.actor.apiKeyId, event?.time]) {
+    expect(text).toContain(part)
+  }
+  await entry.getByRole('button', { name: 'All events of this key' }).click()
+  await page.locator('[data-revision="5"]').waitFor({ state: 'detached' })
+  expect(await revisions()).toEqual([4, 3, 2])
+  expect(query().get('subject')).toBe(kid)
+})
+
+test('who deactivated a key, and when, is found in the whole ledger by filters in the address', async () => {
+  const { client } = console_
+  const { id } = await client.projects.create({ name: 'long' })
+  for (let turn = 0; turn < 60; turn += 1) await client.projects.rename(id, `long-${turn}`)
+  await go(history('', id))
+  await page.getByText('The newest 50 entries').waitFor()
+  await page.getByRole('combobox', { name: 'Events' }).click()
+  await page.getByRole('option', { name: 'Project created' }).click()
+  await page.keyboard.press('Escape')
+  await page.getByText('1 matching entry').waitFor()
+  expect(await revisions()).toEqual([1])
+
+  await go(history())
+  await page.getByRole('combobox', { name: 'Key' }).fill('orders, spring')
+  await page.getByText('3 matching entries').waitFor()
+  await page.getByRole('combobox', { name: 'Actor' }).fill('no such actor')
   await page.getByText('No matching events').waitFor()
-  await page.getByLabel('Search').fill('spring')
-  expect(await shown.count()).toBe(2)
+  await page.getByRole('combobox', { name: 'Actor' }).fill('first admin')
+  await page.getByText('3 matching entries').waitFor()
+  expect(Object.fromEntries(query())).toEqual({ subject: kid, actor: 'first admin' })
+  // A colleague opens the same address.
+  await page.reload()
+  await page.getByText('3 matching entries').waitFor()
   await page.getByLabel('Since').fill('2099-01-01T00:00')
   await page.getByText('No matching events').waitFor()
-  await page.getByLabel('Since').fill('')
+  await page.getByRole('button', { name: 'Clear filters' }).click()
   await page.getByLabel('Until').fill('2001-01-01T00:00')
   await page.getByText('No matching events').waitFor()
 })
 
-test('new events appear in the open system ledger', async () => {
-  const page = await console_.open('/ledger')
-  await page.getByText('Created project “orders”').waitFor()
-  await console_.client.apiKeys.create({ name: 'night watch', role: 'reader' })
-  await page.getByText('Created API key “night watch”').waitFor()
+test('what matches is exported as CSV and as JSON lines', async () => {
+  await go(history(`?subject=${kid}&type=key.updated`))
+  await page.getByText('2 matching entries').waitFor()
+  const exportAs = async (item: string) => {
+    await page.getByRole('button', { name: 'Export what matches' }).click()
+    const download = page.waitForEvent('download')
+    await page.getByRole('menuitem', { name: item }).click()
+    const file = await download
+    return { name: file.suggestedFilename(), text: await readFile(await file.path(), 'utf8') }
+  }
+  const json = await exportAs('JSON lines')
+  expect(json.name).toBe('orders-history.jsonl')
+  const events = json.text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(events.map(({ revision }) => revision)).toEqual([3, 4])
+  const csv = await exportAs('CSV, for spreadsheets')
+  expect(csv.name).toBe('orders-history.csv')
+  expect(csv.text.trim().split('\n').length).toBeGreaterThanOrEqual(3)
+  expect(csv.text).toContain(kid)
 })
 
-test('new events appear in the open ledger of a project', async () => {
-  const page = await console_.open(`/projects/${projectId}/history`)
-  await page.locator('[data-revision]').first().waitFor()
+test('new events appear in the open ledgers of a project and of the system', async () => {
+  await go(history())
+  await shown().first().waitFor()
   const { publicKeyPem } = keyFor('EdDSA')
   const key = { name: 'just now', algorithm: 'EdDSA' as const, publicKeyPem }
   await console_.client.keys.create(projectId, key)
   await page.getByText('Registered key “just now”').waitFor()
+  await go('/ledger')
+  await page.getByRole('heading', { name: 'Ledger' }).waitFor()
+  await shown().first().waitFor()
+  await console_.client.apiKeys.create({ name: 'night watch', role: 'reader' })
+  await page.getByText('Created API key “night watch”').waitFor()
 })
 
 test('a long ledger is loaded in pages, newest first and without gaps', async () => {
-  const { id } = await console_.client.projects.create({ name: 'long' })
-  for (let turn = 0; turn < 60; turn += 1) {
-    await console_.client.projects.rename(id, `long-${turn}`)
-  }
-  const page = await console_.open(`/projects/${id}/history`, phone)
-  const shown = page.locator('[data-revision]')
-  await shown.first().waitFor()
-  expect(await shown.count()).toBe(50)
+  const { id } = await console_.client.projects.get('long-59')
+  await go(history('', id))
+  await page.getByText('The newest 50 entries').waitFor()
   await page.getByRole('button', { name: 'Load older events' }).click()
   await page.locator('[data-revision="1"]').waitFor()
-  const revisions = await shown.evaluateAll((found) => found.map((each) => each.dataset.revision))
-  expect(revisions).toEqual(Array.from({ length: 61 }, (_, index) => String(61 - index)))
+  expect(await revisions()).toEqual(Array.from({ length: 61 }, (_, index) => 61 - index))
 })

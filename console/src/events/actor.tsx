@@ -12,6 +12,11 @@ function kindOf({ user, workload, apiKeyId }: Actor): string | undefined {
   return apiKeyId === undefined ? undefined : 'API key'
 }
 
+/** What identifies an actor to the service: of a person or workload the subject, else an id or name. */
+export function actorId({ workload, user, apiKeyId, name }: Actor): string {
+  return workload?.subject ?? user?.subject ?? apiKeyId ?? name
+}
+
 /** The name of an actor and what it is, so that an API key named like a person is not taken for one. */
 export function ActorName({ actor }: { actor: Actor }) {
   const kind = kindOf(actor)

@@ -1,19 +1,32 @@
-import { Collapse, Group, Stack, Text, ThemeIcon, UnstyledButton } from '@mantine/core'
+import {
+  Box,
+  Button,
+  Collapse,
+  Group,
+  Stack,
+  Text,
+  ThemeIcon,
+  Tooltip,
+  UnstyledButton,
+} from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import {
+  IconAlarm,
   IconAlertTriangle,
   IconChevronDown,
   IconMinus,
   IconPencil,
   IconPlus,
 } from '@tabler/icons-react'
-import { useId } from 'react'
+import { type ReactNode, useId } from 'react'
 import type { Event } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
-import { RelativeTime } from '../components/times.tsx'
+import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
-import { ActorDetails, ActorName } from './actor.tsx'
-import { changePhrases, sentenceOf, toneOf } from './sentences.ts'
+import { ActorDetails, ActorName, actorId } from './actor.tsx'
+import type { Expiry } from './expiries.ts'
+import type { Filter } from './filter.ts'
+import { changePhrases, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
   added: { color: 'teal', icon: IconPlus },
@@ -22,50 +35,117 @@ const tones = {
   neutral: { color: 'gray', icon: IconPencil },
 }
 
-type EntryProps = { event: Event; name: string | undefined }
+type EntryProps = {
+  event: Event
+  /** Undefined while it is unknown whether the log has the event. */
+  isLogged: boolean | undefined
+  onFilter(part: Partial<Filter>): void
+}
 
-/**
- * One event as a sentence that expands to its details; `name` is its subject's. `isLogged` is undefined
- * while it is unknown whether the log has the event.
- */
-export function Entry(props: EntryProps & { isLogged: boolean | undefined }) {
-  const { event, name, isLogged } = props
+/** One event as a sentence that expands to its details. */
+export function EventEntry({ event, isLogged, onFilter }: EntryProps) {
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
-  const { color, icon: Icon } = tones[toneOf(event)]
+  const { color, icon } = tones[toneOf(event)]
   return (
     <li data-revision={event.revision}>
       <UnstyledButton onClick={toggle} aria-expanded={opened} aria-controls={id} w="100%" py={8}>
-        <Group wrap="nowrap" align="flex-start" gap="sm">
-          <ThemeIcon variant="light" color={color} size={28} radius="xl" aria-hidden>
-            <Icon size={15} />
-          </ThemeIcon>
-          <div style={{ flex: 1, minWidth: 0 }}>
-            <SentenceText event={event} name={name} />
-            <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
-              <ActorName actor={event.actor} /> · <RelativeTime time={event.time} /> · #
+        <EntryRow
+          color={color}
+          icon={icon}
+          sentence={<SentenceText sentence={sentenceOf(event, event.label)} />}
+          details={
+            <>
+              <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> · #
               {event.revision}
               {isLogged === false && ' · not in the log yet'}
-            </Text>
-          </div>
-          <IconChevronDown
-            size={16}
-            style={{ transform: opened ? 'rotate(180deg)' : undefined, flex: 'none' }}
-            aria-hidden
-          />
-        </Group>
+            </>
+          }
+          end={
+            <IconChevronDown
+              size={16}
+              style={{ transform: opened ? 'rotate(180deg)' : undefined, flex: 'none' }}
+              aria-hidden
+            />
+          }
+        />
       </UnstyledButton>
       <Collapse id={id} expanded={opened}>
-        <div>{opened && <Details event={event} />}</div>
+        <div>{opened && <Details event={event} onFilter={onFilter} />}</div>
       </Collapse>
     </li>
   )
 }
 
-function SentenceText({ event, name }: EntryProps) {
-  const sentence = sentenceOf(event, name)
+/** The expiry of a key, of which the ledger has no event of its own. */
+export function ExpiryEntry({ expiry }: { expiry: Expiry }) {
+  const { label, time } = expiry
   return (
-    <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+    <li data-expiry={expiry.kid}>
+      <Box py={8}>
+        <EntryRow
+          color="orange"
+          icon={IconAlarm}
+          sentence={
+            <>
+              Key{' '}
+              <Text span inherit fw={600}>
+                “<UserText>{label}</UserText>”
+              </Text>{' '}
+              expired
+            </>
+          }
+          details={
+            <>
+              <TimeOfDay time={time} /> · by itself, at the expiry that was set
+            </>
+          }
+        />
+      </Box>
+    </li>
+  )
+}
+
+/** The time with seconds; the day is above, and the time zone in the tooltip. */
+function TimeOfDay({ time }: { time: string }) {
+  return (
+    <Tooltip label={`${exactTime(time)} · ${time}`}>
+      <Text component="time" inherit dateTime={time}>
+        {new Date(time).toLocaleTimeString(undefined, { timeStyle: 'medium' })}
+      </Text>
+    </Tooltip>
+  )
+}
+
+function EntryRow(props: {
+  color: string
+  icon: typeof IconAlarm
+  sentence: ReactNode
+  details: ReactNode
+  end?: ReactNode
+}) {
+  const { color, icon: Icon, sentence, details, end } = props
+  return (
+    <Group wrap="nowrap" align="flex-start" gap="sm">
+      <ThemeIcon variant="light" color={color} size={28} radius="xl" aria-hidden>
+        <Icon size={15} />
+      </ThemeIcon>
+      <div style={{ flex: 1, minWidth: 0 }}>
+        <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+          {sentence}
+        </Text>
+        <Text size="xs" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
+          {details}
+        </Text>
+      </div>
+      {end}
+    </Group>
+  )
+}
+
+function SentenceText({ sentence }: { sentence: Sentence }) {
+  return (
+    <>
       {sentence.verb} {sentence.noun}
       {sentence.name !== undefined && (
         <>
@@ -81,22 +161,41 @@ function SentenceText({ event, name }: EntryProps) {
           <UserText>{sentence.rest}</UserText>
         </>
       )}
-    </Text>
+    </>
   )
 }
 
-function Details({ event }: { event: Event }) {
+type DetailsProps = Pick<EntryProps, 'event' | 'onFilter'>
+
+function Details({ event, onFilter }: DetailsProps) {
   const { subject, actor, changes = {}, time, requestId, hash } = event
-  const subjectType = subject.type.replace('_', ' ').replace('api', 'API')
-  const exact = new Date(time).toLocaleString(undefined, { dateStyle: 'full', timeStyle: 'long' })
+  const subjectType = subject.type.replaceAll('_', ' ').replace('api', 'API')
   return (
     <Stack gap="xs" pl={44} pb="md">
-      <Text size="sm">{exact}</Text>
+      <Text size="sm">
+        {exactTime(time)} <span className="mono">({time})</span>
+      </Text>
       {changePhrases(changes).map(({ member, text }) => (
         <Text key={member} size="sm" c="dimmed" style={{ overflowWrap: 'anywhere' }}>
           <UserText>{text}</UserText>
         </Text>
       ))}
+      <Group gap="xs">
+        <Button
+          size="compact-xs"
+          variant="light"
+          onClick={() => onFilter({ subject: subject.id, type: '', actor: '' })}
+        >
+          All events of this {subjectType}
+        </Button>
+        <Button
+          size="compact-xs"
+          variant="light"
+          onClick={() => onFilter({ actor: actorId(actor), type: '', subject: '' })}
+        >
+          All events by this actor
+        </Button>
+      </Group>
       <ActorDetails actor={actor} />
       <CopyField label={`Id of the ${subjectType}`} value={subject.id} />
       <CopyField label="Request id" value={requestId} />

@@ -1,67 +1,114 @@
-import { Select, SimpleGrid } from '@mantine/core'
-import type { Event } from '../../../client/src/index.ts'
-import { TextField } from '../forms/text-fields.tsx'
-import { TimeField } from '../forms/time-field.tsx'
-import { typeLabel } from './sentences.ts'
+import { Button, Group, MultiSelect, SimpleGrid, Text } from '@mantine/core'
+import { useDebouncedCallback } from '@mantine/hooks'
+import { useState } from 'react'
+import type { Event, JwtKey } from '../../../client/src/index.ts'
+import { withVisibleControls } from '../components/user-text.tsx'
+import { SuggestField } from '../forms/suggest-field.tsx'
+import { fromExpiryInput, TimeField, toExpiryInput } from '../forms/time-field.tsx'
+import { type Filter, givenFilters, typesOf } from './filter.ts'
+import { typeLabel, typesOfLedger } from './sentences.ts'
 
-/** An empty string matches every event. `since` and `until` are local times as typed. */
-export type Filter = {
-  type: string
-  actor: string
-  text: string
-  since: string
-  until: string
-}
+const typingMs = 400
 
-export const emptyFilter: Filter = { type: '', actor: '', text: '', since: '', until: '' }
-
-/** Whether an event passes the filter; `name` is its subject's. */
-export function matches(event: Event, filter: Filter, name: string | undefined): boolean {
-  const { type, actor, since, until } = filter
-  const time = Date.parse(event.time)
-  if (type !== '' && event.type !== type) return false
-  if (actor !== '' && event.actor.name !== actor) return false
-  if (since !== '' && time < new Date(since).getTime()) return false
-  if (until !== '' && time > new Date(until).getTime()) return false
-  const text = JSON.stringify([name ?? '', event.subject, event.changes ?? {}, event.requestId])
-  return text.toLowerCase().includes(filter.text.trim().toLowerCase())
-}
-
-/** The filter fields, with the types and actors of `events` to choose from. */
-export function Filters(props: {
+type FiltersProps = {
+  /** Whether the history is a project's; otherwise it is the system's. */
+  ofProject: boolean
+  /** For suggestions, with `keys`. */
   events: Event[]
+  keys: JwtKey[]
   filter: Filter
   onChange(part: Partial<Filter>): void
-}) {
-  const { events, filter, onChange } = props
-  const types = [...new Set(events.map(({ type }) => type))]
+}
+
+/** The fields that filter the whole history, on the server. */
+export function Filters({ ofProject, events, keys, filter, onChange }: FiltersProps) {
   const actors = [...new Set(events.map(({ actor }) => actor.name))]
+  const names = new Map(
+    events.flatMap(({ subject, label }) => (label ? [[subject.id, label]] : [])),
+  )
+  for (const { id, label } of keys) names.set(id, label)
+  const types = [...new Set([...typesOfLedger(ofProject), ...typesOf(filter)])]
   return (
-    <SimpleGrid cols={{ base: 2, md: 5 }} spacing="sm">
-      <Select
-        label="Event"
-        placeholder="All events"
-        clearable
-        data={types.map((type) => ({ value: type, label: typeLabel(type) }))}
-        value={filter.type === '' ? null : filter.type}
-        onChange={(type) => onChange({ type: type ?? '' })}
-      />
-      <Select
-        label="Actor"
-        placeholder="All actors"
-        clearable
-        data={actors}
-        value={filter.actor === '' ? null : filter.actor}
-        onChange={(actor) => onChange({ actor: actor ?? '' })}
-      />
-      <TextField
-        label="Search"
-        placeholder="Name, kid, request id…"
-        value={filter.text}
-        onValue={(text) => onChange({ text })}
-      />
-      <TimeField label="Since" value={filter.since} onValue={(since) => onChange({ since })} />
-      <TimeField label="Until" value={filter.until} onValue={(until) => onChange({ until })} />
-    </SimpleGrid>
+    <>
+      <SimpleGrid cols={{ base: 1, xs: 2, md: 5 }} spacing="sm">
+        <MultiSelect
+          label="Events"
+          placeholder={filter.type === '' ? 'All events' : ''}
+          clearable
+          data={types.map((type) => ({ value: type, label: typeLabel(type) }))}
+          value={typesOf(filter)}
+          onChange={(chosen) => onChange({ type: chosen.join(',') })}
+        />
+        <TypedFilter
+          label="Actor"
+          placeholder="Name or id"
+          data={actors}
+          value={filter.actor}
+          onValue={(actor) => onChange({ actor })}
+        />
+        <TypedFilter
+          label={ofProject ? 'Key' : 'Subject'}
+          placeholder={ofProject ? 'Choose a key, or enter its kid' : 'Id'}
+          data={[...names].map(([id, name]) => optionOf(id, name))}
+          value={optionOf(filter.subject, names.get(filter.subject))}
+          onValue={(text) => onChange({ subject: subjectIn(text, names) })}
+        />
+        <TimeField
+          label="Since"
+          value={toExpiryInput(filter.since || undefined)}
+          onValue={(time) => onChange({ since: fromExpiryInput(time) ?? '' })}
+        />
+        <TimeField
+          label="Until"
+          value={toExpiryInput(filter.until || undefined)}
+          onValue={(time) => onChange({ until: fromExpiryInput(time) ?? '' })}
+        />
+      </SimpleGrid>
+      {givenFilters(filter).length > 0 && (
+        <Group gap="xs">
+          <Text size="sm" c="dimmed">
+            The address of this page keeps the filters.
+          </Text>
+          <Button
+            variant="subtle"
+            size="compact-sm"
+            onClick={() => onChange({ type: '', actor: '', subject: '', since: '', until: '' })}
+          >
+            Clear filters
+          </Button>
+        </Group>
+      )}
+    </>
+  )
+}
+
+const optionOf = (id: string, name: string | undefined) =>
+  name === undefined ? id : `${withVisibleControls(name)} (${id})`
+
+/** The id in an option or in typed text; of a name, the id of the one subject that has it. */
+function subjectIn(text: string, names: Map<string, string>): string {
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/i.exec(text)?.[0]
+  const named = [...names].filter(([, name]) => name === text).map(([each]) => each)
+  return id ?? (named.length === 1 ? named.join() : text)
+}
+
+/** A field with suggestions that takes effect when the user stops typing. */
+function TypedFilter(props: Parameters<typeof SuggestField>[0]) {
+  const { value, onValue, ...field } = props
+  const [typed, setTyped] = useState<string>()
+  const apply = useDebouncedCallback((text: string) => {
+    onValue(text.trim())
+    setTyped(undefined)
+  }, typingMs)
+  return (
+    <SuggestField
+      {...field}
+      limit={50}
+      value={typed ?? value}
+      onValue={(text) => {
+        setTyped(text)
+        apply(text)
+      }}
+    />
   )
 }

@@ -1,138 +1,102 @@
 import { Button, Card, Group, Stack, Text } from '@mantine/core'
-import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { Event, Project } from '../../../client/src/index.ts'
+import type { Project } from '../../../client/src/index.ts'
 import { CurlHint } from '../components/curl.tsx'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { EmptyState, LoadingRows } from '../components/states.tsx'
-import { useDraft } from '../forms/drafts.ts'
+import { localTime } from '../components/times.tsx'
 import { useLedgerEvents } from '../keys/follow.ts'
+import { useKeys } from '../keys/queries.ts'
 import { useSession } from '../session/context.tsx'
-import { Entry } from './entry.tsx'
-import { emptyFilter, Filters, matches } from './filters.tsx'
+import { EventEntry, ExpiryEntry } from './entry.tsx'
+import type { Entry } from './expiries.ts'
+import { ExportMenu } from './export-menu.tsx'
+import { eventQuery, type Filter, givenFilters } from './filter.ts'
+import { Filters } from './filters.tsx'
 import { LogPanel, useLogged } from './log-panel.tsx'
-import { listBackwards, newestRevision } from './paging.ts'
-import { subjectNames } from './sentences.ts'
+import { newestSystemRevision, useFilter, useHistory, useNewestRevision } from './query.ts'
 
-const pageSize = 50
-
-/** The ledger of a project, or of the system without `project`; newest events first. */
+/** The ledger of a project, or of the system without `project`; newest entries first. */
 export function History({ project }: { project?: Project }) {
-  const pages = useEventPages(project)
-  useLiveSystemEvents(project === undefined)
-  if (pages.isPending) return <LoadingRows rows={6} />
-  if (pages.isLoadingError) {
-    return <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
-  }
-  return (
-    <LoadedEvents
-      key={project?.id}
-      project={project}
-      events={pages.data.pages.flatMap(({ items }) => items)}
-      older={
-        pages.hasNextPage
-          ? { loading: pages.isFetchingNextPage, load: () => void pages.fetchNextPage() }
-          : undefined
-      }
-    />
-  )
-}
-
-type EventList = {
-  events: Event[]
-  older: { loading: boolean; load(): void } | undefined
-}
-
-function LoadedEvents({ project, events, older }: EventList & { project: Project | undefined }) {
-  const newest = events[0]?.revision ?? 0
+  const [filter, changeFilter] = useFilter()
+  const { query, entries } = useHistory(project, filter)
+  const newest = useNewestRevision(project)
   const logged = useLogged(project, newest)
+  const { data: keys = [] } = useKeys(project?.id)
+  useLiveSystemEvents(project === undefined)
+  const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
   const path = project === undefined ? '/events' : `/projects/${project.id}/events`
+  const parameters = new URLSearchParams({ ...eventQuery(filter), order: 'desc' })
   return (
     <Stack>
       <LogPanel project={project} newest={newest} logged={logged} />
-      <FilteredEvents
-        ledger={project?.id ?? 'system'}
+      <Filters
+        ofProject={project !== undefined}
         events={events}
-        loggedUpTo={logged.data?.revision}
-        older={older}
+        keys={keys}
+        filter={filter}
+        onChange={changeFilter}
       />
-      <CurlHint path={path} />
+      {query.isPending && <LoadingRows rows={6} />}
+      {query.isLoadingError && (
+        <ErrorNotice error={query.error} retry={() => void query.refetch()} />
+      )}
+      {query.data && (
+        <>
+          <Group justify="space-between">
+            <CountText entries={entries} filter={filter} hasOlder={query.hasNextPage} />
+            <ExportMenu project={project} filter={filter} />
+          </Group>
+          <Card withBorder padding="md">
+            {entries.length === 0 ? (
+              <EmptyState title="No matching events">Change the filters.</EmptyState>
+            ) : (
+              <Days entries={entries} loggedUpTo={logged.data?.revision} onFilter={changeFilter} />
+            )}
+            {query.hasNextPage && (
+              <Group justify="center" mt="md">
+                <Button
+                  variant="default"
+                  loading={query.isFetchingNextPage}
+                  onClick={() => void query.fetchNextPage()}
+                >
+                  Load older events
+                </Button>
+              </Group>
+            )}
+          </Card>
+        </>
+      )}
+      <CurlHint path={`${path}?${parameters}`} />
     </Stack>
   )
 }
 
-function useEventPages(project: Project | undefined) {
-  const { client } = useSession()
-  return useInfiniteQuery({
-    queryKey: ['events', project?.id ?? 'system'],
-    queryFn: async ({ signal, pageParam }) => {
-      const list = (after: number, limit: number) =>
-        client.events.list({ signal, after, limit, ...(project && { project: project.id }) })
-      const findNewest = async () => {
-        if (project === undefined) return newestRevision(list)
-        return (await client.projects.get(project.id, { signal })).revision
-      }
-      const newest = pageParam ?? (await findNewest())
-      return { items: await listBackwards(list, newest, pageSize), oldest: newest - pageSize }
-    },
-    initialPageParam: undefined as number | undefined,
-    getNextPageParam: ({ oldest }) => (oldest > 0 ? oldest : undefined),
-  })
-}
-
-/** The loaded events that match the filters; `older` loads more, if there are any. */
-function FilteredEvents(
-  props: EventList & {
-    /** Names the draft of the filter. */
-    ledger: string
-    loggedUpTo: number | undefined
-  },
-) {
-  const { ledger, events, older, loggedUpTo } = props
-  const [filter, changeFilter] = useDraft(`filter.${ledger}`, emptyFilter)
-  const names = subjectNames(events)
-  const shown = events.filter((event) => matches(event, filter, names.get(event.subject.id)))
+function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean }) {
+  const { entries, filter, hasOlder } = props
+  const { length } = entries
+  const oldest = entries.at(-1)
+  const found = givenFilters(filter).length > 0 ? 'matching ' : ''
+  const noun = length === 1 ? 'entry' : 'entries'
   return (
-    <>
-      <Filters events={events} filter={filter} onChange={changeFilter} />
-      <Group justify="space-between">
-        <Text size="sm" c="dimmed" role="status">
-          {shown.length === events.length
-            ? `${events.length} ${older === undefined ? '' : 'newest '}events`
-            : `${shown.length} of ${events.length} loaded events`}
-        </Text>
-        <Text size="sm" c="dimmed">
-          Updates automatically
-        </Text>
-      </Group>
-      <Card withBorder padding="md">
-        {shown.length === 0 ? (
-          <EmptyState title="No matching events">
-            {older === undefined ? 'Change the filters.' : 'Load older events to search them too.'}
-          </EmptyState>
-        ) : (
-          <Days events={shown} names={names} loggedUpTo={loggedUpTo} />
-        )}
-        {older !== undefined && (
-          <Group justify="center" mt="md">
-            <Button variant="default" loading={older.loading} onClick={older.load}>
-              Load older events
-            </Button>
-          </Group>
-        )}
-      </Card>
-    </>
+    <Text size="sm" c="dimmed" role="status">
+      {hasOlder
+        ? `The newest ${length} ${found}${noun}${oldest ? `, back to ${localTime(oldest.time)}` : ''}`
+        : `${length} ${found}${noun}`}
+      . Updates automatically.
+    </Text>
   )
 }
 
-/** The events grouped by day in the local time zone. */
+/** The entries grouped by day in the local time zone. */
 function Days(props: {
-  events: Event[]
-  names: Map<string, string>
+  entries: Entry[]
   loggedUpTo: number | undefined
+  onFilter(part: Partial<Filter>): void
 }) {
-  const { events, names, loggedUpTo } = props
-  const days = Map.groupBy(events, ({ time }) =>
+  const { entries, loggedUpTo, onFilter } = props
+  const days = Map.groupBy(entries, ({ time }) =>
     new Date(time).toLocaleDateString(undefined, { dateStyle: 'full' }),
   )
   return [...days].map(([day, ofDay]) => (
@@ -141,14 +105,18 @@ function Days(props: {
         {day}
       </Text>
       <ol className="entries">
-        {ofDay.map((event) => (
-          <Entry
-            key={event.revision}
-            event={event}
-            name={names.get(event.subject.id)}
-            isLogged={loggedUpTo === undefined ? undefined : event.revision <= loggedUpTo}
-          />
-        ))}
+        {ofDay.map((entry) =>
+          'event' in entry ? (
+            <EventEntry
+              key={entry.event.revision}
+              event={entry.event}
+              isLogged={loggedUpTo === undefined ? undefined : entry.event.revision <= loggedUpTo}
+              onFilter={onFilter}
+            />
+          ) : (
+            <ExpiryEntry key={`${entry.expiry.kid} ${entry.time}`} expiry={entry.expiry} />
+          ),
+        )}
       </ol>
     </section>
   ))
@@ -162,11 +130,12 @@ function useLiveSystemEvents(enabled: boolean): void {
     () => queries.invalidateQueries({ queryKey: ['events', 'system'] }),
     [queries],
   )
-  const ledger = useMemo(() => {
-    if (!enabled) return undefined
-    const findStart = (signal: AbortSignal) =>
-      newestRevision((from, limit) => client.events.list({ after: from, limit, signal }))
-    return { findStart }
-  }, [client, enabled])
+  const ledger = useMemo(
+    () =>
+      enabled
+        ? { findStart: (signal: AbortSignal) => newestSystemRevision(client, signal) }
+        : undefined,
+    [client, enabled],
+  )
   useLedgerEvents(ledger, onEvent)
 }

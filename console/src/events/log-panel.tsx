@@ -5,6 +5,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { type Project, PubringError } from '../../../client/src/index.ts'
 import { parseCheckpoint } from '../../../client/src/log/index.ts'
 import { parseNote } from '../../../client/src/log/note.ts'
+import { download } from '../components/download.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { localTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
@@ -41,7 +42,7 @@ type LogPanelProps = {
   logged: ReturnType<typeof useLogged>
 }
 
-/** How far the log has the ledger, and buttons that verify and export it. */
+/** How far the log has the ledger, and buttons that verify it and export it with its proof. */
 export function LogPanel({ project, newest, logged }: LogPanelProps) {
   const { busy, verification, problem, verify, save } = useLedgerActions(project)
   return (
@@ -66,7 +67,7 @@ export function LogPanel({ project, newest, logged }: LogPanelProps) {
               disabled={busy !== undefined}
               onClick={save}
             >
-              Export
+              Export with proof
             </Button>
           </Group>
         </Group>
@@ -200,13 +201,4 @@ async function verifyInWords(
     if (error instanceof PubringError) throw error
     return { result: 'failed', error }
   }
-}
-
-function download(name: string, parts: string[]): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob(parts))
-  link.download = name
-  link.click()
-  // The browser has taken the content over by then.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
 }

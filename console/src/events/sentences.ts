@@ -13,6 +13,7 @@ const typeLabels: Record<string, string> = {
   'key.updated': 'Key changed',
   'key.deleted': 'Key deleted',
   'key.recorded': 'Key recorded as it is',
+  'key.expired': 'Key expired',
   'key.weakness_found': 'Weakness found',
   'private_key.refused': 'Private key rejected',
   'api_key.created': 'API key created',
@@ -34,20 +35,17 @@ const typeLabels: Record<string, string> = {
   'token.exchanged': 'Token exchanged',
 }
 
+/** The types that a project's ledger has, or that of the system. */
+export function typesOfLedger(ofProject: boolean): string[] {
+  const own = /^(project|key|rotation|private_key|ledger)\./
+  return Object.keys(typeLabels).filter((type) =>
+    ofProject ? own.test(type) : !/^(key|rotation)\./.test(type),
+  )
+}
+
 /** The label of an event type in the filter. */
 export function typeLabel(type: string): string {
   return typeLabels[type] ?? type
-}
-
-/** The latest name of each subject by its id, from events that are sorted newest first. */
-export function subjectNames(events: Event[]): Map<string, string> {
-  const names = new Map<string, string>()
-  for (const { subject, changes } of events) {
-    const change = changes?.label ?? changes?.name
-    const name = change?.to ?? change?.from
-    if (name !== undefined && !names.has(subject.id)) names.set(subject.id, String(name))
-  }
-  return names
 }
 
 const nouns: Record<string, string> = {
@@ -84,9 +82,9 @@ const verbs: Record<string, string> = {
 }
 
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
-type Sentence = { verb: string; noun: string; name?: string; rest: string }
+export type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
-/** Describes an event; `name` is the latest known name of its subject. */
+/** Describes an event; `name` is that of its subject. */
 export function sentenceOf(event: Event, name: string | undefined): Sentence {
   const { type, subject } = event
   const { state: _digest, ...changes } = event.changes ?? {}

@@ -2,13 +2,15 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { Event, JwtKey, Project } from '../../../client/src/index.ts'
 import { useNow } from '../components/times.tsx'
-import { listBackwards } from '../events/paging.ts'
 import { useKey } from '../keys/queries.ts'
 import { useSession } from '../session/context.tsx'
 import { type KeyBar, keyBars, spreadOf } from './spans.ts'
 
-const pageSize = 200
-const maxPages = 5
+/** Newest events that the picture is drawn from. */
+const maxEvents = 1_000
+
+/** The types of events that tell of the states of keys. */
+const types = ['key.created', 'key.updated', 'key.deleted', 'key.recorded']
 
 /** The bars of a project's keys, and since when their events were read if not from the beginning. */
 export type Bars = { bars: KeyBar[]; completeSince: number | undefined; now: number }
@@ -34,18 +36,15 @@ function useNewestEvents(project: Project) {
   return useQuery({
     queryKey: ['events', project.id, 'timeline'],
     queryFn: async ({ signal }): Promise<{ events: Event[]; completeSince?: number }> => {
-      const list = (after: number, limit: number) =>
-        client.events.list({ project: project.id, after, limit, signal })
-      let { revision } = await client.projects.get(project.id, { signal })
       const events: Event[] = []
-      for (let page = 0; page < maxPages && revision > 0; page += 1) {
-        events.push(...(await listBackwards(list, revision, pageSize)))
-        revision -= pageSize
+      const query = { project: project.id, type: types.join(), order: 'desc', signal } as const
+      for await (const event of client.events.all(query)) {
+        if (events.length === maxEvents) {
+          return { events: events.reverse(), completeSince: Date.parse(event.time) + 1 }
+        }
+        events.push(event)
       }
-      events.reverse()
-      const first = events[0]
-      if (revision <= 0 || first === undefined) return { events }
-      return { events, completeSince: Date.parse(first.time) }
+      return { events: events.reverse() }
     },
   })
 }
