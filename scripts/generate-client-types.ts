@@ -43,6 +43,7 @@ import {
   TrustPolicyUpdate,
 } from '../src/contract/trust/policies.ts'
 import { TokenExchangeResponse } from '../src/contract/trust/token-exchange.ts'
+import { errorTable } from '../src/errors.ts'
 
 /** The parts of JSON Schema that the contract uses. */
 type Schema = {
@@ -118,6 +119,11 @@ const contract: Record<string, object> = {
   Jwks,
   Discovery,
   Problem,
+  ServiceErrorCode: {
+    enum: Object.keys(errorTable),
+    description:
+      'The `code` of every error of the service (RFC 9457), explained in docs/errors.md.',
+  },
   KeyImportItem: { ...KeyImportItem, description: 'A key to import.' },
   KeyImport: { ...KeyImport, description: 'Keys to import into one project: all or none.' },
   Room: {

@@ -39,15 +39,15 @@ export type ClientOptions = {
   /** URL of the service, with or without a trailing slash, a sub-path or a trailing `/v1`. */
   url: string
   /** Sent as `X-Api-Key`, only to `url`. Surrounding white space is removed. */
-  apiKey?: string
+  apiKey?: string | undefined
   /**
    * An API key, as in `apiKey`; or a function that returns the token that a platform gives its
    * workloads, a JWT. The client exchanges it for an API key of minutes when it first needs one, again
    * before that expires, and once more if the service rejects it.
    */
-  credentials?: string | (() => string | Promise<string>)
+  credentials?: string | (() => string | Promise<string>) | undefined
   /** Id of the trust policy to exchange tokens under. Needed only if several accept them. */
-  trustPolicy?: string
+  trustPolicy?: string | undefined
   /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */
   timeout?: number
   /**

@@ -2,6 +2,7 @@ import type { ClientOptions } from './api.ts'
 import { untilAborted } from './deadline.ts'
 import { PubringError } from './errors.ts'
 import { elapsedMs, now, type Timestamp } from './key-set/timestamp.ts'
+import { createSingleFlight, isRequestBound } from './request-bound.ts'
 import type { TokenExchangeResponse } from './types.ts'
 import { normalizeApiKey } from './validation.ts'
 
@@ -20,7 +21,7 @@ type Issued = { apiKey: string; at: Timestamp; lifetimeMs: number; renewAfterMs:
 const renewAfter = 0.8
 
 /**
- * The credentials of the options. Tokens are exchanged one at a time: when an API key is needed first,
+ * The credentials of the options. Tokens are exchanged one at a time (in a request-bound runtime, one per request): when an API key is needed first,
  * and before the last one expires, while it is still in use.
  */
 export function createCredentials(
@@ -33,38 +34,32 @@ export function createCredentials(
   }
   const source = credentials
   let issued: Issued | undefined
-  let pending: Promise<string> | undefined
+  const shared = !isRequestBound()
 
-  async function obtain(): Promise<string> {
-    try {
-      const token = await readToken(source)
-      const at = now()
-      const response = await exchange({ token, ...(trustPolicy && { policy: trustPolicy }) })
-      const lifetimeMs = response.expires_in * 1_000
-      const secret = normalizeApiKey(response.access_token)
-      issued = { apiKey: secret, at, lifetimeMs, renewAfterMs: lifetimeMs * renewAfter }
-      return secret
-    } finally {
-      pending = undefined
-    }
-  }
-  const obtainOnce = () => {
-    pending ??= obtain()
-    return pending
-  }
+  const obtain = createSingleFlight(async () => {
+    const token = await readToken(source)
+    const at = now()
+    const response = await exchange({ token, ...(trustPolicy && { policy: trustPolicy }) })
+    const lifetimeMs = response.expires_in * 1_000
+    const secret = normalizeApiKey(response.access_token)
+    issued = { apiKey: secret, at, lifetimeMs, renewAfterMs: lifetimeMs * renewAfter }
+    return secret
+  }, shared)
 
   return {
     async apiKey(signal) {
       const age = issued === undefined ? 0 : elapsedMs(issued.at)
       if (issued === undefined || age >= issued.lifetimeMs) {
-        return untilAborted(obtainOnce(), signal)
+        return untilAborted(obtain(), signal)
       }
       const current = issued
       if (age >= current.renewAfterMs) {
         // The API key in use is still valid: a failure matters only if it lasts until it is not.
-        obtainOnce().catch(() => {
+        const renewal = obtain().catch(() => {
           current.renewAfterMs = (elapsedMs(current.at) + current.lifetimeMs) / 2
+          return current.apiKey
         })
+        if (!shared) return untilAborted(renewal, signal)
       }
       return current.apiKey
     },

@@ -1,7 +1,7 @@
-import type { Problem } from './types.ts'
+import type { Problem, ServiceErrorCode } from './types.ts'
 
 /**
- * The codes of errors that the client itself detects; every other `code` is the service's.
+ * The codes of errors that the client itself detects.
  *
  * - `unreachable`: no response, or the connection was lost before its end.
  * - `timeout`: no complete response within `timeout`.
@@ -10,6 +10,7 @@ import type { Problem } from './types.ts'
  * - `invalid_url`, `invalid_api_key_text`: the option cannot be used; nothing was sent.
  * - `token_unavailable`: the function in `credentials` failed, or returned no JWT; nothing was sent.
  * - `token_refused`: the service did not exchange the token for an API key.
+ * - `temporarily_unavailable`, `server_error`: the service could not exchange a token now (RFC 6749).
  * - `invalid_path`: a project, key or API key id that is empty or a dot segment; nothing was sent.
  */
 export type ClientErrorCode =
@@ -21,7 +22,12 @@ export type ClientErrorCode =
   | 'invalid_api_key_text'
   | 'token_unavailable'
   | 'token_refused'
+  | 'temporarily_unavailable'
+  | 'server_error'
   | 'invalid_path'
+
+/** Every `code` of a `PubringError`. A later release of the service may have others. */
+export type PubringErrorCode = ClientErrorCode | ServiceErrorCode
 
 /** The optional members of a `PubringError`. */
 type PubringErrorDetails = {
@@ -46,8 +52,7 @@ type PubringErrorDetails = {
  */
 export class PubringError extends Error {
   override readonly name = 'PubringError'
-  /** The service's code (RFC 9457 `code`), or one of `ClientErrorCode`. */
-  readonly code: string
+  readonly code: PubringErrorCode
   /** The HTTP status, if there was a response. */
   readonly status?: number
   /** The problem details of the response (RFC 9457). */
@@ -57,7 +62,7 @@ export class PubringError extends Error {
   /** `X-Request-Id` of the response, to find the request in the service's log. */
   readonly requestId?: string
 
-  constructor(code: string, message: string, details: PubringErrorDetails = {}) {
+  constructor(code: PubringErrorCode, message: string, details: PubringErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
     if (details.status !== undefined) this.status = details.status

@@ -15,7 +15,7 @@ export type {
 } from './api.ts'
 export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
-export { type ClientErrorCode, PubringError } from './errors.ts'
+export { type ClientErrorCode, PubringError, type PubringErrorCode } from './errors.ts'
 export type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

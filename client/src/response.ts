@@ -1,4 +1,4 @@
-import { PubringError } from './errors.ts'
+import { PubringError, type PubringErrorCode } from './errors.ts'
 import { retryAfterSeconds } from './retry.ts'
 import { readText } from './text-chunks.ts'
 import type { Problem } from './types.ts'
@@ -78,7 +78,10 @@ function responseError(response: Response, text: string, context: RequestContext
   if (problem === undefined) {
     return oauthError(response, body) ?? unexpectedResponse(response, context)
   }
-  return new PubringError(problem.code, problem.detail, { ...errorDetails(response), problem })
+  return new PubringError(problem.code as PubringErrorCode, problem.detail, {
+    ...errorDetails(response),
+    problem,
+  })
 }
 
 /** The error of a token exchange (RFC 6749 section 5.2). */
@@ -86,7 +89,11 @@ function oauthError(response: Response, body: unknown): PubringError | undefined
   if (typeof body !== 'object' || body === null) return undefined
   if (!('error' in body) || !('error_description' in body)) return undefined
   const code = response.status === 400 ? 'token_refused' : String(body.error)
-  return new PubringError(code, String(body.error_description), errorDetails(response))
+  return new PubringError(
+    code as PubringErrorCode,
+    String(body.error_description),
+    errorDetails(response),
+  )
 }
 
 function unexpectedResponse(

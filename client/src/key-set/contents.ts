@@ -47,12 +47,12 @@ function isVerificationKey(jwk: unknown): jwk is Jwk {
 }
 
 function createEntry(jwk: Jwk, text: string): KeyEntry {
-  let imported: Promise<VerifyKey> | undefined
+  let imported: VerifyKey | undefined
   return {
     alg: jwk.alg,
     text,
-    key() {
-      imported ??= importKey(jwk)
+    async key() {
+      imported ??= await importKey(jwk)
       return imported
     },
   }

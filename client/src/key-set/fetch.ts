@@ -14,7 +14,7 @@ type KeySetRequest = {
   /** How long the service may hold the request until the key set changes; 0 for a plain request. */
   waitSeconds: number
   timeoutMs: number
-  signal: AbortSignal
+  signal: AbortSignal | undefined
 }
 
 /** The response to a request for the key set. */

@@ -1,21 +1,29 @@
+import { createSingleFlight } from '../request-bound.ts'
 import { elapsedMs, now, type Timestamp } from './timestamp.ts'
 
 /** For this long after a failed load, callers get the same error without another request. */
 const failureBackoffMs = 1_000
 
-/** Loads the key set on demand. Concurrent callers share one request. */
+/** Loads the key set on demand. */
 export type Loader = {
   load(): Promise<void>
   /** Whether the last load is too recent to load again for an unknown kid. */
   isCoolingDown(): boolean
+  /** Whether no load has started for `coolDown`. */
+  isDue(): boolean
 }
 
-export function createLoader(fetchNow: () => Promise<unknown>, coolDownMs: number): Loader {
-  let inFlight: Promise<void> | undefined
+/** With `shared`, concurrent callers share one request. */
+export function createLoader(
+  fetchNow: () => Promise<unknown>,
+  { coolDown, shared }: { coolDown: number; shared: boolean },
+): Loader {
+  let startedAt: Timestamp | undefined
   let loadedAt: Timestamp | undefined
   let failure: { error: unknown; at: Timestamp } | undefined
 
-  async function run(): Promise<void> {
+  const run = createSingleFlight(async () => {
+    startedAt = now()
     try {
       await fetchNow()
       failure = undefined
@@ -23,16 +31,15 @@ export function createLoader(fetchNow: () => Promise<unknown>, coolDownMs: numbe
     } catch (error) {
       failure = { error, at: now() }
       throw error
-    } finally {
-      inFlight = undefined
     }
-  }
+  }, shared)
+  const isRecent = (time: Timestamp | undefined) => time !== undefined && elapsedMs(time) < coolDown
   return {
     async load() {
       if (failure !== undefined && elapsedMs(failure.at) < failureBackoffMs) throw failure.error
-      inFlight ??= run()
-      await inFlight
+      await run()
     },
-    isCoolingDown: () => loadedAt !== undefined && elapsedMs(loadedAt) < coolDownMs,
+    isCoolingDown: () => isRecent(loadedAt),
+    isDue: () => !isRecent(startedAt),
   }
 }

@@ -21,6 +21,12 @@ export type KeySetOptions = {
   /** How long the key set is followed after its last use. Default: 300,000. */
   idleAfter?: number
   /**
+   * Whether the key set is followed between its uses. If not, a use waits for a load once the last one
+   * is older than `coolDown`. Default: true, but in Cloudflare Workers and Vercel's Edge Functions,
+   * where nothing outlives a request, false.
+   */
+  background?: boolean
+  /**
    * The log that the project's ledger is in. A key set is rejected if its revision is older than the
    * latest one that the log has proven to this process. The address must have the project's id.
    */
@@ -54,7 +60,8 @@ export type KeySetState = {
   /**
    * - `empty`: not loaded yet.
    * - `live`: changes arrive immediately.
-   * - `polling`: a proxy or cache prevents that, so the key set is fetched every few seconds.
+   * - `polling`: a proxy, a cache or `background: false` prevents that, so the key set is fetched every
+   *   few seconds.
    * - `interrupted`: no contact at the moment; the keys are still trusted.
    * - `stale`: no contact for longer than `maxStale`; no key is trusted.
    * - `idle`: not used for `idleAfter`; loaded again with the next use.

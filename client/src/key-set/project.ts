@@ -1,3 +1,4 @@
+import { isRequestBound } from '../request-bound.ts'
 import { keySetUrl } from './address.ts'
 import { createKeySetCache, type KeySetCache } from './cache.ts'
 import type { KeyEntry } from './contents.ts'
@@ -27,20 +28,24 @@ const minMaxStaleMs = 3_000
 export function projectKeySet(address: string | URL, options: KeySetOptions = {}): ProjectKeySet {
   const url = keySetUrl(address)
   const { coolDown = 5_000, timeout = 5_000, idleAfter = 300_000, onChange, log } = options
-  const { maxStale = 30_000 } = options
+  const { maxStale = 30_000, background = !isRequestBound() } = options
   if (!(maxStale >= minMaxStaleMs)) throw invalidMaxStale()
   const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
   const cache = createKeySetCache(url, maxStale)
   const proven = log && createProvenRevisions({ url, fetch, timeout, log })
-  const updaterOptions = { url, maxStale, timeout, fetch, proven, ...(onChange && { onChange }) }
-  const updater = createUpdater(updaterOptions, cache)
-  const loader = createLoader(updater.load, coolDown)
+  const updater = createUpdater(
+    { url, maxStale, timeout, fetch, background, proven, ...(onChange && { onChange }) },
+    cache,
+  )
+  const loader = createLoader(updater.load, { coolDown, shared: background })
   let lastUse: Timestamp = now()
   const isWanted = () => elapsedMs(lastUse) <= idleAfter
+  const isCurrent = () => cache.isFresh() && (background ? updater.isFollowing() : !loader.isDue())
 
   async function ready(): Promise<void> {
     lastUse = now()
-    await ensureFresh(updater, cache, loader)
+    if (updater.isClosed()) throw closedError()
+    if (!isCurrent()) await loadFresh(updater, cache, loader)
     updater.follow(isWanted)
   }
   async function getKey({ kid, alg }: TokenHeader): Promise<VerifyKey> {
@@ -53,10 +58,8 @@ export function projectKeySet(address: string | URL, options: KeySetOptions = {}
   return Object.assign(getKey, { ready, state: updater.state, close: updater.close })
 }
 
-/** Loads the key set unless it is followed and fresh. Throws if it cannot be trusted. */
-async function ensureFresh(updater: Updater, cache: KeySetCache, loader: Loader): Promise<void> {
-  if (updater.isClosed()) throw closedError()
-  if (updater.isFollowing() && cache.isFresh()) return
+/** Loads the key set. Throws if it cannot be trusted. */
+async function loadFresh(updater: Updater, cache: KeySetCache, loader: Loader): Promise<void> {
   try {
     await loader.load()
   } catch (cause) {

@@ -23,7 +23,7 @@ export type ProvenRevisions = {
    * missing, or if the log contradicts itself. Fetches a proof while the log has not shown the
    * revision; without a valid one, nothing more is known than before.
    */
-  check(revision: number | undefined, signal: AbortSignal): Promise<void>
+  check(revision: number | undefined, signal: AbortSignal | undefined): Promise<void>
 }
 
 type Options = Required<Pick<KeySetOptions, 'fetch' | 'timeout' | 'log'>> & { url: string }
@@ -40,7 +40,7 @@ export function createProvenRevisions({ url, fetch, timeout, log }: Options): Pr
   trusted.catch(() => {})
   let proven: Proven | undefined
 
-  async function fetchProof(signal: AbortSignal): Promise<Proven> {
+  async function fetchProof(signal: AbortSignal | undefined): Promise<Proven> {
     const deadline = createDeadline(timeout, signal)
     try {
       const response = await fetch(`${project}/.well-known/ledger-proof`, {

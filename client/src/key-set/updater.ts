@@ -13,7 +13,7 @@ const longPollSlackMs = 3_000
 export type Updater = {
   /** Fetches the key set with a plain request. */
   load(): Promise<void>
-  /** Follows the key set while it is wanted. Has no effect while it is already followed. */
+  /** Follows the key set while it is wanted; not without `background`, or while it is followed. */
   follow(isWanted: () => boolean): void
   isFollowing(): boolean
   isClosed(): boolean
@@ -21,21 +21,24 @@ export type Updater = {
   close(): void
 }
 
-type UpdaterOptions = Required<Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch'>> &
+type UpdaterOptions = Required<
+  Pick<KeySetOptions, 'maxStale' | 'timeout' | 'fetch' | 'background'>
+> &
   Pick<KeySetOptions, 'onChange'> & { url: string; proven: ProvenRevisions | undefined }
 
 type Status = { mode: UpdateMode; following: boolean; closed: boolean; error?: KeySetError }
 
 // Long because its functions share the status and the pending long poll.
 export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Updater {
-  const { url, fetch, proven } = options
+  const { url, fetch, proven, background } = options
   const status: Status = { mode: 'polling', following: false, closed: false }
-  const lifetime = new AbortController()
+  // Without background, requests belong to the calls that send them.
+  const lifetime = background ? new AbortController() : undefined
   let pendingPoll: AbortController | undefined
-  const state = () => currentState(status, cache, proven?.latest())
+  const state = () => currentState(status, background, cache, proven?.latest())
   const notify = createNotifier(state, cache, options.onChange)
 
-  async function request(waitSeconds: number, signal: AbortSignal) {
+  async function request(waitSeconds: number, signal: AbortSignal | undefined) {
     const { etag } = cache.contents() ?? {}
     const sentWith = { etag, version: cache.version(), waitSeconds }
     const timeoutMs = waitSeconds === 0 ? options.timeout : waitSeconds * 1_000 + longPollSlackMs
@@ -68,8 +71,8 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
   return {
     async load() {
       try {
-        const { response, changed } = await request(0, lifetime.signal)
-        status.mode = detectMode(response) ?? status.mode
+        const { response, changed } = await request(0, lifetime?.signal)
+        if (background) status.mode = detectMode(response) ?? status.mode
         if (!status.following) return
         // The pending poll is about the previous key set and would miss changes of this one.
         if (changed) pendingPoll?.abort()
@@ -80,7 +83,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
       }
     },
     follow(isWanted) {
-      if (status.following || status.closed) return
+      if (lifetime === undefined || status.following || status.closed) return
       status.following = true
       const stopUnref = unrefLongPolls(url)
       const followOptions = { maxStaleMs: options.maxStale, isWanted, poll, onMode, onError }
@@ -96,7 +99,7 @@ export function createUpdater(options: UpdaterOptions, cache: KeySetCache): Upda
     state,
     close() {
       status.closed = true
-      lifetime.abort()
+      lifetime?.abort()
       pendingPoll?.abort()
       notify()
     },
@@ -115,13 +118,14 @@ function detectMode({ body, appliedWait, age }: KeySetResponse): UpdateMode | un
 
 function currentState(
   status: Status,
+  background: boolean,
   cache: KeySetCache,
   provenRevision: number | undefined,
 ): KeySetState {
   const { error } = status
   const confirmedAt = cache.confirmedAt()
   return {
-    status: statusName(status, cache),
+    status: statusName(status, background, cache),
     kids: [...(cache.contents()?.entries.keys() ?? [])],
     ...(confirmedAt === undefined ? {} : { contactTime: new Date(confirmedAt.epochMs) }),
     ...(provenRevision === undefined ? {} : { provenRevision }),
@@ -129,12 +133,16 @@ function currentState(
   }
 }
 
-function statusName(status: Status, cache: KeySetCache): KeySetState['status'] {
+function statusName(
+  status: Status,
+  background: boolean,
+  cache: KeySetCache,
+): KeySetState['status'] {
   const { mode, following, closed, error } = status
   if (closed) return 'closed'
   if (cache.contents() === undefined) return 'empty'
   if (!cache.isFresh()) return 'stale'
-  if (!following) return 'idle'
+  if (background && !following) return 'idle'
   return error === undefined ? mode : 'interrupted'
 }
 

@@ -1,4 +1,5 @@
 import type { Bytes } from './encoding.ts'
+import { LogError } from './errors.ts'
 import { emptyRoot, largestPowerBelow, nodeHash, type Sha256 } from './tree.ts'
 
 /**
@@ -17,7 +18,7 @@ export async function treeRoot(size: number, read: ReadNode, hash?: Sha256): Pro
 
 /**
  * The proof that a leaf is in the tree with the first `size` leaves (RFC 6962, section 2.1.1). Throws
- * a RangeError if it is not.
+ * `disproved` if it is not.
  */
 export function inclusionProof(
   index: number,
@@ -25,7 +26,9 @@ export function inclusionProof(
   read: ReadNode,
   hash?: Sha256,
 ): Promise<Bytes[]> {
-  if (!(index >= 0 && index < size)) throw new RangeError(`no leaf ${index} in a tree of ${size}`)
+  if (!(index >= 0 && index < size)) {
+    throw new LogError('disproved', `A tree of ${size} entries has no entry ${index}.`)
+  }
   const ranges: Range[] = []
   let [start, end] = [0, size]
   while (end - start > 1) {
@@ -39,7 +42,7 @@ export function inclusionProof(
 
 /**
  * The proof that the tree with the first `newer` leaves extends the one with the first `older`
- * (RFC 6962, section 2.1.2). Throws a RangeError if it cannot.
+ * (RFC 6962, section 2.1.2). Throws `disproved` if it cannot.
  */
 export function consistencyProof(
   older: number,
@@ -48,7 +51,8 @@ export function consistencyProof(
   hash?: Sha256,
 ): Promise<Bytes[]> {
   if (!(older >= 0 && older <= newer)) {
-    throw new RangeError(`a tree of ${newer} leaves does not extend one of ${older}`)
+    const message = `A tree of ${newer} entries does not extend one of ${older}.`
+    throw new LogError('disproved', message)
   }
   if (older === 0) return Promise.resolve([])
   const ranges: Range[] = []

@@ -19,6 +19,24 @@ afterAll(() => server.close())
 
 const alice = { sub: 'alice' }
 
+test('without background, a token waits for a load once the last one is older than coolDown', async () => {
+  const { kid, token } = await registerAndSign(server)
+  let requests = 0
+  const counted: typeof fetch = (...request) => {
+    requests += 1
+    expect(new Headers(request[1]?.headers).get('prefer')).toBe('wait=0')
+    return fetch(...request)
+  }
+  const { keys } = openKeySet(issuer, { background: false, coolDown: 400, fetch: counted })
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  expect(await verifyResult(keys, token)).toEqual(alice)
+  expect({ requests, status: keys.state().status }).toEqual({ requests: 1, status: 'polling' })
+  await setActive(server, kid, false)
+  await expect.poll(() => verifyResult(keys, token)).toBe('kid_unknown')
+  keys.close()
+  expect(await verifyResult(keys, token)).toBe('key_set_unavailable')
+})
+
 test('the placeholder for an empty set is no key', async () => {
   const { id, keys: url, jwks } = await newProject(server, 'emptied')
   const kid = await registerKey(server, {}, url)
