@@ -24,6 +24,7 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
     const controller = new AbortController()
     const { signal } = controller
     const { project, findStart } = ledger
+    const refresh = coalesce(onEvent)
     async function follow() {
       const after = await findStart(signal)
       for await (const _event of client.events.follow({
@@ -31,7 +32,7 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
         signal,
         ...(project && { project }),
       })) {
-        await onEvent()
+        refresh()
       }
     }
     async function keepFollowing() {
@@ -50,6 +51,24 @@ export function useLedgerEvents(ledger: Ledger | undefined, onEvent: () => Promi
     void keepFollowing()
     return () => controller.abort()
   }, [client, report, queries, ledger, onEvent, visible])
+}
+
+/** Runs the action once more after its end if it was called meanwhile, however often. */
+function coalesce(action: () => Promise<unknown>): () => void {
+  let running = false
+  let again = false
+  async function run() {
+    running = true
+    do {
+      again = false
+      await action()
+    } while (again)
+    running = false
+  }
+  return () => {
+    if (running) again = true
+    else void run()
+  }
 }
 
 /** The database was restored: the events that the page has seen are gone. */
