@@ -13,6 +13,7 @@ const ProjectsPage = lazy(async () => ({
 const ProjectPage = lazy(async () => ({
   default: (await import('./pages/project/page.tsx')).ProjectPage,
 }))
+const KeyPage = lazy(async () => ({ default: (await import('./pages/key/page.tsx')).KeyPage }))
 const RotatePage = lazy(async () => ({
   default: (await import('./pages/rotate/page.tsx')).RotatePage,
 }))
@@ -60,6 +61,11 @@ function Pages() {
       </Route>
       <Route path="/projects/:project/rotate/:kid">
         {({ project, kid }) => <RotatePage key={kid} project={project} oldKid={kid} />}
+      </Route>
+      <Route path="/projects/:project/keys/:kid">
+        {({ project, kid }) => (
+          <KeyPage key={kid} project={project} kid={decodeURIComponent(kid)} />
+        )}
       </Route>
       <Route path="/projects/:project/:tab?">
         {({ project, tab }) => <ProjectPage key={project} project={project} tab={tab ?? 'keys'} />}

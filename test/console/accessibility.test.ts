@@ -57,6 +57,8 @@ const pages = (): Record<string, string> => ({
   [`/projects/${projectId}/keys`]: 'Keys · default',
   [`/projects/${projectId}/timeline`]: 'Timeline · default',
   [`/projects/${projectId}/timeline?view=table`]: 'Timeline · default',
+  [`/projects/${projectId}/keys/${kid}`]: 'orders, autumn · default',
+  [`/projects/${projectId}/keys/${projectId}`]: 'Key not found · default',
   [`/projects/${projectId}/connect`]: 'Connect · default',
   [`/projects/${projectId}/verify`]: 'Check a token · default',
   [`/projects/${projectId}/history`]: 'History · default',
@@ -94,11 +96,10 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
     ['renaming a project', keys, ...inMenu('Project actions', 'Rename')],
     ['the menu of an active key', keys, press(autumn)],
     ['the menu of an inactive key', keys, press(spring)],
-    ['the details of a key', keys, ...inMenu(autumn, 'Details')],
     ['renaming a key', keys, ...inMenu(autumn, 'Rename')],
     ['the expiry of a key', keys, ...inMenu(autumn, 'Set expiry')],
-    ['deactivating a key', keys, ...inMenu(autumn, 'Deactivate')],
-    ['activating a key', keys, ...inMenu(spring, 'Activate')],
+    ['deactivating a key', keys, press('Deactivate orders, autumn')],
+    ['activating a key', keys, press('Activate orders, spring')],
     ['deleting a key', keys, ...inMenu(spring, 'Delete')],
     [
       'an error in a field',
@@ -241,8 +242,7 @@ test('the focus returns after dialogs and menus, and stays after changes of tab 
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
   await expectFocus('a: API keys')
   await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys`)
-  await page.getByRole('button', { name: 'Actions for orders, autumn' }).click()
-  await page.getByRole('menuitem', { name: 'Rotate…' }).click()
+  await page.getByRole('link', { name: 'Rotate orders, autumn' }).click()
   await expectFocus('h1: Rotate “orders, autumn”')
   await page.getByRole('button', { name: 'Cancel' }).click()
   await expectFocus('h1: default')

@@ -33,16 +33,18 @@ async function choose(page: Page, label: string, item: string): Promise<void> {
   await page.getByRole('menuitem', { name: item }).click()
 }
 
+const press = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
+
 describe('deactivating a key', () => {
   test('names the key and warns if it is the last active one', async () => {
     const kid = await registered('winter')
     const page = await console_.open(`/projects/${project}`)
-    await choose(page, 'winter', 'Deactivate')
+    await press(page, 'Deactivate winter')
     const dialog = page.getByRole('dialog', { name: 'Deactivate “winter”?' })
     await dialog.getByText('All tokens of this project will stop verifying').waitFor()
     expect(await accessibilityViolations(page)).toEqual([])
     await dialog.getByRole('button', { name: 'Deactivate' }).click()
-    await row(page, kid).getByText('inactive', { exact: true }).waitFor()
+    await row(page, kid).getByText('off', { exact: true }).waitFor()
     expect(await console_.client.keys.get(project, kid)).toMatchObject({ active: false })
     await page.getByText('No key is active').waitFor()
     await page.context().close()
@@ -58,7 +60,7 @@ describe('deactivating a key', () => {
     const identity = dialog.getByRole('group', { name: 'The key' })
     await identity.getByText('Deactivated by first admin').waitFor()
     expect(await identity.textContent()).toMatch(
-      new RegExp(`spring.*inactive.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`),
+      new RegExp(`spring.*off.*${kid}.*ES256 P-256.*Registered.*seconds? ago|now`),
     )
     await dialog.getByRole('button', { name: 'Show curl command' }).click()
     await dialog.getByText(`-X DELETE`).waitFor()
@@ -91,9 +93,9 @@ test('changes made elsewhere appear without reloading', async () => {
   const page = await console_.open(`/projects/${project}`)
   await row(page, first).waitFor()
   const second = await registered('there')
-  await row(page, second).getByText('active', { exact: true }).waitFor()
+  await row(page, second).getByText('spreading').waitFor()
   await console_.client.keys.update(project, first, { active: false, label: 'renamed' })
-  await row(page, first).getByText('inactive', { exact: true }).waitFor()
+  await row(page, first).getByText('off', { exact: true }).waitFor()
   await row(page, first).getByText('renamed').waitFor()
   await console_.client.projects.rename(project, `seen-${projects}`)
   await page.getByRole('heading', { name: `seen-${projects}` }).waitFor()
@@ -103,7 +105,7 @@ test('changes made elsewhere appear without reloading', async () => {
 test('a rotation continues after leaving it halfway', async () => {
   const old = await registered('old')
   const page = await console_.open(`/projects/${project}`)
-  await choose(page, 'old', 'Rotate…')
+  await page.getByRole('link', { name: 'Rotate old' }).click()
   await page.getByRole('textbox', { name: 'Public key' }).fill(ecKey().publicKeyPem)
   await page.getByText('Valid key').waitFor()
   await page.getByLabel('Label').fill('new')
@@ -144,13 +146,17 @@ test.each([
   const kid = await registered(label)
   const page = await console_.open(`/projects/${project}`)
   await row(page, kid).getByText(label, { exact: true }).waitFor()
-  for (const item of ['Details', 'Rename', 'Set expiry', 'Deactivate']) {
-    await choose(page, label, item)
+  const deactivate = () => press(page, `Deactivate ${label}`)
+  const item = (name: string) => () => choose(page, label, name)
+  for (const open of [item('Rename'), item('Set expiry'), deactivate]) {
+    await open()
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
   }
-  await choose(page, label, 'Rotate…')
+  await row(page, kid).getByRole('link', { name: label, exact: true }).click()
+  await page.getByRole('heading', { name: label, exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Rotate' }).click()
   await page.getByText(`“${label}”`).first().waitFor()
   await page.goto(`${console_.server.url}/console/#/projects/${project}/history`)
   await page.getByText(label).first().waitFor()

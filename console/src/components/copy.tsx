@@ -96,6 +96,21 @@ export function CopyField({ label, value, onCopied }: { label: string } & Omit<C
   )
 }
 
+/** A labeled value in one line, cut where it does not fit, with a copy button. */
+export function CopyLine({ label, value }: { label: string; value: string }) {
+  return (
+    <Group gap="xs" wrap="nowrap" miw={0}>
+      <Text size="xs" c="dimmed" fw={600} style={{ whiteSpace: 'nowrap' }}>
+        {label}
+      </Text>
+      <Text size="sm" className="mono" truncate title={value}>
+        {value}
+      </Text>
+      <CopyButton value={value} name={label} />
+    </Group>
+  )
+}
+
 /** A text block with a copy button. */
 export function CopyBlock({ value, name }: { value: string; name: string }) {
   return (

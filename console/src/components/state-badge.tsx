@@ -1,15 +1,33 @@
 import { Badge } from '@mantine/core'
-import { IconAlarm, IconCircleCheck, IconCircleX } from '@tabler/icons-react'
+import {
+  IconAlarm,
+  IconBroadcast,
+  IconCircleCheck,
+  IconCircleX,
+  IconHistory,
+} from '@tabler/icons-react'
 
-const icons = {
-  active: IconCircleCheck,
-  inactive: IconCircleX,
-  expired: IconAlarm,
-  revoked: IconCircleX,
+const teal = { color: 'teal', c: 'light-dark(#056146, var(--mantine-color-teal-2))' }
+const petrol = { color: 'petrol', c: 'light-dark(#0b5f70, #7cc8da)' }
+const violet = { color: 'violet', c: 'light-dark(#5a32c0, var(--mantine-color-violet-2))' }
+const orange = { color: 'orange', c: 'light-dark(#8a3600, var(--mantine-color-orange-2))' }
+
+/** How each state is shown; one that verifiers do not know of any more has no color. */
+const looks = {
+  active: { Icon: IconCircleCheck, variant: 'light', ...teal },
+  spreading: { Icon: IconBroadcast, variant: 'light', ...petrol },
+  current: { Icon: IconCircleCheck, variant: 'light', ...teal },
+  previous: { Icon: IconHistory, variant: 'light', ...violet },
+  off: { Icon: IconCircleX, variant: 'default' },
+  inactive: { Icon: IconCircleX, variant: 'default' },
+  expired: { Icon: IconAlarm, variant: 'light', ...orange },
+  revoked: { Icon: IconCircleX, variant: 'default' },
 }
 
-/** The state of a JWT key or an API key; `inactive` is the word for a deactivated one. */
-export function stateOf<Inactive extends 'inactive' | 'revoked'>(
+export type State = keyof typeof looks
+
+/** The state of a record that can be switched on and off; `inactive` is the word for one that is off. */
+export function stateOf<Inactive extends 'inactive' | 'revoked' | 'off'>(
   { active, expireTime }: { active: boolean; expireTime?: string },
   inactive: Inactive,
 ): 'active' | 'expired' | Inactive {
@@ -17,17 +35,9 @@ export function stateOf<Inactive extends 'inactive' | 'revoked'>(
   return expireTime !== undefined && Date.parse(expireTime) <= Date.now() ? 'expired' : inactive
 }
 
-/** The state as a word with an icon and a color, never cut. */
-export function StateBadge({ state }: { state: keyof typeof icons }) {
-  const Icon = icons[state]
-  const style =
-    state === 'active'
-      ? {
-          variant: 'light',
-          color: 'teal',
-          c: 'light-dark(#056146, var(--mantine-color-teal-2))',
-        }
-      : { variant: 'default' }
+/** The state as a word with an icon and a color, never cut; `detail` follows the word. */
+export function StateBadge({ state, detail }: { state: State; detail?: string | undefined }) {
+  const { Icon, ...style } = looks[state]
   return (
     <Badge
       {...style}
@@ -36,6 +46,7 @@ export function StateBadge({ state }: { state: keyof typeof icons }) {
       leftSection={<Icon size={13} aria-hidden />}
     >
       {state}
+      {detail !== undefined && ` · ${detail}`}
     </Badge>
   )
 }

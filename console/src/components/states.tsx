@@ -73,23 +73,32 @@ export function QueryResult<Data>(props: {
   return <ErrorNotice error={error} retry={() => void query.refetch()} />
 }
 
-/** The heading of a page, a line about it, and its actions. `name` names the page in the browser. */
+/**
+ * The heading of a page, a line about it, and its actions. `name` names the page in the browser; `above`
+ * says where it belongs, and `badge` stands beside the title.
+ */
 export function PageHeader(props: {
   title: string
   name?: string
+  above?: ReactNode
+  badge?: ReactNode
   children?: ReactNode
   actions?: ReactNode
 }) {
-  const { title, name = title, children, actions } = props
+  const { title, name = title, above, badge, children, actions } = props
   usePageTitle(name)
   // After a link or button of the previous page took the focus with it.
   useEffect(() => focusAgain(null), [])
   return (
     <Group justify="space-between" align="flex-start" mb="lg" gap="md">
       <div style={{ minWidth: 0 }}>
-        <Title order={1} size="h2" tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
-          {title}
-        </Title>
+        {above}
+        <Group gap="sm">
+          <Title order={1} size="h2" tabIndex={-1} style={{ overflowWrap: 'anywhere' }}>
+            {title}
+          </Title>
+          {badge}
+        </Group>
         {children !== undefined && (
           <Text c="dimmed" mt={4} component="div" maw={720} style={{ overflowWrap: 'anywhere' }}>
             {children}

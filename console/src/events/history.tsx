@@ -9,7 +9,7 @@ import { localTime } from '../components/times.tsx'
 import { useLedgerEvents } from '../keys/follow.ts'
 import { useKeys } from '../keys/queries.ts'
 import { useSession } from '../session/context.tsx'
-import { EventEntry, ExpiryEntry } from './entry.tsx'
+import { Days } from './days.tsx'
 import type { Entry } from './expiries.ts'
 import { ExportMenu } from './export-menu.tsx'
 import { eventQuery, type Filter, givenFilters } from './filter.ts'
@@ -87,39 +87,6 @@ function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean 
       . Updates automatically.
     </Text>
   )
-}
-
-/** The entries grouped by day in the local time zone. */
-function Days(props: {
-  entries: Entry[]
-  loggedUpTo: number | undefined
-  onFilter(part: Partial<Filter>): void
-}) {
-  const { entries, loggedUpTo, onFilter } = props
-  const days = Map.groupBy(entries, ({ time }) =>
-    new Date(time).toLocaleDateString(undefined, { dateStyle: 'full' }),
-  )
-  return [...days].map(([day, ofDay]) => (
-    <section key={day} aria-label={day}>
-      <Text size="sm" c="dimmed" fw={600} mt="xs">
-        {day}
-      </Text>
-      <ol className="entries">
-        {ofDay.map((entry) =>
-          'event' in entry ? (
-            <EventEntry
-              key={entry.event.revision}
-              event={entry.event}
-              isLogged={loggedUpTo === undefined ? undefined : entry.event.revision <= loggedUpTo}
-              onFilter={onFilter}
-            />
-          ) : (
-            <ExpiryEntry key={`${entry.expiry.kid} ${entry.time}`} expiry={entry.expiry} />
-          ),
-        )}
-      </ol>
-    </section>
-  ))
 }
 
 /** Follows the system's ledger. A project's page follows its own. */

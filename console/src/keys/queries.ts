@@ -24,7 +24,16 @@ export function useKeys(projectId: string | undefined) {
   })
 }
 
-/** A key with its details. */
+/** The active keys of a project. */
+export function useActiveKeys(projectId: string) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['keys', projectId, { active: true }],
+    queryFn: ({ signal }) => client.keys.list(projectId, { active: true, signal }),
+  })
+}
+
+/** A key with its details, by its id or published kid. */
 export function useKey(projectId: string, kid: string | undefined) {
   const { client } = useSession()
   return useQuery({

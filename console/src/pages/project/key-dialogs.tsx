@@ -7,7 +7,6 @@ import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
 import { useKeyChanges } from '../../keys/queries.ts'
 import type { KeyAction } from './key-actions.ts'
-import { KeyDetails } from './key-details.tsx'
 import {
   isLastActive,
   isLastToExpire,
@@ -19,7 +18,6 @@ type DialogProps = { jwtKey: JwtKey; keys: JwtKey[]; onClose(): void }
 
 /** The dialog for an action on a key. */
 export function KeyDialog({ action, ...props }: DialogProps & { action: KeyAction }) {
-  if (action === 'show') return <KeyDetails {...props} />
   if (action === 'rename') return <RenameKey {...props} />
   if (action === 'expire') return <ExpireKey {...props} />
   if (action === 'activate') return <ActivateKey {...props} />

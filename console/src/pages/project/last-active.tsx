@@ -26,12 +26,13 @@ export function LastExpiryWarning() {
   )
 }
 
-/** Warns about deactivating the last active key. */
-export function LastActiveWarning() {
+/** Warns about deactivating the last active keys. */
+export function LastActiveWarning({ count = 1 }: { count?: number }) {
   return (
     <Text className="warning" fw={600} inherit>
-      This is the last active key. All tokens of this project will stop verifying, within a second
-      for verifiers that follow the key set live.
+      {count === 1 ? 'This is the last active key.' : 'These are the last active keys.'} All tokens
+      of this project will stop verifying, within a second for verifiers that follow the key set
+      live.
     </Text>
   )
 }

@@ -1,9 +1,9 @@
-import { Button, Card, SimpleGrid, Tabs } from '@mantine/core'
+import { Button, SimpleGrid, Tabs } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
 import { type Project, PubringError } from '../../../../client/src/index.ts'
-import { CopyField } from '../../components/copy.tsx'
+import { CopyLine } from '../../components/copy.tsx'
 import { LazyPart, usePreload } from '../../components/lazy.tsx'
 import {
   LoadingPage,
@@ -15,7 +15,7 @@ import {
 import { useOpenDialog } from '../../forms/drafts.ts'
 import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
 import { useRights } from '../../session/rights.ts'
-import { KeysPanel } from './keys-panel.tsx'
+import { KeysPanel } from './keys/panel.tsx'
 import { ProjectMenu } from './menu.tsx'
 
 const loadRegisterDialog = async () => ({
@@ -138,15 +138,13 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
 function Addresses({ projectId }: { projectId: string }) {
   const query = useDiscovery(projectId)
   return (
-    <Card withBorder padding="md" mb="lg">
-      <QueryResult query={query} rows={1}>
-        {({ issuer, jwks_uri: jwksUri }) => (
-          <SimpleGrid cols={{ base: 1, md: 2 }} spacing="md">
-            <CopyField label="Issuer (iss)" value={issuer} />
-            <CopyField label="JWKS URL" value={jwksUri} />
-          </SimpleGrid>
-        )}
-      </QueryResult>
-    </Card>
+    <QueryResult query={query} rows={1}>
+      {({ issuer, jwks_uri: jwksUri }) => (
+        <SimpleGrid cols={{ base: 1, md: 2 }} spacing="xl" verticalSpacing={0} mb="md">
+          <CopyLine label="Issuer (iss)" value={issuer} />
+          <CopyLine label="JWKS URL" value={jwksUri} />
+        </SimpleGrid>
+      )}
+    </QueryResult>
   )
 }

@@ -1,0 +1,306 @@
+import { Checkbox, Table, UnstyledButton } from '@mantine/core'
+import { IconArrowDown, IconArrowUp } from '@tabler/icons-react'
+import {
+  defaultRangeExtractor,
+  useWindowVirtualizer,
+  type Virtualizer,
+} from '@tanstack/react-virtual'
+import {
+  type KeyboardEvent,
+  memo,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react'
+import type { Column } from './data-table.tsx'
+
+/** In pixels, until a row is measured. */
+const estimatedRowHeight = 62
+
+/** Rows that are rendered before and after the visible ones. */
+const overscan = 8
+
+export type SortableColumn<Row> = Column<Row> & {
+  /** The name of the order that a press on the heading chooses. */
+  sort?: string
+  /** In CSS; one column has none, and takes what is left. */
+  width?: string
+}
+
+export type Sorting = { by: string; descending: boolean; onSort(by: string): void }
+
+/** `nameOf` names a row for its checkbox. */
+export type Selection<Row> = {
+  selected: ReadonlySet<string>
+  nameOf(row: Row): string
+  onSelect(selected: Set<string>): void
+}
+
+type VirtualTableProps<Row> = {
+  /** Names the table for screen readers. */
+  name: string
+  rows: Row[]
+  /** They must be the same between renders; so must `nameOf` and `onSelect`. */
+  columns: SortableColumn<Row>[]
+  sorting: Sorting
+  selection?: Selection<Row> | undefined
+}
+
+/**
+ * A table of any number of rows, of which only those near the window are rendered. The arrow keys,
+ * Home and End move the focus between rows. Where the table is narrow, rows become cards (console.css).
+ */
+export function VirtualTable<Row extends { id: string }>(props: VirtualTableProps<Row>) {
+  const { name, rows, columns, sorting, selection } = props
+  const body = useRef<HTMLTableSectionElement>(null)
+  const focusedRow = useRef<number>(undefined)
+  const virtualizer = useRowVirtualizer(rows, body, focusedRow)
+  const moveFocus = useRowFocus(virtualizer, body, rows.length)
+  const select = useRangeSelection(rows, selection)
+  const items = virtualizer.getVirtualItems()
+  const { scrollMargin } = virtualizer.options
+  const before = (items[0]?.start ?? scrollMargin) - scrollMargin
+  const after = virtualizer.getTotalSize() - ((items.at(-1)?.end ?? scrollMargin) - scrollMargin)
+  return (
+    <div className="cards-container">
+      {/* The roles stay where the style sheet makes cards of rows. */}
+      <Table
+        className="rows"
+        role="table"
+        aria-label={name}
+        aria-rowcount={rows.length + 1}
+        verticalSpacing={8}
+      >
+        <Head rows={rows} columns={columns} sorting={sorting} selection={selection} />
+        <Table.Tbody
+          ref={body}
+          role="rowgroup"
+          onKeyDown={moveFocus}
+          onFocus={({ target }) => {
+            focusedRow.current = indexOf(target)
+          }}
+        >
+          <Spacer height={before} />
+          {items.map(({ index }) => {
+            const row = rows[index]
+            return (
+              row && (
+                <BodyRow
+                  key={row.id}
+                  row={row}
+                  index={index}
+                  columns={columns}
+                  isSelected={selection?.selected.has(row.id)}
+                  name={selection?.nameOf(row)}
+                  onSelect={select}
+                  measure={virtualizer.measureElement}
+                />
+              )
+            )
+          })}
+          <Spacer height={after} />
+        </Table.Tbody>
+      </Table>
+    </div>
+  )
+}
+
+/** In place of the rows that are not rendered. */
+function Spacer({ height }: { height: number }) {
+  return height > 0 ? <tr className="spacer" aria-hidden style={{ height }} /> : null
+}
+
+function Head<Row extends { id: string }>(props: Omit<VirtualTableProps<Row>, 'name'>) {
+  const { rows, columns, sorting, selection } = props
+  const count =
+    selection === undefined ? 0 : rows.filter(({ id }) => selection.selected.has(id)).length
+  const all = count === rows.length && count > 0
+  return (
+    <Table.Thead role="rowgroup">
+      <Table.Tr role="row" aria-rowindex={1}>
+        {selection !== undefined && (
+          <Table.Th role="columnheader" className="select-cell" aria-label="Selection">
+            <Checkbox
+              size="xs"
+              aria-label="Select all"
+              checked={all}
+              indeterminate={count > 0 && !all}
+              onChange={() => selection.onSelect(new Set(all ? [] : rows.map(({ id }) => id)))}
+            />
+          </Table.Th>
+        )}
+        {columns.map((column) => (
+          <HeadCell key={column.title} {...column} sorting={sorting} />
+        ))}
+      </Table.Tr>
+    </Table.Thead>
+  )
+}
+
+function HeadCell(props: { title: string; sort?: string; width?: string; sorting: Sorting }) {
+  const { title, sort, width, sorting } = props
+  const style = width === undefined ? {} : { width }
+  if (title === 'Actions') return <Table.Th role="columnheader" style={style} aria-label={title} />
+  if (sort === undefined) {
+    return (
+      <Table.Th role="columnheader" style={style}>
+        {title}
+      </Table.Th>
+    )
+  }
+  const isSorted = sorting.by === sort
+  const Icon = sorting.descending ? IconArrowDown : IconArrowUp
+  const order = sorting.descending ? 'descending' : 'ascending'
+  return (
+    <Table.Th role="columnheader" style={style} aria-sort={isSorted ? order : 'none'}>
+      <UnstyledButton className="sort-button" onClick={() => sorting.onSort(sort)}>
+        {title}
+        <Icon size={14} aria-hidden visibility={isSorted ? 'visible' : 'hidden'} />
+      </UnstyledButton>
+    </Table.Th>
+  )
+}
+
+type BodyRowProps<Row> = {
+  row: Row
+  index: number
+  columns: SortableColumn<Row>[]
+  isSelected: boolean | undefined
+  name: string | undefined
+  onSelect(index: number, toAnchor: boolean): void
+  measure(element: Element | null): void
+}
+
+function BodyRowContent<Row extends { id: string }>(props: BodyRowProps<Row>) {
+  const { row, index, columns, isSelected, name, onSelect, measure } = props
+  return (
+    <Table.Tr
+      ref={measure}
+      role="row"
+      aria-rowindex={index + 2}
+      data-index={index}
+      data-id={row.id}
+      data-selected={isSelected === true || undefined}
+    >
+      {isSelected !== undefined && (
+        <Table.Td role="cell" className="select-cell">
+          <Checkbox
+            size="xs"
+            aria-label={`Select ${name}`}
+            checked={isSelected}
+            onChange={({ nativeEvent }) =>
+              onSelect(index, 'shiftKey' in nativeEvent && nativeEvent.shiftKey === true)
+            }
+          />
+        </Table.Td>
+      )}
+      {columns.map(({ title, cell }) => (
+        <Table.Td key={title} role="cell" data-label={title}>
+          {cell(row)}
+        </Table.Td>
+      ))}
+    </Table.Tr>
+  )
+}
+
+/** Scrolling renders the table often; a row only when it changes. */
+const BodyRow = memo(BodyRowContent) as typeof BodyRowContent
+
+type RowVirtualizer = Virtualizer<Window, Element>
+type Body = RefObject<HTMLTableSectionElement | null>
+
+/** The row with the focus stays rendered wherever the user scrolls. */
+function useRowVirtualizer(
+  rows: { id: string }[],
+  body: Body,
+  focusedRow: RefObject<number | undefined>,
+): RowVirtualizer {
+  const [scrollMargin, setScrollMargin] = useState(0)
+  useLayoutEffect(() => {
+    const top = body.current?.getBoundingClientRect().top ?? 0
+    setScrollMargin(Math.round(top + window.scrollY))
+  })
+  return useWindowVirtualizer<Element>({
+    count: rows.length,
+    estimateSize: () => estimatedRowHeight,
+    getItemKey: (index) => rows[index]?.id ?? index,
+    overscan,
+    scrollMargin,
+    scrollPaddingStart: 120,
+    rangeExtractor: (range) => {
+      const indexes = defaultRangeExtractor(range)
+      const focused = hasFocus(body) ? focusedRow.current : undefined
+      if (focused === undefined || focused >= range.count) return indexes
+      return [...new Set([...indexes, focused])].toSorted((a, b) => a - b)
+    },
+  })
+}
+
+const hasFocus = (body: Body) => body.current?.contains(document.activeElement) === true
+
+/** The index of the row around an element. */
+function indexOf(element: Element): number | undefined {
+  const index = element.closest('[data-index]')?.getAttribute('data-index')
+  return index == null ? undefined : Number(index)
+}
+
+const focusable = 'a[href], button, input'
+
+/** Handles the keys that move the focus to the same control of another row. */
+function useRowFocus(virtualizer: RowVirtualizer, body: Body, count: number) {
+  const target = useRef<{ index: number; position: number }>(undefined)
+  const focus = useCallback(() => {
+    if (target.current === undefined) return
+    const { index, position } = target.current
+    const row = body.current?.querySelector(`[data-index="${index}"]`)
+    const controls = [...(row?.querySelectorAll<HTMLElement>(focusable) ?? [])]
+    const control = controls[Math.min(position, controls.length - 1)]
+    if (control === undefined) return
+    target.current = undefined
+    control.focus({ preventScroll: true })
+  }, [body])
+  // The row may be rendered only after scrolling.
+  useEffect(focus)
+  return (event: KeyboardEvent) => {
+    const { target: control } = event
+    if (event.defaultPrevented || !(control instanceof HTMLElement)) return
+    const index = body.current?.contains(control) ? indexOf(control) : undefined
+    if (index === undefined) return
+    const to = { ArrowDown: index + 1, ArrowUp: index - 1, Home: 0, End: count - 1 }[event.key]
+    if (to === undefined || to < 0 || to >= count) return
+    event.preventDefault()
+    const row = control.closest('[data-index]')
+    const controls = [...(row?.querySelectorAll<HTMLElement>(focusable) ?? [])]
+    target.current = { index: to, position: controls.indexOf(control) }
+    virtualizer.scrollToIndex(to)
+    focus()
+  }
+}
+
+/** Selects a row or, with Shift, all from the one that was selected last. */
+function useRangeSelection<Row extends { id: string }>(
+  rows: Row[],
+  selection: Selection<Row> | undefined,
+) {
+  const anchor = useRef<string>(undefined)
+  const latest = useRef({ rows, selection })
+  latest.current = { rows, selection }
+  return useCallback((index: number, toAnchor: boolean) => {
+    const { rows: shown, selection: current } = latest.current
+    const row = shown[index]
+    if (row === undefined || current === undefined) return
+    const start = toAnchor ? shown.findIndex(({ id }) => id === anchor.current) : -1
+    const [from, to] = start < 0 ? [index, index] : [Math.min(start, index), Math.max(start, index)]
+    const next = new Set(current.selected)
+    const isAdded = !next.has(row.id)
+    for (const { id } of shown.slice(from, to + 1)) {
+      if (isAdded) next.add(id)
+      else next.delete(id)
+    }
+    anchor.current = row.id
+    current.onSelect(next)
+  }, [])
+}

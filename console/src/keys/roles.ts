@@ -1,0 +1,76 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { JwtKey, KeyRole, KeyRoleEntry } from '../../../client/src/index.ts'
+import { stateOf } from '../components/state-badge.tsx'
+import { useSession } from '../session/context.tsx'
+
+/** The role of a key in its project; `active` until the role of an active key is known. */
+export type KeyState = KeyRole | 'active'
+
+export const keyStates: readonly KeyState[] = [
+  'spreading',
+  'current',
+  'previous',
+  'active',
+  'off',
+  'expired',
+]
+
+/** A key with its role, and what belongs to that. */
+export type KeyRow = JwtKey & { state: KeyState } & Pick<
+    KeyRoleEntry,
+    'convergedTime' | 'rotationId'
+  >
+
+/** How long after a role changed by time the roles are read again, in milliseconds. */
+const afterChangeMs = 300
+
+/** Browsers run no timer longer than 24.8 days. */
+const longestWaitMs = 3_600_000
+
+/** The roles of a project's keys. They are read again when one changes by the passing of time. */
+export function useKeyRoles(projectId: string) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['keys', projectId, { roles: true }],
+    queryFn: ({ signal }) => client.keys.roles(projectId, { signal }),
+    refetchInterval: ({ state }) => {
+      const times = (state.data ?? []).flatMap(({ convergedTime = [] }) => convergedTime)
+      return waitFor(times)
+    },
+  })
+}
+
+/** Until just after the next of these times; false if there is none to come. */
+export function waitFor(times: string[]): number | false {
+  const waits = times.map((time) => Date.parse(time) + afterChangeMs - Date.now())
+  const next = Math.min(longestWaitMs, ...waits.filter((wait) => wait > 0))
+  return times.length > 0 && next > 0 ? next : false
+}
+
+/** The keys with their roles, in the same order. */
+export function useKeyRows(keys: JwtKey[], roles: KeyRoleEntry[] | undefined): KeyRow[] {
+  return useMemo(() => {
+    const byKid = new Map(roles?.map((entry) => [entry.kid, entry]))
+    return keys.map((key) => toKeyRow(key, byKid.get(key.id)))
+  }, [keys, roles])
+}
+
+function toKeyRow(key: JwtKey, entry: KeyRoleEntry | undefined): KeyRow {
+  if (entry === undefined) return { ...key, state: stateOf(key, 'off') }
+  const { role, kid: _kid, ...rest } = entry
+  return { ...key, ...rest, state: role }
+}
+
+/** One key with its role. */
+export function useKeyRow(key: JwtKey): KeyRow {
+  const { data } = useKeyRoles(key.projectId)
+  return useMemo(
+    () =>
+      toKeyRow(
+        key,
+        data?.find(({ kid }) => kid === key.id),
+      ),
+    [key, data],
+  )
+}

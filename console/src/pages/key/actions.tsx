@@ -1,0 +1,75 @@
+import { Button } from '@mantine/core'
+import {
+  IconAlarm,
+  IconPencil,
+  IconPlayerPause,
+  IconPlayerPlay,
+  IconRefresh,
+  IconTrash,
+} from '@tabler/icons-react'
+import { lazy } from 'react'
+import { Link } from 'wouter'
+import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
+import { LazyPart, usePreload } from '../../components/lazy.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
+import { useRights } from '../../session/rights.ts'
+import { type KeyAction, keyActions } from '../project/key-actions.ts'
+
+const loadDialog = async () => ({ default: (await import('../project/key-dialogs.tsx')).KeyDialog })
+const KeyDialog = lazy(loadDialog)
+
+/** Everything that can be done with the key; nothing is in a menu. */
+export function KeyActionButtons(props: {
+  jwtKey: JwtKeyWithDetails
+  /** Of the project; without them, a dialog cannot warn of the last one. */
+  activeKeys: JwtKey[] | undefined
+}) {
+  const { jwtKey, activeKeys } = props
+  const { id, projectId, active } = jwtKey
+  const { role } = jwtKey.details
+  const { mayWrite } = useRights(projectId)
+  const [open, setOpen] = useOpenDialog(`page.${id}`, keyActions)
+  usePreload(loadDialog)
+  if (!mayWrite) return null
+  const button = (action: KeyAction, label: string, Icon: typeof IconAlarm) => (
+    <Button
+      variant="default"
+      size="sm"
+      leftSection={<Icon size={16} aria-hidden />}
+      disabled={activeKeys === undefined}
+      onClick={() => setOpen({ action, id })}
+      {...(action === 'delete' && { className: 'warning' })}
+    >
+      {label}
+    </Button>
+  )
+  return (
+    <>
+      {active && (
+        <Button
+          component={Link}
+          href={`/projects/${projectId}/rotate/${id}`}
+          size="sm"
+          leftSection={<IconRefresh size={16} aria-hidden />}
+        >
+          Rotate
+        </Button>
+      )}
+      {active && button('deactivate', 'Deactivate', IconPlayerPause)}
+      {role === 'off' && button('activate', 'Activate', IconPlayerPlay)}
+      {button('expire', role === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
+      {button('rename', 'Rename', IconPencil)}
+      {!active && button('delete', 'Delete', IconTrash)}
+      {open !== undefined && activeKeys !== undefined && (
+        <LazyPart>
+          <KeyDialog
+            action={open.action}
+            jwtKey={jwtKey}
+            keys={activeKeys}
+            onClose={() => setOpen(undefined)}
+          />
+        </LazyPart>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,19 @@
+import { Anchor, Group } from '@mantine/core'
+import { IconChevronRight } from '@tabler/icons-react'
+import { Link } from 'wouter'
+import type { Project } from '../../../../client/src/index.ts'
+
+/** Where a key belongs, as links. */
+export function Breadcrumb({ project }: { project: Project }) {
+  return (
+    <Group component="nav" gap={4} mb={4} aria-label="Breadcrumb">
+      <Anchor component={Link} href={`/projects/${project.id}`} size="sm">
+        {project.name}
+      </Anchor>
+      <IconChevronRight size={14} aria-hidden />
+      <Anchor component={Link} href={`/projects/${project.id}/keys`} size="sm">
+        Keys
+      </Anchor>
+    </Group>
+  )
+}

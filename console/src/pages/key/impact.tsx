@@ -1,0 +1,96 @@
+import { Anchor, List, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from 'wouter'
+import type { JwtKey, JwtKeyWithDetails } from '../../../../client/src/index.ts'
+import { Section } from '../../components/section.tsx'
+import { exactTime, useNow } from '../../components/times.tsx'
+import { readKeySetMaxAge } from '../../session/client.ts'
+
+/** Every replica serves a change within this time, in seconds. */
+const propagationSeconds = 1
+
+type ImpactProps = { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }
+
+/** Who stops verifying, and when, if the key is deactivated; or when they did. */
+export function Impact({ jwtKey, activeKeys }: ImpactProps) {
+  return jwtKey.active ? (
+    <Section title="If you deactivate it">
+      <IfDeactivated jwtKey={jwtKey} activeKeys={activeKeys} />
+    </Section>
+  ) : (
+    <Section title="Who still accepts it">
+      <SinceDeactivated jwtKey={jwtKey} />
+    </Section>
+  )
+}
+
+function IfDeactivated({ jwtKey, activeKeys }: ImpactProps) {
+  const maxAge = useMaxAge(jwtKey.projectId)
+  const others = activeKeys?.filter(({ id }) => id !== jwtKey.id)
+  return (
+    <List size="sm" spacing="xs">
+      {others !== undefined && <List.Item>{remaining(others.length)}</List.Item>}
+      <List.Item>
+        <b>Verifiers that follow the key set live</b> reject its tokens within a second.
+      </List.Item>
+      <List.Item>
+        <b>Verifiers that cache it</b>{' '}
+        {maxAge === undefined
+          ? 'do so when their copy expires.'
+          : `do so within ${maxAge + propagationSeconds} s, if they honor its max-age of ${maxAge} s.`}{' '}
+        Some libraries keep keys for 5 to 10 minutes.
+      </List.Item>
+      <List.Item>
+        <b>Tokens in flight</b> are rejected too, however new. Pubring sees no tokens: first make
+        the signer use another key, and wait for the longest lifetime of a token.{' '}
+        <Anchor
+          component={Link}
+          href={`/projects/${jwtKey.projectId}/rotate/${jwtKey.id}`}
+          underline="always"
+          inherit
+        >
+          A rotation
+        </Anchor>{' '}
+        does it in this order.
+      </List.Item>
+    </List>
+  )
+}
+
+function remaining(others: number) {
+  if (others > 0) {
+    return (
+      <>
+        <b>{others === 1 ? '1 other key stays' : `${others.toLocaleString()} other keys stay`}</b>{' '}
+        active, and tokens signed with {others === 1 ? 'it' : 'them'} verify as before.
+      </>
+    )
+  }
+  return (
+    <Text className="warning" fw={600} inherit>
+      It is the last active key: all tokens of this project will stop verifying.
+    </Text>
+  )
+}
+
+function SinceDeactivated({ jwtKey: { details } }: { jwtKey: JwtKeyWithDetails }) {
+  const { convergedTime } = details
+  const now = useNow(1_000)
+  const time = exactTime(convergedTime)
+  return (
+    <Text size="sm">
+      {Date.parse(convergedTime) > now
+        ? `Verifiers that cache the key set may accept its tokens until ${time}. Those that follow it live reject them already.`
+        : `Every verifier that honors the cache headers has rejected its tokens since ${time}.`}{' '}
+      Some libraries keep keys for 5 to 10 minutes.
+    </Text>
+  )
+}
+
+/** For how long verifiers may keep the key set; undefined while it is not known. */
+function useMaxAge(projectId: string): number | undefined {
+  return useQuery({
+    queryKey: ['max-age', projectId],
+    queryFn: ({ signal }) => readKeySetMaxAge(projectId, signal),
+  }).data
+}

@@ -1,0 +1,83 @@
+import { Grid, Stack } from '@mantine/core'
+import { type JwtKeyWithDetails, type Project, PubringError } from '../../../../client/src/index.ts'
+import { CurlHint } from '../../components/curl.tsx'
+import { KeyStateBadge } from '../../components/key-state-badge.tsx'
+import { LoadingRows, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { withVisibleControls } from '../../components/user-text.tsx'
+import { useActiveKeys, useKey, useLiveProject, useProject } from '../../keys/queries.ts'
+import { KeyActionButtons } from './actions.tsx'
+import { Breadcrumb } from './breadcrumb.tsx'
+import { DeletedKey } from './deleted.tsx'
+import { Details } from './details.tsx'
+import { KeyHistory } from './history.tsx'
+import { Impact } from './impact.tsx'
+import { Material } from './material.tsx'
+import { Summary } from './summary.tsx'
+
+/** A key, by its id or published kid: what it is, what depends on it, and what became of it. */
+export function KeyPage({ project: name, kid }: { project: string; kid: string }) {
+  const project = useProject(name)
+  useLiveProject(project.data)
+  const { error } = project
+  if (error instanceof PubringError && error.status === 404) {
+    return (
+      <MessagePage title="Project not found">
+        It may have been deleted, or you have no access to it.
+      </MessagePage>
+    )
+  }
+  return (
+    <QueryResult query={project} rows={8}>
+      {(loaded) => <KeyOfProject project={loaded} kid={kid} />}
+    </QueryResult>
+  )
+}
+
+function KeyOfProject({ project, kid }: { project: Project; kid: string }) {
+  const key = useKey(project.id, kid)
+  const { error } = key
+  if (error instanceof PubringError && error.status === 404) {
+    return <DeletedKey project={project} kid={kid} />
+  }
+  if (key.isPending) return <LoadingRows rows={8} />
+  return (
+    <QueryResult query={key}>
+      {(loaded) => <LoadedKey project={project} jwtKey={loaded} />}
+    </QueryResult>
+  )
+}
+
+function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDetails }) {
+  const active = useActiveKeys(project.id)
+  const label = withVisibleControls(jwtKey.label)
+  const { role, convergedTime } = jwtKey.details
+  return (
+    <>
+      <PageHeader
+        title={label}
+        name={`${label} · ${project.name}`}
+        above={<Breadcrumb project={project} />}
+        badge={<KeyStateBadge row={{ state: role, convergedTime }} />}
+        actions={<KeyActionButtons jwtKey={jwtKey} activeKeys={active.data} />}
+      />
+      <Stack>
+        <Summary jwtKey={jwtKey} activeKeys={active.data} />
+        <Grid>
+          <Grid.Col span={{ base: 12, md: 7 }}>
+            <Stack>
+              <Material jwtKey={jwtKey} />
+              <KeyHistory project={project} kid={jwtKey.id} />
+            </Stack>
+          </Grid.Col>
+          <Grid.Col span={{ base: 12, md: 5 }}>
+            <Stack>
+              <Impact jwtKey={jwtKey} activeKeys={active.data} />
+              <Details jwtKey={jwtKey} />
+            </Stack>
+          </Grid.Col>
+        </Grid>
+        <CurlHint path={`/projects/${project.id}/jwt-keys/${jwtKey.id}`} />
+      </Stack>
+    </>
+  )
+}

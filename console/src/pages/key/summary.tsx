@@ -1,0 +1,60 @@
+import { Card, SimpleGrid, Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../../client/src/index.ts'
+import { exactTime, relativeTime, useNow } from '../../components/times.tsx'
+import { describeMaterial } from '../../keys/material.ts'
+
+/** What a role means for those who sign and verify. */
+const meanings: Record<KeyRole, string> = {
+  spreading: 'Verifiers are still loading it. Do not sign with it yet.',
+  current: 'Every verifier knows it. You can sign with it.',
+  previous: 'A rotation replaces it. Sign with the new key.',
+  off: 'Not published. Its tokens are rejected.',
+  expired: 'Past its expiry. Its tokens are rejected.',
+}
+
+/** The figures that matter first. */
+export function Summary(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[] | undefined }) {
+  const { jwtKey, activeKeys } = props
+  const { createTime, expireTime, details } = jwtKey
+  const now = useNow(15_000)
+  const time = (text: string) => relativeTime(Date.parse(text), Math.max(now, Date.now()))
+  const others = activeKeys?.filter(({ id }) => id !== jwtKey.id).length
+  return (
+    <Card withBorder padding="md">
+      <SimpleGrid cols={{ base: 2, md: 4 }} spacing="lg">
+        <Figure name="State" value={details.role}>
+          {meanings[details.role]}
+        </Figure>
+        <Figure name="Registered" value={time(createTime)}>
+          {exactTime(createTime)}
+        </Figure>
+        <Figure
+          name={details.role === 'expired' ? 'Expired' : 'Expires'}
+          value={expireTime ? time(expireTime) : 'never'}
+        >
+          {expireTime === undefined
+            ? 'It stays until somebody deactivates it.'
+            : exactTime(expireTime)}
+        </Figure>
+        <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
+          {jwtKey.algorithm} {describeMaterial(jwtKey)}
+        </Figure>
+      </SimpleGrid>
+    </Card>
+  )
+}
+
+function Figure(props: { name: string; value: string; children: ReactNode }) {
+  return (
+    <div style={{ minWidth: 0 }}>
+      <Text size="xs" c="dimmed" fw={600}>
+        {props.name}
+      </Text>
+      <Text className="figure">{props.value.replace(/^./, (first) => first.toUpperCase())}</Text>
+      <Text size="xs" c="dimmed">
+        {props.children}
+      </Text>
+    </div>
+  )
+}

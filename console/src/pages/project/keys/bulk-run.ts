@@ -1,0 +1,87 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { type Client, PubringError } from '../../../../../client/src/index.ts'
+import type { ApiRequest } from '../../../components/curl.tsx'
+import { isOutage } from '../../../components/outage.ts'
+import type { KeyRow } from '../../../keys/roles.ts'
+import { useSession } from '../../../session/context.tsx'
+import type { BulkAction } from './bulk-actions.tsx'
+
+/** Requests at the same time. */
+const concurrency = 4
+
+/** What became of a key; without `error`, the action was carried out. */
+export type Outcome = { error?: string }
+
+/** The request for one key. */
+export function requestOf(action: BulkAction, { projectId, id }: KeyRow): ApiRequest {
+  const path = `/projects/${projectId}/jwt-keys/${id}`
+  if (action === 'delete') return { method: 'DELETE', path }
+  return { method: 'PATCH', path, body: { active: action === 'activate' } }
+}
+
+function send(client: Client, action: BulkAction, { projectId, id }: KeyRow): Promise<unknown> {
+  if (action === 'delete') return client.keys.delete(projectId, id)
+  return client.keys.update(projectId, id, { active: action === 'activate' })
+}
+
+/**
+ * Carries out an action on each key. A rejected one does not stop the others; an outage does. Calls
+ * `onSuccess` if none failed.
+ */
+export function useBulkRun(action: BulkAction, targets: KeyRow[], onSuccess: () => void) {
+  const { client, withSignIn } = useSession()
+  const queries = useQueryClient()
+  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map())
+  const [running, setRunning] = useState(false)
+  const stopped = useRef<string>(undefined)
+  useEffect(
+    () => () => {
+      stopped.current = 'The dialog was closed.'
+    },
+    [],
+  )
+
+  async function apply(key: KeyRow): Promise<Outcome> {
+    if (stopped.current !== undefined) return { error: `Not tried. ${stopped.current}` }
+    try {
+      await withSignIn(() => send(client, action, key))
+      return {}
+    } catch (error) {
+      if (isOutage(error)) stopped.current = 'The service cannot be reached.'
+      return { error: messageOf(error) }
+    }
+  }
+  async function run(keys: KeyRow[]) {
+    stopped.current = undefined
+    setRunning(true)
+    const results = new Map(outcomes)
+    for (const { id } of keys) results.delete(id)
+    const rest = keys.values()
+    // The workers share the iterator.
+    const work = async () => {
+      for (const key of rest) {
+        results.set(key.id, await apply(key))
+        setOutcomes(new Map(results))
+      }
+    }
+    await Promise.all(Array.from({ length: concurrency }, work))
+    setRunning(false)
+    const projectId = targets[0]?.projectId
+    await queries.invalidateQueries({ queryKey: ['keys', projectId] })
+    if ([...results.values()].every(({ error }) => error === undefined)) onSuccess()
+  }
+  return {
+    outcomes,
+    running,
+    run: (keys: KeyRow[]) => void run(keys),
+    stop: () => {
+      stopped.current = 'It was stopped.'
+    },
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof PubringError) return error.problem?.detail ?? error.message
+  return error instanceof Error ? error.message : 'Unexpected error'
+}

@@ -1,0 +1,128 @@
+import { Button, Group, NativeSelect, Text } from '@mantine/core'
+import { IconSearch } from '@tabler/icons-react'
+import { useEffect, useState } from 'react'
+import { TextField } from '../../../forms/text-fields.tsx'
+import { type KeyRow, type KeyState, keyStates } from '../../../keys/roles.ts'
+import { expiryLabels, type ListQuery, type SortOrder, sortLabels } from './query.ts'
+
+/** How long after the last keystroke the list is filtered and the URL changed. */
+const typingMs = 200
+
+type FilterProps = {
+  /** All keys of the project. */
+  keys: KeyRow[]
+  /** Those that match all but the state. */
+  matching: KeyRow[]
+  query: ListQuery
+  onQuery(part: Partial<ListQuery>): void
+}
+
+/** What the list shows: by text, state, algorithm and expiry. */
+export function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
+  const algorithms = [...new Set(keys.map(({ algorithm }) => algorithm))].sort()
+  const select = (event: { currentTarget: { value: string } }) => event.currentTarget.value
+  return (
+    <search aria-label="Keys">
+      <StateTabs matching={matching} state={query.state} onState={(state) => onQuery({ state })} />
+      <Group gap="xs" mb="sm" className="filters">
+        <SearchField text={query.text} onText={(text) => onQuery({ text })} />
+        <NativeSelect
+          aria-label="Algorithm"
+          data={[{ value: '', label: 'Any algorithm' }, ...algorithms]}
+          value={query.algorithm}
+          onChange={(event) => onQuery({ algorithm: select(event) })}
+        />
+        <NativeSelect
+          aria-label="Expiry"
+          data={Object.entries(expiryLabels).map(([value, label]) => ({ value, label }))}
+          value={query.expiry}
+          onChange={(event) => onQuery({ expiry: select(event) as ListQuery['expiry'] })}
+        />
+        <NativeSelect
+          className="sort-select"
+          aria-label="Order"
+          data={sortOptions}
+          value={`${query.descending ? '-' : ''}${query.sort}`}
+          onChange={(event) => onQuery(toSorting(select(event)))}
+        />
+      </Group>
+    </search>
+  )
+}
+
+const sortOptions = (Object.entries(sortLabels) as [SortOrder, string][]).flatMap(
+  ([sort, label]) => [
+    { value: `-${sort}`, label: `By ${label}, descending` },
+    { value: sort, label: `By ${label}` },
+  ],
+)
+
+const toSorting = (value: string) => ({
+  sort: value.replace(/^-/, '') as SortOrder,
+  descending: value.startsWith('-'),
+})
+
+/** The states with their numbers of keys; one is chosen, or all. */
+function StateTabs(props: {
+  matching: KeyRow[]
+  state: KeyState | ''
+  onState(state: KeyState | ''): void
+}) {
+  const { matching, state, onState } = props
+  const count = (each: KeyState) => matching.filter((key) => key.state === each).length
+  const choices = [
+    { value: '' as const, label: 'All', size: matching.length },
+    ...keyStates
+      .map((value) => ({ value, label: value, size: count(value) }))
+      .filter(({ value, size }) => size > 0 || value === state),
+  ]
+  return (
+    <Group gap={6} mb="sm" role="group" aria-label="State">
+      {choices.map(({ value, label, size }) => (
+        <Button
+          key={value}
+          className="state-tab"
+          variant={value === state ? 'light' : 'subtle'}
+          color={value === state ? 'petrol' : 'gray'}
+          size="xs"
+          aria-pressed={value === state}
+          onClick={() => onState(value)}
+        >
+          {label.replace(/^./, (first) => first.toUpperCase())}
+          <Text span className="state-count">
+            {size.toLocaleString()}
+          </Text>
+        </Button>
+      ))}
+    </Group>
+  )
+}
+
+/** Browsers limit how often a page may change its URL. */
+function SearchField({ text, onText }: { text: string; onText(text: string): void }) {
+  const [typed, setTyped] = useState(text)
+  const [applied, setApplied] = useState(text)
+  if (applied !== text) {
+    // Another query was opened, such as by the back button.
+    setApplied(text)
+    setTyped(text)
+  }
+  useEffect(() => {
+    if (typed === text) return
+    const timer = setTimeout(() => {
+      setApplied(typed)
+      onText(typed)
+    }, typingMs)
+    return () => clearTimeout(timer)
+  }, [typed, text, onText])
+  return (
+    <TextField
+      aria-label="Filter keys"
+      placeholder="Filter by label or kid"
+      leftSection={<IconSearch size={16} aria-hidden />}
+      value={typed}
+      onValue={setTyped}
+      autoComplete="off"
+    />
+  )
+}

@@ -1,0 +1,177 @@
+import { Alert, Anchor, Button, Card, Text } from '@mantine/core'
+import { IconRefresh } from '@tabler/icons-react'
+import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
+import { Link } from 'wouter'
+import type { JwtKey, KeyRoleEntry, Project } from '../../../../../client/src/index.ts'
+import { CurlHint } from '../../../components/curl.tsx'
+import { LazyPart, usePreload } from '../../../components/lazy.tsx'
+import { EmptyState, LoadingRows, QueryResult } from '../../../components/states.tsx'
+import { UserText } from '../../../components/user-text.tsx'
+import { useOpenDialog } from '../../../forms/drafts.ts'
+import { useKeys } from '../../../keys/queries.ts'
+import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
+import { useRights } from '../../../session/rights.ts'
+import { readRotation } from '../../../session/rotations.ts'
+import { type KeyAction, keyActions } from '../key-actions.ts'
+import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
+import { ListFilters } from './filters.tsx'
+import { type ListQuery, matchingKeys, sortedKeys, useListQuery } from './query.ts'
+import { KeyTable } from './table.tsx'
+
+const loadKeyDialog = async () => ({ default: (await import('../key-dialogs.tsx')).KeyDialog })
+const KeyDialog = lazy(loadKeyDialog)
+const loadBulkDialog = async () => ({ default: (await import('./bulk-dialog.tsx')).BulkDialog })
+const BulkDialog = lazy(loadBulkDialog)
+
+/** The keys of a project with their actions. */
+export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
+  const { mayWrite } = useRights(project.id)
+  const query = useKeys(project.id)
+  const roles = useKeyRoles(project.id)
+  if (roles.isPending) return <LoadingRows />
+  return (
+    <QueryResult query={query}>
+      {(keys) =>
+        keys.length === 0 ? (
+          <NoKeys projectId={project.id} onRegister={onRegister} />
+        ) : (
+          <>
+            {!keys.some(({ active }) => active) && (
+              <Text className="warning" fw={600} mb="sm" role="status">
+                No key is active: tokens of this project do not verify.
+              </Text>
+            )}
+            {mayWrite && <PendingRotations keys={keys} />}
+            <KeyList projectId={project.id} keys={keys} roles={roles.data} />
+            <CurlHint path={`/projects/${project.id}/jwt-keys`} />
+          </>
+        )
+      }
+    </QueryResult>
+  )
+}
+
+function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): void }) {
+  const { mayRegister } = useRights(projectId)
+  return (
+    <Card withBorder>
+      <EmptyState
+        title="No keys yet"
+        action={
+          mayRegister && (
+            <Button mt="sm" onClick={onRegister}>
+              Register the first key
+            </Button>
+          )
+        }
+      >
+        Tokens of this project verify once you register a key. The private key stays in your
+        backend; Pubring stores only the public key.
+      </EmptyState>
+    </Card>
+  )
+}
+
+/** Links to the rotations that were started in this tab and are not complete. */
+function PendingRotations({ keys }: { keys: JwtKey[] }) {
+  const pending = keys.filter(({ id }) => readRotation(id).newKid !== undefined)
+  return pending.map(({ id, projectId, label }) => (
+    <Alert key={id} color="petrol" icon={<IconRefresh />} mb="sm">
+      The rotation of “<UserText>{label}</UserText>” is in progress.{' '}
+      <Anchor component={Link} href={`/projects/${projectId}/rotate/${id}`} underline="always">
+        Continue
+      </Anchor>
+    </Alert>
+  ))
+}
+
+function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry[] | undefined }) {
+  const { projectId, keys, roles } = props
+  usePreload(loadKeyDialog)
+  const rows = useKeyRows(keys, roles)
+  const [query, setQuery] = useListQuery()
+  const { matching, shown } = useShownKeys(rows, query)
+  const [selected, setSelected] = useState<Set<string>>(new Set())
+  const [open, setOpen] = useOpenDialog('key', keyActions)
+  const [bulk, setBulk] = useState<{ action: BulkAction; keys: KeyRow[] }>()
+  const openDialog = useCallback(
+    (action: KeyAction, { id }: KeyRow) => setOpen({ action, id }),
+    [setOpen],
+  )
+  const selectedKeys = shown.filter(({ id }) => selected.has(id))
+  const openKey = rows.find(({ id }) => id === open?.id)
+  return (
+    <>
+      <ListFilters keys={rows} matching={matching} query={query} onQuery={setQuery} />
+      <Card withBorder padding={0} mb="sm" className="list-card">
+        {selectedKeys.length > 0 && (
+          <SelectionBar
+            keys={selectedKeys}
+            onAction={(action) => setBulk({ action, keys: selectedKeys })}
+            onClear={() => setSelected(new Set())}
+          />
+        )}
+        {shown.length === 0 ? (
+          <NoMatch onClear={() => setQuery({ text: '', state: '', algorithm: '', expiry: '' })} />
+        ) : (
+          <KeyTable
+            projectId={projectId}
+            rows={shown}
+            query={query}
+            onQuery={setQuery}
+            selected={selected}
+            onSelect={setSelected}
+            onAction={openDialog}
+          />
+        )}
+      </Card>
+      <LazyPart>
+        {open !== undefined && openKey !== undefined && (
+          <KeyDialog
+            action={open.action}
+            jwtKey={openKey}
+            keys={keys}
+            onClose={() => setOpen(undefined)}
+          />
+        )}
+        {bulk !== undefined && (
+          <BulkDialog
+            action={bulk.action}
+            selected={bulk.keys}
+            keys={rows}
+            onClose={() => setBulk(undefined)}
+          />
+        )}
+      </LazyPart>
+    </>
+  )
+}
+
+/** Filters and sorts after the input has been rendered. */
+function useShownKeys(rows: KeyRow[], query: ListQuery) {
+  const deferred = useDeferredValue(query)
+  const matching = useMemo(() => matchingKeys(rows, deferred, Date.now()), [rows, deferred])
+  const shown = useMemo(() => {
+    const { state } = deferred
+    return sortedKeys(
+      matching.filter((key) => state === '' || key.state === state),
+      deferred,
+    )
+  }, [matching, deferred])
+  return { matching, shown }
+}
+
+function NoMatch({ onClear }: { onClear(): void }) {
+  return (
+    <EmptyState
+      title="No key matches"
+      action={
+        <Button variant="default" mt="sm" onClick={onClear}>
+          Clear the filters
+        </Button>
+      }
+    >
+      The filters leave none of the keys of this project.
+    </EmptyState>
+  )
+}

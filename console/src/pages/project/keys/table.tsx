@@ -1,0 +1,169 @@
+import { Anchor, Button, Group, Menu, Text, Tooltip } from '@mantine/core'
+import { IconAlarm, IconPencil, IconTrash } from '@tabler/icons-react'
+import { useMemo } from 'react'
+import { Link } from 'wouter'
+import { ActionsMenu } from '../../../components/actions-menu.tsx'
+import { CopyButton } from '../../../components/copy.tsx'
+import { KeyStateBadge } from '../../../components/key-state-badge.tsx'
+import { OptionalTime, RelativeTime } from '../../../components/times.tsx'
+import { UserText, withVisibleControls } from '../../../components/user-text.tsx'
+import { type SortableColumn, VirtualTable } from '../../../components/virtual-table.tsx'
+import { describeMaterial } from '../../../keys/material.ts'
+import type { KeyRow } from '../../../keys/roles.ts'
+import { useRights } from '../../../session/rights.ts'
+import type { KeyAction } from '../key-actions.ts'
+import type { ListQuery } from './query.ts'
+import { isOrder } from './query.ts'
+
+type OnAction = (action: KeyAction, key: KeyRow) => void
+
+const nameOf = ({ label }: KeyRow) => withVisibleControls(label)
+
+/** The keys of a project. `onAction` and `onSelect` must not change between renders. */
+export function KeyTable(props: {
+  projectId: string
+  rows: KeyRow[]
+  query: ListQuery
+  onQuery(part: Partial<ListQuery>): void
+  selected: ReadonlySet<string>
+  onSelect(selected: Set<string>): void
+  onAction: OnAction
+}) {
+  const { projectId, rows, query, onQuery, selected, onSelect, onAction } = props
+  const { mayWrite } = useRights(projectId)
+  const columns = useMemo(() => columnsOf(mayWrite ? onAction : undefined), [mayWrite, onAction])
+  const { sort, descending } = query
+  const onSort = (by: string) => {
+    if (isOrder(by)) onQuery({ sort: by, descending: by === sort ? !descending : false })
+  }
+  return (
+    <VirtualTable
+      name="Keys"
+      rows={rows}
+      columns={columns}
+      sorting={{ by: sort, descending, onSort }}
+      selection={mayWrite ? { selected, nameOf, onSelect } : undefined}
+    />
+  )
+}
+
+/** Without `onAction`, for readers. */
+function columnsOf(onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
+  const columns: SortableColumn<KeyRow>[] = [
+    { title: 'Label', sort: 'label', cell: (row) => <KeyName row={row} /> },
+    {
+      title: 'State',
+      sort: 'state',
+      width: '10.25rem',
+      cell: (row) => <KeyStateBadge row={row} />,
+    },
+    {
+      title: 'Algorithm',
+      sort: 'algorithm',
+      width: '7rem',
+      cell: (row) => <AlgorithmText row={row} />,
+    },
+    {
+      title: 'Registered',
+      sort: 'registered',
+      width: '8.25rem',
+      cell: ({ createTime }) => <RelativeTime time={createTime} />,
+    },
+    {
+      title: 'Expires',
+      sort: 'expires',
+      width: '7rem',
+      cell: ({ expireTime }) => <OptionalTime time={expireTime} />,
+    },
+  ]
+  if (onAction === undefined) return columns
+  const cell = (row: KeyRow) => <KeyActions row={row} onAction={onAction} />
+  return [...columns, { title: 'Actions', width: '13.75rem', cell }]
+}
+
+/** The label, which leads to the page of the key, and the kid. */
+function KeyName({ row: { id, label, projectId } }: { row: KeyRow }) {
+  return (
+    <div className="row-name">
+      <Anchor
+        component={Link}
+        href={`/projects/${projectId}/keys/${id}`}
+        className="row-link"
+        fw={600}
+        inherit
+      >
+        <UserText>{label}</UserText>
+      </Anchor>
+      <Group gap={2} wrap="nowrap" className="row-kid">
+        <Tooltip label={id}>
+          <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
+            {id.slice(0, 8)}…{id.slice(-4)}
+          </Text>
+        </Tooltip>
+        <CopyButton value={id} name={`kid of ${withVisibleControls(label)}`} />
+      </Group>
+    </div>
+  )
+}
+
+function AlgorithmText({ row }: { row: KeyRow }) {
+  const material = describeMaterial(row)
+  return (
+    <span>
+      {row.algorithm}
+      {material !== '' && (
+        <Text size="xs" c="dimmed" component="span" className="row-detail">
+          {material}
+        </Text>
+      )}
+    </span>
+  )
+}
+
+/** The frequent actions, and a menu with the others. */
+function KeyActions({ row, onAction }: { row: KeyRow; onAction: OnAction }) {
+  const { id, projectId, active, state } = row
+  const name = nameOf(row)
+  const button = (action: KeyAction, label: string) => (
+    <Button
+      variant="default"
+      size="compact-xs"
+      aria-label={`${label} ${name}`}
+      onClick={() => onAction(action, row)}
+    >
+      {label}
+    </Button>
+  )
+  const item = (action: KeyAction, text: string, Icon: typeof IconAlarm) => (
+    <Menu.Item
+      leftSection={<Icon size={16} />}
+      {...(action === 'delete' && { className: 'warning' })}
+      onClick={() => onAction(action, row)}
+    >
+      {text}
+    </Menu.Item>
+  )
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      {active && (
+        <Button
+          component={Link}
+          href={`/projects/${projectId}/rotate/${id}`}
+          variant="default"
+          size="compact-xs"
+          aria-label={`Rotate ${name}`}
+        >
+          Rotate
+        </Button>
+      )}
+      {active && button('deactivate', 'Deactivate')}
+      {state === 'off' && button('activate', 'Activate')}
+      <ActionsMenu name={name}>
+        {item('rename', 'Rename', IconPencil)}
+        {item('expire', state === 'expired' ? 'Extend or clear expiry' : 'Set expiry', IconAlarm)}
+        {!active && <Menu.Divider />}
+        {!active && item('delete', 'Delete', IconTrash)}
+      </ActionsMenu>
+    </Group>
+  )
+}

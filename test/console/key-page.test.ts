@@ -1,0 +1,129 @@
+import { execFileSync } from 'node:child_process'
+import { createHash, createPublicKey } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Algorithm } from '../../client/src/index.ts'
+import { convert } from '../../console/src/keys/conversion.ts'
+import { formsOf } from '../../console/src/keys/forms.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { ecKey } from '../support/keys/pem.ts'
+import { keyFor } from '../support/keys/tokens.ts'
+
+let console_: TestConsole
+let page: Page
+let projectId: string
+beforeAll(async () => {
+  console_ = await openConsole()
+  projectId = (await console_.client.projects.get('default')).id
+  page = await console_.open('/')
+})
+afterAll(() => console_.close())
+
+async function register(name: string, algorithm: Algorithm = 'ES256') {
+  const { publicKeyPem } = keyFor(algorithm)
+  const { kid } = await console_.client.keys.create(projectId, { name, algorithm, publicKeyPem })
+  return console_.client.keys.get(projectId, kid)
+}
+
+const openKey = async (kid: string) => {
+  await page.goto(`${console_.server.url}/console/#/projects/${projectId}/keys/${kid}`)
+  await page.getByRole('heading', { level: 1 }).waitFor()
+}
+const section = (name: string) => page.getByRole('region', { name })
+
+test.each<Algorithm>(['RSA', 'ES256', 'ES384', 'ES512', 'EdDSA', 'ML-DSA-44'])(
+  'the forms of a key for %s are those of other programs',
+  async (algorithm) => {
+    const key = await register(`forms of ${algorithm}`, algorithm)
+    const forms = new Map(formsOf(key).map(({ name, text }) => [name, text]))
+    const exported = createPublicKey(key.publicKeyPem)
+    const jwk = JSON.parse(forms.get('JWK') ?? '')
+    const published = (await console_.client.jwks.get(projectId)).keys
+    expect(jwk).toEqual(published.find(({ kid }) => kid === key.id))
+    expect(createPublicKey({ key: jwk, format: 'jwk' }).equals(exported)).toBe(true)
+    const der = Buffer.from(forms.get('DER') ?? '', 'base64')
+    expect(createHash('sha256').update(der).digest('hex')).toBe(key.details.spkiSha256)
+    expect(forms.get('PEM')).toBe(key.publicKeyPem)
+    const ssh = forms.get('OpenSSH')
+    if (algorithm === 'ML-DSA-44') expect(ssh).toBeUndefined()
+    else expect(readByOpenSsh(ssh ?? '').equals(exported)).toBe(true)
+  },
+)
+
+function readByOpenSsh(text: string) {
+  const folder = mkdtempSync(join(tmpdir(), 'pubring-forms-'))
+  const file = join(folder, 'key.pub')
+  writeFileSync(file, text)
+  // It converts no Ed25519 key, but names only one that it can read.
+  const isEd25519 = text.startsWith('ssh-ed25519')
+  const args = isEd25519 ? ['-l', '-f', file] : ['-e', '-m', 'PKCS8', '-f', file]
+  const printed = execFileSync('ssh-keygen', args, { encoding: 'utf8' })
+  rmSync(folder, { recursive: true })
+  return createPublicKey(isEd25519 ? (convert(text)?.pem ?? '') : printed)
+}
+
+test('the page of a key says what it is, who registered it and what depends on it', async () => {
+  const key = await register('orders')
+  await openKey(key.id)
+  expect(await page.title()).toBe('orders · default · Pubring')
+  await page.getByText('spreading').first().waitFor()
+  for (const value of [key.id, key.details.thumbprint, key.details.spkiSha256]) {
+    await section('Public key').getByText(value, { exact: true }).waitFor()
+  }
+  await section('Public key').getByText('JWK', { exact: true }).click()
+  await section('Public key').getByText(`"kid": "${key.id}"`).waitFor()
+  const saving = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Download JWK' }).click()
+  const saved = await saving
+  expect(saved.suggestedFilename()).toBe(`${key.id}.jwk.json`)
+  expect(JSON.parse(readFileSync(await saved.path(), 'utf8'))).toMatchObject({ kid: key.id })
+  await section('Details').getByText('first admin').waitFor()
+  // With seconds and the time zone.
+  expect(await section('Details').textContent()).toMatch(/\d:\d\d:\d\d.*(UTC|GMT)/)
+  await section('History').getByText('Registered key “orders”').waitFor()
+  const impact = section('If you deactivate it')
+  await impact.getByText('do so within 61 s').waitFor()
+  await impact.getByText(/other keys stay/).waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+})
+
+test('it can be renamed, deactivated and deleted there, and the ledger tells what became of it', async () => {
+  const { id } = await register('brief')
+  await openKey(id)
+  await page.getByRole('button', { name: 'Rename' }).click()
+  await page.getByRole('dialog').getByLabel('Label').fill('short')
+  await page.getByRole('dialog').getByRole('button', { name: 'Rename' }).click()
+  await page.getByRole('heading', { name: 'short', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Deactivate' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Deactivate' }).click()
+  await section('Who still accepts it').getByText('may accept its tokens until').waitFor()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Delete “short”?' })
+  expect(await dialog.getByRole('group', { name: 'The key' }).textContent()).toContain(id)
+  await dialog.getByRole('button', { name: 'Delete permanently' }).click()
+  await page.getByRole('heading', { name: '“short”, deleted' }).waitFor()
+  expect(await page.title()).toBe('Deleted key · default · Pubring')
+  const known = section('What the ledger knows')
+  await known.getByText(id).waitFor()
+  await known.getByText('Deleted by first admin').waitFor()
+  expect(await known.textContent()).toMatch(/Deleted by first admin.*Registered by first admin/)
+  await section('History').getByText('Deactivated key').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+})
+
+test('a published kid leads to its key', async () => {
+  const { publicKeyPem } = ecKey()
+  const key = { name: 'known', algorithm: 'ES256', publicKeyPem, publishedKid: 'a/b+c' } as const
+  const { kid } = await console_.client.keys.create(projectId, key)
+  await openKey(encodeURIComponent('a/b+c'))
+  await page.getByRole('heading', { name: 'known', exact: true }).waitFor()
+  await section('Public key').getByText(kid, { exact: true }).waitFor()
+  await section('Public key').getByText('a/b+c', { exact: true }).waitFor()
+})
