@@ -1,16 +1,22 @@
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { HttpOptions } from '../../../src/http/options.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { ecKey } from '../../support/keys/pem.ts'
+import { openTestStore, type TestStore } from '../../support/store/store.ts'
 
+let stored: TestStore
 let server: TestApp
+beforeAll(async () => {
+  stored = await openTestStore()
+})
 afterEach(() => server.close())
+afterAll(() => stored.dispose())
 
 const list = '/v1/projects/payments/jwt-keys'
 const jwks = '/v1/projects/payments/.well-known/jwks.json'
 
 async function start(http: Partial<HttpOptions>): Promise<void> {
-  server = await startApp({ http })
+  server = await startApp({ http, stored })
 }
 const perMinute = (limit: number) => ({ limit, window: 60 })
 const as = (secret: string, url = list) =>

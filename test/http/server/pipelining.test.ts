@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { examineKey } from '../../../src/intake/index.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
 import { fetchJwks, jwksUrl, keysUrl } from '../../support/app/keys.ts'
@@ -12,9 +12,11 @@ import {
   rawConnection,
   requestHead,
 } from '../../support/network/raw-connection.ts'
+import { openTestStore, type TestStore } from '../../support/store/store.ts'
 
 const places = 3
 
+let stored: TestStore
 let server: TestApp
 let base: string
 let etag: string
@@ -22,9 +24,13 @@ let etag: string
 let examined: PromiseWithResolvers<void>
 const connections: RawConnection[] = []
 
+beforeAll(async () => {
+  stored = await openTestStore()
+})
 beforeEach(async () => {
   examined = Promise.withResolvers()
   server = await startApp({
+    stored,
     config: {
       maxHeldRequests: places,
       heldRequestShare: 100,
@@ -44,6 +50,7 @@ afterEach(async () => {
   examined.resolve()
   await server.close()
 })
+afterAll(() => stored.dispose())
 
 /** Sends all requests in one write on a new connection. */
 async function sent(...requests: string[]): Promise<RawConnection> {

@@ -18,7 +18,7 @@ import { createOutboundFetch } from '../../../src/outbound/outbound.ts'
 import { emptyBlocklist } from '../keys/intake.ts'
 import { expectNoSecret, rememberSecret } from '../secrets.ts'
 import type { TestDatabase } from '../store/database.ts'
-import { createProject, openTestStore, origin } from '../store/store.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../store/store.ts'
 
 export const publicUrl = 'https://keys.example.com/base'
 
@@ -59,6 +59,8 @@ interface TestOptions {
   logSigner?: Context['logSigner']
   /** By default a new one of the run's engine. */
   database?: TestDatabase
+  /** Stays open, for one application after the other; opening it takes most of their start. */
+  stored?: TestStore
 }
 
 /**
@@ -66,7 +68,7 @@ interface TestOptions {
  * logged, returned or stored, or if docs/openapi.json lacks a status or a member that was returned.
  */
 export async function startApp(options: TestOptions = {}): Promise<TestApp> {
-  const { store, database, dispose } = await openTestStore(options.database)
+  const { store, database, dispose } = options.stored ?? (await openTestStore(options.database))
   const context = testContext(store, options)
   const name = 'payments'
   const project = (await store.findProject({ name })) ?? (await createProject(store, name))
@@ -110,7 +112,7 @@ export async function startApp(options: TestOptions = {}): Promise<TestApp> {
     async close() {
       await app.close()
       const stored = await database.dump()
-      await dispose()
+      if (options.stored === undefined) await dispose()
       expectNoSecret({ log: log.join(''), responses: responses.join('\n'), database: stored })
       if (undocumented.size > 0) {
         const list = [...undocumented].join('; ')
