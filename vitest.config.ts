@@ -32,8 +32,8 @@ export default defineConfig({
     // Node strips the types, as it does in production.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     setupFiles: 'test/support/setup/worker.ts',
-    // More than cores, since many tests mostly wait.
-    maxWorkers: 3,
+    // Two cores: tests wait for a third of their time, for processes, outages and time limits.
+    maxWorkers: 5,
     testTimeout: 30_000,
     hookTimeout: 30_000,
     globalSetup: 'test/support/setup/databases.ts',

@@ -8,7 +8,7 @@ export default defineConfig({
     ...shared,
     include: ['test/**/*.long.test.ts'],
     // Most of them wait for outages to pass.
-    maxWorkers: 3,
+    maxWorkers: 4,
     testTimeout: 900_000,
     hookTimeout: 60_000,
     provide: { engine: 'sqlite' },

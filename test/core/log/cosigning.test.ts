@@ -30,7 +30,7 @@ function startProcess({ store } = stored) {
     store,
     clock: testClock(),
     config: { publicUrl: 'https://keys.example.com', logInterval: 60 },
-    witnesses: createWitnesses([witness.witness], witness.fetchWith({ timeoutMs: 500 })),
+    witnesses: createWitnesses([witness.witness], witness.fetchWith({ timeoutMs: 2_000 })),
   }
   const { witnesses } = context
   return {
