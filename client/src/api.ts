@@ -50,6 +50,8 @@ export type ClientOptions = {
   trustPolicy?: string | undefined
   /** Time limit of one attempt in milliseconds, including its body. Default: 30,000. */
   timeout?: number
+  /** Time limit of an operation with all its attempts, in milliseconds. Default: none. */
+  totalTimeout?: number
   /**
    * Maximum retries of a request after a network error, a timeout, 429, 502, 503 or 504, with
    * exponential backoff and full jitter; `Retry-After` is honored up to 30 seconds. Default: 3.

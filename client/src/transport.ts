@@ -41,7 +41,7 @@ export type Transport = {
 
 /** Throws if the URL or the API key cannot be used. */
 export function createTransport(options: ClientOptions): Transport {
-  const { retries = 3, timeout = 30_000 } = options
+  const { retries = 3, timeout = 30_000, totalTimeout = Number.POSITIVE_INFINITY } = options
   const url = normalizeUrl(options.url)
   const request = createRequest(url, options)
   const contextOf = (operation: Operation): RequestContext => {
@@ -51,8 +51,13 @@ export function createTransport(options: ClientOptions): Transport {
   const toError: Transport['toError'] = (operation, cause, timedOut = false) =>
     transportError(url, operation, cause, timedOut)
 
-  async function sendOnce(operation: Operation, apiKey?: string): Promise<ApiResponse> {
-    const deadline = createDeadline(timeout, operation.signal)
+  async function sendOnce(
+    operation: Operation,
+    apiKey: string | undefined,
+    end: number,
+  ): Promise<ApiResponse> {
+    const left = Math.max(0, end - performance.now())
+    const deadline = createDeadline(Math.min(timeout, left), operation.signal)
     try {
       const response = await request(operation, apiKey, deadline.signal)
       return await readResponse(response, contextOf(operation))
@@ -63,12 +68,15 @@ export function createTransport(options: ClientOptions): Transport {
     }
   }
   async function sendWith(operation: Operation, apiKey?: string): Promise<ApiResponse> {
-    const wait = (delayMs: number) =>
-      sleep(delayMs, operation.signal).catch((cause) => {
+    const end = performance.now() + totalTimeout
+    const wait = async (error: PubringError, delayMs: number) => {
+      if (performance.now() + delayMs >= end) throw error
+      await sleep(delayMs, operation.signal).catch((cause) => {
         throw toError(operation, cause)
       })
+    }
     const limit = operation.retries ?? retries
-    return sendWithRetries(operation, limit, () => sendOnce(operation, apiKey), wait)
+    return sendWithRetries(operation, limit, () => sendOnce(operation, apiKey, end), wait)
   }
   const credentials = createCredentials(options, async (request) => {
     return (await sendWith(tokenExchange(request))).body as TokenExchangeResponse
@@ -156,7 +164,7 @@ async function sendWithRetries(
   operation: Operation,
   retries: number,
   sendOnce: () => Promise<ApiResponse>,
-  wait: (delayMs: number) => Promise<void>,
+  wait: (error: PubringError, delayMs: number) => Promise<void>,
 ): Promise<ApiResponse> {
   /** The first failure after which the service may have processed the request. */
   let unknownOutcome: PubringError | undefined
@@ -172,7 +180,7 @@ async function sendWithRetries(
       }
       if (retry >= retries || !mayRetry(error, operation.retry)) throw error
       if (isOutcomeUnknown(error)) unknownOutcome ??= error
-      await wait(retryDelayMs(retry, error.retryAfter))
+      await wait(error, retryDelayMs(retry, error.retryAfter))
     }
   }
 }

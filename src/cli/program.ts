@@ -8,7 +8,7 @@ import { registerEvents } from './commands/events.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
 import { registerLog } from './commands/log.ts'
-import { commonOptions, globalOptions } from './commands/options.ts'
+import { addHelpNotes, commonOptions, globalOptions } from './commands/options.ts'
 import { registerProfiles } from './commands/profile.ts'
 import { registerProjects } from './commands/project.ts'
 import { registerServe } from './commands/serve.ts'
@@ -35,7 +35,8 @@ function createTree(terminal: Terminal): Command {
     .exitOverride()
     .configureHelp({ styleTitle: bold, groupItems: commonOptionsLast })
     .configureOutput(outputTo(terminal))
-    .addHelpText('after', introduction)
+  program.addHelpText('after', examples)
+  addHelpNotes(program, (help) => help.boxWrap(more, help.helpWidth ?? 0))
   program.commandsGroup('Server:')
   registerServe(program, terminal)
   program.commandsGroup('Keys and tokens (call a server):')
@@ -123,12 +124,12 @@ function commonOptionsLast<Item extends Command | Option>(
   return groups.set(commonOptions, common)
 }
 
-const introduction = `
+const examples = `
 Examples:
   $ pubring serve
   $ export PUBRING_API_KEY=pubring_…
-  $ pubring key add key.pem --name "orders service, spring 2026"
-  $ pubring key list
+  $ pubring key add key.pem --label "orders service, spring 2026"
+  $ pubring key list`
 
-pubring COMMAND --help explains a command. Exit codes, variables and the configuration file:
-docs/cli.md`
+const more =
+  'pubring COMMAND --help explains a command. Exit codes, variables and the configuration file: docs/cli.md'

@@ -15,5 +15,5 @@ export const clientSettings = named({
   trustPolicy: environmentOnly(text, 'Id of the trust policy, if several accept the token.'),
   project: setting(text, 'Id or name of the project.', 'default'),
   profile: setting(text, 'Profile of the configuration file to use.'),
-  timeout: setting(seconds(1, 600), 'Timeout of one request.', '30s'),
+  timeout: setting(seconds(1, 600), 'Timeout of one request, with its retries.', '30s'),
 })

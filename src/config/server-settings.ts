@@ -49,7 +49,7 @@ export const settings = named({
   ),
   databaseUrl: setting(
     databaseUrl,
-    'Database: sqlite:PATH, or postgres://USER@HOST:PORT,HOST:PORT/DATABASE?sslmode=verify-full.',
+    'Database: sqlite:PATH, or postgres://USER@HOST:PORT/DATABASE, also with several hosts (HOST:PORT,HOST:PORT) and ?sslmode=verify-full.',
     'sqlite:./data/pubring.db',
   ),
   databaseReplicaUrl: setting(

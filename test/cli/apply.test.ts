@@ -31,7 +31,7 @@ describe('pubring apply', () => {
     const first = await apply(file)
     expect(first).toMatchObject({
       code: 0,
-      stdout: '+ spring (ES256)\n+ summer (PS256, inactive)\n',
+      stdout: `--- project ${project}\n+++ ${file}\n+ spring (ES256)\n+ summer (PS256, inactive)\n`,
     })
     expect(await keys()).toMatchObject([
       { label: 'spring', active: true },
@@ -58,14 +58,87 @@ describe('pubring apply', () => {
   test('changes keys that differ, and prints the plan', async () => {
     await apply(declare(spring, { ...summer, active: false }))
     const expireTime = '2099-01-01T00:00:00.000Z'
-    const ran = await apply(declare({ ...spring, name: 'Spring', expireTime }, summer))
-    expect(ran.stdout).toMatch(
-      /^~ [0-9a-f-]{36} spring: label spring → Spring, expireTime none → 2099.*\n~ .* summer: active false → true\n$/,
+    const ran = await apply(
+      declare({ ...spring, name: 'Spring', expireTime }, { ...summer, active: true }),
     )
+    expect(
+      ran.stdout
+        .replace(/[0-9a-f-]{36}/g, 'KID')
+        .split('\n')
+        .slice(2),
+    ).toEqual([
+      '  KID spring',
+      '-   label: spring',
+      '+   label: Spring',
+      '-   expireTime: none',
+      `+   expireTime: ${expireTime}`,
+      '  KID summer',
+      '-   active: false',
+      '+   active: true',
+      '',
+    ])
     expect(await keys()).toMatchObject([{ label: 'Spring', expireTime }, { active: true }])
-    await apply(declare(spring, summer))
+    await apply(declare({ ...spring, expireTime: null }, summer))
     expect(await keys()).toMatchObject([{ label: 'spring' }, { label: 'summer' }])
     expect((await keys())[0]).not.toHaveProperty('expireTime')
+  })
+
+  test('does not undo what the file leaves out, such as a revocation', async () => {
+    const file = declare(spring, summer)
+    await apply(file)
+    const [, { id }] = (await keys()) as [object, { id: string }]
+    const there = ['--project', project]
+    await shell.pubring(['key', 'deactivate', id, ...there])
+    await shell.pubring(['key', 'expire', 'spring', '30d', '--yes', ...there])
+    const before = await revision()
+    for (const run of [await apply(file, '--dry-run'), await apply(file)]) {
+      expect(run).toMatchObject({ code: 0, stdout: '' })
+    }
+    expect(await revision()).toBe(before)
+  })
+
+  test('exits with 2 in a dry run if the project differs, and with 0 if it does not', async () => {
+    const file = declare(spring)
+    expect(await apply(file, '--dry-run')).toMatchObject({ code: 2 })
+    expect(await keys()).toEqual([])
+    await apply(file)
+    expect(await apply(file, '--dry-run')).toMatchObject({ code: 0, stdout: '' })
+    expect((await apply(declare({ ...spring, active: false }), '--dry-run')).code).toBe(2)
+  })
+
+  test('can run several times at once', async () => {
+    await apply(declare(spring, summer))
+    const file = declare({ ...summer, label: 'Summer', name: undefined })
+    const runs = await Promise.all([1, 2, 3].map(() => apply(file, '--prune', '--yes')))
+    expect(runs.map(({ code }) => code)).toEqual([0, 0, 0])
+    expect(await keys()).toMatchObject([{ label: 'Summer' }])
+  })
+
+  test('reads YAML, and names the line of a mistake without its text', async () => {
+    const pem = spring.publicKeyPem.trim().replaceAll('\n', '\n      ')
+    const text = `# Keys of ${project}\nproject: ${project}\nkeys:\n  - label: spring\n    publicKeyPem: |\n      ${pem}\n`
+    expect(await apply(shell.file('keys.yaml', text))).toMatchObject({ code: 0 })
+    expect(await keys()).toMatchObject([{ label: 'spring', algorithm: 'ES256' }])
+    const broken = shell.file('broken.yaml', 'keys:\n  - label: "secret\n')
+    expect(await apply(broken)).toEqual({
+      code: 66,
+      stdout: '',
+      stderr: expect.stringMatching(
+        /^pubring: .*broken.yaml is not valid JSON or YAML \(line \d\)\.\nhint: \{"project"/,
+      ),
+    })
+  })
+
+  test('creates the project', async () => {
+    project = `new-${projects}`
+    const file = declare(spring)
+    const dry = await apply(file, '--dry-run')
+    expect(dry).toMatchObject({ code: 2, stdout: expect.stringMatching(/^--- no project yet\n/) })
+    expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
+    expect((await apply(file)).stderr).toContain(
+      `Project ${project} does not exist yet: it is created.`,
+    )
+    expect(await keys()).toMatchObject([{ label: 'spring' }])
   })
 
   test('keeps undeclared keys, and deletes them with --prune --yes', async () => {
@@ -77,7 +150,7 @@ describe('pubring apply', () => {
     expect(asked).toMatchObject({ code: 10, stderr: expect.stringContaining('--yes') })
     expect(await keys()).toHaveLength(2)
     const dry = await apply(declare(summer), '--prune', '--dry-run')
-    expect(dry.stdout).toMatch(/^- [0-9a-f-]{36} spring \(active: deactivate, then delete\)\n$/)
+    expect(dry.stdout).toMatch(/\n- [0-9a-f-]{36} spring \(active: deactivate, then delete\)\n$/)
     expect(await keys()).toHaveLength(2)
     expect((await apply(declare(summer), '--prune', '--yes')).code).toBe(0)
     expect(await keys()).toMatchObject([{ label: 'summer' }])
@@ -104,7 +177,7 @@ describe('pubring apply', () => {
     expect(plan).toMatchObject({
       project,
       dryRun: true,
-      add: [{ name: 'spring', algorithm: 'ES256', active: true }],
+      add: [{ label: 'spring', algorithm: 'ES256', active: true }],
       change: [],
       delete: [],
       undeclared: [],
@@ -122,7 +195,7 @@ describe('pubring apply', () => {
 describe('nothing is changed by a declaration with', () => {
   test.each([
     ['an unknown member', { ...spring, activ: true }, 66, /did you mean/],
-    ['a key without a name', { publicKeyPem: spring.publicKeyPem }, 66, /key 2 must have a name/],
+    ['a key without a label', { publicKeyPem: spring.publicKeyPem }, 66, /key 2 must have a label/],
     ['neither publicKeyPem nor file', { name: 'x' }, 66, /either publicKeyPem or file/],
     ['a missing file', { name: 'x', file: 'none.pem' }, 66, /none\.pem/],
     ['an invalid time', { ...spring, expireTime: 'soon' }, 66, /expireTime/],

@@ -83,7 +83,12 @@ describe('all or none', () => {
 
   test('keys that fit into each request but not into the project are all rejected', async () => {
     const ran = await into(shell.file('huge.pem', pems(2_501).join('\n')))
-    expect(ran).toMatchObject({ code: 7, stderr: expect.stringContaining('2501 keys') })
+    expect(ran).toMatchObject({
+      code: 7,
+      stderr: expect.stringContaining(
+        'has room for 2,500 of 2,501 keys; raise PUBRING_MAX_KEYS_PER_PROJECT.',
+      ),
+    })
     expect(await keys()).toEqual([])
   })
 

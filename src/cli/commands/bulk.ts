@@ -6,7 +6,7 @@ import { addProjectCommand, sessionAction, yesOption } from './options.ts'
 export function registerBulk(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. Each key is named after its kid, its comment or its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',
@@ -16,7 +16,11 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .argument('<source>', 'File, folder, https address, or - for standard input')
     .option('--all', 'Import into the projects that the export names; create missing ones')
     .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
-    .option('--name-prefix <text>', 'Prefix for every name')
+    .option('--label-prefix <text>', 'Prefix for every label')
+    .addOption(new Option('--name-prefix <text>').hideHelp())
+    .on('option:name-prefix', function (this: Command, text: string) {
+      this.setOptionValue('labelPrefix', text)
+    })
     .addOption(
       new Option(
         '--kids <which>',
@@ -41,10 +45,10 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
   addProjectCommand(program, 'apply', "Make a project's keys match a file", {
     notes:
-      'The plan is shown first. Keys that are not in the file stay, unless --prune is set. The last active key is never removed without --yes.',
-    examples: ['pubring apply keys.json --dry-run', 'pubring apply keys.json --prune --yes'],
+      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set, and so do an active and an expireTime that the file does not name. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
+    examples: ['pubring apply keys.yaml --dry-run', 'pubring apply keys.yaml --prune --yes'],
   })
-    .argument('<file>', 'The declaration, as JSON; - reads standard input')
+    .argument('<file>', 'The declaration, as YAML or JSON; - reads standard input')
     .option('--prune', 'Deactivate and delete keys that are not in the file')
     .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())

@@ -1,6 +1,8 @@
 import { Argument, type Command } from 'commander'
+import { readVersion } from '../../runtime/version.ts'
+import { printResult } from '../terminal/output.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { describeCommand } from './options.ts'
+import { addCommand, describeCommand } from './options.ts'
 
 const shells = ['bash', 'zsh', 'fish', 'powershell'] as const
 
@@ -40,6 +42,9 @@ export function registerCompletion(
       if (shell === 'bash') terminal.stdout.write(bashFallback)
       tab.setup('pubring', 'pubring', shell)
     })
+  addCommand(program, 'version', 'Print the version', {
+    examples: ['pubring version'],
+  }).action(() => printResult(terminal, { version: readVersion() }, () => `${readVersion()}\n`))
   program
     .command('complete', { hidden: true })
     .argument('[words...]')

@@ -1,4 +1,4 @@
-import { type Command, Option } from 'commander'
+import { type Command, type Help, Option } from 'commander'
 import { clientSettings } from '../../config/client-settings.ts'
 import { settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
@@ -57,16 +57,22 @@ export function describeCommand(
   { notes, examples }: HelpText,
 ): Command {
   const command = parent.command(name).description(description)
-  if (notes !== undefined) {
-    command.addHelpText('after', () => {
-      // At most a readable line.
-      const width = Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100)
-      return `\n${command.createHelp().boxWrap(notes, width)}`
-    })
-  }
+  if (notes !== undefined) addHelpNotes(command, (help) => help.boxWrap(notes, help.helpWidth ?? 0))
   const heading = examples.length === 1 ? 'Example:' : 'Examples:'
   const lines = examples.map((line) => `  $ ${line}`)
   return command.addHelpText('after', ['', heading, ...lines].join('\n'))
+}
+
+/** Adds text at the end of the help, wrapped like the rest of it. */
+export function addHelpNotes(command: Command, write: (help: Help) => string): Command {
+  return command.addHelpText('after', () => {
+    const help = command.createHelp()
+    // At most a readable line.
+    help.prepareContext({
+      helpWidth: Math.min(command.configureOutput().getOutHelpWidth?.() ?? 100, 100),
+    })
+    return `\n${write(help)}`
+  })
 }
 
 /** Adds a command that only has subcommands. */
@@ -127,5 +133,8 @@ export function optionOf(
   { flag, env, help, default: preset }: Setting<unknown>,
   usage = `${flag} <value>`,
 ): Option {
-  return new Option(usage, `${help}${preset === undefined ? '' : ` Default: ${preset}.`} [${env}]`)
+  return new Option(
+    usage,
+    `${help}${preset === undefined ? '' : ` Default: ${preset.replaceAll(',', ', ')}.`} [${env}]`,
+  )
 }

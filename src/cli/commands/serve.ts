@@ -3,7 +3,14 @@ import { clientSettings } from '../../config/client-settings.ts'
 import { loadConfig, settings } from '../../config/server-settings.ts'
 import type { Setting } from '../../config/setting.ts'
 import type { Terminal } from '../terminal/terminal.ts'
-import { addCommand, databaseOption, describeCommand, lazyAction, optionOf } from './options.ts'
+import {
+  addCommand,
+  addHelpNotes,
+  databaseOption,
+  describeCommand,
+  lazyAction,
+  optionOf,
+} from './options.ts'
 
 export function registerServe(program: Command, terminal: Terminal): void {
   const serve = describeCommand(program, 'serve', 'Run the server', {
@@ -43,6 +50,9 @@ function addSettings(command: Command): void {
   const all: readonly Setting<unknown>[] = Object.values(settings)
   for (const setting of all) if (setting.flag !== undefined) command.addOption(optionOf(setting))
   const secrets = all.filter(({ flag }) => flag === undefined)
-  const lines = secrets.map(({ env, help }) => `  ${env}  ${help}`)
-  command.addHelpText('after', ['', 'Environment only:', ...lines].join('\n'))
+  const width = Math.max(...secrets.map(({ env }) => env.length))
+  addHelpNotes(command, (wrapped) => {
+    const items = secrets.map(({ env, help }) => wrapped.formatItem(env, width, help, wrapped))
+    return ['Environment only:', ...items].join('\n')
+  })
 }

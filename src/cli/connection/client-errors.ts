@@ -6,7 +6,7 @@ import { CommandError } from '../terminal/failures.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
 import type { IdToken } from './id-tokens.ts'
-import { isTlsCode, systemCode } from './remote.ts'
+import { isPlainHttp, isTlsCode, systemCode, tlsProblem } from './remote.ts'
 
 /** The context of a failed call, for its message and hints. */
 interface FailedCall extends Connection {
@@ -53,6 +53,7 @@ const messages: Readonly<Record<string, (call: Connection, error: PubringError) 
   token_refused: ({ apiKeySource }) =>
     `The server did not exchange ${apiKeySource} for an API key.`,
   key_active: () => 'The key is active: verifiers may still need it.',
+  key_expired: (_call, { message }) => message.replace(/(?<=\.) To activate it.*/, ''),
   key_has_descendants: (_call, { problem }) =>
     `The key vouched for keys that are active, or these for others: ${problem?.kids?.join(', ')}.`,
 }
@@ -76,7 +77,8 @@ function withOptionNames({ message, problem }: PubringError, { flags = {} }: Con
 
 function messageOf(error: PubringError, call: FailedCall): string {
   if (error.code !== 'unreachable') {
-    return messages[error.code]?.(call, error) ?? withOptionNames(error, call)
+    const code = causeOf(error)
+    return messages[code]?.(call, error) ?? withOptionNames(error, call)
   }
   const { url } = call
   const code = systemCode(error)
@@ -86,9 +88,7 @@ function messageOf(error: PubringError, call: FailedCall): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
     return `The certificate of ${url} is for another host.`
   }
-  if (/_SSL_/.test(code)) return `The server at ${url} does not speak TLS (${code}).`
-  if (isTlsCode(code)) return `The certificate of ${url} is not trusted here (${code}).`
-  return error.message
+  return isTlsCode(code) ? tlsProblem(code, url) : error.message
 }
 
 async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]> {
@@ -96,11 +96,18 @@ async function hintsFor(error: PubringError, call: FailedCall): Promise<string[]
   const hints = [
     code === 'project_not_found' ? await similarProject(call) : undefined,
     status === 401 ? `It came from ${call.apiKeySource}.` : undefined,
-    hintsByCode[code]?.(call, error),
+    hintsByCode[causeOf(error)]?.(call, error),
     code === 'unreachable' ? `The address came from ${call.urlSource}.` : undefined,
     retryAfter === undefined ? undefined : `Try again in ${retryAfter} s.`,
   ]
   return hints.filter((hint) => hint !== undefined)
+}
+
+/** The code of the only fault, if there is advice about that, or else of the error. */
+function causeOf({ code, problem }: PubringError): string {
+  const [fault, ...others] = problem?.errors ?? []
+  const isKnown = fault !== undefined && others.length === 0 && fault.code in hintsByCode
+  return isKnown ? fault.code : code
 }
 
 type Hint = (call: FailedCall, error: PubringError) => string | undefined
@@ -121,6 +128,8 @@ const hintsByCode: Readonly<Record<string, Hint>> = {
     `The project came from ${projectSource}; pubring project list shows those that your API key can access.`,
   key_not_found: () => 'pubring key list shows the keys of the project.',
   api_key_not_found: () => 'pubring api-key list shows the API keys.',
+  key_expired: () =>
+    'To activate it again, give it a new expiry: pubring key activate KEY --expires 90d, or --expires never.',
   key_active: () => 'First run pubring key deactivate; or replace it with pubring key rotate.',
   key_has_descendants: () =>
     '--descendants true deactivates them too, as you should if the private key has leaked; --descendants false leaves them as they are.',
@@ -144,7 +153,7 @@ function describeToken({ claims: { iss, sub, aud, exp } = {} }: Partial<IdToken>
 
 function unreachableHint({ url, terminal }: FailedCall, error: PubringError): string | undefined {
   const code = systemCode(error)
-  if (/_SSL_/.test(code)) return 'Try http:// instead of https://.'
+  if (isPlainHttp(code)) return 'Try http:// instead of https://.'
   if (isTlsCode(code)) {
     return 'To trust a private certificate authority, set NODE_EXTRA_CA_CERTS=authority.pem; to trust those of this machine, NODE_USE_SYSTEM_CA=1.'
   }

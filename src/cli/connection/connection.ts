@@ -54,8 +54,9 @@ type Source = (name: Name) => { text: string; source: string } | undefined
  * environment, the current profile, defaults; and without an API key in any of them, a token of the
  * platform. Throws a usage error if they are invalid.
  */
-export function resolveConnection(env: Environment, flags: ConnectionFlags): Connection {
-  rejectUnknownVariables(env)
+export function resolveConnection(given: Environment, flags: ConnectionFlags): Connection {
+  rejectUnknownVariables(given)
+  const env = withoutEmpty(given)
   const configuration = readConfiguration(env)
   const profileName =
     readSetting(clientSettings.profile, env, flags.profile) ?? configuration.currentProfile
@@ -90,6 +91,11 @@ export function resolveConnection(env: Environment, flags: ConnectionFlags): Con
     projectSource: project.source,
     timeoutMs: resolveSetting('timeout', clientSettings.timeout, sources).value * 1_000,
   }
+}
+
+/** An empty variable counts as unset, as `PUBRING_URL=` in a shell is meant. */
+export function withoutEmpty(env: Environment): Environment {
+  return Object.fromEntries(Object.entries(env).filter(([, text]) => text !== ''))
 }
 
 function sourceOf(texts: Texts, describe: (name: Name) => string): Source {

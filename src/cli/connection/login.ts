@@ -12,7 +12,7 @@ import {
   readConfiguration,
   writeConfiguration,
 } from './configuration.ts'
-import { type Connection, isLoopback, parseApiKey } from './connection.ts'
+import { type Connection, isLoopback, parseApiKey, withoutEmpty } from './connection.ts'
 import { renewedMembers } from './renewal.ts'
 import { type Session, withConnection, withSession } from './session.ts'
 
@@ -32,7 +32,7 @@ const readSelf = { method: 'GET', path: '/self', retry: 'always' } as const
  */
 export async function login(terminal: Terminal, flags: LoginFlags): Promise<void> {
   const { env } = terminal
-  const url = String(readSetting(clientSettings.url, env, flags.url))
+  const url = String(readSetting(clientSettings.url, withoutEmpty(env), flags.url))
   if (url.startsWith('http:') && !isLoopback(new URL(url))) {
     notify(terminal, 'The address is http: the API key is sent unencrypted.')
   }

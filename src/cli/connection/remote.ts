@@ -38,7 +38,7 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<str
     if (deadline.aborted) throw failed(`${host} did not answer within ${timeoutMs / 1_000} s.`)
     const cause = systemCode(error)
     if (!isTlsCode(cause)) throw failed(`${host} cannot be reached${cause && ` (${cause})`}.`)
-    throw failed(`The certificate of ${host} is not trusted here (${cause}).`, 'untrusted')
+    throw failed(tlsProblem(cause, host), 'untrusted')
   }
 }
 
@@ -59,6 +59,18 @@ export function systemCode(error: unknown): string {
     each = each instanceof AggregateError ? each.errors[0] : each.cause
   }
   return ''
+}
+
+/** Whether the other side answered something else than TLS, and no certificate. */
+export function isPlainHttp(code: string): boolean {
+  return /_SSL_/.test(code)
+}
+
+/** What is wrong with the other side, for a code of TLS. */
+export function tlsProblem(code: string, place: string): string {
+  return isPlainHttp(code)
+    ? `The server at ${place} does not speak TLS (${code}).`
+    : `The certificate of ${place} is not trusted here (${code}).`
 }
 
 export function isTlsCode(code: string): boolean {

@@ -69,6 +69,7 @@ function createSession(terminal: Terminal, connection: Connection): Session {
   const options: ClientOptions = {
     url,
     timeout: timeoutMs,
+    totalTimeout: timeoutMs,
     // A user at a prompt prefers an early error to more retries.
     retries: 1,
     fetch:

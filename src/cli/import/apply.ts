@@ -1,7 +1,9 @@
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirmLastActive } from '../keys/last-active.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
+import { exitCodes } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
+import { sourceName } from '../terminal/files.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import {
   createPlan,
@@ -12,6 +14,7 @@ import {
   removesKeys,
   statesAfter,
 } from './plan.ts'
+import { hasCode } from './projects.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
 import { readDeclaration } from './sources/declaration.ts'
@@ -26,7 +29,7 @@ interface ApplyFlags extends YesFlag {
 /** Makes a project's keys match a file: shows the plan, then carries it out. */
 export async function applyFile(session: Session, file: string, flags: ApplyFlags): Promise<void> {
   const { client, terminal } = session
-  const { project: declared, entries } = await readDeclaration(file, terminal)
+  const { project: declared, keys } = await readDeclaration(file, terminal)
   if (flags.project !== undefined && declared !== undefined && flags.project !== declared) {
     throw usageError(
       `The file declares project ${declared}, but the command names ${flags.project}.`,
@@ -34,36 +37,61 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   }
   if (declared !== undefined) selectProject(session, declared, file)
   const { project } = session
+  const entries = keys.map(({ entry }) => entry)
   const rows = toRows(entries, { project })
   const privateKey = privateKeyError(rows)
   if (privateKey !== undefined) throw privateKey
-  const existing = await client.keys.list(project)
+  const existing = await client.keys.list(project).catch(ofMissingProject)
+  const registered = await findRegistered(session, rows, existing !== undefined)
+  const all = registered.map((row) => ({ ...row, declared: keys[row.number - 1]?.declared ?? {} }))
   const now = session.now()
-  const prune = flags.prune === true
-  const plan = createPlan(await findRegistered(session, rows), existing, { prune, now })
-  showPlan(session, plan, flags)
-  if (isEmpty(plan) || flags.dryRun === true) return
-  await confirmLastActive(
-    session,
-    { before: existing, after: statesAfter(plan, existing, now) },
-    flags,
-  )
+  const plan = createPlan(all, existing ?? [], { prune: flags.prune === true, now })
+  const isNew = existing === undefined
+  showPlan(session, plan, { ...flags, file, isNew })
+  if (isEmpty(plan) && !isNew) return
+  if (flags.dryRun === true) {
+    terminal.exitCode = exitCodes.drift.code
+    return
+  }
+  const before = existing ?? []
+  await confirmLastActive(session, { before, after: statesAfter(plan, before, now) }, flags)
   await confirmPlan(terminal, plan, flags)
+  if (isNew) await createMissingProject(session)
   await carryOut(session, plan)
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
   )
 }
 
-/** The declared keys, with the kid of those that are registered. Throws if any is rejected. */
-async function findRegistered(session: Session, rows: ImportRow[]): Promise<SendableRow[]> {
+function ofMissingProject(error: unknown): undefined {
+  if (!hasCode(error, 'project_not_found')) throw error
+}
+
+/** Another run may have created it meanwhile. */
+async function createMissingProject({ client, project }: Session): Promise<void> {
+  await client.projects.create({ name: project }).catch((error: unknown) => {
+    if (!hasCode(error, 'project_name_taken')) throw error
+  })
+}
+
+/**
+ * The declared keys, with the kid of those that are registered. Throws if the server rejects any; it
+ * checks none for a project that does not exist yet.
+ */
+async function findRegistered(
+  session: Session,
+  rows: ImportRow[],
+  exists: boolean,
+): Promise<SendableRow[]> {
   // A past expiry is a fault of new keys only, so the dry run leaves it out.
   const probes = rows.map((row) => {
     if (row.item === undefined) return row
     const { expireTime: _time, ...item } = row.item
     return { ...row, errors: [...row.errors], item }
   })
-  await sendAll(session, probes, { dryRun: true })
+  await sendAll(session, exists ? probes : probes.filter((row) => !isSendable(row)), {
+    dryRun: true,
+  })
   rows.forEach((row, index) => {
     const kid = probes[index]?.kid
     if (kid !== undefined) row.kid = kid
@@ -94,9 +122,22 @@ async function sendAll(
   })
 }
 
-function showPlan(session: Session, plan: Plan, { dryRun }: ApplyFlags): void {
-  const { project, print, notify } = session
-  print({ project, dryRun: dryRun === true, ...planDocument(plan) }, () => planText(plan))
+function showPlan(
+  { project, terminal, print, notify }: Session,
+  plan: Plan,
+  { dryRun, file, isNew }: ApplyFlags & { file: string; isNew: boolean },
+): void {
+  const created = isNew ? { createsProject: true } : {}
+  const names = { from: isNew ? 'no project yet' : `project ${project}`, to: sourceName(file) }
+  print({ project, dryRun: dryRun === true, ...created, ...planDocument(plan) }, () =>
+    planText(terminal, plan, names),
+  )
+  if (isNew) {
+    notify(
+      `Project ${project} does not exist yet: it is created${dryRun ? ', and then its keys are checked' : ''}.`,
+    )
+    return
+  }
   const count = plan.undeclared.length
   if (count > 0) notify(`Keys that are not in the file: ${count}. They stay; --prune deletes them.`)
   if (isEmpty(plan)) notify(`Nothing to do: project ${project} matches the file.`)
@@ -117,7 +158,12 @@ async function carryOut(session: Session, plan: Plan): Promise<void> {
   await sendAll(session, plan.add, {})
   for (const { key, patch } of plan.change) await client.keys.update(project, key.id, patch)
   for (const { id, active } of plan.delete) {
-    if (active) await client.keys.update(project, id, { active: false })
-    await client.keys.delete(project, id)
+    try {
+      if (active) await client.keys.update(project, id, { active: false })
+      await client.keys.delete(project, id)
+    } catch (error) {
+      // Another run may have deleted it meanwhile.
+      if (!hasCode(error, 'key_not_found')) throw error
+    }
   }
 }

@@ -1,7 +1,12 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { type KeyState, withPatches } from '../keys/last-active.ts'
 import { escapeControls } from '../terminal/output.ts'
+import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 import type { SendableRow } from './send.ts'
+import type { DeclaredState } from './sources/declaration.ts'
+
+/** A declared key. */
+export type DeclaredRow = SendableRow & { declared: DeclaredState }
 
 /** The changes that make a project match a declaration, in this order. */
 export interface Plan {
@@ -14,7 +19,7 @@ export interface Plan {
 
 /** The plan for the declared keys, of which the registered ones have a kid. */
 export function createPlan(
-  declared: readonly SendableRow[],
+  declared: readonly DeclaredRow[],
   existing: readonly JwtKey[],
   { prune, now }: { prune: boolean; now: number },
 ): Plan {
@@ -34,18 +39,16 @@ export function createPlan(
   return prune ? { ...plan, delete: others } : { ...plan, undeclared: others }
 }
 
-function patchFor(row: SendableRow, key: JwtKey, now: number): JwtKeyUpdate {
-  const active = isActive(row, now)
-  const { expireTime = null } = row.item
+/** Members that the file leaves out stay: a revocation is not undone by the next run. */
+function patchFor({ label, declared }: DeclaredRow, key: JwtKey, now: number): JwtKeyUpdate {
+  const { active, expireTime = key.expireTime ?? null } = declared
+  const isExpired = expireTime !== null && Date.parse(expireTime) <= now
+  const isWanted = active === undefined ? key.active : active && !isExpired
   return {
-    ...(row.label === key.label ? {} : { label: row.label }),
-    ...(active === key.active ? {} : { active }),
+    ...(label === key.label ? {} : { label }),
+    ...(isWanted === key.active ? {} : { active: isWanted }),
     ...(expireTime === (key.expireTime ?? null) ? {} : { expireTime }),
   }
-}
-
-function isActive({ item: { active, expireTime } }: SendableRow, now: number): boolean {
-  return active !== false && (expireTime === undefined || Date.parse(expireTime) > now)
 }
 
 export function isEmpty(plan: Plan): boolean {
@@ -62,41 +65,41 @@ export function statesAfter(plan: Plan, existing: readonly JwtKey[], now: number
   const removed = new Set(plan.delete.map(({ id }) => id))
   const kept = existing.filter(({ id }) => !removed.has(id))
   const patches = new Map(plan.change.map(({ key, patch }) => [key.id, patch]))
-  const added = plan.add.map((row) => {
-    const { expireTime } = row.item
-    return { active: isActive(row, now), ...(expireTime === undefined ? {} : { expireTime }) }
+  const added = plan.add.map(({ item: { active = true, expireTime } }) => {
+    const isActive = active && (expireTime === undefined || Date.parse(expireTime) > now)
+    return { active: isActive, ...(expireTime === undefined ? {} : { expireTime }) }
   })
   return [...withPatches(kept, patches), ...added]
 }
 
-/** For a person: one line per key. */
-export function planText(plan: Plan): string {
-  const lines = [
-    ...plan.add.map(({ label, item: { algorithm, active } }) => {
-      return `+ ${escapeControls(label)} (${algorithm}${active === false ? ', inactive' : ''})`
-    }),
-    ...plan.change.map(({ key, patch }) => {
-      return `~ ${key.id} ${escapeControls(key.label)}: ${describePatch(key, patch)}`
-    }),
-    ...plan.delete.map(({ id, label, active }) => {
-      return `- ${id} ${escapeControls(label)}${active ? ' (active: deactivate, then delete)' : ''}`
-    }),
-  ]
-  return lines.map((line) => `${line}\n`).join('')
-}
-
-function describePatch(key: JwtKey, patch: JwtKeyUpdate): string {
+/** For a person: the lines of a unified diff from the project to the file. */
+export function planText(terminal: Terminal, plan: Plan, names: { from: string; to: string }) {
+  const { red, green } = colorsFor(terminal)
   const show = (value: unknown) => escapeControls(String(value ?? 'none'))
-  return Object.entries(patch)
-    .map(([member, value]) => `${member} ${show(Reflect.get(key, member))} → ${show(value)}`)
-    .join(', ')
+  const added = plan.add.map(({ label, item: { algorithm, active } }) => {
+    return `+ ${show(label)} (${algorithm}${active === false ? ', inactive' : ''})`
+  })
+  const changed = plan.change.flatMap(({ key, patch }) => [
+    `  ${key.id} ${show(key.label)}`,
+    ...Object.entries(patch).flatMap(([member, value]) => [
+      `-   ${member}: ${show(Reflect.get(key, member))}`,
+      `+   ${member}: ${show(value)}`,
+    ]),
+  ])
+  const deleted = plan.delete.map(({ id, label, active }) => {
+    return `- ${id} ${show(label)}${active ? ' (active: deactivate, then delete)' : ''}`
+  })
+  const lines = [`--- ${names.from}`, `+++ ${names.to}`, ...added, ...changed, ...deleted]
+  const color = (line: string) =>
+    line.startsWith('+') ? green(line) : line.startsWith('-') ? red(line) : line
+  return isEmpty(plan) ? '' : lines.map((line) => `${color(line)}\n`).join('')
 }
 
 /** For programs. */
 export function planDocument({ add, change, delete: removed, undeclared }: Plan) {
-  const reference = ({ id, label }: JwtKey) => ({ kid: id, name: label })
+  const reference = ({ id, label }: JwtKey) => ({ kid: id, label })
   return {
-    add: add.map(({ label: name, item: { algorithm, active } }) => ({ name, algorithm, active })),
+    add: add.map(({ label, item: { algorithm, active = true } }) => ({ label, algorithm, active })),
     change: change.map(({ key, patch }) => ({ ...reference(key), patch })),
     delete: removed.map(reference),
     undeclared: undeclared.map(reference),

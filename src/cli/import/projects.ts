@@ -73,6 +73,7 @@ export async function withNewProjects<Result>(
   }
 }
 
-function hasCode(error: unknown, code: string): boolean {
+/** Whether the server answered with the code. */
+export function hasCode(error: unknown, code: string): boolean {
   return error instanceof PubringError && error.code === code
 }

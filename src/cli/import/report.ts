@@ -46,7 +46,7 @@ const columns: readonly Column<ImportRow>[] = [
   { heading: '#', value: ({ number }) => String(number) },
   { heading: 'OUTCOME', value: ({ outcome }) => outcome },
   { heading: 'KID', value: ({ kid = '' }) => kid, id: true },
-  { heading: 'NAME', value: ({ label }) => label, cut: true },
+  { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'PLACE', value: ({ place }) => place, cut: true },
   {
     heading: 'CAUSE',

@@ -32,7 +32,7 @@ interface RowOptions {
   project?: string | undefined
   /** For the keys that it fits and for which the source names none. */
   algorithm?: Algorithm | undefined
-  namePrefix?: string | undefined
+  labelPrefix?: string | undefined
   /**
    * Whether to keep kids and times; by default those of keys with a `createTime`. `published` makes
    * the kids of the source the published ones.
@@ -46,7 +46,7 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
   return entries.map((entry, index) => {
     const { place } = entry
     const project = options.project ?? entry.project ?? ''
-    const label = `${options.namePrefix ?? ''}${entry.label}`
+    const label = `${options.labelPrefix ?? ''}${entry.label}`
     const source = { number: index + 1, project, place, label, costMs: 0 }
     if ('rejection' in entry) return { ...source, outcome: 'refused', errors: [entry.rejection] }
     const { key, note } = entry

@@ -19,7 +19,7 @@ import { readSource } from './sources/read.ts'
 interface ImportFlags {
   all?: true
   algorithm?: string
-  namePrefix?: string
+  labelPrefix?: string
   kids?: 'keep' | 'new' | 'published'
   skipRefused?: true
   dryRun?: true
@@ -37,7 +37,7 @@ export async function importSource(
   source: string,
   flags: ImportFlags,
 ): Promise<void> {
-  const { namePrefix, kids } = flags
+  const { labelPrefix, kids } = flags
   const { all = false, dryRun = false, skipRefused = false, allowHttp = false } = flags
   const { terminal, timeoutMs } = session
   const algorithm = parseAlgorithm(flags.algorithm)
@@ -46,7 +46,7 @@ export async function importSource(
   requireProjects(entries, all)
   requireSize(entries)
   const project = all ? undefined : session.project
-  const rows = toRows(entries, { project, algorithm, namePrefix, kids })
+  const rows = toRows(entries, { project, algorithm, labelPrefix, kids })
   const privateKey = privateKeyError(rows)
   if (privateKey !== undefined) {
     printImport(session, rows, dryRun)
@@ -105,17 +105,12 @@ function refusedError(
 ): CommandError | undefined {
   const { created, refused } = countRows(rows)
   if (refused === 0 || (skipRefused === true && refused < rows.length)) return undefined
-  if (skipRefused === true) {
-    const message = `All ${refused} keys were rejected, so none was imported.`
-    return new CommandError('refused', message, { code: 'import_refused' })
-  }
-  const others = created === 0 ? 'so none was imported' : `${created} others were imported`
-  return new CommandError(
-    'refused',
-    `${refused} of ${rows.length} keys were rejected, ${others}.`,
-    {
-      code: 'import_refused',
-      hints: ['Correct or remove them and run it again, or skip them with --skip-refused.'],
-    },
-  )
+  const are = rows.length === 1 ? 'key is' : 'keys are'
+  const others = created === 0 ? 'nothing was imported' : `${created} others were imported`
+  return new CommandError('refused', `${refused} of ${rows.length} ${are} refused: ${others}.`, {
+    code: 'import_refused',
+    hints: skipRefused
+      ? []
+      : ['Correct or remove them and run it again, or skip them with --skip-refused.'],
+  })
 }

@@ -55,11 +55,38 @@ export async function sendRows(
   }
   for (let limits = defaultLimits; ; ) {
     try {
-      return await sendBatches(session, rows, toBatches(rows, limits), options)
+      const overflow = await sendBatches(session, rows, toBatches(rows, limits), options)
+      return overflow ?? (options.skipRefused ? undefined : await keyLimitError(session, rows))
     } catch (error) {
       limits = narrowerLimits(limits, error)
     }
   }
+}
+
+/** The error for a project that is too full for its rows, if nothing else is wrong with any row. */
+async function keyLimitError(
+  { client }: Session,
+  rows: readonly ImportRow[],
+): Promise<CommandError | undefined> {
+  const isFull = ({ errors }: ImportRow) => errors.some(({ code }) => code === 'key_limit_reached')
+  const full = rows.find(isFull)
+  const other = rows.find((row) => row.errors.length === 0 && row.project === full?.project)
+  if (full?.item === undefined || rows.some((row) => row.errors.length > 0 && !isFull(row))) return
+  const count = rows.filter(
+    ({ project, outcome }) => project === full.project && outcome !== 'present',
+  ).length
+  const { project } = full
+  for (const row of rows.filter(isFull)) Object.assign(row, { errors: [], outcome: 'not_sent' })
+  if (other?.item === undefined)
+    return nothingImported('key_limit_reached', noRoom(project, 0, count))
+  const { room } = await client.keys.import(project, { keys: [other.item], dryRun: true })
+  const { before, limit } = room.keys
+  return nothingImported('key_limit_reached', noRoom(project, limit - before, count))
+}
+
+function noRoom(project: string, room: number, count: number): string {
+  const [free, all] = [room, count].map((each) => each.toLocaleString('en-US'))
+  return `Project ${project} has room for ${free} of ${all} keys; raise PUBRING_MAX_KEYS_PER_PROJECT.`
 }
 
 /** The limits of a server that has narrower ones. Throws any other error. */
@@ -212,12 +239,14 @@ function overflowError(reports: readonly ProjectReport[]): CommandError | undefi
   for (const [project, group] of Map.groupBy(reports, (each) => each.project)) {
     const keys = totalRoom(group, 'keys')
     if (keys.after > keys.limit) {
-      const detail = `Project ${project} would have ${keys.after} keys; its limit is ${keys.limit}.`
-      return nothingImported('key_limit_reached', detail)
+      return nothingImported(
+        'key_limit_reached',
+        noRoom(project, keys.limit - keys.before, keys.after - keys.before),
+      )
     }
     const { after, limit } = totalRoom(group, 'jwksBytes')
     if (after > limit) {
-      const detail = `The key set of project ${project} would have ${after} bytes; verifiers read at most ${limit}.`
+      const detail = `The key set of project ${project} would have ${after} bytes, and at most ${limit} are allowed, because many verifiers read no more: import some keys inactive, or raise PUBRING_MAX_JWKS_BYTES.`
       return nothingImported('jwks_too_large', detail)
     }
   }
@@ -228,7 +257,8 @@ function overflowError(reports: readonly ProjectReport[]): CommandError | undefi
 function totalRoom(reports: readonly ProjectReport[], kind: keyof KeyImportReport['room']) {
   const rooms = reports.map(({ report }) => report.room[kind])
   const { before = 0, limit = 0 } = rooms[0] ?? {}
-  return { after: rooms.reduce((sum, room) => sum + room.after - room.before, before), limit }
+  const after = rooms.reduce((sum, room) => sum + room.after - room.before, before)
+  return { before, after, limit }
 }
 
 function nothingImported(code: string, detail: string): CommandError {

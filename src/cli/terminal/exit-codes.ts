@@ -32,7 +32,7 @@ export const exitCodes = {
   untrusted: {
     code: 9,
     meaning:
-      'the server cannot be trusted: its certificate is invalid, or its responses are not Pubring’s',
+      'the server cannot be trusted: its certificate is invalid, it does not speak TLS, or its responses are not Pubring’s',
   },
   declined: {
     code: 10,

@@ -65,7 +65,7 @@ const textMembers = [
 
 /** The entry for a key with the members that an export has. */
 export function recordEntry(
-  record: { label: string; publicKeyPem: string; active: boolean; [member: string]: unknown },
+  record: { label: string; publicKeyPem: string; active?: boolean; [member: string]: unknown },
   place: string,
 ): SourceEntry {
   const { label, publicKeyPem, active } = record
@@ -75,7 +75,8 @@ export function recordEntry(
     const value = record[member]
     return typeof value === 'string' && value !== '' ? [[member, value]] : []
   })
-  return { place, label, key: { publicKeyPem, active, ...Object.fromEntries(texts) } }
+  const state = active === undefined ? {} : { active }
+  return { place, label, key: { publicKeyPem, ...state, ...Object.fromEntries(texts) } }
 }
 
 /** The JSON object or array in the text. Throws if there is none. */
