@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { algorithmNames } from '../src/contract/algorithms.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
 import { Event } from '../src/contract/events.ts'
+import { Search } from '../src/contract/finding/search.ts'
 import { KeyCheck } from '../src/contract/key-checks.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
 import {
@@ -97,6 +98,7 @@ const contract: Record<string, object> = {
   SignInRuleCreate: { ...SignInRuleCreate, description: 'A sign-in rule to create.' },
   SignInRuleUpdate,
   Event,
+  Search,
   LedgerProof,
   LogTree,
   KeyFinding: {
@@ -165,6 +167,7 @@ function typeOf(schema: Schema): string {
     const name = Object.keys(types).find((each) => shapeOf(types[each] ?? {}) === shape)
     return name ?? declare(schema)
   }
+  if (items?.anyOf !== undefined) return `(${typeOf(items)})[]`
   if (items !== undefined) return `${typeOf(items)}[]`
   if (patternProperties !== undefined) {
     return `Record<string, ${Object.values(patternProperties).map(typeOf).join()}>`

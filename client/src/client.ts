@@ -42,6 +42,8 @@ export function createClient(options: ClientOptions): Client {
   const send = createSend(transport)
   return {
     url: transport.url,
+    search: async (text, { limit, ...options } = {}) =>
+      send({ ...read('/search'), query: { q: text, limit } }, options),
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
     tokens: tokenOperations(send),

@@ -543,6 +543,64 @@ export type Event = {
   hash: string
 }
 
+/** What was found: keys, projects, API keys and events. */
+export type Search = {
+  results: (
+    | {
+        type: 'key'
+        /** The member that the text was found in. */
+        matched: 'kid' | 'publishedKid' | 'thumbprint' | 'spkiSha256' | 'label'
+        projectId: string
+        /** Absent if the project was deleted after the key. */
+        projectName?: string
+        kid: string
+        publishedKid?: string
+        label: string
+        /** Absent for a deleted key. */
+        algorithm?: string
+        active: boolean
+        /** When the key was deleted; absent if it exists. */
+        deleteTime?: string
+      }
+    | {
+        type: 'project'
+        /** The member that the text was found in. */
+        matched: 'id' | 'name'
+        id: string
+        name: string
+      }
+    | {
+        type: 'apiKey'
+        /** The member that the text was found in. */
+        matched: 'id' | 'prefix' | 'name'
+        id: string
+        name: string
+        prefix: string
+        active: boolean
+        projectId?: string
+      }
+    | {
+        type: 'event'
+        /** The member that the text was found in. */
+        matched: 'requestId'
+        /** Absent for the ledger of the registry. */
+        projectId?: string
+        revision: number
+        eventType: string
+        time: string
+        subject: {
+          type: string
+          id: string
+        }
+        /** Of the subject, as it was then. */
+        label?: string
+        requestId: string
+      }
+  )[]
+  /** Whether there are more results of some type than were asked for. */
+  hasMore: boolean
+}
+
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */
 export type LedgerProof = {
   ledgerId: string

@@ -3,6 +3,7 @@ import type { IntakeCaller } from '../intake/threads/fair-queue.ts'
 import type { Intake } from '../intake/threads/pool.ts'
 import type { ExposedKey } from '../intake/types.ts'
 import type { OutboundFetch } from '../outbound/outbound.ts'
+import type { SearchReads } from './finding/reads.ts'
 import type { LedgerEvent } from './ledger/chain.ts'
 import type { ChangeOf, ChangeResults, ChangeType } from './ledger/changes.ts'
 import type { HistoryPage, HistoryResult } from './ledger/history.ts'
@@ -86,6 +87,7 @@ export interface Store {
   log: LogReads
   /** Numbers of keys by kind and state at the time (ISO 8601). Slow, but does not delay others. */
   countKeys(time: string): Promise<KeyCount[]>
+  search: SearchReads
   /** What this process uses of a database server. */
   diagnostics(): StoreDiagnostics
   /** Resolves if all tables can be read. */

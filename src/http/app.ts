@@ -30,6 +30,7 @@ import { addQueryDefault } from './request/query.ts'
 import { apiKeyRoutes } from './routes/api-keys.ts'
 import { addConsole } from './routes/console.ts'
 import { eventRoutes } from './routes/events/routes.ts'
+import { searchRoute } from './routes/finding/search.ts'
 import { healthRoutes } from './routes/health.ts'
 import { keyCheckRoutes } from './routes/key-checks.ts'
 import { keyImportRoutes } from './routes/key-imports.ts'
@@ -121,6 +122,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   publishedPemRoutes(routes, live)
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
+  searchRoute(routes, context)
   logRoutes(routes, live)
   healthRoutes(routes, live)
   descriptionRoute(app)

@@ -27,6 +27,13 @@ test('events are filtered, page by page in either order, and all together', asyn
   expect(await Array.fromAsync(client.events.all({ type: 'project.created' }))).toHaveLength(1)
 })
 
+test('a search finds a key by the beginning of its kid', async () => {
+  const [key] = await client.keys.list(project)
+  const { results } = await client.search(key?.id.slice(0, 8) ?? '', { limit: 5 })
+  expect(results).toContainEqual(expect.objectContaining({ type: 'key', kid: key?.id }))
+  await expect(client.search('')).rejects.toMatchObject({ code: 'invalid_request' })
+})
+
 test('an export is the text of a file, and one that is cut off throws', async () => {
   const chunks = await Array.fromAsync(client.events.export({ project, format: 'csv' }))
   expect(chunks.join('').split('\r\n')).toHaveLength(7)

@@ -3,6 +3,7 @@ import type * as client from '../../client/src/types.ts'
 import type { Algorithm } from '../../src/contract/algorithms.ts'
 import type * as apiKeys from '../../src/contract/api-keys.ts'
 import type { Event } from '../../src/contract/events.ts'
+import type { Search } from '../../src/contract/finding/search.ts'
 import type { KeyCheck } from '../../src/contract/key-checks.ts'
 import type { KeyImportItem, KeyImportReport } from '../../src/contract/key-imports.ts'
 import type * as keys from '../../src/contract/keys.ts'
@@ -38,6 +39,7 @@ test('the types of responses equal the contract', () => {
   expectTypeOf<client.SignedOut>().toEqualTypeOf<sessions.SignedOut>()
   expectTypeOf<client.SignInRule>().toEqualTypeOf<rules.SignInRule>()
   expectTypeOf<client.Event>().toEqualTypeOf<Event>()
+  expectTypeOf<client.Search>().toEqualTypeOf<Search>()
   expectTypeOf<client.KeyCheck>().toEqualTypeOf<KeyCheck>()
   expectTypeOf<client.KeyImportReport>().toEqualTypeOf<KeyImportReport>()
   expectTypeOf<client.TokenCheckStep>().toEqualTypeOf<TokenCheckStep>()

@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifySchema } from 'fastify'
 import * as apiKeys from '../../contract/api-keys.ts'
 import * as events from '../../contract/events.ts'
+import * as search from '../../contract/finding/search.ts'
 import * as keyChecks from '../../contract/key-checks.ts'
 import * as keyImports from '../../contract/key-imports.ts'
 import * as keys from '../../contract/keys.ts'
@@ -18,8 +19,9 @@ import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
+const finding = [search]
 const access = [sessions, signInRules, tokenChecks, tokenExchange, trustPolicies]
-const components = [...modules, ...access]
+const components = [...modules, ...finding, ...access]
   .flatMap((module) => Object.values<unknown>(module))
   .filter(isComponent)
   .sort((one, other) => (one.$id < other.$id ? -1 : 1))
@@ -56,6 +58,7 @@ export async function addOpenApi(app: FastifyInstance, publicUrl: string): Promi
         'JWT keys',
         'Key sets',
         'Projects',
+        'Search',
         'Events',
         'Log',
         'API keys',

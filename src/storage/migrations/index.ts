@@ -13,6 +13,7 @@ import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
 import { people } from './0011-people.ts'
 import { trustPolicies } from './0012-trust-policies.ts'
 import { vouchedKeys } from './0013-vouched-keys.ts'
+import { searchIndexes } from './0014-search.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -42,6 +43,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0011-people': { ...people, oldestRelease: '0.1.0' },
   '0012-trust-policies': { ...trustPolicies, oldestRelease: '0.1.0' },
   '0013-vouched-keys': { ...vouchedKeys, oldestRelease: '0.1.0' },
+  ...searchIndexes,
 }
 
 /** Tables of the migrations themselves. */

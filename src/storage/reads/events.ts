@@ -20,8 +20,8 @@ const maxNamesakes = 20
 export function createEventReads(db: Db) {
   return {
     async events(ledgerId, { after, limit }) {
-      const range = { after, before: undefined, limit, newestFirst: false }
-      return withNames(db, await labelledRows(range, eventsOf(db, ledgerId)).execute())
+      const range = { after, limit, newestFirst: false }
+      return withNames(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
     },
     history: (ledgerId, page) => readHistory(db, ledgerId, page),
   } satisfies Partial<Store>
@@ -44,7 +44,7 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
   const ofLedger = eventsOf(db, ledgerId)
   const all = subject === undefined ? ofLedger : ofLedger.where('subject_id', '=', subject)
   if (Object.values(compared).every((value) => value === undefined)) {
-    return { events: await withNames(db, await labelledRows(page, all).execute()) }
+    return { events: await withNames(db, await labelled(inRange(all, page)).execute()) }
   }
   const end = await inRange(all, { ...page, limit: 1 })
     .select('revision')
@@ -55,8 +55,23 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
     end === undefined
       ? matching
       : matching.where('revision', page.newestFirst ? '>=' : '<=', end.revision)
-  const events = await withNames(db, await labelledRows(page, examined).execute())
+  const events = await withNames(db, await labelled(inRange(examined, page)).execute())
   return end === undefined ? { events } : { events, examinedTo: end.revision }
+}
+
+/** The events of one request, in the ledgers of these projects or in all. */
+export async function readEventsOfRequest(
+  db: Db,
+  {
+    requestId,
+    projects,
+    limit,
+  }: { requestId: string; projects: 'all' | readonly string[]; limit: number },
+): Promise<LedgerEvent[]> {
+  const all = db.selectFrom('event').where('event.request_id', '=', requestId)
+  const visible = projects === 'all' ? all : all.where('event.project_id', 'in', projects)
+  const page = visible.orderBy('event.project_id').orderBy('event.revision').limit(limit)
+  return withNames(db, await labelled(page).execute())
 }
 
 type Events = ReturnType<typeof eventsOf>
@@ -116,15 +131,13 @@ async function namesakesOf(db: Db, name: string | undefined): Promise<string[]> 
 /** Matches the JSON of changes that hold the label or name; one in a text has escaped quotes. */
 const labelPatterns = ['%"label":{%', '%"name":{%'] as const
 
-/** The rows of a page, each with the last changes of its subject's label if its own hold none. */
-function labelledRows(range: Range, events: Events) {
+/** The rows, each with the last changes of its subject's label if its own hold none. */
+function labelled(events: Events) {
   const [label, name] = labelPatterns
   const hasLabel = (changes: string) =>
     sql`(${sql.ref(changes)} like ${label} or ${sql.ref(changes)} like ${name})`
-  return inRange(events, range)
-    .select(columnsOf('event').map((column) => `event.${column}` as const))
-    .select(
-      sql<string | null>`case when ${hasLabel('event.changes')} then null else (
+  return events.select(columnsOf('event').map((column) => `event.${column}` as const)).select(
+    sql<string | null>`case when ${hasLabel('event.changes')} then null else (
         select earlier.changes from (
           select before.changes, before.revision from event as before
           where before.subject_id = event.subject_id and before.project_id = event.project_id
@@ -132,9 +145,9 @@ function labelledRows(range: Range, events: Events) {
           order by before.revision desc limit ${sql.lit(maxLabelDistance)}
         ) as earlier
         where ${hasLabel('earlier.changes')} order by earlier.revision desc limit 1) end`.as(
-        'label_changes',
-      ),
-    )
+      'label_changes',
+    ),
+  )
 }
 
 type LabelledRow = Selectable<Tables['event']> & { label_changes: string | null }

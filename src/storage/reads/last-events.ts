@@ -37,6 +37,22 @@ export const lastKeyEvent = lastEventOf(sql.ref('jwt_key.project_id'), 'jwt_key.
 
 export const lastProjectEvent = lastEventOf(sql.ref('project.id'), 'project.id').as('project_event')
 
+/** Projects with the heads of their ledgers. */
+export function projectsWithLastEvents(db: Db) {
+  return db
+    .selectFrom('project')
+    .innerJoin('ledger', 'ledger.project_id', 'project.id')
+    .select([
+      'project.id',
+      'project.name',
+      'ledger.revision',
+      'ledger.hash',
+      'project.create_time',
+      'project.update_time',
+      lastProjectEvent,
+    ])
+}
+
 export function apiKeysWithLastEvents(db: Db) {
   return db
     .selectFrom('api_key')

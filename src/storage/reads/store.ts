@@ -8,8 +8,15 @@ import { type Db, tableNames } from '../schema.ts'
 import { statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
 import { createEventReads } from './events.ts'
-import { checkedKey, checkedProject, lastKeyEvent, lastProjectEvent } from './last-events.ts'
+import {
+  checkedKey,
+  checkedProject,
+  lastKeyEvent,
+  lastProjectEvent,
+  projectsWithLastEvents,
+} from './last-events.ts'
 import { createLogReads } from './log.ts'
+import { createSearchReads } from './search.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
 export type StoreReads = Omit<
@@ -31,6 +38,7 @@ export function createStoreReads(db: Db): StoreReads {
     ...createKeyReads(db),
     ...createEventReads(db),
     log: createLogReads(db),
+    search: createSearchReads(db),
     async ping() {
       await db
         .selectNoFrom(({ exists, lit, selectFrom }) =>
@@ -50,7 +58,7 @@ function createProjectReads(db: Db) {
       return project
     },
     async listProjects({ after, limit }) {
-      const rows = await projectsWithHeads(db)
+      const rows = await projectsWithLastEvents(db)
         .where('project.id', '>', after ?? '')
         .orderBy('project.id')
         .limit(limit)
@@ -117,26 +125,11 @@ export async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
   }))
 }
 
-function projectsWithHeads(db: Db) {
-  return db
-    .selectFrom('project')
-    .innerJoin('ledger', 'ledger.project_id', 'project.id')
-    .select([
-      'project.id',
-      'project.name',
-      'ledger.revision',
-      'ledger.hash',
-      'project.create_time',
-      'project.update_time',
-      lastProjectEvent,
-    ])
-}
-
 export const projectById = statement((db, { id }: { id: string }) =>
-  projectsWithHeads(db).where('project.id', '=', id),
+  projectsWithLastEvents(db).where('project.id', '=', id),
 )
 const projectByName = statement((db, { name }: { name: string }) =>
-  projectsWithHeads(db).where('project.name', '=', name),
+  projectsWithLastEvents(db).where('project.name', '=', name),
 )
 const keysOfProject = statement((db, { projectId }: { projectId: string }) =>
   db

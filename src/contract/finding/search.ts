@@ -1,0 +1,74 @@
+import { type Static, Type } from 'typebox'
+import { Time, Uuid } from '../common.ts'
+
+/** The member that the text was found in. */
+const Matched = <Name extends string>(...names: Name[]) =>
+  Type.Enum(names, { description: 'The member that the text was found in.' })
+
+const KeyResult = Type.Object(
+  {
+    type: Type.Enum(['key']),
+    matched: Matched('kid', 'publishedKid', 'thumbprint', 'spkiSha256', 'label'),
+    projectId: Uuid,
+    projectName: Type.Optional(
+      Type.String({ description: 'Absent if the project was deleted after the key.' }),
+    ),
+    kid: Uuid,
+    publishedKid: Type.Optional(Type.String()),
+    label: Type.String(),
+    algorithm: Type.Optional(Type.String({ description: 'Absent for a deleted key.' })),
+    active: Type.Boolean(),
+    deleteTime: Type.Optional(
+      Type.Unsafe<string>({
+        ...Time,
+        description: 'When the key was deleted; absent if it exists.',
+      }),
+    ),
+  },
+  { description: 'A JWT key, or one that was deleted.' },
+)
+
+const ProjectResult = Type.Object({
+  type: Type.Enum(['project']),
+  matched: Matched('id', 'name'),
+  id: Uuid,
+  name: Type.String(),
+})
+
+const ApiKeyResult = Type.Object(
+  {
+    type: Type.Enum(['apiKey']),
+    matched: Matched('id', 'prefix', 'name'),
+    id: Uuid,
+    name: Type.String(),
+    prefix: Type.String(),
+    active: Type.Boolean(),
+    projectId: Type.Optional(Uuid),
+  },
+  { description: 'An API key, for its admins.' },
+)
+
+const EventResult = Type.Object({
+  type: Type.Enum(['event']),
+  matched: Matched('requestId'),
+  projectId: Type.Optional(
+    Type.Unsafe<string>({ ...Uuid, description: 'Absent for the ledger of the registry.' }),
+  ),
+  revision: Type.Integer(),
+  eventType: Type.String({ examples: ['key.updated'] }),
+  time: Time,
+  subject: Type.Object({ type: Type.String(), id: Type.String() }),
+  label: Type.Optional(Type.String({ description: 'Of the subject, as it was then.' })),
+  requestId: Type.String(),
+})
+
+export const Search = Type.Object(
+  {
+    results: Type.Array(Type.Union([KeyResult, ProjectResult, ApiKeyResult, EventResult])),
+    hasMore: Type.Boolean({
+      description: 'Whether there are more results of some type than were asked for.',
+    }),
+  },
+  { $id: 'Search', description: 'What was found: keys, projects, API keys and events.' },
+)
+export type Search = Static<typeof Search>

@@ -1,0 +1,168 @@
+import type { Search } from '../../contract/finding/search.ts'
+import { roles } from '../../contract/roles.ts'
+import { permits, projectsWith } from '../access/grants.ts'
+import type { RequestContext } from '../access/principal.ts'
+import type { Context } from '../context.ts'
+import { isActive } from '../expiry.ts'
+import { systemLedgerId } from '../ledger/chain.ts'
+import { now } from '../times.ts'
+import { matchApiKey, matchKey, matchKid, matchProject } from './needle.ts'
+import { readQuery } from './query.ts'
+import type { Needle } from './reads.ts'
+
+type Result = Search['results'][number]
+
+/** What is searched, and how much of each type is wanted. */
+interface Scope extends Pick<Context, 'store'> {
+  /** The projects that the caller may see, and those whose API keys. */
+  visible: 'all' | string[]
+  administered: 'all' | string[]
+  /** Whether the caller may read the ledgers of the registry and of deleted projects. */
+  readsEveryLedger: boolean
+  limit: number
+  time: string
+}
+
+/**
+ * Searches what the caller may see for a text, at most `limit` results of each type. For a caller that
+ * is bound to projects, reads nothing of others, so that neither result nor time tells of them.
+ */
+export async function search(
+  context: RequestContext,
+  query: string,
+  limit: number,
+): Promise<Search> {
+  const needle = await readQuery(context, query)
+  const { grants } = context.principal
+  const scope: Scope = {
+    store: context.store,
+    visible: projectsWith(grants, roles[0]),
+    administered: projectsWith(grants, 'admin'),
+    readsEveryLedger: permits(grants, { role: 'admin', unbound: true }),
+    limit: limit + 1,
+    time: now(context.clock),
+  }
+  const finders = [findKeys, findDeletedKeys, findProjects, findApiKeys, findEvents]
+  const found = await Promise.all(finders.map((find) => find(scope, needle)))
+  return {
+    results: found.flatMap((results) => results.slice(0, limit)),
+    hasMore: found.some((results) => results.length > limit),
+  }
+}
+
+async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
+  const { store, visible, limit, time } = scope
+  const candidates =
+    visible === 'all'
+      ? await store.search.keys(needle, limit)
+      : (await Promise.all(visible.map(store.keySet))).flatMap((keySet) => keySet?.keys ?? [])
+  const found = matching(candidates, (key) => matchKey(needle, key), limit)
+  const names = await projectNames(scope, found)
+  return found.map(({ matched, id: kid, projectId, publishedKid, label, algorithm, ...key }) => ({
+    type: 'key',
+    matched,
+    projectId,
+    ...names.get(projectId),
+    kid,
+    ...(publishedKid === undefined ? {} : { publishedKid }),
+    label,
+    algorithm,
+    active: isActive(key, time),
+  }))
+}
+
+async function findDeletedKeys(scope: Scope, needle: Needle): Promise<Result[]> {
+  const { store, visible, readsEveryLedger, limit } = scope
+  const projects = visible === 'all' ? [undefined] : visible
+  const read = (id: string | undefined) => store.search.deletedKeys(needle, id, limit)
+  const candidates = (await Promise.all(projects.map(read))).flat()
+  const found = matching(candidates, (key) => matchKid(needle, key), limit)
+  const names = await projectNames(scope, found)
+  return found
+    .filter(({ projectId }) => readsEveryLedger || names.has(projectId))
+    .map(({ id: kid, ...key }) => ({
+      type: 'key',
+      ...key,
+      kid,
+      ...names.get(key.projectId),
+      active: false,
+    }))
+}
+
+async function findProjects(scope: Scope, needle: Needle): Promise<Result[]> {
+  const { store, visible, limit } = scope
+  const candidates =
+    visible === 'all'
+      ? await store.search.projects(needle, limit)
+      : await store.search.projectsById(visible)
+  const found = matching(candidates, (project) => matchProject(needle, project), limit)
+  return found.map(({ id, name, matched }) => ({ type: 'project', matched, id, name }))
+}
+
+async function findApiKeys(scope: Scope, needle: Needle): Promise<Result[]> {
+  const { store, administered, limit, time } = scope
+  if (administered.length === 0) return []
+  const candidates =
+    administered === 'all'
+      ? await store.search.apiKeys(needle, limit)
+      : await store.listApiKeys(administered)
+  const found = matching(candidates, (apiKey) => matchApiKey(needle, apiKey), limit)
+  return found.map(({ matched, id, name, prefix, projectId, ...apiKey }) => ({
+    type: 'apiKey',
+    matched,
+    id,
+    name,
+    prefix,
+    ...(projectId === undefined ? {} : { projectId }),
+    active: isActive(apiKey, time),
+  }))
+}
+
+/** By the id of the request; other parts of an event are found as keys, or by filters of a ledger. */
+async function findEvents(scope: Scope, { id }: Needle): Promise<Result[]> {
+  const { store, visible, readsEveryLedger, limit } = scope
+  if (id?.length !== 36) return []
+  const found = await store.search.events(id, visible, limit)
+  const names = await projectNames(
+    scope,
+    found.map(({ ledgerId: projectId }) => ({ projectId })),
+  )
+  return found
+    .filter(({ ledgerId }) => readsEveryLedger || names.has(ledgerId))
+    .map(({ ledgerId, revision, type, time, subject, label, requestId }) => ({
+      type: 'event',
+      matched: 'requestId',
+      ...(ledgerId === systemLedgerId ? {} : { projectId: ledgerId }),
+      revision,
+      eventType: type,
+      time,
+      subject,
+      ...(label === undefined ? {} : { label }),
+      requestId,
+    }))
+}
+
+/** The first `limit` candidates that match, each once, with the member that does. */
+function matching<Candidate extends { id: string; projectId?: string }, Member extends string>(
+  candidates: readonly Candidate[],
+  match: (candidate: Candidate) => Member | undefined,
+  limit: number,
+): (Candidate & { matched: Member })[] {
+  const found = new Map<string, Candidate & { matched: Member }>()
+  for (const candidate of candidates) {
+    const matched = match(candidate)
+    if (matched === undefined || found.size >= limit) continue
+    found.set(`${candidate.projectId} ${candidate.id}`, { ...candidate, matched })
+  }
+  return [...found.values()]
+}
+
+/** By id of the project, for those that exist. */
+async function projectNames(
+  { store }: Scope,
+  found: readonly { projectId: string }[],
+): Promise<Map<string, { projectName: string }>> {
+  const ids = [...new Set(found.map(({ projectId }) => projectId))]
+  const projects = ids.length === 0 ? [] : await store.search.projectsById(ids)
+  return new Map(projects.map(({ id, name }) => [id, { projectName: name }]))
+}

@@ -1,0 +1,58 @@
+import { Type } from 'typebox'
+import { Search } from '../../../contract/finding/search.ts'
+import type { Context } from '../../../core/context.ts'
+import { search } from '../../../core/finding/search.ts'
+import { contextOf } from '../../hooks/access.ts'
+import type { App } from '../../options.ts'
+import { Query } from '../../request/paths.ts'
+
+/** Results of each type without `limit`, and at most. */
+const pageSize = 20
+const maxPageSize = 50
+
+const SearchQuery = Query({
+  q: Type.String({
+    description:
+      'A kid or the id of a project or API key, or its first 8 characters or more; a published kid; an RFC 7638 thumbprint or the SHA-256 of an SPKI in hex, or their beginnings; the beginning of a label or name, in any case; the prefix of an API key; the id of a request. White space, colons in hashes and a public key in PEM are understood.',
+    examples: ['019ac8f2'],
+  }),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: maxPageSize,
+      default: pageSize,
+      description: 'Results of each type.',
+    }),
+  ),
+})
+
+export function searchRoute(app: App, context: Context): void {
+  app.route({
+    method: 'GET',
+    url: '/v1/search',
+    config: {
+      access: { role: 'reader' },
+      errors: [
+        'private_key_submitted',
+        'invalid_key_pem',
+        'unsupported_key',
+        'weak_key',
+        'compromised_key',
+      ],
+    },
+    schema: {
+      operationId: 'search',
+      summary: 'Find keys, projects, API keys and requests',
+      description:
+        'Finds what the caller may read: API keys for their admins alone, nothing of projects that the caller cannot see. A deleted key is found by its kid, with `deleteTime`. Rejects private keys, tokens and API keys: they do not belong into a URL.',
+      tags: ['Search'],
+      querystring: SearchQuery,
+      response: { 200: Search },
+    },
+    handler: async (request, reply) => {
+      const { q, limit = pageSize } = request.query
+      const found = await search(contextOf(request, context), q, limit)
+      return reply.header('cache-control', 'no-store').send(found)
+    },
+  })
+}

@@ -1,0 +1,306 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Search } from '../../../src/contract/finding/search.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { startApp, type TestApp } from '../../support/app/app.ts'
+import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+import { ecKey, privatePem } from '../../support/keys/pem.ts'
+import { signToken } from '../../support/keys/tokens.ts'
+import { rememberSecret } from '../../support/secrets.ts'
+
+let server: TestApp
+let orders: TestProject
+let billing: TestProject
+let kid: string
+let details: { thumbprint: string; spkiSha256: string }
+let pem: string
+let deleted: string
+let deletedPublished: string
+let requestId: string
+let keys: Record<'reader' | 'bound' | 'admin', string>
+
+beforeAll(async () => {
+  server = await startApp()
+  orders = await newProject(server, 'orders')
+  billing = await newProject(server, 'billing')
+  pem = ecKey().publicKeyPem
+  const members = { name: 'Orders, spring', publicKeyPem: pem, publishedKid: 'orders-2026-05' }
+  kid = await registerKey(server, members, orders.keys)
+  details = (await server.send('GET', `${orders.keys}/${kid}`)).json().details
+  const off = { active: false, name: '100% _off_ \\ 😀' }
+  deleted = await registerKey(server, off, billing.keys)
+  deletedPublished = await registerKey(server, { ...off, publishedKid: 'old-kid' }, billing.keys)
+  await registerKey(server, off, billing.keys)
+  const response = await server.send('DELETE', `${billing.keys}/${deleted}`)
+  requestId = String(response.headers['x-request-id'])
+  await server.send('DELETE', `${billing.keys}/${deletedPublished}`)
+  keys = {
+    reader: await server.apiKey('reader'),
+    bound: await server.apiKey('reader', orders.id),
+    admin: await server.apiKey('admin', orders.id),
+  }
+})
+afterAll(() => server.close())
+
+async function request(q: string, secret = server.admin, more = '') {
+  const headers = { 'x-api-key': secret }
+  return server.send('GET', `/v1/search?q=${encodeURIComponent(q)}${more}`, { headers })
+}
+
+async function find(q: string, secret?: string): Promise<Search['results']> {
+  const response = await request(q, secret)
+  expect(response.statusCode, response.body).toBe(200)
+  return response.json().results
+}
+
+/** Type, what matched, and the id of each result. */
+async function found(q: string, secret?: string) {
+  const results = await find(q, secret)
+  return results.map((result) => {
+    const id = 'kid' in result ? result.kid : 'id' in result ? result.id : result.revision
+    return [result.type, result.matched, id]
+  })
+}
+
+describe('a key is found', () => {
+  test.each([
+    ['its kid', () => kid, 'kid'],
+    ['its kid in upper case', () => kid.toUpperCase(), 'kid'],
+    ['its kid without hyphens', () => kid.replaceAll('-', ''), 'kid'],
+    ['its kid broken over two lines', () => ` ${kid.slice(0, 20)}\n  ${kid.slice(20)} `, 'kid'],
+    ['a log line with its kid', () => `level=warn kid="${kid}" msg=unknown`, 'kid'],
+    ['its published kid', () => 'orders-2026-05', 'publishedKid'],
+    ['the beginning of its published kid', () => 'orders-2', 'publishedKid'],
+    ['its thumbprint', () => details.thumbprint, 'thumbprint'],
+    ['the beginning of its thumbprint', () => details.thumbprint.slice(0, 8), 'thumbprint'],
+    ['the hash of its SPKI', () => details.spkiSha256, 'spkiSha256'],
+    [
+      'the hash in upper case with colons',
+      () => details.spkiSha256.toUpperCase().replace(/(..)(?=.)/g, '$1:'),
+      'spkiSha256',
+    ],
+    ['its label', () => 'Orders, spring', 'label'],
+    ['the beginning of its label in any case', () => 'oRDERS, s', 'label'],
+    ['its PEM', () => pem, 'thumbprint'],
+  ])('by %s', async (_name, text, matched) => {
+    for (const secret of [server.admin, keys.reader, keys.bound]) {
+      expect(await found(text(), secret)).toEqual([['key', matched, kid]])
+    }
+  })
+
+  test('by the first 8 characters of its kid, with what identifies it', async () => {
+    const results = await find(kid.slice(0, 8), keys.bound)
+    expect(results.find(({ type }) => type === 'key')).toEqual({
+      type: 'key',
+      matched: 'kid',
+      projectId: orders.id,
+      projectName: 'orders',
+      kid,
+      publishedKid: 'orders-2026-05',
+      label: 'Orders, spring',
+      algorithm: 'ES256',
+      active: true,
+    })
+    expect(await found(kid.slice(0, 7))).toEqual([])
+  })
+
+  test('after it was deleted, by kid and published kid, with the time', async () => {
+    const { apiKey, events } = {
+      apiKey: await server.apiKey('reader', billing.id),
+      events: billing,
+    }
+    const ledger = await server.send('GET', `/v1/projects/${events.id}/events?type=key.deleted`)
+    const [first, second] = ledger.json()
+    for (const secret of [server.admin, keys.reader, apiKey]) {
+      expect(await find(deleted, secret)).toEqual([
+        {
+          type: 'key',
+          matched: 'kid',
+          projectId: billing.id,
+          projectName: 'billing',
+          kid: deleted,
+          label: '100% _off_ \\ 😀',
+          active: false,
+          deleteTime: first.time,
+        },
+      ])
+      expect(await find('old-kid', secret)).toMatchObject([
+        { matched: 'publishedKid', kid: deletedPublished, deleteTime: second.time },
+      ])
+      const [result] = await find(deletedPublished.slice(0, 23), secret)
+      expect(result).toMatchObject({ kid: deletedPublished, deleteTime: second.time })
+    }
+  })
+
+  test('once only, and as it is, if it was deleted and came back with its kid', async () => {
+    const again = { publishedKid: 'again-and-again', publicKeyPem: ecKey().publicKeyPem }
+    const before = await registerKey(server, { ...again, active: false }, orders.keys)
+    await server.send('DELETE', `${orders.keys}/${before}`)
+    const after = await registerKey(server, again, orders.keys)
+    expect(await found('again-and-again')).toEqual([['key', 'publishedKid', after]])
+  })
+})
+
+test('a project is found by id and name, a request by its id', async () => {
+  expect(await found(billing.id)).toContainEqual(['project', 'id', billing.id])
+  expect(await found('BILL')).toEqual([['project', 'name', billing.id]])
+  expect(await find(requestId)).toEqual([
+    {
+      type: 'event',
+      matched: 'requestId',
+      projectId: billing.id,
+      revision: 5,
+      eventType: 'key.deleted',
+      time: expect.any(String),
+      subject: { type: 'key', id: deleted },
+      label: '100% _off_ \\ 😀',
+      requestId,
+    },
+  ])
+})
+
+describe('an API key is found', () => {
+  test('by name, prefix and id, by those who administer it', async () => {
+    const body = { name: 'Deploy pipeline', role: 'writer', project: 'orders' }
+    const { id, prefix } = (await server.send('POST', '/v1/api-keys', { body })).json()
+    for (const secret of [server.admin, keys.admin]) {
+      expect(await found('deploy', secret)).toEqual([['apiKey', 'name', id]])
+      expect(await found(id, secret)).toEqual([['apiKey', 'id', id]])
+      expect(await found(prefix, secret)).toEqual([['apiKey', 'prefix', id]])
+    }
+    const billingAdmin = await server.apiKey('admin', billing.id)
+    for (const secret of [keys.reader, keys.bound, billingAdmin]) {
+      for (const q of ['deploy', id, prefix]) expect(await find(q, secret)).toEqual([])
+    }
+  })
+})
+
+describe('nothing of other projects is found', () => {
+  test('by an API key that is bound: the response is that for what does not exist', async () => {
+    const answer = async (q: string) => {
+      const { statusCode, body, headers } = await request(q, keys.admin)
+      const { date: _date, 'x-request-id': _id, ...rest } = headers
+      return { statusCode, body, rest }
+    }
+    const absent = await answer(newId())
+    expect(JSON.parse(absent.body)).toEqual({ results: [], hasMore: false })
+    for (const q of [deleted, 'old-kid', billing.id, 'billing', requestId, '100% _']) {
+      expect(await answer(q)).toEqual(absent)
+    }
+  })
+
+  test('of the registry, and of deleted projects, but by admins of all projects', async () => {
+    const gone = await newProject(server, 'gone')
+    const key = await registerKey(server, { active: false }, gone.keys)
+    await server.send('DELETE', `${gone.keys}/${key}`)
+    const end = await server.send('DELETE', '/v1/projects/gone')
+    const ended = String(end.headers['x-request-id'])
+    expect(await find(key)).toMatchObject([{ kid: key, projectId: gone.id, active: false }])
+    expect((await find(key))[0]).not.toHaveProperty('projectName')
+    const events = await find(ended)
+    expect(events.map((event) => 'eventType' in event && event.projectId)).toEqual([
+      undefined,
+      gone.id,
+    ])
+    for (const secret of [keys.reader, keys.admin]) {
+      for (const q of [key, ended, 'gone']) expect(await find(q, secret)).toEqual([])
+    }
+  })
+})
+
+describe('a text', () => {
+  test.each(['%', '_', '\\', '%25', '100_', "'", '"', ';', '*', '$1', '\u202e', '👩‍💻', 'a\nb'])(
+    '%j finds only what begins with it',
+    async (q) => {
+      expect(await find(q)).toEqual([])
+      expect(await find(q, keys.bound)).toEqual([])
+    },
+  )
+
+  test('with wildcards and emoji finds the label that has them', async () => {
+    const results = await find('100% _off_ \\ 😀')
+    expect(results).toMatchObject([{ matched: 'label', label: '100% _off_ \\ 😀' }])
+  })
+
+  test('of more results than were asked for gives as many of each type, and says so', async () => {
+    for (let i = 0; i < 3; i += 1) await newProject(server, `many-${i}`)
+    for (let i = 0; i < 3; i += 1) {
+      await registerKey(server, { name: `many ${i}` }, '/v1/projects/many-0/jwt-keys')
+    }
+    const { results, hasMore } = (await request('many', server.admin, '&limit=2')).json()
+    expect(results.map(({ type }: { type: string }) => type)).toEqual([
+      ...['key', 'key', 'project', 'project'],
+    ])
+    expect(hasMore).toBe(true)
+    expect((await request('many', server.admin, '&limit=3')).json().hasMore).toBe(false)
+  })
+
+  test.each([
+    ['', 'q is empty'],
+    ['  ', 'q is empty'],
+    ['\0', 'q is empty'],
+    ['x'.repeat(10_000), 'longer than any label'],
+    ['😀'.repeat(256), 'longer than any label'],
+  ])('%.20s is rejected with what to send', async (q, detail) => {
+    const problem = (await request(q)).json()
+    expect(problem).toMatchObject({
+      status: 400,
+      code: 'invalid_request',
+      errors: [{ parameter: 'q' }],
+    })
+    expect(problem.detail).toContain(detail)
+  })
+
+  test('that is missing, or sent twice, is rejected', async () => {
+    for (const query of ['', '?q=a&q=b', '?q=a&limit=51', '?query=a']) {
+      expect((await server.send('GET', `/v1/search${query}`)).json().status).toBe(400)
+    }
+  })
+})
+
+describe('a secret is rejected, and neither logged nor stored:', () => {
+  test('a token, with its kid', async () => {
+    const claims = { sub: 'service', aud: 'orders' }
+    const token = signToken(ecKey().privateKey, { alg: 'ES256', kid: 'orders-2026-05' }, claims)
+    for (const q of [token, `Authorization: Bearer ${token}`]) {
+      const problem = (await request(q)).json()
+      expect(problem).toMatchObject({ status: 400, code: 'invalid_request' })
+      expect(problem.detail).toContain('Search for its kid instead: orders-2026-05')
+    }
+    const without = (await request(signToken(ecKey().privateKey, { alg: 'ES256' }, claims))).json()
+    expect(without.detail).toContain('POST …/token-checks')
+  })
+
+  test('an API key', async () => {
+    const problem = (await request(keys.reader)).json()
+    expect(problem.detail).toContain('first 12 characters')
+  })
+
+  test('a private key, whose public half is blocked from then on', async () => {
+    const key = ecKey()
+    const secret = rememberSecret('a private key', privatePem(key))
+    const problem = (await request(secret)).json()
+    expect(problem).toMatchObject({ status: 400, code: 'private_key_submitted' })
+    const body = { name: 'n', algorithm: 'ES256', publicKeyPem: key.publicKeyPem }
+    const again = await server.send('POST', orders.keys, { body })
+    expect(again.json().code).toBe('compromised_key')
+    const flat = rememberSecret(
+      'a private key',
+      privatePem(ecKey()).replace(/-----.*-----|\n/g, ''),
+    )
+    expect((await request(flat)).json().code).toBe('private_key_submitted')
+  })
+
+  test('something that is no key, though it says so', async () => {
+    const problem = (
+      await request('-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----')
+    ).json()
+    expect(problem).toMatchObject({ code: 'invalid_key_pem', errors: [{ parameter: 'q' }] })
+  })
+})
+
+test('a key whose row contradicts the ledger is not active', async () => {
+  const key = await registerKey(server, { name: 'tampered' }, orders.keys)
+  await patchKey(server, key, { active: false }, orders.keys)
+  await server.database.execute('update jwt_key set enabled = 1 where id = ?', key)
+  expect(await find('tampered', keys.reader)).toMatchObject([{ kid: key, active: false }])
+})

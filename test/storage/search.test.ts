@@ -1,0 +1,108 @@
+import type { RootOperationNode } from 'kysely'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createNeedle } from '../../src/core/finding/needle.ts'
+import type { SearchReads } from '../../src/core/finding/reads.ts'
+import { newId } from '../../src/core/ids.ts'
+import type { KeyRecord } from '../../src/core/records.ts'
+import { openReads } from '../../src/storage/open.ts'
+import { createSearchReads } from '../../src/storage/reads/search.ts'
+import type { Db } from '../../src/storage/schema.ts'
+import { keyRecord } from '../support/store/key-records.ts'
+import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
+
+const limits = { maxKeys: 5_000, maxJwksBytes: 10_000_000 }
+let opened: TestStore
+let db: Db
+let close: () => Promise<void>
+let projectId: string
+let key: KeyRecord
+
+beforeAll(async () => {
+  opened = await openTestStore()
+  const { store, database } = opened
+  for (let project = 0; project < 30; project += 1) {
+    projectId = (await createProject(store, `p-${project}`)).id
+    const template = keyRecord(projectId)
+    // Unequal hashes in place of pairs of keys, which would take a second.
+    const keys = Array.from({ length: 100 }, (_, index) => {
+      const id = newId()
+      const hashes = { thumbprint: `t-${id}`, spkiSha256: `s-${id}`, materialSha256: `m-${id}` }
+      const publishedKid = `published-${project}-${index}`
+      if (project === 29 && index < 3) return keyRecord(template.projectId, { publishedKid })
+      return { ...template, id, label: `Key ${project}-${index}`, publishedKid, ...hashes }
+    })
+    key = keys[50] ?? template
+    await store.commit({
+      type: 'key.import',
+      origin: origin(),
+      projectId,
+      keys: keys.map((each, index) => ({ index, key: each, kidProvided: false })),
+      limits,
+      compared: [],
+      dryRun: false,
+    })
+  }
+  for (const kid of [`published-29-1`, `published-29-2`]) {
+    const patch = { active: false }
+    await store.commit({ type: 'key.update', origin: origin(), projectId, kid, patch, limits })
+    await store.commit({ type: 'key.delete', origin: origin(), projectId, kid })
+  }
+  for (const table of ['jwt_key', 'event', 'published_kid', 'project', 'ledger']) {
+    await database.execute(`analyze ${table}`)
+  }
+  const reads = await openReads(database.url)
+  db = reads.db
+  close = reads.close
+})
+afterAll(async () => {
+  await close()
+  await opened.dispose()
+})
+
+const uuid = newId()
+const queries: [string, (reads: SearchReads) => Promise<unknown>][] = [
+  ['keys by kid', (reads) => reads.keys(createNeedle(uuid), 20)],
+  ['keys by the beginning of a kid', (reads) => reads.keys(createNeedle(uuid.slice(0, 8)), 20)],
+  ['keys by label and published kid', (reads) => reads.keys(createNeedle('key 7-'), 20)],
+  ['deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), undefined, 20)],
+  ['its deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), projectId, 20)],
+  ['by published kid', (reads) => reads.deletedKeys(createNeedle('published-29-1'), projectId, 20)],
+  ['projects', (reads) => reads.projects(createNeedle(uuid), 20)],
+  ['projects by id', (reads) => reads.projectsById([uuid])],
+  ['events', (reads) => reads.events(uuid, 'all', 20)],
+  ['events of a project', (reads) => reads.events(uuid, [projectId], 20)],
+]
+
+test.each(queries)('no statement that finds %s reads a whole table', async (_name, find) => {
+  const nodes: RootOperationNode[] = []
+  const recorded = db.withPlugin({
+    transformQuery({ node }) {
+      nodes.push(node)
+      return node
+    },
+    transformResult: async ({ result }) => result,
+  })
+  await find(createSearchReads(recorded))
+  expect(nodes.length).toBeGreaterThan(0)
+  const { engine } = opened.database
+  for (const node of nodes) {
+    const executor = db.getExecutor()
+    const query = executor.compileQuery(node, { queryId: newId() })
+    const command = engine === 'postgres' ? 'explain' : 'explain query plan'
+    const { rows } = await executor.executeQuery({ ...query, sql: `${command} ${query.sql}` })
+    const plan = rows.map((row) => JSON.stringify(row)).join('\n')
+    expect(plan, query.sql).toMatch(/INDEX|Index/)
+    // Of subqueries, SQLite scans the result.
+    expect(plan, query.sql).not.toMatch(
+      /Seq Scan on (?!project|ledger|api_key)|SCAN (?!entry|subject|earlier|before|\(|CONSTANT)/,
+    )
+  }
+})
+
+test('the beginning of an id that thousands of events have finds keys all the same', async () => {
+  const reads = createSearchReads(db)
+  const found = await reads.keys(createNeedle(key.id.slice(0, 8)), 20)
+  expect(found.length).toBeGreaterThan(0)
+  expect(found.length).toBeLessThanOrEqual(20)
+  expect(await reads.keys(createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
+})
