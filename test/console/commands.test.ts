@@ -105,7 +105,7 @@ test('the curl commands of API keys, token checks and ledgers do what the pages 
   const menu = `Actions for ${hostile}`
   await page.reload()
   expect(await runShown()).toMatchObject([{}, { id, name: hostile }])
-  await choose(menu, 'Edit')
+  await page.getByRole('button', { name: `Edit ${hostile}` }).click()
   await dialog().getByText('Writer', { exact: true }).click()
   expect(await runInDialog()).toMatchObject({ id, role: 'writer' })
   await choose(menu, 'Revoke')

@@ -49,7 +49,7 @@ const places: Place[] = [
   { at: '/api-keys', open: press('New API key'), fields: ['Name', 'Project'] },
   {
     at: '/api-keys',
-    open: (page) => choose(page, 'Actions for pipeline', 'Edit'),
+    open: press('Edit pipeline'),
     fields: ['Name'],
   },
   {

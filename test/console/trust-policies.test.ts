@@ -68,8 +68,7 @@ test('a pasted token is checked step by step, and kept nowhere', async () => {
   })
   const page = await console_.open('/trust-policies')
   page.setDefaultTimeout(10_000)
-  await page.getByRole('button', { name: 'Actions for deploy' }).click()
-  await page.getByRole('menuitem', { name: 'Check a token' }).click()
+  await page.getByRole('button', { name: 'Check a token deploy' }).click()
   const dialog = page.getByRole('dialog')
   const check = async (token: string) => {
     await dialog.getByLabel('Token', { exact: true }).fill(token)

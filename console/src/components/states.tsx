@@ -100,7 +100,14 @@ export function PageHeader(props: {
           {badge}
         </Group>
         {children !== undefined && (
-          <Text c="dimmed" mt={4} component="div" maw={720} style={{ overflowWrap: 'anywhere' }}>
+          <Text
+            size="sm"
+            c="dimmed"
+            mt={4}
+            component="div"
+            maw={820}
+            style={{ overflowWrap: 'anywhere' }}
+          >
             {children}
           </Text>
         )}

@@ -64,9 +64,10 @@ export function ManagedPage<Row extends Managed, Own extends string>(
     )
   }
   const menu = ({ id, name, active }: Row) => (
-    <ActionsMenu name={withVisibleControls(name)}>
-      <Menu.Item onClick={() => setOpen({ action, id })}>{label}</Menu.Item>
-      <Menu.Divider />
+    <ActionsMenu
+      name={withVisibleControls(name)}
+      frequent={{ label, onClick: () => setOpen({ action, id }) }}
+    >
       <Menu.Item onClick={() => setOpen({ action: active ? 'deactivate' : 'activate', id })}>
         {active ? 'Deactivate' : 'Activate'}
       </Menu.Item>

@@ -9,16 +9,18 @@ import { type KeyBar, spanAt } from './spans.ts'
 import { lengthOf, type TimeWindow, ticks } from './window.ts'
 import { describeBar, stateLabels, visibleSpans } from './words.ts'
 
-type ChartProps = { bars: KeyBar[]; window: TimeWindow; now: number }
+type View = { window: TimeWindow; now: number }
+type ChartProps = View & { projectId: string; bars: KeyBar[] }
+type RowProps = View & { projectId: string; bar: KeyBar }
 
 /** One bar for each key on a common time axis; a bar expands to its spans and events. */
-export function Chart({ bars, window, now }: ChartProps) {
+export function Chart({ projectId, bars, window, now }: ChartProps) {
   return (
     <div className="chart">
       <Axis window={window} now={now} />
       <ol className="chart-rows">
         {bars.map((bar) => (
-          <Row key={bar.kid} bar={bar} window={window} now={now} />
+          <Row key={bar.kid} projectId={projectId} bar={bar} window={window} now={now} />
         ))}
       </ol>
     </div>
@@ -32,7 +34,7 @@ function position(time: number, window: TimeWindow): number {
 
 const isVisible = (time: number, { from, to }: TimeWindow) => from <= time && time <= to
 
-function Axis({ window, now }: Omit<ChartProps, 'bars'>) {
+function Axis({ window, now }: View) {
   return (
     <div className="chart-axis" aria-hidden>
       {ticks(window, 8).map(({ time, label }) => (
@@ -45,7 +47,7 @@ function Axis({ window, now }: Omit<ChartProps, 'bars'>) {
   )
 }
 
-function Row({ bar, window, now }: { bar: KeyBar } & Omit<ChartProps, 'bars'>) {
+function Row({ projectId, bar, window, now }: RowProps) {
   const [opened, setOpened] = useState(false)
   const id = useId()
   const current = spanAt(bar, now)
@@ -69,13 +71,15 @@ function Row({ bar, window, now }: { bar: KeyBar } & Omit<ChartProps, 'bars'>) {
         <Track bar={bar} window={window} now={now} />
       </UnstyledButton>
       <Collapse id={id} expanded={opened}>
-        <div>{opened && <SpanTable bars={[bar]} window={window} now={now} />}</div>
+        <div>
+          {opened && <SpanTable projectId={projectId} bars={[bar]} window={window} now={now} />}
+        </div>
       </Collapse>
     </li>
   )
 }
 
-function Track({ bar, window, now }: { bar: KeyBar } & Omit<ChartProps, 'bars'>) {
+function Track({ bar, window, now }: Omit<RowProps, 'projectId'>) {
   return (
     <span className="chart-track" role="img" aria-label={describeBar(bar, window)}>
       {visibleSpans(bar, window).map(({ state, from, to }) => {

@@ -55,10 +55,10 @@ function LoadedTimeline({ project, keys }: { project: Project; keys: JwtKey[] })
       </Card>
     )
   }
-  return <Timeline {...loaded} />
+  return <Timeline projectId={project.id} {...loaded} />
 }
 
-function Timeline({ bars, completeSince, now }: Bars) {
+function Timeline({ projectId, bars, completeSince, now }: Bars & { projectId: string }) {
   const [params, setParams] = useSearchParams()
   const [limit, setLimit] = useState(pageSize)
   const window = windowOf(params) ?? windowOfAll(bars, now)
@@ -100,7 +100,7 @@ function Timeline({ bars, completeSince, now }: Bars) {
           onWindow={show}
           onFit={() => show(windowOfAll(bars, now))}
         >
-          <View bars={shown} window={window} now={now} />
+          <View projectId={projectId} bars={shown} window={window} now={now} />
         </WindowControls>
         <Text size="sm" c="dimmed" role="status" mt="sm">
           {countText(shown.length, found.length, bars.length)}

@@ -1,4 +1,5 @@
-import { Table, Text } from '@mantine/core'
+import { Anchor, Table, Text } from '@mantine/core'
+import { Link } from 'wouter'
 import type { Event } from '../../../client/src/index.ts'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
@@ -8,8 +9,13 @@ import type { TimeWindow } from './window.ts'
 import { endOf, stateHelp, stateLabels, visibleSpans } from './words.ts'
 
 /** The spans and events of the bars in the visible time, as a table. */
-export function SpanTable(props: { bars: KeyBar[]; window: TimeWindow; now: number }) {
-  const { bars, window, now } = props
+export function SpanTable(props: {
+  projectId: string
+  bars: KeyBar[]
+  window: TimeWindow
+  now: number
+}) {
+  const { projectId, bars, window, now } = props
   return (
     <div className="table-scroll">
       <Table verticalSpacing={6} className="span-table">
@@ -24,7 +30,7 @@ export function SpanTable(props: { bars: KeyBar[]; window: TimeWindow; now: numb
           {bars.flatMap((bar) =>
             visibleSpans(bar, window).map((span, index, { length }) => (
               <Table.Tr key={`${bar.kid} ${span.from}`} data-state={span.state}>
-                {index === 0 && <KeyCell bar={bar} rows={length} />}
+                {index === 0 && <KeyCell projectId={projectId} bar={bar} rows={length} />}
                 <SpanCells bar={bar} span={span} now={now} />
               </Table.Tr>
             )),
@@ -35,10 +41,14 @@ export function SpanTable(props: { bars: KeyBar[]; window: TimeWindow; now: numb
   )
 }
 
-function KeyCell({ bar, rows }: { bar: KeyBar; rows: number }) {
+/** The page of a deleted key has its history. */
+function KeyCell(props: { projectId: string; bar: KeyBar; rows: number }) {
+  const { projectId, bar, rows } = props
   return (
     <Table.Th scope="rowgroup" rowSpan={rows} fw={600} style={{ verticalAlign: 'top' }}>
-      <UserText>{bar.label}</UserText>
+      <Anchor component={Link} href={`/projects/${projectId}/keys/${bar.kid}`} inherit>
+        <UserText>{bar.label}</UserText>
+      </Anchor>
       <Text span size="xs" c="dimmed" className="mono" display="block">
         {bar.kid}
       </Text>

@@ -130,9 +130,7 @@ function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): 
   const own = apiKey.id === self.apiKeyId
   const state = stateOf(apiKey, 'revoked')
   return (
-    <ActionsMenu name={apiKey.name}>
-      <Menu.Item onClick={() => onAction('edit')}>Edit</Menu.Item>
-      <Menu.Divider />
+    <ActionsMenu name={apiKey.name} frequent={{ label: 'Edit', onClick: () => onAction('edit') }}>
       {own ? (
         <Menu.Label>Sign in with another API key to revoke this one</Menu.Label>
       ) : (

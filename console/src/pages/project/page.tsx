@@ -77,7 +77,6 @@ function LoadedProject({ project, tab }: { project: Project; tab: string }) {
           </>
         }
       />
-      <Addresses projectId={project.id} />
       <ProjectTabs project={project} tab={tab} onRegister={register} />
       {dialog !== undefined && (
         <LazyPart>
@@ -107,7 +106,12 @@ function ProjectTabs(props: { project: Project; tab: string; onRegister(): void 
   // Outlives the panel, but not the page: a token is a secret.
   const [token, setToken] = useState('')
   const panels: Record<string, ReactNode> = {
-    keys: <KeysPanel project={project} onRegister={onRegister} />,
+    keys: (
+      <>
+        <Addresses projectId={project.id} />
+        <KeysPanel project={project} onRegister={onRegister} />
+      </>
+    ),
     timeline: <TimelinePanel project={project} />,
     connect: <ConnectPanel project={project} />,
     verify: <VerifyPanel project={project} token={token} onToken={setToken} />,
