@@ -62,7 +62,7 @@ const places: Place[] = [
     open: press('New policy'),
     fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],
   },
-  { at: '/ledger', fields: ['Search'] },
+  { at: '/ledger', fields: ['Actor', 'Subject'] },
   { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
   { at: 'keys', open: (page) => choose(page, 'Project actions', 'Rename'), fields: ['Name'] },
   {
@@ -72,7 +72,8 @@ const places: Place[] = [
   },
   { at: 'verify', fields: ['Token', 'Expected audience', 'Expected issuer'] },
   { at: 'connect', fields: ['Audience of your service'] },
-  { at: 'history', fields: ['Search'] },
+  { at: 'history', fields: ['Actor', 'Key'] },
+  { at: 'timeline', fields: ['Search the timeline'] },
 ]
 
 test('a private key in any field is neither sent nor stored', { timeout: 120_000 }, async () => {
