@@ -22,6 +22,7 @@ import { Problem } from '../src/contract/problem.ts'
 import { Project } from '../src/contract/projects.ts'
 import { Discovery, Jwks } from '../src/contract/published.ts'
 import { roles } from '../src/contract/roles.ts'
+import { Rotation, RotationCreate, RotationUpdate } from '../src/contract/rotations.ts'
 import { SignInRule, SignInRuleCreate, SignInRuleUpdate } from '../src/contract/sign-in/rules.ts'
 import {
   Person,
@@ -80,6 +81,9 @@ const contract: Record<string, object> = {
   JwtKeyCreate: { ...JwtKeyCreate, description: 'A key to register.' },
   JwtKeyUpdate,
   JwtKeyUpdated,
+  Rotation,
+  RotationCreate: { ...RotationCreate, description: 'A rotation to start.' },
+  RotationUpdate,
   ApiKey,
   ApiKeyCreated: { ...ApiKeyCreated, description: 'A new API key with its secret.' },
   ApiKeyCreate: { ...ApiKeyCreate, description: 'An API key to create.' },

@@ -124,6 +124,11 @@ export const errorTable = {
     title: 'The JWT key does not exist',
     advice: 'Check the kid. The key may have been deleted.',
   },
+  rotation_not_found: {
+    status: 404,
+    title: 'The rotation does not exist',
+    advice: 'Check the id and the project.',
+  },
   api_key_not_found: {
     status: 404,
     title: 'The API key does not exist',
@@ -181,6 +186,30 @@ export const errorTable = {
     title: 'The key is active',
     advice:
       'Deactivate the key (`PATCH` with `{"active": false}`), wait until no verifier needs it, then delete it.',
+  },
+  key_inactive: {
+    status: 409,
+    title: 'The key is inactive',
+    advice:
+      'A rotation replaces an active key by another active one. Activate the key (`PATCH` with `{"active": true}`), or name another one.',
+  },
+  rotation_exists: {
+    status: 409,
+    title: 'The key is already being replaced',
+    advice:
+      'Go on with the rotation under way (`GET …/rotations`), or abandon it before you start another one.',
+  },
+  rotation_not_ready: {
+    status: 409,
+    title: 'The new key cannot take over yet',
+    advice:
+      'The old key stays active until the new one is active and every verifier knows it: wait until its `convergedTime`, or activate it. In an emergency, deactivate the old key itself.',
+  },
+  rotation_ended: {
+    status: 409,
+    title: 'The rotation has ended',
+    advice:
+      'The old key is off, or the rotation was abandoned. To replace another key, start another rotation.',
   },
   key_has_descendants: {
     status: 409,

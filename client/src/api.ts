@@ -21,6 +21,9 @@ import type {
   LedgerProof,
   LogTree,
   Project,
+  Rotation,
+  RotationCreate,
+  RotationUpdate,
   Search,
   TokenCheck,
   TokenExchangeResponse,
@@ -92,6 +95,7 @@ export type Client = {
   search(text: string, options?: CallOptions & { limit?: number }): Promise<Search>
   projects: ProjectOperations
   keys: KeyOperations
+  rotations: RotationOperations
   tokens: TokenOperations
   events: EventOperations
   log: LogOperations
@@ -167,6 +171,36 @@ export type KeyOperations = {
     body: { publicKeyPem: string; algorithm?: Algorithm },
     options?: CallOptions,
   ): Promise<KeyCheck>
+}
+
+/**
+ * Rotations: the replacement of keys, step by step. Their state is the same for everybody who reads it.
+ *
+ * @example
+ * const { id } = await client.rotations.start('payments', { from: oldKid, to: newKid })
+ * await client.rotations.finish('payments', id)
+ */
+export type RotationOperations = {
+  /** Those under way first, then the ended ones, each newest first. */
+  list(project: string, options?: CallOptions): Promise<Rotation[]>
+  get(project: string, id: string, options?: CallOptions): Promise<Rotation>
+  /** Changes no key. Not retried if it may have succeeded; fails with `rotation_exists` then. */
+  start(project: string, body: RotationCreate, options?: CallOptions): Promise<Rotation>
+  /** Schedules the steps that are left; `null` clears a time. They are taken with your rights. */
+  schedule(
+    project: string,
+    id: string,
+    patch: RotationUpdate,
+    options?: CallOptions & Precondition,
+  ): Promise<Rotation>
+  /** Deactivates the old key now. Fails with `rotation_not_ready` until verifiers know the new one. */
+  finish(
+    project: string,
+    id: string,
+    options?: CallOptions & DescendantsDecision,
+  ): Promise<Rotation>
+  /** Changes no key. */
+  abandon(project: string, id: string, options?: CallOptions & Precondition): Promise<void>
 }
 
 /**

@@ -7,6 +7,7 @@ import type {
   KeyOperations,
   LogOperations,
   ProjectOperations,
+  RotationOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
@@ -46,6 +47,7 @@ export function createClient(options: ClientOptions): Client {
       send({ ...read('/search'), query: { q: text, limit } }, options),
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
+    rotations: rotationOperations(send),
     tokens: tokenOperations(send),
     events: eventOperations(transport),
     log: logOperations(send),
@@ -61,6 +63,8 @@ export function createClient(options: ClientOptions): Client {
 const deciding = (operation: Operation, { descendants }: DescendantsDecision): Operation => {
   return { ...operation, query: { descendants } }
 }
+
+const post = (path: string): Operation => ({ method: 'POST', path, retry: 'if-not-processed' })
 
 const projectPath = (project: string) => `/projects/${pathSegment(project, 'project')}`
 const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
@@ -113,6 +117,22 @@ function keyOperations(send: Send): KeyOperations {
   }
 }
 
+function rotationOperations(send: Send): RotationOperations {
+  const all = (project: string) => `${projectPath(project)}/rotations`
+  const one = (project: string, id: string) => `${all(project)}/${pathSegment(id, 'rotation id')}`
+  return {
+    list: async (project, options = {}) => send(readList(all(project)), options),
+    get: async (project, id, options = {}) => send(read(one(project, id)), options),
+    start: async (project, body, options = {}) => send(create(all(project), body), options),
+    schedule: async (project, id, changes, options = {}) =>
+      send(conditional(patch(one(project, id), changes), options), options),
+    finish: async (project, id, options = {}) =>
+      send(deciding(post(`${one(project, id)}/finish`), options), options),
+    abandon: async (project, id, options = {}) =>
+      send(conditional(remove(one(project, id)), options), options),
+  }
+}
+
 function tokenOperations(send: Send): TokenOperations {
   return {
     check: async (project, body, options = {}) =>
@@ -122,7 +142,6 @@ function tokenOperations(send: Send): TokenOperations {
 }
 
 function logOperations(send: Send): LogOperations {
-  const post = (path: string): Operation => ({ method: 'POST', path, retry: 'if-not-processed' })
   return {
     prove: async ({ project, revision, ...options } = {}) => {
       const path = project === undefined ? '/ledger-proof' : `${projectPath(project)}/ledger-proof`

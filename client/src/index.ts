@@ -10,6 +10,7 @@ export type {
   KeyOperations,
   LogOperations,
   ProjectOperations,
+  RotationOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'

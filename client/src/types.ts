@@ -202,6 +202,94 @@ export type JwtKeyUpdated = {
   }[]
 }
 
+/** The replacement of one key by another. */
+export type Rotation = {
+  id: string
+  projectId: string
+  /** Id of the old key. */
+  from: string
+  /** Id of the new key. */
+  to: string
+  /** `spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the old key is off or deleted. `abandoned`: given up, without any change of the keys. */
+  state: 'spreading' | 'overlapping' | 'finished' | 'abandoned'
+  createTime: string
+  updateTime: string
+  /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+  startedBy: {
+    name: string
+    apiKeyId?: string
+    /** A person who signed in. The hash of the event covers this and not `name`. */
+    user?: {
+      issuer: string
+      subject: string
+      sessionId: string
+    }
+    /** The workload that exchanged a token for the API key. */
+    workload?: {
+      policyId: string
+      issuer: string
+      subject: string
+    }
+  }
+  /** From this time on, every verifier that honors the cache headers knows the new key; absent if that is inactive. */
+  convergedTime?: string
+  schedule?: {
+    /** When the old key is deactivated. */
+    disableTime?: string
+    /** When the old key is deleted. */
+    deleteTime?: string
+    /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. */
+    descendants?: boolean
+    /** Who requested the change: an API key, a person or a workload; otherwise Pubring itself or a command on the server. */
+    scheduledBy: {
+      name: string
+      apiKeyId?: string
+      /** A person who signed in. The hash of the event covers this and not `name`. */
+      user?: {
+        issuer: string
+        subject: string
+        sessionId: string
+      }
+      /** The workload that exchanged a token for the API key. */
+      workload?: {
+        policyId: string
+        issuer: string
+        subject: string
+      }
+    }
+    /** The step that was due was not taken, because its author could not have taken it then: the code of the error. It waits until a caller finishes the rotation or schedules it anew. */
+    waitingReason?: string
+    /** The same in words. */
+    waitingDetail?: string
+  }
+  /** When it was finished or abandoned. */
+  endTime?: string
+}
+
+/** A rotation to start. */
+export type RotationCreate = {
+  /** Id or `publishedKid` of the old key, which must be active. */
+  from: string
+  /** Id or `publishedKid` of the new key, which must be active. */
+  to: string
+  /** When to deactivate the old key: when the last token that it signed has expired. Not before every verifier knows the new one. */
+  disableTime?: string | null
+  /** When to delete the old key: once no verifier trusts it any more. */
+  deleteTime?: string | null
+  /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. Required if there are any. */
+  descendants?: boolean
+}
+
+/** A merge patch (RFC 7396) of the schedule; `null` clears a time. */
+export type RotationUpdate = {
+  /** When to deactivate the old key: when the last token that it signed has expired. Not before every verifier knows the new one. */
+  disableTime?: string | null
+  /** When to delete the old key: once no verifier trusts it any more. */
+  deleteTime?: string | null
+  /** Whether active keys that the old key vouched for are deactivated too, apart from the new key. Required if there are any. */
+  descendants?: boolean
+}
+
 /** An API key. */
 export type ApiKey = {
   id: string
@@ -519,6 +607,7 @@ export type Event = {
     type:
       | 'project'
       | 'key'
+      | 'rotation'
       | 'api_key'
       | 'trust_policy'
       | 'session'
@@ -813,6 +902,7 @@ export type ServiceErrorCode =
   | 'key_not_vouched'
   | 'project_not_found'
   | 'key_not_found'
+  | 'rotation_not_found'
   | 'api_key_not_found'
   | 'not_logged'
   | 'session_not_found'
@@ -824,6 +914,10 @@ export type ServiceErrorCode =
   | 'history_changed'
   | 'duplicate_key'
   | 'key_active'
+  | 'key_inactive'
+  | 'rotation_exists'
+  | 'rotation_not_ready'
+  | 'rotation_ended'
   | 'key_has_descendants'
   | 'key_limit_reached'
   | 'jwks_too_large'

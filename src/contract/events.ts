@@ -37,6 +37,7 @@ export const Event = Type.Object(
       type: Type.Enum([
         'project',
         'key',
+        'rotation',
         'api_key',
         'trust_policy',
         'session',

@@ -20,6 +20,8 @@ import type {
   PersonRecord,
   ProjectRecord,
   ProjectSnapshot,
+  RotationRecord,
+  RotationWithActors,
   RsaKey,
   SessionRecord,
   SignInRuleRecord,
@@ -56,6 +58,10 @@ export interface Store {
   history(ledgerId: string, page: HistoryPage): Promise<HistoryResult>
   /** The project's keys, name and revision from one snapshot; undefined if it does not exist. */
   keySet(projectId: string): Promise<KeySet | undefined>
+  /** The project's rotations: those under way first, and the newest first; at most 200. */
+  rotations(projectId: string): Promise<RotationWithActors[]>
+  /** Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first. */
+  dueRotations(time: string, limit: number): Promise<RotationRecord[]>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */

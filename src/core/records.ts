@@ -2,7 +2,10 @@ import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
 import type { Role } from '../contract/roles.ts'
 import type { Conditions } from '../contract/trust/conditions.ts'
 import type { GrantableRole, IssuerJwks, KeySource } from '../contract/trust/policies.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
+import type { Credential } from './access/grants.ts'
+import type { Actor } from './ledger/chain.ts'
 
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
 export interface ProjectRecord {
@@ -67,6 +70,45 @@ export interface KeyRecord extends Contradictable {
   normalised: Repair[]
   /** Id of the key that vouched for it. */
   introducedBy?: string
+  /** Time of its last activation, if `publishTime` is later: that of a new `expireTime`. */
+  activateTime?: string
+}
+
+/** What is left to do of a rotation, and who decided it. */
+export interface RotationSchedule {
+  /** When the old key is deactivated, and deleted. */
+  disableTime?: string
+  deleteTime?: string
+  /** Whether keys that the old one vouched for are deactivated too; absent: not decided. */
+  descendants?: boolean
+  /** The credential of the caller who decided it: the steps need its rights. */
+  authorType?: Credential['type']
+  authorId?: string
+  /** Why the next step could not be taken at its time, and waits for a caller. */
+  waitingReason?: ErrorCode
+  /** Of the next step; absent while it waits. */
+  dueTime?: string
+}
+
+/** A stored replacement of the key `fromKid` by the key `toKid`. */
+export interface RotationRecord extends Contradictable, RotationSchedule {
+  id: string
+  projectId: string
+  fromKid: string
+  toKid: string
+  createTime: string
+  updateTime: string
+  /** Absent while it is under way; an expired old key ends it too. */
+  outcome?: 'finished' | 'abandoned'
+  endTime?: string
+  /** The last step, if it was taken as scheduled. */
+  scheduledStep?: 'disable' | 'delete'
+}
+
+/** A rotation, with the actors of its events. */
+export interface RotationWithActors extends RotationRecord {
+  startedBy: Actor
+  scheduledBy: Actor
 }
 
 /** A stored API key: its digest, never the secret. */

@@ -6,6 +6,7 @@ import { createRequestIds } from '../core/ids.ts'
 import { createLiveServices, type LiveServices } from '../core/publishing/live.ts'
 import { createSignIn } from '../core/sign-in/sign-in.ts'
 import { createIssuerKeys } from '../core/trust/issuer-keys.ts'
+import { PubringError } from '../errors.ts'
 import { addJsonBodies } from './body/json-body.ts'
 import { addMediaTypes } from './body/media-type.ts'
 import { addValidation } from './body/validation.ts'
@@ -13,7 +14,7 @@ import { addCaching } from './caching/etags.ts'
 import { addResponseCache } from './caching/response-cache.ts'
 import { addErrors } from './errors/handler.ts'
 import { addAccess, addAuthentication } from './hooks/access.ts'
-import { addCountedLog } from './hooks/counted-log.ts'
+import { addCountedLog, describeCause } from './hooks/counted-log.ts'
 import { addDatabaseLog } from './hooks/database-log.ts'
 import { addLogState } from './hooks/log-state.ts'
 import { addRequestLog } from './hooks/logging.ts'
@@ -40,6 +41,7 @@ import { logRoutes } from './routes/log.ts'
 import { projectRoutes } from './routes/projects.ts'
 import { publishedRoutes } from './routes/published.ts'
 import { publishedPemRoutes } from './routes/published-pem.ts'
+import { rotationRoutes } from './routes/rotations/rotations.ts'
 import { signInRoutes } from './routes/sign-in/browser.ts'
 import { commandLineRoutes } from './routes/sign-in/command-line.ts'
 import { logoutRoute } from './routes/sign-in/logout.ts'
@@ -66,10 +68,19 @@ async function collectMetrics(app: FastifyInstance, live: LiveServices): Promise
 export async function buildApp(coreContext: Context, options: HttpOptions): Promise<HttpApp> {
   const newRequestId = createRequestIds()
   const app = createServer(options, newRequestId)
-  const live = createLiveServices(coreContext, ({ ledgerId, subject }) => {
-    const message = 'the database contradicts its ledger, and what it contradicts is not served'
-    const cause = `${subject}, ledger ${ledgerId}`
-    app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
+  const live = createLiveServices(coreContext, {
+    onContradiction({ ledgerId, subject }) {
+      const message = 'the database contradicts its ledger, and what it contradicts is not served'
+      const cause = `${subject}, ledger ${ledgerId}`
+      app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
+    },
+    onRotationError(error) {
+      // Which is logged once, however often it is tried.
+      if (error instanceof PubringError && error.code === 'storage_unavailable') return
+      const message = 'a scheduled step of a rotation failed and will be tried again'
+      const cause = describeCause(error)
+      app.countedLog.write({ level: 'error', code: 'rotation_step_failed', message, cause })
+    },
   })
   const { context } = live
   app.addHook('onRequest', (request, reply, done) => {
@@ -104,6 +115,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   projectRoutes(routes, context, options)
   keyRoutes(routes, context)
   keyImportRoutes(routes, context, options)
+  rotationRoutes(routes, context)
   apiKeyRoutes(routes, context)
   const signIn = await createSignIn(context)
   app.decorate('signIn', signIn)

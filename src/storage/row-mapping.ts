@@ -7,6 +7,7 @@ import type {
   KeyRecord,
   PersonRecord,
   ProjectRecord,
+  RotationRecord,
   SessionPerson,
   SessionRecord,
   SignInRuleRecord,
@@ -108,6 +109,11 @@ export const { fromRow: keyFromRow, toRow: keyToRow } = rowMapping<'jwt_key', Ke
   'jwt_key',
   { jwk: damagedJwk, normalised: [] },
 )
+
+export const { fromRow: rotationFromRow, toRow: rotationToRow } = rowMapping<
+  'rotation',
+  RotationRecord
+>('rotation', {})
 
 export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
   'api_key',

@@ -47,9 +47,36 @@ const columns = {
     published_kid: 'nullable text',
     /** The id of the key that vouched for it. */
     introduced_by: 'nullable text',
+    /** Of the last activation, if `publish_time` is later: that of a new `expire_time`. */
+    activate_time: 'nullable text',
   },
   /** All `publishedKid`s that a project has had, and the key that each names. */
   published_kid: { project_id: 'text', kid: 'text', thumbprint: 'text' },
+  /** Replacements of keys by others. */
+  rotation: {
+    project_id: 'text',
+    id: 'text',
+    from_kid: 'text',
+    to_kid: 'text',
+    create_time: 'text',
+    update_time: 'text',
+    /** The scheduled steps that are left. */
+    disable_time: 'nullable text',
+    delete_time: 'nullable text',
+    /** Of the next one; null while it waits for a caller. */
+    due_time: 'nullable text',
+    descendants: 'nullable boolean',
+    /** The credential of the caller who scheduled the steps. */
+    author_type: 'nullable text',
+    author_id: 'nullable text',
+    /** An error code. */
+    waiting_reason: 'nullable text',
+    /** Null while it is under way. */
+    outcome: 'nullable text',
+    end_time: 'nullable text',
+    /** The last step, if it was taken as scheduled. */
+    scheduled_step: 'nullable text',
+  },
   /** Audited keys: the rules that each has passed, and the weaknesses reported in its ledger. */
   key_audit: {
     project_id: 'text',
@@ -191,6 +218,7 @@ interface Types {
   'nullable text': string | null
   'nullable integer': number | null
   'nullable json': string | null
+  'nullable boolean': number | null
 }
 
 export type TableName = keyof Columns
@@ -210,6 +238,7 @@ export const primaryKeys: Record<TableName, readonly string[]> = {
   event: ['project_id', 'revision'],
   jwt_key: ['project_id', 'id'],
   published_kid: ['project_id', 'kid'],
+  rotation: ['project_id', 'id'],
   key_audit: ['project_id', 'key_id'],
   api_key: ['id'],
   person: ['id'],

@@ -59,7 +59,11 @@ test.each(operations)('%s %s has a curl example', (method, path) => {
 test('only the documented rejections occur', () => {
   const all = printed.join('')
   const codes = [...all.matchAll(/"code":"(\w+)","requestId"/g)]
-  expect(codes.map(([, code]) => code)).toEqual(['precondition_failed', 'invalid_request'])
+  expect(codes.map(([, code]) => code)).toEqual([
+    'rotation_not_ready',
+    'precondition_failed',
+    'invalid_request',
+  ])
 })
 
 test.each([

@@ -56,6 +56,9 @@ function exposed() {
   return { thumbprint, materialSha256 }
 }
 
+const jwksMaxAge = 60
+const rotation = () => ({ projectId, id: newId() })
+
 /** Of the system, or of a caller who has no API key yet. */
 type Unauthorized =
   | 'key.pass_audit'
@@ -67,6 +70,7 @@ type Unauthorized =
   | 'ledger.complete'
   | 'token.exchange'
   | 'token.forget'
+  | 'rotation.wait'
 
 /** One change of each type that a request can cause; a new type does not compile without one. */
 const changes: {
@@ -102,6 +106,23 @@ const changes: {
     weaknesses: ['rsa_roca'],
     deactivate: true,
   }),
+  'rotation.start': (origin) => ({
+    type: 'rotation.start',
+    origin,
+    ...{ projectId, id: newId(), from: kid, to: kid, schedule: {}, jwksMaxAge },
+  }),
+  'rotation.schedule': (origin) => {
+    const patch = { disableTime: '2099-01-01T00:00:00.000Z' }
+    return { type: 'rotation.schedule', origin, ...rotation(), patch, jwksMaxAge }
+  },
+  'rotation.finish': (origin) => ({
+    type: 'rotation.finish',
+    origin,
+    ...rotation(),
+    jwksMaxAge,
+  }),
+  'rotation.abandon': (origin) => ({ type: 'rotation.abandon', origin, ...rotation() }),
+  'rotation.step': (origin) => ({ type: 'rotation.step', origin, ...rotation(), jwksMaxAge }),
   'private_key.refuse': (origin) => ({
     type: 'private_key.refuse',
     origin,

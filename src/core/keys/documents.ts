@@ -1,9 +1,10 @@
+import type { KeyRole } from '../../contract/keys.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
 import type { KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
-import { keyRole, toKeyRoleEntry } from '../rotations/roles.ts'
+import { keyRole, type RoleSituation, toKeyRoleEntry } from '../rotations/roles.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
 import { activationConvergedTime } from './jwks.ts'
@@ -69,7 +70,8 @@ export async function keyDocument(
   if (key === undefined) throw keyNotFound()
   const known = single.get(key.id)
   if (known !== undefined) return known
-  const document = { ...renderKey(key, isoTime(time), context.config), validity }
+  const role = keyRole(key, await situationOf(context, projectId, keySet, isoTime(time)))
+  const document = { ...renderKey(key, role, isoTime(time), context.config), validity }
   single.set(key.id, document)
   return document
 }
@@ -80,32 +82,45 @@ export async function rolesDocument(context: Context, projectId: string): Promis
   const time = context.clock.now()
   const documents = documentsOf(context, projectId, keySet, time)
   if (documents.roles === undefined) {
-    const { jwksMaxAge } = context.config
-    const body = JSON.stringify(
-      keySet.keys.map((key) => toKeyRoleEntry(key, isoTime(time), jwksMaxAge)),
-    )
+    const situation = await situationOf(context, projectId, keySet, isoTime(time))
+    const body = JSON.stringify(keySet.keys.map((key) => toKeyRoleEntry(key, situation)))
     documents.roles = { body, etag: entityTag(body), validity: documents.validity }
   }
   return documents.roles
 }
 
 /** A patched key with the warnings, and the tag of the key alone. */
-export function renderUpdate(
+export async function renderUpdate(
+  context: Context,
   { key, warnings }: KeyUpdate,
+): Promise<KeyDocument> {
+  const time = isoTime(context.clock.now())
+  const keySet = await requireKeySet(context, key.projectId)
+  const role = keyRole(key, await situationOf(context, key.projectId, keySet, time))
+  return renderKey(key, role, time, context.config, warnings.length > 0 ? { warnings } : {})
+}
+
+/** One key as it is at the time (ISO 8601), with these members beside its own. */
+function renderKey(
+  key: KeyRecord,
+  role: KeyRole,
   time: string,
   config: CoreConfig,
+  others: object = {},
 ): KeyDocument {
-  const role = keyRole(key, time, config.jwksMaxAge)
-  const document = toJwtKeyWithDetails(key, role, time, config)
-  const body = JSON.stringify({ ...document, ...(warnings.length > 0 && { warnings }) })
+  const body = JSON.stringify({ ...toJwtKeyWithDetails(key, role, time, config), ...others })
   return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
 }
 
-/** One key as it is at the time (ISO 8601). */
-function renderKey(key: KeyRecord, time: string, config: CoreConfig): KeyDocument {
-  const role = keyRole(key, time, config.jwksMaxAge)
-  const body = JSON.stringify(toJwtKeyWithDetails(key, role, time, config))
-  return { body, etag: keyEntityTag(key, role, time, config.jwksMaxAge) }
+/** What the roles of the keys depend on. */
+async function situationOf(
+  { store, config }: Context,
+  projectId: string,
+  { keys }: KeySet,
+  time: string,
+): Promise<RoleSituation> {
+  const rotations = await store.rotations(projectId)
+  return { keys, rotations, time, jwksMaxAge: config.jwksMaxAge }
 }
 
 /** They change with time when a key expires, and when the last verifier learns of a new one. */

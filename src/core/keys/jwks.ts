@@ -18,13 +18,14 @@ export function convergedTime(key: KeyRecord, time: string, jwksMaxAge: number):
   return convergence(changed, jwksMaxAge)
 }
 
-function convergence(changeTime: string, jwksMaxAge: number): string {
+/** From when on every verifier knows of a change at that time (ISO 8601). */
+export function convergence(changeTime: string, jwksMaxAge: number): string {
   return isoTime(Date.parse(changeTime) + (propagationSeconds + jwksMaxAge) * 1000)
 }
 
 /** The same for its last activation alone: a new `expireTime` does not make an active key unknown. */
 export function activationConvergedTime(key: KeyRecord, jwksMaxAge: number): string {
-  return convergence(key.publishTime, jwksMaxAge)
+  return convergence(key.activateTime ?? key.publishTime, jwksMaxAge)
 }
 
 /** The key's entry in the JWKS (RFC 7517): public members only. */

@@ -20,21 +20,18 @@ export function requirePatchCapacity(
 
 /** The patched key; the same record, `updateTime` included, if the patch changes nothing. */
 export function patchKey(key: KeyRecord, patch: JwtKeyUpdate, now: string): KeyRecord {
-  const { expireTime: before, ...rest } = key
+  const { expireTime: before, activateTime = key.publishTime, ...rest } = key
   const expiry = patchExpireTime(key, patch)
   const label = patch.label ?? key.label
   const enabled = patch.active ?? key.enabled
   const isPublishedChange = enabled !== key.enabled || expiry.expireTime !== before
   if (!isPublishedChange && label === key.label) return key
   const updateTime = latest(now, key.updateTime)
-  return {
-    ...rest,
-    label,
-    enabled,
-    ...expiry,
-    updateTime,
-    publishTime: isPublishedChange ? updateTime : key.publishTime,
-  }
+  const publishTime = isPublishedChange ? updateTime : key.publishTime
+  const patched = { ...rest, label, enabled, ...expiry, updateTime, publishTime }
+  // A new end does not make an active key unknown to verifiers.
+  const staysActive = enabled && isActive(key, now) && activateTime < publishTime
+  return staysActive ? { ...patched, activateTime } : patched
 }
 
 /** Throws `compromised_key`: a key whose private half was submitted can only be deactivated. */

@@ -17,6 +17,14 @@ export const eventTypes = [
   'key.deleted',
   'key.recorded',
   'key.weakness_found',
+  'rotation.started',
+  'rotation.scheduled',
+  'rotation.unscheduled',
+  'rotation.waiting',
+  'rotation.finished',
+  'rotation.key_deleted',
+  'rotation.abandoned',
+  'rotation.recorded',
   'private_key.refused',
   'api_key.created',
   'api_key.updated',
@@ -45,6 +53,7 @@ export type EventType = (typeof eventTypes)[number]
 export type SubjectType =
   | 'project'
   | 'key'
+  | 'rotation'
   | 'api_key'
   | 'trust_policy'
   | 'session'

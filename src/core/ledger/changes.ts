@@ -1,9 +1,10 @@
 import type { ApiKeyUpdate } from '../../contract/api-keys.ts'
 import type { JwtKeyUpdate, KeyWarning } from '../../contract/keys.ts'
+import type { RotationUpdate } from '../../contract/rotations.ts'
 import type { SignInRuleUpdate } from '../../contract/sign-in/rules.ts'
 import type { ClaimValue } from '../../contract/trust/conditions.ts'
 import type { TrustPolicyUpdate } from '../../contract/trust/policies.ts'
-import type { FieldError } from '../../errors.ts'
+import type { ErrorCode, FieldError } from '../../errors.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { ExposedKey } from '../../intake/types.ts'
 import type { Access, Credential } from '../access/grants.ts'
@@ -174,6 +175,53 @@ export type Change =
     }
   | { type: 'key.pass_audit'; projectId: string; kids: string[]; rules: string; time: string }
   | {
+      type: 'rotation.start'
+      origin: Origin
+      projectId: string
+      id: string
+      /** Ids or `publishedKid`s. */
+      from: string
+      to: string
+      schedule: RotationUpdate
+      jwksMaxAge: number
+    }
+  | {
+      type: 'rotation.schedule'
+      origin: Origin
+      projectId: string
+      id: string
+      ifMatch?: string
+      patch: RotationUpdate
+      jwksMaxAge: number
+    }
+  /** Deactivates the old key. */
+  | {
+      type: 'rotation.finish'
+      origin: Origin
+      projectId: string
+      id: string
+      descendants?: boolean
+      jwksMaxAge: number
+    }
+  | { type: 'rotation.abandon'; origin: Origin; projectId: string; id: string; ifMatch?: string }
+  /** Takes the scheduled step that is due, with the authorization of the caller who scheduled it. */
+  | {
+      type: 'rotation.step'
+      origin: Origin
+      projectId: string
+      id: string
+      jwksMaxAge: number
+    }
+  /** Leaves the step that is due to a caller, since the one who scheduled it could not take it. */
+  | {
+      type: 'rotation.wait'
+      origin: Origin
+      projectId: string
+      id: string
+      authorId: string
+      reason: ErrorCode
+    }
+  | {
       type: 'private_key.refuse'
       origin: Origin
       /** Absent: the event goes to the system ledger. */
@@ -282,6 +330,12 @@ export interface ChangeResults {
   'key.delete': undefined
   'key.report_weakness': WeaknessReport
   'key.pass_audit': undefined
+  'rotation.start': undefined
+  'rotation.schedule': undefined
+  'rotation.finish': undefined
+  'rotation.abandon': undefined
+  'rotation.step': undefined
+  'rotation.wait': undefined
   'private_key.refuse': undefined
   'api_key.create': ApiKeyRecord
   'api_key.update': ApiKeyRecord

@@ -34,6 +34,12 @@ export function ledgersOf(change: Change): string[] {
     case 'key.update':
     case 'key.delete':
     case 'key.report_weakness':
+    case 'rotation.start':
+    case 'rotation.schedule':
+    case 'rotation.finish':
+    case 'rotation.abandon':
+    case 'rotation.step':
+    case 'rotation.wait':
       return [change.projectId]
     case 'private_key.refuse':
       return [change.projectId ?? systemLedgerId]

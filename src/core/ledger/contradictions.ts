@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Context, Store } from '../context.ts'
 import { newId } from '../ids.ts'
-import type { KeySet } from '../records.ts'
+import type { KeySet, RotationRecord } from '../records.ts'
 import { contradictedProject } from '../storage-faults.ts'
 import { now } from '../times.ts'
 import { systemLedgerId } from './chain.ts'
@@ -141,6 +141,11 @@ export function createContradictions(
     if (!replayed.has(projectId)) return keySet
     return { ...keySet, keys, head: withFinding(projectId, keySet.head) }
   }
+  /** Without those that are contradicted: they take no step, and change no role. */
+  const noteAll = <Row extends RotationRecord>(rotations: readonly Row[]) =>
+    rotations
+      .map((rotation) => note(rotation.projectId, 'rotation', rotation))
+      .filter(({ contradicted }) => !contradicted)
   const noteInSystem = <Row extends { id: string; contradicted?: true }>(
     name: SubjectName,
     row: Row | undefined,
@@ -166,6 +171,8 @@ export function createContradictions(
         return { ...project, head: withFinding(project.id, project.head) }
       },
       keySet: (projectId) => readKeySet(store, projectId),
+      rotations: async (projectId) => noteAll(await store.rotations(projectId)),
+      dueRotations: async (time, limit) => noteAll(await store.dueRotations(time, limit)),
       findApiKeyByDigest: async (digest) =>
         noteInSystem('api_key', await store.findApiKeyByDigest(digest)),
       findApiKey: async (id) => noteInSystem('api_key', await store.findApiKey(id)),

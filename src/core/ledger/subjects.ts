@@ -5,6 +5,7 @@ import type {
   ExchangedKeyRecord,
   KeyRecord,
   ProjectRecord,
+  RotationRecord,
   SessionRecord,
   SignInRuleRecord,
   TrustPolicyRecord,
@@ -21,6 +22,7 @@ import {
 export interface SubjectRows {
   project: Pick<ProjectRecord, 'id' | 'name' | 'createTime' | 'updateTime'>
   key: KeyRecord
+  rotation: RotationRecord
   api_key: ApiKeyRecord
   session: SessionRecord
   sign_in_rule: SignInRuleRecord
@@ -36,6 +38,7 @@ export type SubjectName = keyof SubjectRows
 export type EventfulName =
   | 'project'
   | 'key'
+  | 'rotation'
   | 'api_key'
   | 'session'
   | 'sign_in_rule'
@@ -94,9 +97,28 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       normalised: key.normalised.length === 0 ? undefined : key.normalised.join(' '),
       introducedBy: key.introducedBy,
     }),
-    stored: ({ contradicted: _contradicted, ...key }) => key,
+    // Without what only describes: an earlier release that serves the same database ignores it.
+    stored: ({ contradicted: _contradicted, activateTime: _activateTime, ...key }) => key,
     required: ['label', 'algorithm', 'active', 'thumbprint', 'spkiSha256'],
     isDamaged: (key) => !isIntact(key),
+  },
+  rotation: {
+    ledger: 'project',
+    effects: effectsOf('rotation'),
+    id: ({ id }) => id,
+    members: (rotation) => ({
+      from: rotation.fromKid,
+      to: rotation.toKid,
+      disableTime: rotation.disableTime,
+      deleteTime: rotation.deleteTime,
+      descendants: rotation.descendants,
+      waitingReason: rotation.waitingReason,
+      outcome: rotation.outcome,
+      scheduledStep: rotation.scheduledStep,
+    }),
+    // With the credential whose rights the scheduled steps need.
+    stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
+    required: ['from', 'to'],
   },
   api_key: {
     ledger: 'system',
@@ -219,6 +241,7 @@ function effectsOf(name: EventfulName): SubjectKind<never>['effects'] {
   const actions: Record<string, Effect['action']> = {
     [`${name}.created`]: 'set',
     [`${name}.recorded`]: 'set',
+    [`${name}.started`]: 'set',
     [`${name}.deleted`]: 'delete',
     [`${name}.ended`]: 'delete',
   }

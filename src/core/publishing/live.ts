@@ -11,6 +11,7 @@ import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
 import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
 import { createLog, type Log } from '../log/log.ts'
 import { createWitnesses } from '../log/witnesses.ts'
+import { createRotationSchedule } from '../rotations/due-steps.ts'
 import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
 import { createPublishedNames, type PublishedNames } from './names.ts'
 import { createPublisher, type Publisher } from './publisher.ts'
@@ -18,6 +19,12 @@ import { createReadPublished, type ReadPublished } from './read-published.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250
+
+/** Called with what the services come across. */
+interface Observers {
+  onContradiction(contradiction: Contradiction): void
+  onRotationError(error: unknown): void
+}
 
 /** The services that publish documents and events and wait for changes. */
 export interface LiveServices {
@@ -37,7 +44,7 @@ export interface LiveServices {
 
 export function createLiveServices(
   coreContext: Context,
-  onContradiction: (contradiction: Contradiction) => void = () => {},
+  { onContradiction = () => {}, onRotationError = () => {} }: Partial<Observers> = {},
 ): LiveServices {
   const contradictions = createContradictions(coreContext, onContradiction)
   const context = { ...coreContext, store: contradictions.store }
@@ -60,6 +67,7 @@ export function createLiveServices(
   const noticed = { ...context, store: withCommitNotices(store, onCommit) }
   const witnesses = createWitnesses(config.logWitnesses, context.fetch)
   const log = createLog({ ...noticed, witnesses }, context.logSigner)
+  const rotations = createRotationSchedule(noticed, onRotationError)
   return {
     context: noticed,
     publisher,
@@ -71,6 +79,7 @@ export function createLiveServices(
     events,
     log,
     close() {
+      rotations.close()
       log.close()
       contradictions.close()
       keySets.close()

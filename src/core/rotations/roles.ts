@@ -1,21 +1,58 @@
 import type { KeyRole, KeyRoleEntry } from '../../contract/keys.ts'
 import { isActive } from '../expiry.ts'
 import { activationConvergedTime } from '../keys/jwks.ts'
-import type { KeyRecord } from '../records.ts'
+import type { KeyRecord, RotationRecord } from '../records.ts'
+import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
 
-/** The role of a key at the time (ISO 8601). The one place that decides it. */
-export function keyRole(key: KeyRecord, time: string, jwksMaxAge: number): KeyRole {
+/** The rotations of a project, and what their rules depend on. */
+export interface RoleSituation extends RotationSituation {
+  rotations: readonly RotationRecord[]
+}
+
+/** The role of a key. The one place that decides it. */
+export function keyRole(key: KeyRecord, situation: RoleSituation): KeyRole {
+  const { time, jwksMaxAge } = situation
   if (!isActive(key, time)) {
     return key.expireTime !== undefined && key.expireTime <= time ? 'expired' : 'off'
   }
-  return activationConvergedTime(key, jwksMaxAge) > time ? 'spreading' : 'current'
+  if (activationConvergedTime(key, jwksMaxAge) > time) return 'spreading'
+  return isSuperseded(key, situation) ? 'previous' : 'current'
 }
 
-export function toKeyRoleEntry(key: KeyRecord, time: string, jwksMaxAge: number): KeyRoleEntry {
-  const role = keyRole(key, time, jwksMaxAge)
+/** Whether the last rotation of the key replaces it by one that every verifier knows. */
+function isSuperseded({ id }: KeyRecord, situation: RoleSituation): boolean {
+  const last = lastRotation(
+    id,
+    situation.rotations.filter(({ outcome }) => outcome !== 'abandoned'),
+  )
+  if (last === undefined || last.fromKid !== id) return false
+  const ready = takeoverTime(last, situation)
+  return ready !== undefined && ready <= situation.time
+}
+
+export function toKeyRoleEntry(key: KeyRecord, situation: RoleSituation): KeyRoleEntry {
+  const role = keyRole(key, situation)
+  const rotation = lastRotation(
+    key.id,
+    situation.rotations.filter((one) => !hasEnded(one, situation)),
+  )
   return {
     kid: key.id,
     role,
-    ...(role === 'spreading' ? { convergedTime: activationConvergedTime(key, jwksMaxAge) } : {}),
+    ...(role === 'spreading'
+      ? { convergedTime: activationConvergedTime(key, situation.jwksMaxAge) }
+      : {}),
+    ...(rotation === undefined ? {} : { rotationId: rotation.id }),
   }
+}
+
+/** Ids rise with time. */
+function lastRotation(
+  kid: string,
+  rotations: readonly RotationRecord[],
+): RotationRecord | undefined {
+  return rotations
+    .filter(({ fromKid, toKid }) => fromKid === kid || toKid === kid)
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .at(-1)
 }

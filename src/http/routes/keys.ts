@@ -20,7 +20,6 @@ import {
 } from '../../core/keys/documents.ts'
 import { createKey, deleteKey, type KeyReference, updateKey } from '../../core/keys/operations.ts'
 import { keyRole } from '../../core/rotations/roles.ts'
-import { now } from '../../core/times.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { reuseKeyDocument } from '../caching/reuse.ts'
 import { contextOf, projectOf } from '../hooks/access.ts'
@@ -97,7 +96,8 @@ function createRoute(app: App, context: Context): void {
       const key = await createKey(own, projectOf(request).id, readKey(request.body))
       const { publicUrl, jwksMaxAge } = context.config
       const location = `${publicUrl}/v1/projects/${key.projectId}/jwt-keys/${key.id}`
-      const role = keyRole(key, own.origin.time, jwksMaxAge)
+      const situation = { keys: [key], rotations: [], time: own.origin.time, jwksMaxAge }
+      const role = keyRole(key, situation)
       const tag = keyEntityTag(key, role, own.origin.time, jwksMaxAge)
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
@@ -204,7 +204,7 @@ function updateRoute(app: App, context: Context): void {
     handler: async (request, reply) => {
       const key = referenceOf(request)
       const update = await updateKey(contextOf(request, context), key, readPatch(request.body))
-      return sendDocument(reply, renderUpdate(update, now(context.clock), context.config))
+      return sendDocument(reply, await renderUpdate(context, update))
     },
   })
 }

@@ -10,9 +10,9 @@ import type { ErrorCode } from '../../errors.ts'
 import { anyObjectAsBody, bodyReader } from '../body/submissions.ts'
 import { contextOf, principalOf } from '../hooks/access.ts'
 import type { App } from '../options.ts'
-import { Precondition, preconditionOf, recordPath } from '../request/paths.ts'
+import { Precondition, ProjectPath, preconditionOf, recordPath } from '../request/paths.ts'
 
-/** A kind of record that admins manage: its schemas, its operations, and what is said of them. */
+/** A kind of record that callers manage: its schemas, its operations, and what is said of them. */
 interface ManagedRecords<
   Shown extends TObject,
   Created extends TObject,
@@ -29,23 +29,40 @@ interface ManagedRecords<
   /** What a deletion is called. */
   deletion: { verb: string; done: string }
   access: Access
+  /** Of reads; the same if absent. */
+  readAccess?: Access
   schemas: { shown: Shown; created: Created; create: Create; update: Update }
   /** The response of a creation holds a secret, which no cache may store. */
   createsSecret?: true
   notFound: ErrorCode
+  /** Errors of creations and updates; by default those of giving rights. */
+  createErrors?: readonly ErrorCode[]
+  updateErrors?: readonly ErrorCode[]
   /** Errors of updates and deletions besides those of every kind. */
   changeErrors?: readonly ErrorCode[]
+  entityTag?(record: Static<Shown>): string
   descriptions: Record<'create' | 'list' | 'update' | 'delete', string> & { read?: string }
   operations: {
-    create(context: RequestContext, body: Submitted<Static<Create>>): Promise<Static<Created>>
-    list(context: Context, principal: Principal): Promise<Static<Shown>[]>
-    read(context: Context, principal: Principal, id: string): Promise<Static<Shown>>
+    // `projectId`: the project in the path; empty if there is none.
+    create(
+      context: RequestContext,
+      body: Submitted<Static<Create>>,
+      projectId: string,
+    ): Promise<Static<Created>>
+    list(context: Context, principal: Principal, projectId: string): Promise<Static<Shown>[]>
+    read(
+      context: Context,
+      principal: Principal,
+      id: string,
+      projectId: string,
+    ): Promise<Static<Shown>>
     update(
       context: RequestContext,
       record: RecordReference,
       patch: Submitted<Static<Update>>,
+      projectId: string,
     ): Promise<Static<Shown>>
-    delete(context: RequestContext, record: RecordReference): Promise<void>
+    delete(context: RequestContext, record: RecordReference, projectId: string): Promise<void>
   }
 }
 
@@ -79,14 +96,15 @@ export function memberRoutes(app: App, context: Context, kind: AnyRecords): void
 }
 
 function createRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { collection, type, noun, access, schemas, descriptions, operations } = kind
+  const { collection, type, noun, access, createErrors, schemas, descriptions, operations } = kind
+  const { entityTag = recordEntityTag } = kind
   const readNew = bodyReader(schemas.create)
   app.route({
     method: 'POST',
     url: collection,
     config: {
       access,
-      errors: ['insufficient_lifetime', 'recent_sign_in_required', 'project_not_found'],
+      errors: createErrors ?? [...grantErrors, 'project_not_found'],
       headers: ['Location', 'ETag'],
     },
     validatorCompiler: anyObjectAsBody,
@@ -95,16 +113,20 @@ function createRoute(app: App, context: Context, kind: AnyRecords): void {
       summary: `Create ${noun.one}`,
       description: descriptions.create,
       tags: [kind.tag],
+      ...(isInProject(kind) ? { params: ProjectPath } : {}),
       body: schemas.create,
       response: { 201: schemas.created },
     },
     handler: async (request, reply) => {
-      const record = await operations.create(contextOf(request, context), readNew(request.body))
+      const projectId = projectIdOf(request)
+      const own = contextOf(request, context)
+      const record = await operations.create(own, readNew(request.body), projectId)
+      const path = collection.replace(':projectIdOrName', projectId)
       if (kind.createsSecret) reply.header('cache-control', 'no-store')
       return reply
         .code(201)
-        .header('location', `${context.config.publicUrl}${collection}/${record.id}`)
-        .header('etag', recordEntityTag(record))
+        .header('location', `${context.config.publicUrl}${path}/${record.id}`)
+        .header('etag', entityTag(record))
         .send(record)
     },
   })
@@ -115,55 +137,54 @@ function listRoute(app: App, context: Context, kind: AnyRecords): void {
   app.route({
     method: 'GET',
     url: collection,
-    config: { access },
+    config: { access: kind.readAccess ?? access },
     schema: {
       operationId: `list${type.many}`,
       summary: `List ${noun.many}`,
       description: descriptions.list,
       tags: [kind.tag],
+      ...(isInProject(kind) ? { params: ProjectPath } : {}),
       response: { 200: Type.Array(schemas.shown) },
     },
     handler: async (request, reply) =>
-      reply.send(await operations.list(context, principalOf(request))),
+      reply.send(await operations.list(context, principalOf(request), projectIdOf(request))),
   })
 }
 
 function readRoute(app: App, context: Context, kind: AnyRecords): void {
   const { type, noun, access, notFound, schemas, descriptions, operations } = kind
+  const { entityTag = recordEntityTag } = kind
   app.route({
     method: 'GET',
     url: `${kind.collection}/:id`,
-    config: { access, errors: [notFound], headers: ['ETag'] },
+    config: { access: kind.readAccess ?? access, errors: [notFound], headers: ['ETag'] },
     schema: {
       operationId: `get${type.one}`,
       summary: `Read ${noun.one}`,
       ...(descriptions.read === undefined ? {} : { description: descriptions.read }),
       tags: [kind.tag],
-      params: recordPath(noun.bare),
+      params: memberPath(kind),
       response: { 200: schemas.shown },
     },
     handler: async (request, reply) => {
-      const record = await operations.read(context, principalOf(request), request.params.id)
-      return reply.header('etag', recordEntityTag(record)).send(record)
+      const { id } = request.params
+      const projectId = projectIdOf(request)
+      const record = await operations.read(context, principalOf(request), id, projectId)
+      return reply.header('etag', entityTag(record)).send(record)
     },
   })
 }
 
 function updateRoute(app: App, context: Context, kind: AnyRecords): void {
   const { type, noun, access, notFound, changeErrors = [], schemas, operations } = kind
+  const { entityTag = recordEntityTag, updateErrors = grantErrors } = kind
   const readPatch = bodyReader(schemas.update)
   app.route({
     method: 'PATCH',
     url: `${kind.collection}/:id`,
     config: {
       access,
-      errors: [
-        'insufficient_lifetime',
-        'recent_sign_in_required',
-        notFound,
-        ...changeErrors,
-        'precondition_failed',
-      ],
+      errors: [...updateErrors, notFound, ...changeErrors, 'precondition_failed'],
       headers: ['ETag'],
     },
     validatorCompiler: anyObjectAsBody,
@@ -173,7 +194,7 @@ function updateRoute(app: App, context: Context, kind: AnyRecords): void {
       description: kind.descriptions.update,
       tags: [kind.tag],
       consumes: ['application/json', 'application/merge-patch+json'],
-      params: recordPath(noun.bare),
+      params: memberPath(kind),
       headers: Precondition,
       body: schemas.update,
       response: { 200: schemas.shown },
@@ -181,8 +202,9 @@ function updateRoute(app: App, context: Context, kind: AnyRecords): void {
     handler: async (request, reply) => {
       const patch = readPatch(request.body)
       const caller = contextOf(request, context)
-      const record = await operations.update(caller, referenceOf(request), patch)
-      return reply.header('etag', recordEntityTag(record)).send(record)
+      const reference = referenceOf(request)
+      const record = await operations.update(caller, reference, patch, projectIdOf(request))
+      return reply.header('etag', entityTag(record)).send(record)
     },
   })
 }
@@ -198,15 +220,33 @@ function deleteRoute(app: App, context: Context, kind: AnyRecords): void {
       summary: `${deletion.verb} ${noun.one}`,
       description: kind.descriptions.delete,
       tags: [kind.tag],
-      params: recordPath(noun.bare),
+      params: memberPath(kind),
       headers: Precondition,
       response: { 204: Type.Null({ description: `The ${noun.bare} is ${deletion.done}.` }) },
     },
     handler: async (request, reply) => {
-      await operations.delete(contextOf(request, context), referenceOf(request))
+      const own = contextOf(request, context)
+      await operations.delete(own, referenceOf(request), projectIdOf(request))
       return reply.code(204).send(null)
     },
   })
+}
+
+/** Of creations and updates that give rights. */
+const grantErrors: readonly ErrorCode[] = ['insufficient_lifetime', 'recent_sign_in_required']
+
+function isInProject({ collection }: AnyRecords): boolean {
+  return collection.includes(':projectIdOrName')
+}
+
+/** Path parameters of operations on one record. */
+function memberPath(kind: AnyRecords) {
+  const { properties } = recordPath(kind.noun.bare)
+  return Type.Object({ ...(isInProject(kind) ? ProjectPath.properties : {}), ...properties })
+}
+
+function projectIdOf({ project }: FastifyRequest): string {
+  return project?.id ?? ''
 }
 
 function referenceOf(request: FastifyRequest<{ Params: { id: string } }>): RecordReference {

@@ -56,7 +56,8 @@ export async function acceptLedger(
     recordedEvent('project', row),
   )
   const keys = rows.key.map((row) => recordedEvent('key', row))
-  await appendEvents(db, ledger, origin, [project, ...keys])
+  const rotations = rows.rotation.map((row) => recordedEvent('rotation', row))
+  await appendEvents(db, ledger, origin, [project, ...keys, ...rotations])
   await appendEvents(db, await lockSystemLedger(db, origin), origin, [accepted, project])
   return { result: undefined, changed: true }
 }

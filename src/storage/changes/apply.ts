@@ -10,6 +10,14 @@ import { appendToLog, publishCheckpoint, startLog } from './log.ts'
 import type { Outcome } from './outcome.ts'
 import { rejectPrivateKey } from './private-keys.ts'
 import { createProject, deleteProject, renameProject } from './projects.ts'
+import {
+  abandonRotation,
+  finishRotation,
+  scheduleRotation,
+  startRotation,
+  takeStep,
+  waitForCaller,
+} from './rotations/rotations.ts'
 import { createSignInRule, deleteSignInRule, updateSignInRule } from './sign-in/rules.ts'
 import { createSession, deletePerson, endSessions } from './sign-in/sessions.ts'
 import { createTrustPolicy, deleteTrustPolicy, updateTrustPolicy } from './trust/policies.ts'
@@ -29,6 +37,12 @@ const appliers: Appliers = {
   'key.delete': deleteKey,
   'key.report_weakness': reportWeakness,
   'key.pass_audit': passAudit,
+  'rotation.start': startRotation,
+  'rotation.schedule': scheduleRotation,
+  'rotation.finish': finishRotation,
+  'rotation.abandon': abandonRotation,
+  'rotation.step': takeStep,
+  'rotation.wait': waitForCaller,
   'private_key.refuse': rejectPrivateKey,
   'api_key.create': createApiKey,
   'api_key.update': updateApiKey,

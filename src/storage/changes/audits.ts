@@ -9,6 +9,7 @@ import type { Db } from '../schema.ts'
 import { findKey, keyEvent, lockKeySet, updateKeyRow } from './keys.ts'
 import { appendEvents, lockLedger, restoreRevision } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { endRotations } from './rotations/ending.ts'
 
 /**
  * Records which rules keys have passed. Keys deleted in the meantime are skipped; the ledger's lock
@@ -70,7 +71,9 @@ export async function reportWeakness(
     ...recordedChanges('key', key, after),
   }
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
-  await appendEvents(db, ledger, origin, [keyEvent(type, key, changes)])
+  const end = { step: 'disable', time: origin.time, isScheduled: false } as const
+  const ended = after === key ? [] : await endRotations(db, key, end)
+  await appendEvents(db, ledger, origin, [keyEvent(type, key, changes), ...ended])
   return { result, changed: true }
 }
 

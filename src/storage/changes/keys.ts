@@ -34,6 +34,7 @@ import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
 import { readKidUse, reservePublishedKids } from './kids.ts'
 import { appendEvents, type LockedLedger, lockProjectLedger, type NewEvent } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
+import { endRotations } from './rotations/ending.ts'
 import { markUsed } from './trust/token-exchange.ts'
 
 export const insertKeys = insertion('jwt_key')
@@ -91,23 +92,42 @@ export async function updateKey(
 ): Promise<Outcome<KeyUpdate>> {
   const { projectId, kid, patch, precondition, descendants: decision, limits, origin } = change
   const { time } = origin
-  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
-  const key = findKey(keySet, kid)
+  const locked = await lockKeySet(db, projectId, origin)
+  const { keys } = locked.keySet
+  const key = findKey(locked.keySet, kid)
   requirePrecondition(precondition, key, time)
   requireUncontradicted('key', key)
   requireValidExpiry(key, patch, time)
   const patched = patchKey(key, patch, time)
-  const descendants = patch.active === false ? activeDescendants(keySet.keys, key, time) : []
-  if (key.enabled) requireDecision(decision, descendants)
-  const patches = [[key, patched] as const, ...deactivations(decision, descendants, time)]
-  const changes = patches.filter(([before, after]) => after !== before)
-  if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
   if (isActive(patched, time) && !isActive(key, time)) {
-    requirePatchCapacity(keySet.keys, patched, limits, time)
+    requirePatchCapacity(keys, patched, limits, time)
     if (await isBlockedUnderLock(db, key, time)) rejectBlockedActivation()
   }
+  const descendants = patch.active === false ? activeDescendants(keys, key, time) : []
+  return storePatch(db, locked, [key, patched], { descendants, decision })
+}
+
+/** What a change of a key means for others. */
+interface Consequences {
+  /** The active keys that it vouched for, and whether they are deactivated; undefined: not decided. */
+  descendants: readonly KeyRecord[]
+  decision: boolean | undefined
+  /** A rotation has scheduled the change. */
+  isScheduled?: boolean
+}
+
+export async function storePatch(
+  db: Db,
+  { ledger, keySet, origin }: LockedKeySet,
+  [key, patched]: KeyChange,
+  { descendants, decision, isScheduled = false }: Consequences,
+): Promise<Outcome<KeyUpdate>> {
+  if (key.enabled) requireDecision(decision, descendants)
+  const patches = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
+  const changes = patches.filter(([before, after]) => after !== before)
+  if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
   const warnings = warnAbout(keySet, changes, { ledger, origin })
-  await appendEvents(db, ledger, origin, await writeChanges(db, changes))
+  await appendEvents(db, ledger, origin, await writeChanges(db, changes, origin, isScheduled))
   return { result: { key: patched, warnings }, changed: true }
 }
 
@@ -134,45 +154,67 @@ function warnAbout(
   return warnings
 }
 
-/** Returns the events of the changes. */
-async function writeChanges(db: Db, changes: readonly KeyChange[]): Promise<NewEvent[]> {
-  for (const [, after] of changes) await updateKeyRow(db, after)
-  return changes.map(([before, after]) =>
-    keyEvent('key.updated', before, recordedChanges('key', before, after)),
-  )
+/** Returns the events of the changes, and of the rotations that end with them. */
+async function writeChanges(
+  db: Db,
+  changes: readonly KeyChange[],
+  { time }: Origin,
+  isScheduled = false,
+): Promise<NewEvent[]> {
+  const events: NewEvent[] = []
+  for (const [before, after] of changes) {
+    await updateKeyRow(db, after)
+    events.push(keyEvent('key.updated', before, recordedChanges('key', before, after)))
+    if (after.enabled || !before.enabled) continue
+    events.push(...(await endRotations(db, before, { step: 'disable', time, isScheduled })))
+  }
+  return events
 }
 
 export async function deleteKey(
   db: Db,
   { projectId, kid, precondition, descendants: decision, origin }: ChangeOf<'key.delete'>,
 ): Promise<Outcome<undefined>> {
-  const { ledger, keySet } = await lockKeySet(db, projectId, origin)
-  const key = findKey(keySet, kid)
+  const locked = await lockKeySet(db, projectId, origin)
+  const key = findKey(locked.keySet, kid)
   requirePrecondition(precondition, key, origin.time)
+  const descendants = orphans(locked, key)
+  return removeKey(db, locked, key, { descendants, decision })
+}
+
+/** Keys that cannot be traced to the active ancestors of the key once it is gone. */
+export function orphans({ keySet: { keys }, origin: { time } }: LockedKeySet, key: KeyRecord) {
+  return hasActiveAncestor(keys, key, time) ? activeDescendants(keys, key, time) : []
+}
+
+export async function removeKey(
+  db: Db,
+  { ledger, keySet, origin }: LockedKeySet,
+  key: KeyRecord,
+  { descendants, decision, isScheduled = false }: Consequences,
+): Promise<Outcome<undefined>> {
+  const { projectId, id } = key
   if (isActive(key, origin.time)) {
     throw new PubringError(
       'key_active',
       'The key is active: verifiers may still need it. Deactivate it first (PATCH with "active": false), then delete it.',
     )
   }
-  // Once it is gone, its descendants cannot be traced to its ancestors any more.
-  const isLink = hasActiveAncestor(keySet.keys, key, origin.time)
-  const descendants = isLink ? activeDescendants(keySet.keys, key, origin.time) : []
   requireDecision(decision, descendants)
   const changes = deactivations(decision, descendants, origin.time)
   warnAbout(keySet, changes, { ledger, origin })
-  await db
-    .deleteFrom('jwt_key')
-    .where('project_id', '=', projectId)
-    .where('id', '=', key.id)
-    .execute()
+  await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
     .deleteFrom('key_audit')
     .where('project_id', '=', projectId)
-    .where('key_id', '=', key.id)
+    .where('key_id', '=', id)
     .execute()
-  const event = keyEvent('key.deleted', key, deletedKeyChanges(key))
-  await appendEvents(db, ledger, origin, [event, ...(await writeChanges(db, changes))])
+  const end = { step: 'delete', time: origin.time, isScheduled } as const
+  await appendEvents(db, ledger, origin, [
+    keyEvent('key.deleted', key, deletedKeyChanges(key)),
+    ...(await endRotations(db, key, end)),
+    ...(await writeChanges(db, changes, origin)),
+  ])
   return { result: undefined, changed: true }
 }
 
@@ -186,16 +228,19 @@ function requirePrecondition(
   requireIfMatch(ifMatch, keyEntityTags(key, time, jwksMaxAge), 'key')
 }
 
+/** The keys of a project locked for a change, and where that comes from. */
+export interface LockedKeySet {
+  ledger: LockedLedger
+  keySet: KeySet
+  origin: Origin
+}
+
 /** Locks the project, so that its keys do not change before the transaction ends. */
-export async function lockKeySet(
-  db: Db,
-  projectId: string,
-  origin: Origin,
-): Promise<{ ledger: LockedLedger; keySet: KeySet }> {
+export async function lockKeySet(db: Db, projectId: string, origin: Origin): Promise<LockedKeySet> {
   const ledger = await lockProjectLedger(db, projectId, origin)
   const keySet = await readKeySet(db, projectId)
   if (keySet === undefined) throw projectNotFound()
-  return { ledger, keySet }
+  return { ledger, keySet, origin }
 }
 
 export function findKey(keySet: KeySet, kid: string): KeyRecord {
@@ -215,10 +260,10 @@ export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
     .where('successor', 'is not', null)
     .where('subject', 'in', [key.id, kidOf(key)])
     .execute()
-  const { label, enabled, expire_time, update_time, publish_time } = keyToRow(key)
+  const { label, enabled, expire_time, update_time, publish_time, activate_time } = keyToRow(key)
   await db
     .updateTable('jwt_key')
-    .set({ label, enabled, expire_time, update_time, publish_time })
+    .set({ label, enabled, expire_time, update_time, publish_time, activate_time })
     .where('project_id', '=', key.projectId)
     .where('id', '=', key.id)
     .execute()

@@ -14,6 +14,7 @@ import { people } from './0011-people.ts'
 import { trustPolicies } from './0012-trust-policies.ts'
 import { vouchedKeys } from './0013-vouched-keys.ts'
 import { searchIndexes } from './0014-search.ts'
+import { rotations } from './0023-rotations.ts'
 
 interface SchemaMigration extends Migration {
   /** Recorded in the database: an older release does not start on the schema. */
@@ -44,6 +45,7 @@ const migrations: Record<string, SchemaMigration> = {
   '0012-trust-policies': { ...trustPolicies, oldestRelease: '0.1.0' },
   '0013-vouched-keys': { ...vouchedKeys, oldestRelease: '0.1.0' },
   ...searchIndexes,
+  '0023-rotations': { ...rotations, oldestRelease: '0.1.0' },
 }
 
 /** Tables of the migrations themselves. */

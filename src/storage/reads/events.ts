@@ -21,7 +21,7 @@ export function createEventReads(db: Db) {
   return {
     async events(ledgerId, { after, limit }) {
       const range = { after, limit, newestFirst: false }
-      return withNames(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
+      return toEvents(db, await labelled(inRange(eventsOf(db, ledgerId), range)).execute())
     },
     history: (ledgerId, page) => readHistory(db, ledgerId, page),
   } satisfies Partial<Store>
@@ -44,7 +44,7 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
   const ofLedger = eventsOf(db, ledgerId)
   const all = subject === undefined ? ofLedger : ofLedger.where('subject_id', '=', subject)
   if (Object.values(compared).every((value) => value === undefined)) {
-    return { events: await withNames(db, await labelled(inRange(all, page)).execute()) }
+    return { events: await toEvents(db, await labelled(inRange(all, page)).execute()) }
   }
   const end = await inRange(all, { ...page, limit: 1 })
     .select('revision')
@@ -55,7 +55,7 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
     end === undefined
       ? matching
       : matching.where('revision', page.newestFirst ? '>=' : '<=', end.revision)
-  const events = await withNames(db, await labelled(inRange(examined, page)).execute())
+  const events = await toEvents(db, await labelled(inRange(examined, page)).execute())
   return end === undefined ? { events } : { events, examinedTo: end.revision }
 }
 
@@ -71,7 +71,7 @@ export async function readEventsOfRequest(
   const all = db.selectFrom('event').where('event.request_id', '=', requestId)
   const visible = projects === 'all' ? all : all.where('event.project_id', 'in', projects)
   const page = visible.orderBy('event.project_id').orderBy('event.revision').limit(limit)
-  return withNames(db, await labelled(page).execute())
+  return toEvents(db, await labelled(page).execute())
 }
 
 type Events = ReturnType<typeof eventsOf>
@@ -153,13 +153,18 @@ function labelled(events: Events) {
 type LabelledRow = Selectable<Tables['event']> & { label_changes: string | null }
 
 /** The events of the rows, with labels, and the names of the people among their actors. */
-async function withNames(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
+function toEvents(db: Db, rows: LabelledRow[]): Promise<LedgerEvent[]> {
   const events = rows.map(({ label_changes, ...row }) => {
     const event = eventFromRow(row)
     const earlier: EventChanges = JSON.parse(label_changes ?? '{}')
     const label = labelIn(event.changes) ?? labelIn(earlier)
     return label === undefined ? event : { ...event, label }
   })
+  return withNames(db, events)
+}
+
+/** Names the people among the actors, by one query. */
+export async function withNames(db: Db, events: LedgerEvent[]): Promise<LedgerEvent[]> {
   const subjects = new Set(events.flatMap(({ actor }) => actor.user?.subject ?? []))
   if (subjects.size === 0) return events
   const people = new Map<string, PersonRecord>()

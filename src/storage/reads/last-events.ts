@@ -15,6 +15,7 @@ import {
   exchangedKeyFromRow,
   keyFromRow,
   projectFromRow,
+  rotationFromRow,
   sessionFromRow,
   signInRuleFromRow,
   trustPolicyFromRow,
@@ -51,6 +52,13 @@ export function projectsWithLastEvents(db: Db) {
       'project.update_time',
       lastProjectEvent,
     ])
+}
+
+export function rotationsWithLastEvents(db: Db) {
+  return db
+    .selectFrom('rotation')
+    .select(columnsOf('rotation'))
+    .select(lastEventOf(sql.ref('rotation.project_id'), 'rotation.id').as('last_event'))
 }
 
 export function apiKeysWithLastEvents(db: Db) {
@@ -108,6 +116,7 @@ function checker<Name extends SubjectName, Row>(
 }
 
 export const checkedKey = checker('key', keyFromRow)
+export const checkedRotation = checker('rotation', rotationFromRow)
 export const checkedApiKey = checker('api_key', apiKeyFromRow)
 export const checkedSession = checker('session', sessionFromRow)
 export const checkedSignInRule = checker('sign_in_rule', signInRuleFromRow)

@@ -10,6 +10,7 @@ import {
   exchangedKeyFromRow,
   keyColumns,
   keyFromRow,
+  rotationFromRow,
   sessionFromRow,
   signInRuleFromRow,
   trustPolicyFromRow,
@@ -73,6 +74,10 @@ export function createLedgerReads(db: Db): LedgerReads {
 
 async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Promise<LedgerRows> {
   const keys = db.selectFrom('jwt_key').select(keyColumns).where('project_id', '=', ledgerId)
+  const rotations = db
+    .selectFrom('rotation')
+    .select(columnsOf('rotation'))
+    .where('project_id', '=', ledgerId)
   const isSystem = ledgerId === systemLedgerId
   const apiKeys = db.selectFrom('api_key').select(apiKeyColumns)
   const sessions = db.selectFrom('session').select(columnsOf('session'))
@@ -82,6 +87,7 @@ async function readLedgerRows(db: Db, ledgerId: string, idsOf: SubjectIds): Prom
   const rows: LedgerRows = {
     project: await projectOf(db).where('id', '=', ledgerId).execute(),
     key: (await keys.execute()).map(keyFromRow),
+    rotation: (await rotations.execute()).map(rotationFromRow),
     api_key: isSystem ? (await apiKeys.execute()).map(apiKeyFromRow) : [],
     session: isSystem ? (await sessions.execute()).map(sessionFromRow) : [],
     sign_in_rule: isSystem ? (await rules.execute()).map(signInRuleFromRow) : [],

@@ -16,6 +16,7 @@ import {
   projectsWithLastEvents,
 } from './last-events.ts'
 import { createLogReads } from './log.ts'
+import { createRotationReads } from './rotations.ts'
 import { createSearchReads } from './search.ts'
 
 /** The store's queries, on any engine. Each is one statement, and so reads one snapshot. */
@@ -37,6 +38,7 @@ export function createStoreReads(db: Db): StoreReads {
     ...createCredentialReads(db),
     ...createKeyReads(db),
     ...createEventReads(db),
+    ...createRotationReads(db),
     log: createLogReads(db),
     search: createSearchReads(db),
     async ping() {

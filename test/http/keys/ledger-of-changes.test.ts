@@ -2,16 +2,18 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LedgerEvent, systemLedgerId } from '../../../src/core/ledger/chain.ts'
 import type { ChangeType } from '../../../src/core/ledger/changes.ts'
 import { startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
 import { ecKey, privatePem } from '../../support/keys/pem.ts'
 import { createKeyFile, type TestKeyFile } from '../../support/log/key-file.ts'
 import { createPersonSession } from '../../support/store/sessions.ts'
 
 let server: TestApp
 let logKey: TestKeyFile
+const clock = testClock()
 let actor: { apiKeyId: string; name: string }
 beforeAll(async () => {
   logKey = createKeyFile()
-  server = await startApp({ logSigner: logKey.open() })
+  server = await startApp({ logSigner: logKey.open(), clock })
   const { id, name } = (await server.send('GET', '/v1/api-keys/self')).json()
   actor = { apiKeyId: id, name }
 })
@@ -62,6 +64,9 @@ type Unrequested =
   | 'ledger.accept'
   | 'ledger.complete'
   | 'token.forget'
+  // Of scheduled steps: `test/http/rotations/scheduled-steps.test.ts`.
+  | 'rotation.step'
+  | 'rotation.wait'
   // Its actor is the workload: `test/http/trust/token-exchange.test.ts`.
   | 'token.exchange'
 
@@ -108,6 +113,41 @@ const changes: Record<Exclude<ChangeType, Unrequested>, () => Promise<() => Prom
     return async () => {
       const answer = await server.send('DELETE', `${keys}/${kid}`)
       return { answer, events: inProject(kid, 'key.deleted') }
+    }
+  },
+  'rotation.start': async () => {
+    const body = await twoKeys()
+    return async () => {
+      const answer = await server.send('POST', rotations, { body })
+      return { answer, events: inProject(answer.json().id, 'rotation.started', 'rotation') }
+    }
+  },
+  'rotation.schedule': async () => {
+    const { id } = await made(rotations, await twoKeys())
+    return async () => {
+      const body = { disableTime: '2099-01-01T00:00:00Z' }
+      const answer = await server.send('PATCH', `${rotations}/${id}`, { body })
+      return { answer, events: inProject(id, 'rotation.scheduled', 'rotation') }
+    }
+  },
+  'rotation.finish': async () => {
+    const body = await twoKeys()
+    const { id } = await made(rotations, body)
+    clock.advance(61_000)
+    return async () => {
+      const answer = await server.send('POST', `${rotations}/${id}/finish`)
+      const events = [
+        ...inProject(body.from, 'key.updated'),
+        ...inProject(id, 'rotation.finished', 'rotation'),
+      ]
+      return { answer, events }
+    }
+  },
+  'rotation.abandon': async () => {
+    const { id } = await made(rotations, await twoKeys())
+    return async () => {
+      const answer = await server.send('DELETE', `${rotations}/${id}`)
+      return { answer, events: inProject(id, 'rotation.abandoned', 'rotation') }
     }
   },
   'private_key.refuse': async () => async () => {
@@ -215,8 +255,14 @@ const ruleBody = {
 }
 const newRule = () => made('/v1/sign-in-rules', ruleBody)
 
-const inProject = (id: string, type: string): Done['events'] => [
-  [server.project.id, type, { type: 'key', id }],
+const rotations = '/v1/projects/payments/rotations'
+const twoKeys = async () => ({
+  from: (await made(keys, keyBody())).kid,
+  to: (await made(keys, keyBody())).kid,
+})
+
+const inProject = (id: string, type: string, subject = 'key'): Done['events'] => [
+  [server.project.id, type, { type: subject, id }],
 ]
 const inSystem = (id: string, type: string, subject = 'api_key'): Done['events'] => [
   [systemLedgerId, type, { type: subject, id }],

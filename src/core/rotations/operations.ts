@@ -1,0 +1,192 @@
+import type { Rotation, RotationCreate, RotationUpdate } from '../../contract/rotations.ts'
+import { type ErrorCode, errorTable } from '../../errors.ts'
+import type { Principal, RequestContext } from '../access/principal.ts'
+import type { Context } from '../context.ts'
+import { collectFaults, type Submitted } from '../faults.ts'
+import { newId } from '../ids.ts'
+import { rejectPrivateKeys } from '../keys/intake.ts'
+import { requireKeySet } from '../keys/operations.ts'
+import { changeOf, requireId } from '../managed-records.ts'
+import type { KeySet, RecordReference, RotationRecord, RotationWithActors } from '../records.ts'
+import { now, parseTime } from '../times.ts'
+import { rotationNotFound } from './records.ts'
+import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
+
+/** Those under way first, the newest first. */
+export async function listRotations(
+  context: Context,
+  _principal: Principal,
+  projectId: string,
+): Promise<Rotation[]> {
+  return readRotations(context, projectId)
+}
+
+async function readRotations(context: Context, projectId: string): Promise<Rotation[]> {
+  const { keys } = await requireKeySet(context, projectId)
+  const rotations = await context.store.rotations(projectId)
+  return rotations.map((rotation) => toRotation(rotation, situationOf(context, keys)))
+}
+
+/** Throws `rotation_not_found`. */
+export async function getRotation(
+  context: Context,
+  _principal: Principal,
+  id: string,
+  projectId: string,
+): Promise<Rotation> {
+  return readRotation(context, projectId, id)
+}
+
+async function readRotation(context: Context, projectId: string, id: string): Promise<Rotation> {
+  const known = requireId(id, rotationNotFound)
+  const found = (await readRotations(context, projectId)).find((one) => one.id === known)
+  if (found === undefined) throw rotationNotFound()
+  return found
+}
+
+/** Throws `key_not_found`, `key_inactive`, `rotation_exists`, and as `patchSchedule`. */
+export async function startRotation(
+  context: RequestContext,
+  submission: Submitted<RotationCreate>,
+  projectId: string,
+): Promise<Rotation> {
+  const { from = '', to = '' } = submission.fields
+  const schedule = await parseSchedule(context, projectId, submission, { from, to })
+  const { origin, config } = context
+  const id = newId()
+  const { jwksMaxAge } = config
+  const change = { origin, projectId, id, from, to, schedule, jwksMaxAge }
+  await context.store.commit({ type: 'rotation.start', ...change })
+  return readRotation(context, projectId, id)
+}
+
+/** Changes what is scheduled. Throws `rotation_not_found`, and as `patchSchedule`. */
+export async function scheduleRotation(
+  context: RequestContext,
+  rotation: RecordReference,
+  submission: Submitted<RotationUpdate>,
+  projectId: string,
+): Promise<Rotation> {
+  const patch = await parseSchedule(context, projectId, submission)
+  const { jwksMaxAge } = context.config
+  const change = { ...changeOf(context, rotation, rotationNotFound), projectId, patch, jwksMaxAge }
+  await context.store.commit({ type: 'rotation.schedule', ...change })
+  return readRotation(context, projectId, rotation.id)
+}
+
+/**
+ * Deactivates the old key now. Throws `rotation_not_found`, `rotation_ended`, `rotation_not_ready`, and
+ * as a deactivation by hand.
+ */
+export async function finishRotation(
+  context: RequestContext,
+  projectId: string,
+  id: string,
+  descendants: boolean | undefined,
+): Promise<Rotation> {
+  const { jwksMaxAge } = context.config
+  await context.store.commit({
+    type: 'rotation.finish',
+    ...changeOf(context, { id }, rotationNotFound),
+    projectId,
+    ...(descendants === undefined ? {} : { descendants }),
+    jwksMaxAge,
+  })
+  return readRotation(context, projectId, id)
+}
+
+/** Changes no key. Throws `rotation_not_found` or `rotation_ended`. */
+export async function abandonRotation(
+  context: RequestContext,
+  rotation: RecordReference,
+  projectId: string,
+): Promise<void> {
+  const change = { ...changeOf(context, rotation, rotationNotFound), projectId }
+  await context.store.commit({ type: 'rotation.abandon', ...change })
+}
+
+/** The schedule of a body, with all its faults, and those of the rest. */
+async function parseSchedule(
+  context: RequestContext,
+  projectId: string,
+  { fields, malformed }: Submitted<RotationUpdate>,
+  kids: { from?: string; to?: string } = {},
+): Promise<RotationUpdate> {
+  const { disableTime, deleteTime, descendants } = fields
+  const texts = { '/from': kids.from, '/to': kids.to, '': malformed?.text }
+  await rejectPrivateKeys(context, texts, projectId)
+  const { attempt, throwAny } = collectFaults(malformed?.faults)
+  const patch = {
+    ...attempt(() => parsePatch('disableTime', disableTime)),
+    ...attempt(() => parsePatch('deleteTime', deleteTime)),
+    ...(descendants === undefined ? {} : { descendants }),
+  }
+  throwAny()
+  return patch
+}
+
+function parsePatch(field: string, value: string | null | undefined): RotationUpdate {
+  return value === undefined ? {} : { [field]: value && parseTime(value, field) }
+}
+
+function situationOf(context: Context, keys: KeySet['keys']): RotationSituation {
+  return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
+}
+
+function toRotation(rotation: RotationWithActors, situation: RotationSituation): Rotation {
+  const { id, projectId, fromKid: from, toKid: to, createTime, updateTime } = rotation
+  const convergedTime = takeoverTime(rotation, situation)
+  const endTime = endTimeOf(rotation, situation)
+  return {
+    id,
+    projectId,
+    from,
+    to,
+    state: stateOf(rotation, situation),
+    createTime,
+    updateTime,
+    startedBy: rotation.startedBy,
+    ...(convergedTime === undefined ? {} : { convergedTime }),
+    ...scheduleOf(rotation),
+    ...(endTime === undefined ? {} : { endTime }),
+  }
+}
+
+function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotation['state'] {
+  if (hasEnded(rotation, situation)) return rotation.outcome ?? 'finished'
+  const ready = takeoverTime(rotation, situation)
+  return ready !== undefined && ready <= situation.time ? 'overlapping' : 'spreading'
+}
+
+/** It also ends when the old key expires, which nobody records. */
+function endTimeOf(rotation: RotationRecord, situation: RotationSituation): string | undefined {
+  if (rotation.endTime !== undefined || !hasEnded(rotation, situation)) return rotation.endTime
+  return situation.keys.find(({ id }) => id === rotation.fromKid)?.expireTime
+}
+
+function scheduleOf(rotation: RotationWithActors): Pick<Rotation, 'schedule'> {
+  const { disableTime, deleteTime, descendants, scheduledBy, waitingReason } = rotation
+  if (disableTime === undefined && deleteTime === undefined) return {}
+  return {
+    schedule: {
+      ...(disableTime === undefined ? {} : { disableTime }),
+      ...(deleteTime === undefined ? {} : { deleteTime }),
+      ...(descendants === undefined ? {} : { descendants }),
+      scheduledBy,
+      ...(waitingReason === undefined
+        ? {}
+        : { waitingReason, waitingDetail: waitingDetail(waitingReason) }),
+    },
+  }
+}
+
+/** For whoever decides how to go on; the message of the error was for the author. */
+function waitingDetail(reason: ErrorCode): string {
+  const cause =
+    reason === 'invalid_api_key' || reason === 'invalid_session'
+      ? 'The credential of the caller who scheduled the step has ended.'
+      : reason === 'insufficient_role'
+        ? 'The caller who scheduled the step no longer has the role writer in the project.'
+        : `${errorTable[reason].title}.`
+  return `${cause} Finish the rotation, schedule it anew, or abandon it.`
+}

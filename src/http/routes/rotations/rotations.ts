@@ -1,0 +1,107 @@
+import { Type } from 'typebox'
+import { Rotation, RotationCreate, RotationUpdate } from '../../../contract/rotations.ts'
+import type { Context } from '../../../core/context.ts'
+import {
+  abandonRotation,
+  finishRotation,
+  getRotation,
+  listRotations,
+  scheduleRotation,
+  startRotation,
+} from '../../../core/rotations/operations.ts'
+import { rotationEntityTag } from '../../../core/rotations/records.ts'
+import { contextOf, projectOf } from '../../hooks/access.ts'
+import type { App } from '../../options.ts'
+import { ProjectPath, Query, recordPath } from '../../request/paths.ts'
+import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
+
+const tag = 'Rotations'
+const collection = '/v1/projects/:projectIdOrName/rotations'
+const access = { role: 'writer' } as const
+
+const rotations = managedRecords({
+  collection,
+  tag,
+  type: { one: 'Rotation', many: 'Rotations' },
+  noun: { bare: 'rotation', one: 'a rotation', many: 'rotations' },
+  deletion: { verb: 'Abandon', done: 'abandoned' },
+  access,
+  readAccess: { role: 'reader' },
+  schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
+  notFound: 'rotation_not_found',
+  createErrors: [
+    'key_not_found',
+    'key_inactive',
+    'rotation_exists',
+    'rotation_ended',
+    'rotation_not_ready',
+  ],
+  updateErrors: ['rotation_not_ready'],
+  changeErrors: ['rotation_ended'],
+  entityTag: ({ id, updateTime, schedule }) => rotationEntityTag({ id, updateTime, ...schedule }),
+  descriptions: {
+    create:
+      'Replaces the active key `from` by the active key `to`. Nothing changes but what the rotation schedules: `disableTime` and `deleteTime` are those of `from`. A scheduled step is taken with the credential that scheduled it, by the rules of the same step by hand; if that is refused, because the credential has been revoked, demoted or has expired, or its session is over, the rotation waits.',
+    list: 'Returns the rotations under way first, then the ended ones, each newest first; at most 200.',
+    update:
+      'The caller becomes the author of all scheduled steps. Once the old key is off, only its deletion can be scheduled.',
+    delete: 'The keys stay as they are.',
+  },
+  operations: {
+    create: startRotation,
+    list: listRotations,
+    read: getRotation,
+    update: scheduleRotation,
+    delete: abandonRotation,
+  },
+})
+
+export function rotationRoutes(app: App, context: Context): void {
+  collectionRoutes(app, context, rotations)
+  memberRoutes(app, context, rotations)
+  finishRoute(app, context)
+}
+
+const FinishQuery = Query({
+  descendants: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the active keys that the old key vouched for are deactivated too, apart from the new key. Required if there are any, unless the schedule decides it.',
+    }),
+  ),
+})
+
+function finishRoute(app: App, context: Context): void {
+  app.route({
+    method: 'POST',
+    url: `${collection}/:id/finish`,
+    config: {
+      access,
+      errors: [
+        'recent_sign_in_required',
+        'rotation_not_found',
+        'rotation_ended',
+        'rotation_not_ready',
+        'key_not_found',
+        'key_has_descendants',
+        'overloaded',
+      ],
+    },
+    schema: {
+      operationId: 'finishRotation',
+      summary: 'Finish a rotation',
+      description:
+        'Deactivates the old key now. Fails until every verifier that honors the cache headers knows the new one.',
+      tags: [tag],
+      params: Type.Object({ ...ProjectPath.properties, ...recordPath('rotation').properties }),
+      querystring: FinishQuery,
+      response: { 200: Rotation },
+    },
+    handler: async (request, reply) => {
+      const { id } = request.params
+      const { descendants } = request.query
+      const own = contextOf(request, context)
+      return reply.send(await finishRotation(own, projectOf(request).id, id, descendants))
+    },
+  })
+}

@@ -1,0 +1,215 @@
+import { requireIfMatch } from '../../../core/entity-tags.ts'
+import { isActive } from '../../../core/expiry.ts'
+import { patchKey } from '../../../core/keys/patches.ts'
+import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
+import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
+import { rotationEntityTag, rotationNotFound } from '../../../core/rotations/records.ts'
+import {
+  patchSchedule,
+  type RotationSituation,
+  requireReady,
+  requireUnderWay,
+  withoutSchedule,
+} from '../../../core/rotations/schedule.ts'
+import { latest } from '../../../core/times.ts'
+import { activeDescendants } from '../../../core/trust/descendants.ts'
+import { invalidField, PubringError } from '../../../errors.ts'
+import {
+  checkedRotation,
+  requireUncontradicted,
+  rotationsWithLastEvents,
+} from '../../reads/last-events.ts'
+import type { Db } from '../../schema.ts'
+import { findKey, type LockedKeySet, lockKeySet, orphans, removeKey, storePatch } from '../keys.ts'
+import { appendEvents } from '../ledger.ts'
+import type { Outcome } from '../outcome.ts'
+import { type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
+
+const done: Outcome<undefined> = { result: undefined, changed: true }
+const nothing: Outcome<undefined> = { result: undefined, changed: false }
+
+/** A rotation and the keys of its project, locked. */
+interface LockedRotation extends LockedKeySet {
+  rotation: RotationRecord
+}
+
+/** Only one under way for each old key. */
+export async function startRotation(
+  db: Db,
+  change: ChangeOf<'rotation.start'>,
+): Promise<Outcome<undefined>> {
+  const { projectId, id, origin, schedule, jwksMaxAge } = change
+  const { time, authorization } = origin
+  const locked = await lockKeySet(db, projectId, origin)
+  const from = findKey(locked.keySet, change.from)
+  const to = findKey(locked.keySet, change.to)
+  if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
+  for (const key of [from, to]) requireActive(key, time)
+  await requireFree(db, from)
+  const started = { projectId, id, fromKid: from.id, toKid: to.id, createTime: time }
+  const after = patchSchedule(
+    { ...started, updateTime: time },
+    schedule,
+    authorization?.credential,
+    situationOf(locked, jwksMaxAge),
+  )
+  await append(db, locked, { type: 'rotation.started', before: undefined, after })
+  return done
+}
+
+function requireActive(key: KeyRecord, time: string): void {
+  requireUncontradicted('key', key)
+  if (isActive(key, time)) return
+  throw new PubringError(
+    'key_inactive',
+    `The key “${key.label}” (${key.id}) is inactive, and a rotation replaces an active key by another active one.`,
+  )
+}
+
+async function requireFree(db: Db, from: KeyRecord): Promise<void> {
+  const others = await readOpenRotations(db, from.projectId)
+  const other = others.find(({ fromKid, outcome }) => fromKid === from.id && outcome === undefined)
+  if (other === undefined) return
+  throw new PubringError(
+    'rotation_exists',
+    `The rotation ${other.id} already replaces this key. Go on with that one, or abandon it.`,
+  )
+}
+
+export async function scheduleRotation(
+  db: Db,
+  change: ChangeOf<'rotation.schedule'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation: before, origin } = locked
+  requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
+  const author = origin.authorization?.credential
+  const after = patchSchedule(before, change.patch, author, situationOf(locked, change.jwksMaxAge))
+  if (after === before) return nothing
+  const isScheduled = after.authorId !== undefined
+  await append(db, locked, {
+    type: isScheduled ? 'rotation.scheduled' : 'rotation.unscheduled',
+    before,
+    after,
+  })
+  return done
+}
+
+export async function finishRotation(
+  db: Db,
+  change: ChangeOf<'rotation.finish'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const decision = change.descendants ?? locked.rotation.descendants
+  return disableOldKey(db, locked, change.jwksMaxAge, { decision, isScheduled: false })
+}
+
+export async function abandonRotation(
+  db: Db,
+  change: ChangeOf<'rotation.abandon'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation: before, origin } = locked
+  requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
+  requireUnderWay(before, situationOf(locked, 0))
+  const { time } = origin
+  const after = {
+    ...withoutSchedule(before),
+    outcome: 'abandoned',
+    endTime: time,
+    updateTime: latest(time, before.updateTime),
+  } as const
+  await append(db, locked, { type: 'rotation.abandoned', before, after })
+  return done
+}
+
+/** Does nothing if another server has taken the step, or a caller has changed it, meanwhile. */
+export async function takeStep(
+  db: Db,
+  change: ChangeOf<'rotation.step'>,
+): Promise<Outcome<undefined>> {
+  const { origin, jwksMaxAge } = change
+  const locked = await lockRotation(db, change)
+  const { rotation, keySet } = locked
+  if (!isDue(rotation, origin, origin.authorization?.credential.id)) return nothing
+  const decided = { decision: rotation.descendants, isScheduled: true }
+  if (rotation.disableTime !== undefined) return disableOldKey(db, locked, jwksMaxAge, decided)
+  const key = findKey(keySet, rotation.fromKid)
+  const descendants = spared(locked, orphans(locked, key))
+  return removeKey(db, locked, key, { ...decided, descendants })
+}
+
+/** As `takeStep`. */
+export async function waitForCaller(
+  db: Db,
+  change: ChangeOf<'rotation.wait'>,
+): Promise<Outcome<undefined>> {
+  const locked = await lockRotation(db, change)
+  const { rotation: before, origin } = locked
+  if (!isDue(before, origin, change.authorId)) return nothing
+  const { dueTime: _dueTime, ...rest } = before
+  const updateTime = latest(origin.time, before.updateTime)
+  const after = { ...rest, waitingReason: change.reason, updateTime }
+  await append(db, locked, { type: 'rotation.waiting', before, after })
+  return done
+}
+
+function isDue({ dueTime, authorId }: RotationRecord, { time }: Origin, author?: string): boolean {
+  return dueTime !== undefined && dueTime <= time && authorId === author
+}
+
+/** By the rules of a deactivation by hand; the event of the rotation is that of its end. */
+async function disableOldKey(
+  db: Db,
+  locked: LockedRotation,
+  jwksMaxAge: number,
+  decided: { decision: boolean | undefined; isScheduled: boolean },
+): Promise<Outcome<undefined>> {
+  const { rotation, keySet, origin } = locked
+  const situation = situationOf(locked, jwksMaxAge)
+  const key = findKey(keySet, rotation.fromKid)
+  // A schedule goes on with a key that has expired meanwhile.
+  const isDone = !key.enabled || key.contradicted === true
+  if (isDone || !decided.isScheduled) requireUnderWay(rotation, situation)
+  requireReady(rotation, situation)
+  const descendants = spared(locked, activeDescendants(keySet.keys, key, origin.time))
+  const patched = patchKey(key, { active: false }, origin.time)
+  await storePatch(db, locked, [key, patched], { ...decided, descendants })
+  return done
+}
+
+/** Without the new key, which stays by the decision to rotate, and the keys that it vouched for. */
+function spared(
+  { rotation, keySet: { keys }, origin }: LockedRotation,
+  descendants: readonly KeyRecord[],
+): KeyRecord[] {
+  const to = keys.find(({ id }) => id === rotation.toKid)
+  const kept = to === undefined ? [] : [to, ...activeDescendants(keys, to, origin.time)]
+  return descendants.filter((key) => !kept.includes(key))
+}
+
+async function lockRotation(
+  db: Db,
+  { projectId, id, origin }: { projectId: string; id: string; origin: Origin },
+): Promise<LockedRotation> {
+  const locked = await lockKeySet(db, projectId, origin)
+  const row = await rotationsWithLastEvents(db)
+    .where('project_id', '=', projectId)
+    .where('id', '=', id)
+    .executeTakeFirst()
+  const rotation = row && checkedRotation(row)
+  if (rotation === undefined || rotation.contradicted) throw rotationNotFound()
+  return { ...locked, rotation }
+}
+
+function situationOf({ keySet, origin }: LockedKeySet, jwksMaxAge: number): RotationSituation {
+  return { keys: keySet.keys, time: origin.time, jwksMaxAge }
+}
+
+async function append(
+  db: Db,
+  { ledger, origin }: LockedKeySet,
+  change: RotationChange,
+): Promise<void> {
+  await appendEvents(db, ledger, origin, [await writeRotation(db, change)])
+}

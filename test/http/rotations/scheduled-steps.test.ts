@@ -1,0 +1,418 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Rotation } from '../../../src/contract/rotations.ts'
+import type { Credential } from '../../../src/core/access/grants.ts'
+import { takeDueSteps } from '../../../src/core/rotations/due-steps.ts'
+import { openStore } from '../../../src/storage/open.ts'
+import { patchKey, registerKey } from '../../support/app/keys.ts'
+import {
+  convergenceMs,
+  type RotationScene,
+  type RotationsApp,
+  startRotationsApp,
+} from '../../support/app/rotations.ts'
+import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
+import { origin } from '../../support/store/store.ts'
+import { exchangedKeyRecord, trustPolicyRecord } from '../../support/store/trust-records.ts'
+
+let server: RotationsApp
+beforeAll(async () => {
+  server = await startRotationsApp()
+})
+afterAll(() => server.close())
+
+const soon = 2 * convergenceMs
+
+/** Schedules the deactivation of the old key, in two minutes, with this API key. */
+async function scheduled(scene: RotationScene, secret?: string, members: object = {}) {
+  return server.start(scene, { disableTime: server.inFuture(soon), ...members }, secret)
+}
+
+const typesOf = async (scene: RotationScene) => {
+  return (await server.events(scene)).map(({ type }) => type)
+}
+
+test('the steps of a schedule are taken at their time, in the name of its author, each once', async () => {
+  const scene = await server.scene()
+  const writer = await server.apiKey('writer', scene.project.id)
+  const deleteTime = server.inFuture(2 * soon)
+  const { id, schedule } = await scheduled(scene, writer, { deleteTime })
+  expect(schedule?.scheduledBy.name).toBe('a writer')
+  await server.takeDue()
+  expect((await server.roles(scene))[scene.from]).toBe('current')
+  server.clock.advance(soon)
+  await server.takeDue()
+  await server.takeDue()
+  expect(await server.get(scene, id)).toMatchObject({ state: 'finished', schedule: { deleteTime } })
+  const [updated, finished] = (await server.events(scene)).slice(-2)
+  expect(updated).toMatchObject({ type: 'key.updated', subject: { id: scene.from } })
+  expect(finished).toMatchObject({
+    type: 'rotation.finished',
+    subject: { type: 'rotation', id },
+    changes: { scheduledStep: { to: 'disable' } },
+  })
+  for (const event of [updated, finished]) {
+    expect(event).toMatchObject({ actor: { name: 'a writer' }, requestId: id })
+  }
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect(await server.roles(scene)).toEqual({ [scene.to]: 'current' })
+  const [deleted, step] = (await server.events(scene)).slice(-2)
+  expect(deleted).toMatchObject({ type: 'key.deleted', actor: { name: 'a writer' } })
+  expect(step).toMatchObject({
+    type: 'rotation.key_deleted',
+    actor: { name: 'a writer' },
+    changes: { scheduledStep: { from: 'disable', to: 'delete' } },
+  })
+  const before = await server.events(scene)
+  await server.takeDue()
+  expect(await server.events(scene)).toEqual(before)
+})
+
+test('a key that is deactivated late is not deleted early', async () => {
+  const scene = await server.scene()
+  const deleteTime = server.inFuture(soon + convergenceMs)
+  await scheduled(scene, undefined, { deleteTime })
+  // No server ran meanwhile.
+  server.clock.advance(2 * soon)
+  await server.takeDue()
+  server.clock.advance(convergenceMs - 5_000)
+  await server.takeDue()
+  expect((await server.roles(scene))[scene.from]).toBe('off')
+  server.clock.advance(5_000)
+  await server.takeDue()
+  expect(await server.roles(scene)).toEqual({ [scene.to]: 'current' })
+})
+
+test('a caller changes and clears a schedule, and becomes its author', async () => {
+  const scene = await server.scene()
+  const { id } = await scheduled(scene, await server.apiKey('writer', scene.project.id))
+  const url = `${scene.url}/${id}`
+  const body = { disableTime: server.inFuture(2 * soon) }
+  const changed: Rotation = (await server.send('PATCH', url, { body })).json()
+  expect(changed.schedule).toMatchObject({ ...body, scheduledBy: { name: 'a admin' } })
+  const before = await server.events(scene)
+  expect((await server.send('PATCH', url, { body })).json()).toEqual(changed)
+  expect(await server.events(scene)).toEqual(before)
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect((await server.get(scene, id)).state).toBe('overlapping')
+  const cleared = await server.send('PATCH', url, { body: { disableTime: null } })
+  expect(cleared.json()).not.toHaveProperty('schedule')
+  expect((await typesOf(scene)).at(-1)).toBe('rotation.unscheduled')
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect((await server.get(scene, id)).state).toBe('overlapping')
+})
+
+test('the deletion is scheduled after the old key was deactivated by hand', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  server.clock.advance(convergenceMs)
+  await server.send('POST', `${scene.url}/${id}/finish`)
+  const early = { deleteTime: server.inFuture(1_000) }
+  const refused = await server.send('PATCH', `${scene.url}/${id}`, { body: early })
+  expect(refused.json().errors[0].code).toBe('time_too_early')
+  const again = { disableTime: server.inFuture(soon) }
+  const ended = await server.send('PATCH', `${scene.url}/${id}`, { body: again })
+  expect(ended.json().code).toBe('rotation_ended')
+  const body = { deleteTime: server.inFuture(soon) }
+  expect((await server.send('PATCH', `${scene.url}/${id}`, { body })).statusCode).toBe(200)
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect(await server.roles(scene)).toEqual({ [scene.to]: 'current' })
+})
+
+describe('the rotation waits, and says so once, if its author', () => {
+  const commit: RotationsApp['context']['store']['commit'] = (change) =>
+    server.context.store.commit(change)
+  const selfOf = async (secret: string) =>
+    (await server.send('GET', '/v1/api-keys/self', { headers: { 'x-api-key': secret } })).json().id
+
+  /** Schedules the step with an API key of this role. */
+  async function byApiKey(scene: RotationScene, expireTime?: string) {
+    const secret = await server.apiKey('writer', scene.project.id, expireTime)
+    return { ...(await scheduled(scene, secret)), author: await selfOf(secret) }
+  }
+  /** Schedules the step with a credential that has been stored. */
+  async function byCredential(scene: RotationScene, credential: Credential) {
+    const { id } = await server.start(scene)
+    const { project } = scene
+    const authorization = { credential, access: { role: 'writer' }, projectId: project.id } as const
+    const patch = { disableTime: server.inFuture(soon) }
+    const time = new Date(server.clock.now()).toISOString()
+    const change = { projectId: project.id, id, patch, jwksMaxAge: 60 }
+    const own = { ...origin(time), authorization }
+    await commit({ type: 'rotation.schedule', origin: own, ...change })
+    return id
+  }
+  const sessionOf = async (scene: RotationScene) => {
+    const { id: projectId, name } = scene.project
+    const rule = ruleRecord({ role: 'writer', projectId, conditions: { groups: name } })
+    await commit({ type: 'sign_in_rule.create', origin: origin(), rule })
+    const lastUseTime = new Date(server.clock.now()).toISOString()
+    const expireTime = server.inFuture(3_600_000)
+    const times = { lastUseTime, expireTime }
+    const { session } = await createPersonSession(server.context.store, times, { groups: [name] })
+    return { rule, session, id: await byCredential(scene, { type: 'session', id: session.id }) }
+  }
+  const workloadOf = async (scene: RotationScene) => {
+    const policy = trustPolicyRecord({ projectId: scene.project.id, role: 'writer' })
+    await commit({ type: 'trust_policy.create', origin: origin(), policy })
+    const apiKey = { ...exchangedKeyRecord(policy), expireTime: server.inFuture(900_000) }
+    await commit({ type: 'token.exchange', origin: origin(), apiKey, policy, matched: [] })
+    return { policy, id: await byCredential(scene, { type: 'exchanged_key', id: apiKey.id }) }
+  }
+
+  test.each<[string, string, (scene: RotationScene) => Promise<string>]>([
+    [
+      'was revoked',
+      'invalid_api_key',
+      async (scene) => {
+        const { id, author } = await byApiKey(scene)
+        const body = { active: false }
+        await server.send('PATCH', `/v1/api-keys/${author}`, { body })
+        return id
+      },
+    ],
+    [
+      'was deleted',
+      'invalid_api_key',
+      async (scene) => {
+        const { id, author } = await byApiKey(scene)
+        await server.send('DELETE', `/v1/api-keys/${author}`)
+        return id
+      },
+    ],
+    [
+      'was demoted',
+      'insufficient_role',
+      async (scene) => {
+        const { id, author } = await byApiKey(scene)
+        await server.send('PATCH', `/v1/api-keys/${author}`, { body: { role: 'registrar' } })
+        return id
+      },
+    ],
+    [
+      'has expired',
+      'invalid_api_key',
+      async (scene) => (await byApiKey(scene, server.inFuture(convergenceMs))).id,
+    ],
+    [
+      'has signed out',
+      'invalid_session',
+      async (scene) => {
+        const { id, session } = await sessionOf(scene)
+        const ended = { ids: [session.id] }
+        await commit({ type: 'session.end', origin: origin(), ended, reason: 'signed_out' })
+        return id
+      },
+    ],
+    [
+      'has a session that was not used for too long',
+      'invalid_session',
+      async (scene) => {
+        const { id } = await sessionOf(scene)
+        server.clock.advance(1_800_000)
+        return id
+      },
+    ],
+    [
+      'lost their rights',
+      'invalid_session',
+      async (scene) => {
+        const { id, rule } = await sessionOf(scene)
+        await commit({ type: 'sign_in_rule.delete', origin: origin(), id: rule.id })
+        return id
+      },
+    ],
+    [
+      'is a workload whose policy is gone',
+      'invalid_api_key',
+      async (scene) => {
+        const { id, policy } = await workloadOf(scene)
+        await commit({ type: 'trust_policy.delete', origin: origin(), id: policy.id })
+        return id
+      },
+    ],
+  ])('%s', async (_name, reason, schedule) => {
+    const scene = await server.scene()
+    const id = await schedule(scene)
+    server.clock.advance(soon)
+    await server.takeDue()
+    await server.takeDue()
+    expect((await server.roles(scene))[scene.from]).toBe('previous')
+    const { state, schedule: waiting } = await server.get(scene, id)
+    expect(state).toBe('overlapping')
+    expect(waiting).toMatchObject({
+      waitingReason: reason,
+      waitingDetail: expect.stringMatching(/^The /),
+    })
+    const types = await typesOf(scene)
+    expect(types.filter((type) => type === 'rotation.waiting')).toHaveLength(1)
+    expect((await server.events(scene)).at(-1)).toMatchObject({
+      type: 'rotation.waiting',
+      actor: { name: 'pubring serve' },
+      changes: { waitingReason: { to: reason } },
+    })
+    // A colleague goes on with it.
+    const finished = await server.send('POST', `${scene.url}/${id}/finish`)
+    expect(finished.json()).toMatchObject({ state: 'finished' })
+    expect(finished.json()).not.toHaveProperty('schedule')
+  })
+
+  test.each<[string, (scene: RotationScene) => Promise<string>]>([
+    ['a person', async (scene) => (await sessionOf(scene)).id],
+    ['a workload', async (scene) => (await workloadOf(scene)).id],
+  ])('could not take it; %s who still can is its author', async (_name, schedule) => {
+    const scene = await server.scene()
+    const id = await schedule(scene)
+    server.clock.advance(soon)
+    await server.takeDue()
+    expect((await server.get(scene, id)).state).toBe('finished')
+    const actor = (await server.events(scene)).at(-1)?.actor
+    expect(actor?.user ?? actor?.workload).toBeDefined()
+  })
+})
+
+describe('a step that the rules forbid at its time waits', () => {
+  test('while the new key is off, and is taken once it is scheduled anew', async () => {
+    const scene = await server.scene()
+    const { id } = await scheduled(scene)
+    await patchKey(server, scene.to, { active: false }, scene.project.keys)
+    server.clock.advance(soon)
+    await server.takeDue()
+    const { schedule } = await server.get(scene, id)
+    expect(schedule?.waitingReason).toBe('rotation_not_ready')
+    expect((await server.roles(scene))[scene.from]).toBe('current')
+    await patchKey(server, scene.to, { active: true }, scene.project.keys)
+    const body = { disableTime: server.inFuture(soon) }
+    const anew = await server.send('PATCH', `${scene.url}/${id}`, { body })
+    expect(anew.json().schedule).not.toHaveProperty('waitingReason')
+    server.clock.advance(soon)
+    await server.takeDue()
+    expect((await server.get(scene, id)).state).toBe('finished')
+  })
+
+  test('if the old key was activated again before its deletion', async () => {
+    const scene = await server.scene()
+    const { id } = await scheduled(scene, undefined, { deleteTime: server.inFuture(2 * soon) })
+    server.clock.advance(soon)
+    await server.takeDue()
+    await patchKey(server, scene.from, { active: true }, scene.project.keys)
+    server.clock.advance(soon)
+    await server.takeDue()
+    expect((await server.get(scene, id)).schedule?.waitingReason).toBe('key_active')
+    expect(await server.roles(scene)).toHaveProperty(scene.from)
+  })
+
+  test('if the old key vouched for keys that nobody has decided about, apart from the new one', async () => {
+    const scene = await server.scene()
+    const { keys } = scene.project
+    const other = await registerKey(server, {}, keys)
+    // As if the old key had vouched for both.
+    for (const kid of [scene.to, other]) await introduce(scene, kid)
+    const undecided = await scheduled(scene)
+    server.clock.advance(soon)
+    await server.takeDue()
+    const waiting = await server.get(scene, undecided.id)
+    expect(waiting.schedule?.waitingReason).toBe('key_has_descendants')
+    const body = { disableTime: server.inFuture(soon), descendants: true }
+    await server.send('PATCH', `${scene.url}/${undecided.id}`, { body })
+    server.clock.advance(soon)
+    await server.takeDue()
+    expect(await server.roles(scene)).toEqual({
+      [scene.from]: 'off',
+      [scene.to]: 'current',
+      [other]: 'off',
+    })
+  })
+
+  /** Records the key anew as one that the old key vouched for, as its registration would. */
+  async function introduce({ project, from }: RotationScene, kid: string) {
+    const { database, context } = server
+    await database.execute('update jwt_key set introduced_by = ? where id = ?', from, kid)
+    const own = { ledgerId: project.id, origin: origin() }
+    await context.store.commit({ type: 'ledger.accept', ...own })
+  }
+})
+
+describe('a step is taken once', () => {
+  test('by two servers at the same time', async () => {
+    const scenes = [await server.scene(), await server.scene(), await server.scene()]
+    for (const scene of scenes) await scheduled(scene)
+    server.clock.advance(soon)
+    const other = await openStore(server.database.url)
+    const fail = (error: unknown) => {
+      throw error
+    }
+    await Promise.all([
+      takeDueSteps(server.context, fail),
+      takeDueSteps({ ...server.context, store: other }, fail),
+    ])
+    await other.close()
+    for (const scene of scenes) {
+      const types = await typesOf(scene)
+      expect(types.filter((type) => type === 'rotation.finished')).toHaveLength(1)
+      expect(types.filter((type) => type === 'key.updated')).toHaveLength(1)
+    }
+  })
+
+  test('by two servers that find at the same time that it cannot be taken', async () => {
+    const scene = await server.scene()
+    await scheduled(scene)
+    await patchKey(server, scene.to, { active: false }, scene.project.keys)
+    server.clock.advance(soon)
+    const other = await openStore(server.database.url)
+    const contexts = [server.context, { ...server.context, store: other }]
+    await Promise.all(contexts.map((context) => takeDueSteps(context, () => {})))
+    await other.close()
+    const types = await typesOf(scene)
+    expect(types.filter((type) => type === 'rotation.waiting')).toHaveLength(1)
+  })
+
+  test('although a server ends after it was refused, and before it says so', async () => {
+    const scene = await server.scene()
+    const { id } = await scheduled(scene)
+    await patchKey(server, scene.to, { active: false }, scene.project.keys)
+    server.clock.advance(soon)
+    const { store } = server.context
+    const commit: typeof store.commit = (change) => {
+      return change.type === 'rotation.wait'
+        ? Promise.reject(new Error('killed'))
+        : store.commit(change)
+    }
+    const errors: unknown[] = []
+    const dying = { ...server.context, store: { ...store, commit } }
+    await takeDueSteps(dying, (error) => errors.push(error))
+    expect(errors).toHaveLength(1)
+    expect((await server.get(scene, id)).schedule).not.toHaveProperty('waitingReason')
+    await server.takeDue()
+    expect((await server.get(scene, id)).schedule?.waitingReason).toBe('rotation_not_ready')
+  })
+
+  test('although one of several cannot be taken', async () => {
+    const [broken, whole] = [await server.scene(), await server.scene()]
+    for (const scene of [broken, whole]) await scheduled(scene)
+    server.clock.advance(soon)
+    const { store } = server.context
+    const commit: typeof store.commit = (change) => {
+      return 'projectId' in change && change.projectId === broken.project.id
+        ? Promise.reject(new Error('no'))
+        : store.commit(change)
+    }
+    await takeDueSteps({ ...server.context, store: { ...store, commit } }, () => {})
+    expect((await server.roles(whole))[whole.from]).toBe('off')
+    expect((await server.roles(broken))[broken.from]).toBe('previous')
+    await server.takeDue()
+    expect((await server.roles(broken))[broken.from]).toBe('off')
+  })
+})
+
+test('a server takes due steps by itself', async () => {
+  const scene = await server.scene()
+  const { id } = await scheduled(scene)
+  server.clock.advance(soon)
+  await expect
+    .poll(async () => (await server.get(scene, id)).state, { timeout: 5_000, interval: 50 })
+    .toBe('finished')
+})

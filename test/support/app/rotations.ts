@@ -1,0 +1,66 @@
+import { expect } from 'vitest'
+import type { KeyRole } from '../../../src/contract/keys.ts'
+import type { Rotation } from '../../../src/contract/rotations.ts'
+import type { LedgerEvent } from '../../../src/core/ledger/chain.ts'
+import { takeDueSteps } from '../../../src/core/rotations/due-steps.ts'
+import { type KeyChangesApp, startKeyChanges } from './key-changes.ts'
+import { newProject, registerKey, type TestProject } from './keys.ts'
+
+export const rotationsUrl = (project: TestProject) => `/v1/projects/${project.name}/rotations`
+
+/** Milliseconds until every verifier knows of a change. */
+export const convergenceMs = 61_000
+
+/** A project with two active keys, the old one of which every verifier knows. */
+export interface RotationScene {
+  project: TestProject
+  url: string
+  from: string
+  to: string
+}
+
+export interface RotationsApp extends KeyChangesApp {
+  scene(): Promise<RotationScene>
+  start(scene: RotationScene, members?: object, secret?: string): Promise<Rotation>
+  get(scene: RotationScene, id: string): Promise<Rotation>
+  roles(scene: RotationScene): Promise<Record<string, KeyRole>>
+  events(scene: RotationScene): Promise<LedgerEvent[]>
+  /** Takes what is due, as every server does each second. Fails if a step fails. */
+  takeDue(): Promise<void>
+}
+
+export async function startRotationsApp(): Promise<RotationsApp> {
+  const app = await startKeyChanges()
+  let count = 0
+  const json = async (method: 'GET' | 'POST', url: string, body?: object, secret = app.admin) => {
+    const headers = { 'x-api-key': secret }
+    const response = await app.send(method, url, { body, headers })
+    expect(response.statusCode, response.body).toBe(method === 'POST' ? 201 : 200)
+    return response.json()
+  }
+  return {
+    ...app,
+    async scene() {
+      count += 1
+      const project = await newProject(app, `rotated-${count}`)
+      const from = await registerKey(app, { name: 'old' }, project.keys)
+      app.clock.advance(convergenceMs)
+      const to = await registerKey(app, { name: 'new' }, project.keys)
+      return { project, url: rotationsUrl(project), from, to }
+    },
+    start: ({ url, from, to }, members = {}, secret) =>
+      json('POST', url, { from, to, ...members }, secret),
+    get: ({ url }, id) => json('GET', `${url}/${id}`),
+    async roles({ project }) {
+      const entries = await json('GET', `/v1/projects/${project.name}/key-roles`)
+      return Object.fromEntries(
+        entries.map(({ kid, role }: { kid: string; role: KeyRole }) => [kid, role]),
+      )
+    },
+    events: ({ project }) => app.context.store.events(project.id, { after: 0, limit: 500 }),
+    takeDue: () =>
+      takeDueSteps(app.context, (error) => {
+        throw error
+      }),
+  }
+}
