@@ -48,14 +48,14 @@ function stopRecording(): void {
 }
 
 /** The statements of the storage layer for each change, its savepoint included. */
-async function record({ db }: SqliteConnection, changes: Change[]): Promise<Statement[][]> {
+async function record({ db, run }: SqliteConnection, changes: Change[]): Promise<Statement[][]> {
   const recorded: Statement[] = []
   const statements: Statement[][] = []
   startRecording(recorded)
   for (const change of changes) {
-    await savepoint.execute(db)
+    run(savepoint)
     await applyChange(db, change)
-    await release.execute(db)
+    run(release)
     statements.push(recorded.splice(0))
   }
   stopRecording()

@@ -11,7 +11,7 @@ import { checkCharacters, isBlank, maxTextLength } from './encoding/text.ts'
 import { deriveExposedKey } from './exposed/derive.ts'
 import { examineDer } from './kinds/spki.ts'
 import type { Examination, ParsedKey, SlowRules } from './parsed-key.ts'
-import { containsSecret, findSecret, type SecretFinding } from './secrets/detector.ts'
+import { containsSecret, findSecret, holdsSecret, type SecretFinding } from './secrets/detector.ts'
 import type { Fault, KeyDescription, Rejected, Repair, Verdict } from './types.ts'
 import { detectWrongKind } from './wrong-kind.ts'
 
@@ -31,6 +31,8 @@ export function examineKey(
   blocklist: Blocklist,
   maxLength = maxTextLength,
 ): Verdict {
+  const canonical = examineCanonical(text, algorithm, blocklist, maxLength)
+  if (canonical !== undefined) return canonical
   const parsed = parseText(text, maxLength)
   if ('rejected' in parsed) return parsed.rejected
   if ('secret' in parsed) return rejectPrivateKey(deriveExposedKey(parsed.secret))
@@ -50,6 +52,8 @@ export function examineCheaply(
   if (text.length > maxCheapLength) {
     return text.length > maxLength ? rejectLongText(text, maxLength) : undefined
   }
+  const canonical = examineCanonical(text, algorithm, blocklist, maxLength)
+  if (canonical !== undefined) return canonical
   const parsed = parseText(text, maxLength)
   if ('rejected' in parsed) return parsed.rejected
   if ('secret' in parsed || parsed.pem.der.length > maxCheapDerLength) return undefined
@@ -81,6 +85,29 @@ function parseText(
   const { pem, faults, repairs } = readPem(text)
   return pem === undefined ? { rejected: reject(faults, [...repairs]) } : { pem, repairs }
 }
+
+/**
+ * The verdict on a text that is nothing but the canonical PEM of an acceptable short key, as most are:
+ * without the search for encodings of a private key, for which it has no room. Undefined for any other
+ * text.
+ */
+function examineCanonical(
+  text: string,
+  algorithm: Algorithm | undefined,
+  blocklist: Blocklist,
+  maxLength: number,
+): Verdict | undefined {
+  const [, body] = (text.length <= maxLength && canonicalPem.exec(text)) || []
+  if (body === undefined) return undefined
+  const der = Buffer.from(body, 'base64')
+  if (der.length > maxCheapDerLength || holdsSecret(der) || writePem(der) !== text) return undefined
+  const pem: Pem = { label: 'PUBLIC KEY', der }
+  const verdict = examinePem({ pem, repairs: new Set() }, algorithm, blocklist)
+  return verdict.ok ? verdict : undefined
+}
+
+const canonicalPem =
+  /^-----BEGIN PUBLIC KEY-----\n([A-Za-z0-9+/=\n]{1,300})\n-----END PUBLIC KEY-----\n$/
 
 const missingKey: Fault = {
   code: 'key_missing',

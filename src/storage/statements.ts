@@ -7,6 +7,23 @@ const maxChunk = 500
 /** Longest list for which `statement` keeps the compiled query. */
 const maxCachedLength = 4
 
+type Run = (text: string, parameters: readonly unknown[]) => unknown[]
+
+const direct = new WeakMap<Db, Run>()
+
+/**
+ * Has `statement` run its queries by this function: on SQLite, Kysely's way to a connection costs
+ * several times what a query does.
+ */
+export function runDirectly(db: Db, run: Run): void {
+  direct.set(db, run)
+}
+
+/** Whether other connections can write at the same time, so that what a change reads must be locked. */
+export function hasOtherWriters(db: Db): boolean {
+  return db.getExecutor().adapter.supportsMultipleConnections === true
+}
+
 export function chunked<Item>(items: readonly Item[]): Item[][] {
   const chunks: Item[][] = []
   for (let start = 0; start < items.length; start += maxChunk) {
@@ -41,6 +58,8 @@ export function statement<Values extends object, Row>(
     const parameters = compiled.parameters.map((parameter) =>
       parameter instanceof Placeholder ? parameter.valueIn(values) : parameter,
     )
+    const run = direct.get(db)
+    if (run !== undefined) return run(compiled.sql, parameters) as Row[]
     return (await db.executeQuery<Row>({ ...compiled, parameters })).rows
   }
 }
@@ -69,9 +88,9 @@ export async function pipeline<Results extends unknown[]>(
   db: Db,
   ...steps: { [Step in keyof Results]: () => Promise<Results[Step]> }
 ): Promise<Results> {
-  const { supportsMultipleConnections: isServer } = db.getExecutor().adapter
-  const results: unknown[] = isServer ? await allSettledInOrder(steps) : []
-  if (!isServer) for (const step of steps) results.push(await step())
+  if (hasOtherWriters(db)) return (await allSettledInOrder<unknown>(steps)) as Results
+  const results: unknown[] = []
+  for (const step of steps) results.push(await step())
   return results as Results
 }
 

@@ -54,7 +54,12 @@ export function createContradictions(
 ): Contradictions {
   const read = new Map<string, ReadonlySet<string>>()
   const replayed = new Map<string, { subjects: ReadonlySet<string>; generation: number }>()
-  const recent = new LRUCache<string, true>({ max: maxLedgers, ttl: replayIntervalMs })
+  const recent = new LRUCache<string, true>({
+    max: maxLedgers,
+    ttl: replayIntervalMs,
+    // Reads the clock once a second, and not with each use of a ledger.
+    ttlResolution: 1_000,
+  })
   const queue = new Set<string>()
   let timer: NodeJS.Timeout | undefined
 

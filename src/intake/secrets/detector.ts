@@ -42,6 +42,11 @@ export function findSecret(text: string): SecretFinding | undefined {
   return found ? { secrets } : undefined
 }
 
+/** Whether bytes contain a private key that is not encoded once more. */
+export function holdsSecret(bytes: Uint8Array): boolean {
+  return findInBytes(bytes) !== undefined
+}
+
 /**
  * Whether a text contains a private key. A text of more than `maxLength` characters is not decoded:
  * only plain markers in its first 131,072 characters count.

@@ -14,31 +14,25 @@ import {
 } from '../reads/last-events.ts'
 import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
-import { statement } from '../statements.ts'
+import { hasOtherWriters, statement } from '../statements.ts'
 
-/**
- * `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
- * a revocation in progress. SQLite has one writer, so it needs no lock.
- */
-function isServer(db: Db): boolean {
-  return db.getExecutor().adapter.supportsMultipleConnections === true
-}
-
+// `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
+// a revocation in progress. SQLite has one writer, so it needs no lock.
 const readApiKey = statement((db, { id }: { id: string }) => {
   const query = apiKeysWithLastEvents(db).where('id', '=', id)
-  return isServer(db) ? query.forShare() : query
+  return hasOtherWriters(db) ? query.forShare() : query
 })
 const readExchangedKey = statement((db, { id }: { id: string }) => {
   const query = exchangedKeysWithLastEvents(db).where('id', '=', id)
-  return isServer(db) ? query.forShare() : query
+  return hasOtherWriters(db) ? query.forShare() : query
 })
 const readSession = statement((db, { id }: { id: string }) => {
   const query = sessionsWithLastEvents(db).where('id', '=', id)
-  return isServer(db) ? query.forShare() : query
+  return hasOtherWriters(db) ? query.forShare() : query
 })
 const readSignInRules = statement((db) => {
   const query = signInRulesWithLastEvents(db)
-  return isServer(db) ? query.forShare() : query
+  return hasOtherWriters(db) ? query.forShare() : query
 })
 
 const lockedReads = (db: Db): CallerReads => ({

@@ -5,7 +5,7 @@ import { type EventContent, eventHash, systemLedgerId } from '../../core/ledger/
 import type { Origin } from '../../core/ledger/changes.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
-import { insertion, pipeline, statement } from '../statements.ts'
+import { hasOtherWriters, insertion, pipeline, statement } from '../statements.ts'
 import { requireAuthorization } from './authorization.ts'
 
 /** A ledger locked for one change: its new revision, and the hash that the next event extends. */
@@ -46,6 +46,13 @@ const incrementRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
     .returning(['revision', 'hash']),
 )
 
+const nextRevision = statement((db, { ledgerId }: { ledgerId: string }) =>
+  db
+    .selectFrom('ledger')
+    .select((ledger) => [ledger('revision', '+', 1).as('revision'), 'hash'])
+    .where('project_id', '=', ledgerId),
+)
+
 const updateHead = statement(
   (db, { ledgerId, ...head }: Pick<Tables['ledger'], 'revision' | 'hash'> & { ledgerId: string }) =>
     db.updateTable('ledger').set(head).where('project_id', '=', ledgerId),
@@ -55,10 +62,12 @@ const insertEvents = insertion('event')
 
 /**
  * Increments the revision, which locks the row until the transaction ends: changes of one project
- * run one after another, and its revisions have no gap. Undefined if there is no such ledger.
+ * run one after another, and its revisions have no gap. The one writer of SQLite only reads it.
+ * Undefined if there is no such ledger.
  */
 export async function lockLedger(db: Db, ledgerId: string): Promise<LockedLedger | undefined> {
-  const [row] = await incrementRevision(db, { ledgerId })
+  const lock = hasOtherWriters(db) ? incrementRevision : nextRevision
+  const [row] = await lock(db, { ledgerId })
   return row && { ledgerId, revision: row.revision, previousHash: row.hash }
 }
 

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { requireOwnSchema } from '../migrations/index.ts'
 import { createKysely } from '../postgres/dialect.ts'
 import { openWithoutMigrating as openPostgres } from '../postgres/without-migrating.ts'
@@ -36,7 +35,7 @@ async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Prom
   )
   const { db } = connection
   try {
-    await (isSource ? beginSnapshot : begin).execute(db)
+    connection.run(isSource ? beginSnapshot : begin)
   } catch (error) {
     connection.close()
     throw error
@@ -44,17 +43,17 @@ async function openSqliteEndpoint(file: string, role: 'source' | 'target'): Prom
   return {
     db,
     async commit() {
-      await commit.execute(db)
-      await beginSnapshot.execute(db)
+      connection.run(commit)
+      connection.run(beginSnapshot)
     },
     async close() {
-      if (connection.inTransaction()) await rollback.execute(db)
+      if (connection.inTransaction()) connection.run(rollback)
       connection.close()
     },
   }
 }
 
-const beginSnapshot = sql`BEGIN`
+const beginSnapshot = 'BEGIN'
 
 async function openPostgresEndpoint(url: string, role: 'source' | 'target'): Promise<CopyEndpoint> {
   const { database } = await openPostgres(url, requireOwnSchema)

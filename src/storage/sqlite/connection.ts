@@ -1,7 +1,8 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { Kysely, SqliteDialect, sql } from 'kysely'
+import { Kysely, SqliteDialect } from 'kysely'
 import { PubringError } from '../../errors.ts'
 import type { Tables } from '../schema.ts'
+import { runDirectly } from '../statements.ts'
 import { checkFile, checkPath } from './file.ts'
 
 /** How long a writer waits for a lock that another process holds. */
@@ -19,6 +20,8 @@ const fileCheckIntervalMs = 100
 /** A connection to a SQLite file, with Kysely over it. */
 export interface SqliteConnection {
   db: Kysely<Tables>
+  /** Runs one statement and returns its rows. */
+  run(text: string, parameters?: readonly unknown[]): unknown[]
   /** False once SQLite has ended the transaction itself, as it does when the disk is full. */
   inTransaction(): boolean
   /**
@@ -92,9 +95,18 @@ export function openSqlite(options: SqliteOptions): SqliteConnection {
   function close(): void {
     database.close()
   }
+  function run(text: string, parameters: readonly unknown[] = []): unknown[] {
+    const statement = prepare(text)
+    if (statement.reader) return statement.all(parameters)
+    statement.run(parameters)
+    return []
+  }
+  // Kysely's driver needs only `prepare` and `close` of a database.
+  const db = new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) })
+  runDirectly(db, run)
   return {
-    // Kysely's driver needs only `prepare` and `close` of a database.
-    db: new Kysely<Tables>({ dialect: new SqliteDialect({ database: { prepare, close } }) }),
+    db,
+    run,
     inTransaction: () => database.isTransaction,
     // SQLite counts in 32 bits, from the start for each connection.
     version: () =>
@@ -133,12 +145,12 @@ function wrapStatement(statement: StatementSync, guard: <Result>(call: () => Res
   }
 }
 
-export const begin = sql`BEGIN IMMEDIATE`
-export const commit = sql`COMMIT`
-export const rollback = sql`ROLLBACK`
-export const savepoint = sql`SAVEPOINT change`
-export const release = sql`RELEASE change`
-export const rollbackToSavepoint = sql`ROLLBACK TO change`
+export const begin = 'BEGIN IMMEDIATE'
+export const commit = 'COMMIT'
+export const rollback = 'ROLLBACK'
+export const savepoint = 'SAVEPOINT change'
+export const release = 'RELEASE change'
+export const rollbackToSavepoint = 'ROLLBACK TO change'
 
 /** Details for primary result codes (https://sqlite.org/rescode.html). */
 const unavailableDetails: Record<number, string> = {

@@ -26,14 +26,13 @@ export async function requireGeneration(db: Db, file: string): Promise<void> {
 
 /** Call it after a checkpoint. What is in the log then is lost together with the new generation. */
 export async function raiseGeneration(connection: SqliteConnection, file: string): Promise<void> {
-  const { db } = connection
-  await begin.execute(db)
-  const next = (await readGeneration(db)) + 1
+  connection.run(begin)
+  const next = (await readGeneration(connection.db)) + 1
   try {
-    await sql`PRAGMA user_version = ${sql.lit(next)}`.execute(db)
-    await commit.execute(db)
+    connection.run(`PRAGMA user_version = ${next}`)
+    connection.run(commit)
   } catch (error) {
-    if (connection.inTransaction()) await rollback.execute(db)
+    if (connection.inTransaction()) connection.run(rollback)
     throw error
   }
   // After the commit, so that a crash in between leaves the file behind, never ahead.

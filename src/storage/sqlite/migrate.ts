@@ -21,11 +21,11 @@ export async function openMigrated(location: {
   try {
     await requireGeneration(connection.db, location.file)
     await requireIntact(connection.db, location.file)
-    await begin.execute(connection.db)
+    connection.run(begin)
     await migrate(connection.db)
-    await commit.execute(connection.db)
+    connection.run(commit)
   } catch (error) {
-    if (connection.inTransaction()) await rollback.execute(connection.db)
+    if (connection.inTransaction()) connection.run(rollback)
     connection.close()
     throw error
   }

@@ -4,7 +4,6 @@
  * savepoint and result, and they share one durable commit.
  */
 import { parentPort, workerData } from 'node:worker_threads'
-import { sql } from 'kysely'
 import type { Change } from '../../core/ledger/changes.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { applyChange } from '../changes/apply.ts'
@@ -26,32 +25,31 @@ async function commitBatch(
   connection: SqliteConnection,
   changes: Change[],
 ): Promise<WriterResult[]> {
-  const { db } = connection
-  await begin.execute(db)
+  connection.run(begin)
   try {
     const results: WriterResult[] = []
     for (const change of changes) results.push(await applyOne(connection, change))
-    await commit.execute(db)
+    connection.run(commit)
     return results
   } catch (error) {
-    if (connection.inTransaction()) await rollback.execute(db)
+    if (connection.inTransaction()) connection.run(rollback)
     throw error
   }
 }
 
 /** Rejects only if the whole transaction is lost, for example because the disk is full. */
 async function applyOne(connection: SqliteConnection, change: Change): Promise<WriterResult> {
-  const { db } = connection
-  await savepoint.execute(db)
+  const { db, run } = connection
+  run(savepoint)
   try {
     const { result, changed } = await applyChange(db, change)
-    if (!changed) await rollbackToSavepoint.execute(db)
-    await release.execute(db)
+    if (!changed) run(rollbackToSavepoint)
+    run(release)
     return { ok: true, value: result }
   } catch (error) {
     if (!connection.inTransaction()) throw error
-    await rollbackToSavepoint.execute(db)
-    await release.execute(db)
+    run(rollbackToSavepoint)
+    run(release)
     return { ok: false, error: packError(error) }
   }
 }
@@ -80,7 +78,7 @@ function scheduleCheckpoint(connection: SqliteConnection): void {
 }
 
 async function mergeLog(connection: SqliteConnection): Promise<void> {
-  await sql`PRAGMA wal_checkpoint(PASSIVE)`.execute(connection.db)
+  connection.run('PRAGMA wal_checkpoint(PASSIVE)')
   await raiseGeneration(connection, location.file)
 }
 
