@@ -17,7 +17,7 @@ import { measureExchanges } from './processes/exchanges.ts'
 import { measureRevocations } from './processes/revocations.ts'
 import { measureStarts } from './processes/starts.ts'
 import { type BenchContext, measureReads, type PreparedServer } from './reads/reads.ts'
-import { workersOverOne } from './reads/workers.ts'
+import { loggingOverSilence, workersOverOne } from './reads/workers.ts'
 import type { Figure } from './report/figures.ts'
 import { machine } from './report/machine.ts'
 import { type Results, saveResults } from './report/results.ts'
@@ -75,7 +75,7 @@ const parts: Record<string, Part> = {
       }
       const reads = await measureReads(context, prepared)
       await Promise.all(servers.map((server) => server.close()))
-      return { reads, figures: workersOverOne(reads) }
+      return { reads, figures: [...workersOverOne(reads), ...loggingOverSilence(reads)] }
     },
   },
   creates: {

@@ -97,7 +97,7 @@ function figures(
       server: server.name,
       unit: '×',
       value: spreadOf(list.map(({ ratio }) => ratio)),
-      target: { max: 1.3 },
+      target: { max: 1.25 },
       note: 'CPU per create over that of the intake alone',
     })
   }

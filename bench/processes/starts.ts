@@ -63,7 +63,7 @@ export async function measureStarts(
       server,
       unit: 'ms',
       value: spreadOf(times),
-      target: { max: 1_000 },
+      target: { max: 500 },
       note: 'from the start of the process to the first 200 of /health/ready, including the creation of the schema; with a filled compile cache',
     },
     {
@@ -71,7 +71,7 @@ export async function measureStarts(
       server,
       unit: 'MiB',
       value: spreadOf(memory),
-      target: { max: 120 },
+      target: { max: 110 },
       note: `resident, ${settleSeconds} s after the start`,
     },
   ]
