@@ -132,7 +132,7 @@ function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): 
   return (
     <ActionsMenu name={apiKey.name} frequent={{ label: 'Edit', onClick: () => onAction('edit') }}>
       {own ? (
-        <Menu.Label>Sign in with another API key to revoke this one</Menu.Label>
+        <Menu.Item disabled>Sign in with another API key to revoke this one</Menu.Item>
       ) : (
         <>
           {state !== 'expired' && (
