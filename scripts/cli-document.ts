@@ -195,6 +195,10 @@ $ echo 'source <(pubring completion zsh)' >> ~/.zshrc
 $ pubring completion fish > ~/.config/fish/completions/pubring.fish
 \`\`\`
 
+It offers commands, options and their values: projects, keys by label and by short kid, API keys, trust policies, algorithms
+and profiles, and files where a file is expected. What the server knows is looked up with the API key of the line, for a
+second at most; while the server is away, nothing is offered.
+
 ## Common options
 
 Every command that prints a result has \`-o\`. Those that call a server have all of these, which the sections below

@@ -2,7 +2,7 @@ import { Command, Help, type Option, type OutputConfiguration } from 'commander'
 import { readVersion } from '../runtime/version.ts'
 import { registerApiKeys } from './commands/api-key.ts'
 import { registerBulk } from './commands/bulk.ts'
-import { registerCompletion } from './commands/completion.ts'
+import { registerShell } from './commands/completion.ts'
 import { registerDatabase } from './commands/database.ts'
 import { registerEvents } from './commands/events.ts'
 import { registerJwks } from './commands/jwks.ts'
@@ -18,12 +18,6 @@ import { colorsFor, columnsOf, type Terminal } from './terminal/terminal.ts'
 
 /** All commands. The code of a command is loaded when it runs. */
 export function createProgram(terminal: Terminal): Command {
-  const program = createTree(terminal)
-  registerCompletion(program, terminal, createTree)
-  return program
-}
-
-function createTree(terminal: Terminal): Command {
   const { bold } = colorsFor(terminal)
   const program = new Command('pubring')
     .description(
@@ -54,6 +48,7 @@ function createTree(terminal: Terminal): Command {
   program.commandsGroup('Database (open it directly, with or without a running server):')
   registerDatabase(program, terminal)
   program.commandsGroup('Shell:')
+  registerShell(program, terminal)
   return program
 }
 

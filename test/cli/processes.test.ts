@@ -1,4 +1,4 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -118,20 +118,6 @@ test('Ctrl-C ends events --follow with exit code 130', async () => {
   child.kill('SIGINT')
   expect(await closed).toEqual([130, null])
   expect(output).not.toMatch(/Error|abort/i)
-})
-
-test('the completion scripts are valid, and complete prints candidates', async () => {
-  for (const name of ['bash', 'zsh', 'fish']) {
-    const { code, stdout } = await spawnPubring(['completion', name])
-    expect(code).toBe(0)
-    expect(stdout).toContain('pubring complete --')
-    if (name === 'bash') execFileSync('bash', ['-n'], { input: stdout })
-  }
-  const complete = async (...words: string[]) =>
-    (await spawnPubring(['complete', '--', ...words])).stdout
-  expect(await complete('key', 'ro')).toMatch(/^rotate\t/)
-  expect(await complete('key', 'add', '--al')).toMatch(/^--algorithm\t/)
-  expect(await complete('')).toMatch(/^completion\t/m)
 })
 
 test('--version prints the version of the package', async () => {
