@@ -21,7 +21,7 @@ import type { Column } from './data-table.tsx'
 const estimatedRowHeight = 62
 
 /** Rows that are rendered before and after the visible ones. */
-const overscan = 8
+const overscan = 4
 
 export type SortableColumn<Row> = Column<Row> & {
   /** The name of the order that a press on the heading chooses. */

@@ -25,8 +25,8 @@ export type KeyRow = JwtKey & { state: KeyState } & Pick<
 /** How long after a role changed by time the roles are read again, in milliseconds. */
 const afterChangeMs = 300
 
-/** Browsers run no timer longer than 24.8 days. */
-const longestWaitMs = 3_600_000
+/** No timer runs for longer: it would keep an unattended session alive. */
+const longestWaitMs = 600_000
 
 /** The roles of a project's keys. They are read again when one changes by the passing of time. */
 export function useKeyRoles(projectId: string) {
@@ -35,17 +35,12 @@ export function useKeyRoles(projectId: string) {
     queryKey: ['keys', projectId, { roles: true }],
     queryFn: ({ signal }) => client.keys.roles(projectId, { signal }),
     refetchInterval: ({ state }) => {
-      const times = (state.data ?? []).flatMap(({ convergedTime = [] }) => convergedTime)
-      return waitFor(times)
+      const waits = (state.data ?? [])
+        .map(({ convergedTime = '' }) => Date.parse(convergedTime) + afterChangeMs - Date.now())
+        .filter((wait) => wait > 0 && wait <= longestWaitMs)
+      return waits.length > 0 && Math.min(...waits)
     },
   })
-}
-
-/** Until just after the next of these times; false if there is none to come. */
-export function waitFor(times: string[]): number | false {
-  const waits = times.map((time) => Date.parse(time) + afterChangeMs - Date.now())
-  const next = Math.min(longestWaitMs, ...waits.filter((wait) => wait > 0))
-  return times.length > 0 && next > 0 ? next : false
 }
 
 /** The keys with their roles, in the same order. */
