@@ -28,6 +28,7 @@ import { PageBoundary } from './components/boundary.tsx'
 import { FocusMemory } from './components/dialog.tsx'
 import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
+import { SearchButton } from './search/button.tsx'
 import { useRights } from './session/rights.ts'
 
 /** The header and navigation around every page. */
@@ -78,6 +79,7 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
         </Link>
       </Group>
       <Group gap="xs" wrap="nowrap">
+        <SearchButton />
         <ColorSchemeButton />
         <AccountMenu />
       </Group>

@@ -1,0 +1,207 @@
+import { Kbd, Loader, Stack, Text } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { IconSearch } from '@tabler/icons-react'
+import { useQuery } from '@tanstack/react-query'
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { useLocation } from 'wouter'
+import { Dialog } from '../components/dialog.tsx'
+import { ErrorNotice } from '../components/error-notice.tsx'
+import { UserText } from '../components/user-text.tsx'
+import { TextField } from '../forms/text-fields.tsx'
+import { useSession } from '../session/context.tsx'
+import { groupsOf, ResultRow, resultKey, routeOf, type SearchResult } from './results.tsx'
+import { searchTextOf } from './text.ts'
+
+/** How long after the last keystroke the service is asked. */
+const typingMs = 150
+
+/** At most so many of each kind are shown. */
+const resultsOfKind = 10
+
+/** Shorter texts match too much. */
+const minLength = 2
+
+/** Finds keys, projects, API keys and requests, and goes to them. Works with the keyboard alone. */
+export function SearchPalette({ onClose }: { onClose(): void }) {
+  const [entered, setEntered] = useState('')
+  const { query, note } = searchTextOf(entered)
+  const search = useSearchResults(query)
+  const [, navigate] = useLocation()
+  const list = useId()
+  const groups = groupsOf(search.results)
+  const options = groups.flatMap(({ results }) => results)
+  const [position, setPosition] = useState(0)
+  const selected = Math.min(position, options.length - 1)
+  const open = (result: SearchResult | undefined) => {
+    if (result === undefined) return
+    onClose()
+    navigate(routeOf(result))
+  }
+  function press(event: KeyboardEvent) {
+    const { length } = options
+    const to = {
+      ArrowDown: (selected + 1) % length,
+      ArrowUp: (selected - 1 + length) % length,
+      PageDown: Math.min(selected + 8, length - 1),
+      PageUp: Math.max(selected - 8, 0),
+    }[event.key]
+    if (event.key === 'Enter') open(options[selected])
+    else if (to === undefined || length === 0) return
+    else setPosition(to)
+    event.preventDefault()
+  }
+  const optionId = (index: number) => `${list}-${index}`
+  return (
+    <Dialog
+      title="Search"
+      onClose={onClose}
+      size="lg"
+      centered={false}
+      padding="md"
+      classNames={{ body: 'palette' }}
+    >
+      <TextField
+        aria-label="Search keys, projects, API keys and requests"
+        placeholder="A kid, label, hash, project or request id"
+        leftSection={<IconSearch size={18} aria-hidden />}
+        rightSection={search.pending && <Loader size="xs" />}
+        value={entered}
+        onValue={(text) => {
+          setEntered(text)
+          setPosition(0)
+        }}
+        onKeyDown={press}
+        role="combobox"
+        aria-expanded={options.length > 0}
+        aria-controls={list}
+        aria-autocomplete="list"
+        {...(options.length > 0 && { 'aria-activedescendant': optionId(selected) })}
+        autoComplete="off"
+        spellCheck={false}
+        size="md"
+        data-autofocus
+      />
+      {note !== undefined && (
+        <Text size="xs" c="dimmed" mt={6} style={{ overflowWrap: 'anywhere' }}>
+          <UserText>{note}</UserText>
+        </Text>
+      )}
+      {search.error !== undefined && <ErrorNotice error={search.error} retry={search.retry} />}
+      <div id={list} role="listbox" aria-label="Results" className="palette-results">
+        {groups.map(({ title, results }) => (
+          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
+          <div key={title} role="group" aria-label={title}>
+            <Text size="xs" c="dimmed" fw={600} px="xs" pt="sm" pb={4} aria-hidden>
+              {title}
+            </Text>
+            {results.map((result) => {
+              const index = options.indexOf(result)
+              return (
+                <Option
+                  key={resultKey(result)}
+                  id={optionId(index)}
+                  result={result}
+                  isSelected={index === selected}
+                  onPoint={() => setPosition(index)}
+                  onOpen={() => open(result)}
+                />
+              )
+            })}
+          </div>
+        ))}
+      </div>
+      <Status query={query} entered={entered} found={options.length} {...search} />
+    </Dialog>
+  )
+}
+
+function Option(props: {
+  id: string
+  result: SearchResult
+  isSelected: boolean
+  onPoint(): void
+  onOpen(): void
+}) {
+  const { id, result, isSelected, onPoint, onOpen } = props
+  const element = useRef<HTMLAnchorElement>(null)
+  useEffect(() => {
+    if (isSelected) element.current?.scrollIntoView({ block: 'nearest' })
+  }, [isSelected])
+  return (
+    <a
+      ref={element}
+      id={id}
+      role="option"
+      aria-selected={isSelected}
+      tabIndex={-1}
+      href={`#${routeOf(result)}`}
+      className="palette-option"
+      onMouseMove={onPoint}
+      onClick={(event) => {
+        // With a modifier key the browser opens it in another tab.
+        if (event.ctrlKey || event.metaKey || event.shiftKey) return
+        event.preventDefault()
+        onOpen()
+      }}
+    >
+      <ResultRow result={result} />
+    </a>
+  )
+}
+
+type Found = ReturnType<typeof useSearchResults>
+
+/** What the user can do: before a search, after one that found nothing, and among results. */
+function Status(props: Found & { query: string; entered: string; found: number }) {
+  const { query, entered, found, pending, error, hasMore } = props
+  const isIdle = query.length < minLength
+  return (
+    <Stack gap={6} mt="sm">
+      <Text size="sm" c="dimmed" role="status" style={{ overflowWrap: 'anywhere' }}>
+        {!isIdle && !pending && error === undefined && found === 0 && (
+          <>
+            Nothing found for “<UserText>{query}</UserText>”. Of a kid, hash or id, the first 8
+            characters suffice; labels and names are found by their beginning.
+          </>
+        )}
+        {!isIdle && !pending && found > 0 && (
+          <>
+            {found === 1 ? '1 result' : `${found} results`}
+            {hasMore && ', the first of more: enter more of the text'}
+          </>
+        )}
+        {isIdle && entered.trim() === '' && (
+          <>
+            By kid, thumbprint, SHA-256 of the SPKI, label, project, API key or request id, also of
+            deleted keys. Or paste a log line or a token: only its kid is sent.
+          </>
+        )}
+      </Text>
+      <Text size="xs" c="dimmed" visibleFrom="xs" aria-hidden>
+        <Kbd size="xs">↑</Kbd> <Kbd size="xs">↓</Kbd> to move, <Kbd size="xs">Enter</Kbd> to open,{' '}
+        <Kbd size="xs">Esc</Kbd> to close
+      </Text>
+    </Stack>
+  )
+}
+
+/** Results only of what is entered now: an answer to an earlier text is never shown. */
+function useSearchResults(query: string) {
+  const { client } = useSession()
+  const [settled] = useDebouncedValue(query, typingMs)
+  const isSettled = settled === query && query.length >= minLength
+  const { data, error, isFetching, refetch } = useQuery({
+    queryKey: ['search', query],
+    queryFn: ({ signal }) => client.search(query, { limit: resultsOfKind, signal }),
+    enabled: isSettled,
+    staleTime: 0,
+    gcTime: 0,
+  })
+  return {
+    results: isSettled ? (data?.results ?? []) : [],
+    hasMore: data?.hasMore === true,
+    pending: query.length >= minLength && (!isSettled || isFetching),
+    error: isSettled && error !== null ? error : undefined,
+    retry: () => void refetch(),
+  }
+}

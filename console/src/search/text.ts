@@ -1,0 +1,60 @@
+import { decodeBase64 } from '../keys/der.ts'
+
+/** Longest text that is sent, in characters: more than the longest label and the largest RSA key in PEM. */
+const maxLength = 4_096
+
+/** What to search for, of the text that was entered. */
+export type SearchText = {
+  /** '' if nothing is to be sent. */
+  query: string
+  /** What was taken from the text, or why nothing was. */
+  note?: string
+}
+
+/** Part of a JWT, or all of it: it begins with a JSON object in base64url (RFC 7519 section 3). */
+const tokenPattern = /(?<![A-Za-z0-9_/+-])eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)*/
+
+/** A kid as log lines have it: `kid=orders-2026`, `"kid": "orders-2026"`. */
+const kidPattern = /\bkid\b["']?\s*[:= ]\s*["']?([A-Za-z0-9._~:/+=@-]+)/i
+
+/**
+ * What to search for: of a token, which is never sent, the kid in its header; of a log line the kid that
+ * it names; otherwise the text itself.
+ */
+export function searchTextOf(entered: string): SearchText {
+  const text = entered.trim()
+  const [token] = tokenPattern.exec(text) ?? []
+  if (token !== undefined) return ofToken(token)
+  const [, kid] = kidPattern.exec(text) ?? []
+  if (kid !== undefined) return { query: kid, note: `Searching for the kid of the text: ${kid}` }
+  return { query: text.slice(0, maxLength) }
+}
+
+function ofToken(token: string): SearchText {
+  const header = parseHeader(token)
+  if (header === undefined) {
+    return {
+      query: '',
+      note: 'This looks like a token, but its header cannot be read. It was not sent.',
+    }
+  }
+  if (typeof header.kid !== 'string' || header.kid === '') {
+    return {
+      query: '',
+      note: 'The header of this token names no key: it has no kid. The token was not sent.',
+    }
+  }
+  return {
+    query: header.kid,
+    note: `Searching for the kid of the token: ${header.kid}. The token stays in this browser.`,
+  }
+}
+
+function parseHeader(token: string): Record<string, unknown> | undefined {
+  const bytes = decodeBase64(token.split('.')[0] ?? '')
+  try {
+    return bytes && Object(JSON.parse(new TextDecoder().decode(bytes)))
+  } catch {
+    return undefined
+  }
+}

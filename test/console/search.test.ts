@@ -1,0 +1,145 @@
+import type { Page, Request } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { JwtKeyWithDetails } from '../../client/src/index.ts'
+import { searchTextOf } from '../../console/src/search/text.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { privatePem, rsaKey } from '../support/keys/pem.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
+import { rememberSecret } from '../support/secrets.ts'
+
+const pair = keyFor('ES256')
+let console_: TestConsole
+let page: Page
+let projectId: string
+let key: JwtKeyWithDetails
+let deleted: string
+const sent: Request[] = []
+
+beforeAll(async () => {
+  console_ = await openConsole()
+  const { client } = console_
+  projectId = (await client.projects.create({ name: 'shop' })).id
+  const register = async (name: string, { publicKeyPem } = keyFor('ES256')) =>
+    (await client.keys.create(projectId, { name, algorithm: 'ES256', publicKeyPem })).kid
+  key = await client.keys.get(projectId, await register('orders, spring', pair))
+  await register('orders, autumn')
+  deleted = await register('gone')
+  await client.keys.update(projectId, deleted, { active: false })
+  await client.keys.delete(projectId, deleted)
+  page = await console_.open('/')
+  page.on('request', (request) => sent.push(request))
+})
+afterAll(() => console_.close())
+
+const dialog = () => page.getByRole('dialog', { name: 'Search' })
+const field = () => dialog().getByRole('combobox')
+const options = () => dialog().getByRole('option')
+async function openSearch(shortcut = '/') {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.keyboard.press(shortcut)
+  await field().waitFor()
+}
+const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true })
+
+test('the keyboard alone finds a key and opens it, and axe finds no fault', async () => {
+  await heading('Projects').waitFor()
+  await openSearch('Control+k')
+  await page.keyboard.type('orders')
+  await options().nth(1).waitFor()
+  expect(await options().first().getAttribute('aria-selected')).toBe('true')
+  await page.keyboard.press('ArrowDown')
+  const active = await field().getAttribute('aria-activedescendant')
+  expect(await page.locator(`[id="${active}"]`).textContent()).toBe(
+    await options().nth(1).textContent(),
+  )
+  expect(await accessibilityViolations(page)).toEqual([])
+  const label = (await options().nth(1).textContent()) ?? ''
+  await page.keyboard.press('Enter')
+  await heading(label.includes('spring') ? 'orders, spring' : 'orders, autumn').waitFor()
+  await openSearch()
+  await page.keyboard.press('Escape')
+  await dialog().waitFor({ state: 'detached' })
+})
+
+test('a key is found by its kid, thumbprint and hash, a project by its name, and a deleted key too', async () => {
+  await openSearch()
+  const { id, details } = key
+  for (const text of [id, id.slice(0, 8), details.thumbprint, details.spkiSha256]) {
+    await field().fill(text)
+    await options().filter({ hasText: 'orders, spring' }).waitFor()
+  }
+  await field().fill('sho')
+  await options().filter({ hasText: projectId }).waitFor()
+  await field().fill('nothing of this name')
+  await dialog().getByText('Nothing found for “nothing of this name”').waitFor()
+  await field().fill(deleted)
+  await options().getByText('deleted', { exact: true }).waitFor()
+  await page.keyboard.press('Enter')
+  await heading('“gone”, deleted').waitFor()
+})
+
+test('an answer that comes late does not replace a newer one', async () => {
+  let release = () => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route('**/v1/search?q=order&*', async (route) => {
+    await held
+    // The page may have cancelled the request by then.
+    await route.continue().catch(() => {})
+  })
+  await openSearch()
+  await field().fill('order')
+  await page.waitForRequest('**/v1/search?q=order&*')
+  await field().fill('shop')
+  await options().filter({ hasText: projectId }).waitFor()
+  release()
+  await page.unrouteAll({ behavior: 'wait' })
+  expect(await options().count()).toBe(1)
+  await page.keyboard.press('Escape')
+})
+
+test('of a token only the kid is sent, and of a private key nothing', async () => {
+  const token = signToken(pair.privateKey, { alg: 'ES256', kid: key.id }, { sub: 'alice' })
+  rememberSecret('a token', token)
+  sent.length = 0
+  await openSearch()
+  await field().fill(`Authorization: Bearer ${token}`)
+  await dialog().getByText('The token stays in this browser.').waitFor()
+  await options().filter({ hasText: 'orders, spring' }).waitFor()
+  await field().fill(privatePem(pair))
+  await dialog().getByText('This looks like a private key. It was not sent.').waitFor()
+  expect(await options().count()).toBe(0)
+  const searches = sent
+    .map((request) => new URL(request.url()))
+    .filter(({ pathname }) => pathname.endsWith('/search'))
+  expect(searches.map(({ searchParams }) => searchParams.get('q'))).toEqual([key.id])
+  await dialog().getByRole('button', { name: 'Clear the field' }).click()
+  await page.keyboard.press('Escape')
+})
+
+const header = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+
+test.each<[string, string]>([
+  ['orders, spring', 'orders, spring'],
+  [`{"level":"error","msg":"no key","kid":"orders-2026"}`, 'orders-2026'],
+  [
+    'time=12:00 level=warn kid=01a2203f-3744-7019-8c01-fe68a0d14723 rejected',
+    '01a2203f-3744-7019-8c01-fe68a0d14723',
+  ],
+  // Logs often leave the claims and the signature out.
+  [`token ${header({ alg: 'ES256', kid: 'orders-2026' })}.[redacted]`, 'orders-2026'],
+  [`${header({ alg: 'ES256' })}.e30.abc`, ''],
+  ['eyJhbGciOiJFUzI1NiIs???', ''],
+])('of %s, %j is searched for', (text, query) => {
+  expect(searchTextOf(text).query).toBe(query)
+})
+
+test('a public key in PEM is searched for as it is', () => {
+  const { publicKeyPem } = rsaKey()
+  expect(searchTextOf(publicKeyPem).query).toBe(publicKeyPem.trim())
+})
