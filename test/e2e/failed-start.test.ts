@@ -9,7 +9,7 @@ import { spawnServer, startServer, temporaryFolder } from '../support/server/pro
 const { folder: parent, remove } = temporaryFolder()
 afterAll(remove)
 
-test.each([
+test.concurrent.each([
   { setting: 'PUBRING_PORT', workers: '1' },
   { setting: 'PUBRING_METRICS_PORT', workers: '1' },
   { setting: 'PUBRING_PORT', workers: '2' },
