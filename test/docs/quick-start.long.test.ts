@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, expect, test } from 'vitest'
@@ -40,4 +40,5 @@ test('docs/quick-start.md, followed literally in an empty folder, ends with a ve
   expect(stdout).toMatch(/^[0-9a-f-]{36}\torders, spring\tRSA\tactive\t/m)
   expect(stdout).toContain('Hello, alice.\nvalid\n')
   expect(stdout).toMatch(/^not valid: key_inactive\n/m)
+  expect(statSync(join(empty, 'pubring.log')).mode & 0o077).toBe(0)
 })

@@ -147,19 +147,6 @@ describe('GitHub Actions', () => {
     )
   })
 
-  test('the five lines of the README do the same', async () => {
-    const readme = openPage('README')
-    await admin.pubring(['trust-policy', 'delete', 'acme/orders'])
-    expect((await run(admin, readme.command('pubring trust-policy create'))).code).toBe(0)
-    workload.file('public.pem', ecKey().publicKeyPem)
-    const added = await run(workload, readme.command('pubring key add'), {
-      ...platforms.githubJob({ mayWriteIdToken: readme.find(/id-token: (\w+)/) === 'write' }),
-      PUBRING_URL: readme.find(/PUBRING_URL: "(.*?)"/),
-      PUBRING_PROJECT: readme.find(/PUBRING_PROJECT: (\w+)/),
-    })
-    expect(added).toMatchObject({ code: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) })
-  })
-
   test('a job without the permission is told to ask for it', async () => {
     const ran = await run(workload, page.command('pubring key add'), job(false))
     expect(ran).toMatchObject({ code: 4, stdout: '' })

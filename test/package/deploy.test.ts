@@ -22,6 +22,8 @@ const files = [
   'compose.postgres.yaml',
   'pubring.service',
   'pubring-follow.service',
+  'pubring-backup.service',
+  'pubring-audit.service',
   'kubernetes/follower.yaml',
   'kubernetes/sqlite.yaml',
   'kubernetes/postgres.yaml',
@@ -35,21 +37,23 @@ test.each(files)('deploy/%s sets only known variables', (file) => {
   rejectUnknownVariables(variables)
 })
 
-test.for(['pubring.service', 'pubring-follow.service'])(
-  'systemd accepts %s without a warning',
-  async (name, { skip }) => {
-    const unit = join(folder, name)
-    // The check also looks for the programs.
-    writeFileSync(unit, read(name).replaceAll('/usr/local/bin/pubring', process.execPath))
-    const { error, stderr = '' } = await run('systemd-analyze', ['verify', unit]).then(
-      ({ stderr }) => ({ error: undefined, stderr }),
-      (error) => ({ error, stderr: error.stderr }),
-    )
-    skip(error?.code === 'ENOENT', 'needs systemd-analyze')
-    const own = stderr.split('\n').filter((line: string) => line.includes(name))
-    expect({ code: error?.code, own }).toEqual({ code: undefined, own: [] })
-  },
-)
+const units = ['pubring', 'pubring-follow', 'pubring-backup', 'pubring-audit']
+test.for([
+  ...units.map((name) => `${name}.service`),
+  'pubring-backup.timer',
+  'pubring-audit.timer',
+])('systemd accepts %s without a warning', async (name, { skip }) => {
+  const unit = join(folder, name)
+  // The check also looks for the programs.
+  writeFileSync(unit, read(name).replaceAll('/usr/local/bin/pubring', process.execPath))
+  const { error, stderr = '' } = await run('systemd-analyze', ['verify', unit]).then(
+    ({ stderr }) => ({ error: undefined, stderr }),
+    (error) => ({ error, stderr: error.stderr }),
+  )
+  skip(error?.code === 'ENOENT', 'needs systemd-analyze')
+  const own = stderr.split('\n').filter((line: string) => line.includes(name))
+  expect({ code: error?.code, own }).toEqual({ code: undefined, own: [] })
+})
 
 test.each(['sqlite', 'postgres'])(
   'Kubernetes adds no variables of services to a pod (%s): they would be unknown settings',

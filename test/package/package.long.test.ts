@@ -1,6 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { publint } from 'publint'
@@ -52,12 +52,16 @@ test('publint has no complaint about the tarball', async () => {
   expect(await complaints(tarball)).toEqual([])
 })
 
-test('@pubring/client packs, passes publint and works when installed, including its types', async () => {
+test('@pubring/client packs, passes publint and works when installed as its README says, including its types', async () => {
   const where = join(folder, 'client')
   mkdirSync(where)
   const packed = await packCheckout(where, 'client')
   expect(await complaints(packed)).toEqual([])
-  await run('npm', ['install', '--prefer-offline', packed], { cwd: where, env: plainEnvironment })
+  symlinkSync('checkout', join(where, 'pubring'))
+  const page = readFileSync(new URL('../../client/README.md', import.meta.url), 'utf8')
+  const [, install = ''] = /^```sh\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const env = { ...plainEnvironment, npm_config_prefer_offline: 'true' }
+  await run('sh', ['-euc', install], { cwd: where, env })
   const module = 'node_modules/@pubring/client/dist'
   expect(existsSync(join(where, module, 'index.d.ts'))).toBe(true)
   const program = `

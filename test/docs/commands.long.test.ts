@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { createPublicKey } from 'node:crypto'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { commandBlocks, pages, testOf } from '../support/docs.ts'
+import { ecKey, rsaKey } from '../support/keys/pem.ts'
+import { type HttpServer, startHttpServer } from '../support/network/http-server.ts'
+import { stopServer } from '../support/server/command.ts'
+import {
+  freePort,
+  type ServerProcess,
+  startServer,
+  temporaryFolder,
+  withoutOverloadCheck,
+} from '../support/server/process.ts'
+
+const root = join(import.meta.dirname, '../..')
+const { folder, remove } = temporaryFolder()
+let server: ServerProcess & { apiKey: string }
+let metricsPort: number
+/** Answers as the systems do that docs/moving.md moves from. */
+let systems: HttpServer
+beforeAll(async () => {
+  metricsPort = await freePort()
+  const env = { ...withoutOverloadCheck, PUBRING_METRICS_PORT: String(metricsPort) }
+  server = await startServer(folder, env)
+  systems = await startHttpServer(({ url = '' }, response) => {
+    response.end(JSON.stringify(url.startsWith('/jwts') ? kongCredentials() : jwksOf(url)))
+  })
+})
+afterAll(async () => {
+  await systems.close()
+  await stopServer(server)
+  remove()
+})
+
+const jwk = (kid: string, more: object) => {
+  return {
+    ...createPublicKey(rsaKey().publicKeyPem).export({ format: 'jwk' }),
+    kid,
+    use: 'sig',
+    alg: 'RS256',
+    ...more,
+  }
+}
+/** Keycloak's key set also has a key for encryption. */
+const jwksOf = (url: string) => ({
+  keys: [
+    jwk(Buffer.from(url).toString('base64url'), {
+      x5t: 'NjVBRjY5MDlCMUIwNzU4RTA2QzZFMDQ4QzQ2MDAyQjVDNjk1RTM2Qg',
+    }),
+    ...(url.includes('/realms/') ? [jwk('encryption', { use: 'enc', alg: 'RSA-OAEP' })] : []),
+  ],
+})
+const kongCredentials = () => ({
+  data: [
+    { key: 'orders-issuer', algorithm: 'RS256', rsa_public_key: rsaKey().publicKeyPem },
+    { key: 'shared', algorithm: 'HS256', rsa_public_key: null },
+  ],
+  next: null,
+})
+
+/** What the pages expect to be there, before their first command. */
+const before: Record<string, string> = {
+  'docs/cli.md': 'mkdir -p ~/.config/fish/completions',
+  'docs/importing.md': 'cat key.pem next.pem > keys.pem',
+  'docs/ledger.md': 'pubring log key > log.vkey; pubring log checkpoint > /dev/null',
+  'docs/rotating-keys.md': 'pubring key add other.pem --label KID > /dev/null',
+  'docs/verifiers.md':
+    'pubring project create emptied; pubring key add key.pem -p emptied --label a; pubring key deactivate a -p emptied --yes',
+}
+
+const run = promisify(execFile)
+const scripts = pages.flatMap((page) => {
+  const blocks = commandBlocks(page).filter(
+    (block) => testOf(block) === 'test/docs/commands.long.test.ts',
+  )
+  return blocks.length === 0 ? [] : [{ page, script: blocks.map(({ script }) => script).join('') }]
+})
+
+test.each(scripts)('the commands of $page run in one shell', async ({ page, script }) => {
+  const where = join(folder, page.replaceAll('/', '-'))
+  mkdirSync(where)
+  for (const name of ['key.pem', 'next.pem', 'other.pem']) {
+    writeFileSync(join(where, name), ecKey().publicKeyPem)
+  }
+  const keys = [{ name: 'refunds', publicKeyPem: ecKey().publicKeyPem }]
+  writeFileSync(join(where, 'keys.json'), JSON.stringify({ project: 'payments', keys }))
+  const address = (url: string) => new URL(url).host
+  const here = script
+    .replaceAll(/http:\/\/127\.0\.0\.1:8080|https:\/\/keys\.example\.com/g, server.url)
+    .replaceAll('pubring_…', server.apiKey)
+    .replaceAll('127.0.0.1:9464', `127.0.0.1:${metricsPort}`)
+    .replaceAll('127.0.0.1:8001', address(systems.url))
+    .replaceAll(/https:\/\/[\w.-]+\.(auth0|okta|amazonaws|example)\.com(?=\/)/g, systems.url)
+    .replaceAll('/projects/ID/', '/projects/emptied/')
+  const setUp = `pubring project show payments > /dev/null 2>&1 || pubring project create payments
+    ${before[page] ?? ''}\n`
+  const env = {
+    PATH: `${join(root, 'deploy')}:${process.env.PATH}`,
+    HOME: where,
+    PUBRING_URL: server.url,
+    PUBRING_API_KEY: server.apiKey,
+    PUBRING_PUBLIC_URL: server.url,
+    PUBRING_DATABASE_URL: `sqlite:${join(server.folder, 'data/pubring.db')}`,
+  }
+  const { stdout } = await run('bash', ['--norc', '-euc', setUp + here], { cwd: where, env })
+  expect(stdout).toMatch(expected[page] ?? /^/)
+})
+
+/** What shows that a page has worked. */
+const expected: Record<string, RegExp> = {
+  'docs/importing.md': /created[\s\S]*\+ refunds \(ES256\)/,
+  'docs/ledger.md': /^whole [\s\S]*^BROKEN [\s\S]*^valid up to revision \d+: [0-9a-f]{64}$/m,
+  'docs/moving.md': /refused\t\tencryption[\s\S]*created\t[0-9a-f-]{36}\torders-issuer/,
+  'docs/scraping.md': /^pubring_storage_readable 1$/m,
+}
+
+test('the timers of docs/timers.md make a backup and an audit', async () => {
+  const page = readFileSync(join(root, 'docs/timers.md'), 'utf8')
+  const [, cron = ''] = /^```cron\n([\s\S]*?)^```$/m.exec(page) ?? []
+  const inCron = [...cron.matchAll(/^[\d* ]+ root (.*)$/gm)].map(([, text = '']) =>
+    text.replaceAll('\\%', '%'),
+  )
+  const units = ['pubring-backup', 'pubring-audit'].flatMap((name) => {
+    const unit = readFileSync(join(root, `deploy/${name}.service`), 'utf8')
+    return [...unit.matchAll(/^ExecStart=(.*)$/gm)].map(([, text = '']) =>
+      text.replaceAll('%%', '%').replace(' *.db ', " '*.db' "),
+    )
+  })
+  for (const [name, commands] of Object.entries({ cron: inCron, units })) {
+    expect(commands.length).toBeGreaterThan(1)
+    const target = join(folder, `backups-${name}`)
+    const script = commands
+      .map((text) => `(${text})\n`)
+      .join('')
+      .replaceAll('/var/backups/pubring', target)
+      .replaceAll('/usr/local/bin/pubring', join(root, 'deploy/pubring'))
+    const database = `sqlite:${join(server.folder, 'data/pubring.db')}`
+    const env = { PATH: process.env.PATH, PUBRING_DATABASE_URL: database }
+    await run('bash', ['-euc', script], { env })
+    const { stdout } = await run('bash', ['-c', `stat -c '%a %n' ${target}/*.db`])
+    expect(stdout).toMatch(/^600 .*\/\d{4}-\d\d-\d\d\.db\n$/)
+  }
+})
