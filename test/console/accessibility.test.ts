@@ -135,7 +135,6 @@ const open = (): [name: string, route: string, ...steps: Step[]][] => {
     ['deleting a sign-in rule', '/sign-in-rules', ...inMenu('Actions for platform', 'Delete')],
     ['ending a session', '/sessions', ...inMenu('Actions for pipeline', 'End session')],
     ['the menu of an API key', '/api-keys', press('Actions for revoked')],
-    ['the menu of the own API key', '/api-keys', press('Actions for first admin')],
     ['editing an API key', '/api-keys', press('Edit revoked')],
     ['reactivating an API key', '/api-keys', ...inMenu('Actions for revoked', 'Reactivate')],
     ['deleting a project', `/projects/${emptyId}`, ...inMenu('Project actions', 'Delete')],

@@ -103,13 +103,8 @@ describe('an API key', () => {
 
   test('of the session cannot be revoked, deleted or demoted', async () => {
     const page = await console_.open('/api-keys')
-    await page.getByRole('button', { name: 'Actions for first admin' }).click()
-    const items = page.getByRole('menuitem')
-    expect(await items.allTextContents()).toEqual([
-      'Sign in with another API key to revoke this one',
-    ])
-    expect(await items.isDisabled()).toBe(true)
-    await page.keyboard.press('Escape')
+    await page.getByText('sign in with another one to revoke it').waitFor()
+    expect(await page.getByRole('button', { name: 'Actions for first admin' }).count()).toBe(0)
     await page.getByRole('button', { name: 'Edit first admin' }).click()
     expect(await page.getByRole('radio', { name: 'Reader' }).isDisabled()).toBe(true)
     await page.getByLabel('Expires at').fill('2099-01-02T03:04')

@@ -4,12 +4,12 @@ import type { ReactNode } from 'react'
 
 /**
  * The actions of a table row; `name` names the row's subject. The frequent one is a button beside the
- * menu.
+ * menu, which is left out if it would be empty.
  */
 export function ActionsMenu(props: {
   name: string
   frequent?: { label: string; onClick(): void }
-  children: ReactNode
+  children?: ReactNode
 }) {
   const { name, frequent, children } = props
   return (
@@ -24,14 +24,22 @@ export function ActionsMenu(props: {
           {frequent.label}
         </Button>
       )}
-      <Menu position="bottom-end">
-        <Menu.Target>
-          <Button variant="subtle" color="gray" px={6} size="xs" aria-label={`Actions for ${name}`}>
-            <IconDots size={18} />
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>{children}</Menu.Dropdown>
-      </Menu>
+      {children !== undefined && (
+        <Menu position="bottom-end">
+          <Menu.Target>
+            <Button
+              variant="subtle"
+              color="gray"
+              px={6}
+              size="xs"
+              aria-label={`Actions for ${name}`}
+            >
+              <IconDots size={18} />
+            </Button>
+          </Menu.Target>
+          <Menu.Dropdown>{children}</Menu.Dropdown>
+        </Menu>
+      )}
     </Group>
   )
 }

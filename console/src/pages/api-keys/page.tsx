@@ -118,7 +118,8 @@ function ApiKeyName({ apiKey: { id, name, prefix } }: { apiKey: ApiKey }) {
       <RowName>{name}</RowName>
       <Text size="xs" c="dimmed">
         <span className="mono">{prefix}…</span>
-        {id === self.apiKeyId && ' · you are signed in with it'}
+        {id === self.apiKeyId &&
+          ' · you are signed in with it: sign in with another one to revoke it'}
       </Text>
     </div>
   )
@@ -127,24 +128,19 @@ function ApiKeyName({ apiKey: { id, name, prefix } }: { apiKey: ApiKey }) {
 function ApiKeyActions(props: { apiKey: ApiKey; onAction(action: ApiKeyAction): void }) {
   const { apiKey, onAction } = props
   const { self } = useSession()
-  const own = apiKey.id === self.apiKeyId
   const state = stateOf(apiKey, 'revoked')
+  const frequent = { label: 'Edit', onClick: () => onAction('edit') }
+  if (apiKey.id === self.apiKeyId) return <ActionsMenu name={apiKey.name} frequent={frequent} />
   return (
-    <ActionsMenu name={apiKey.name} frequent={{ label: 'Edit', onClick: () => onAction('edit') }}>
-      {own ? (
-        <Menu.Item disabled>Sign in with another API key to revoke this one</Menu.Item>
-      ) : (
-        <>
-          {state !== 'expired' && (
-            <Menu.Item onClick={() => onAction(apiKey.active ? 'revoke' : 'reactivate')}>
-              {apiKey.active ? 'Revoke' : 'Reactivate'}
-            </Menu.Item>
-          )}
-          <Menu.Item className="warning" onClick={() => onAction('delete')}>
-            Delete
-          </Menu.Item>
-        </>
+    <ActionsMenu name={apiKey.name} frequent={frequent}>
+      {state !== 'expired' && (
+        <Menu.Item onClick={() => onAction(apiKey.active ? 'revoke' : 'reactivate')}>
+          {apiKey.active ? 'Revoke' : 'Reactivate'}
+        </Menu.Item>
       )}
+      <Menu.Item className="warning" onClick={() => onAction('delete')}>
+        Delete
+      </Menu.Item>
     </ActionsMenu>
   )
 }
