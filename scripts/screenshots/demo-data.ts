@@ -85,17 +85,24 @@ export async function createDemoData(
     'ES256',
     signer.publicKey,
   ])
+  const { id: rotation } = await deploy.rotations.start(id, { from: winter, to: current })
   await setClock(-48)
-  await off(deploy, id, winter)
+  await deploy.rotations.finish(id, rotation)
   await setClock(-46)
   await deploy.keys.update(id, winter, { active: true })
   await setClock(-40)
   await off(deploy, id, winter)
   await off(admin, 'identity', identity)
 
+  await setClock(-2)
+  const summer = await register(deploy, id, ['payments service, summer', 'ES256', ec().publicKey])
+  const { id: underWay } = await admin.rotations.start(id, { from: current, to: summer })
+  await setClock(-1)
+  await admin.rotations.schedule(id, underWay, { disableTime: inDays(5), deleteTime: inDays(12) })
+
   await setClock(0)
   await admin.keys.update('orders', orders, { label: 'orders service, 2025' })
-  await register(deploy, id, ['payments service, summer', 'ES256', ec().publicKey])
+  await register(deploy, id, ['payouts job', 'EdDSA', ed25519().publicKey])
   const { issuer } = await admin.jwks.discovery(id)
   const token = await new SignJWT({ sub: 'order-4711', scope: 'refund' })
     .setProtectedHeader({ alg: 'ES256', kid: current, typ: 'JWT' })

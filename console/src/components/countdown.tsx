@@ -34,7 +34,7 @@ export function Countdown(props: {
   return (
     <Alert color="petrol" icon={<IconHourglass />} title={waiting} role="status">
       <Text size="sm" mb={6} aria-live="off">
-        {left > 90 ? `${Math.ceil(left / 60)} minutes` : `${left} seconds`} left
+        {timeLeft(left)} left
       </Text>
       <Progress
         value={Math.min(100, ((now - start) / (end - start)) * 100)}
@@ -42,4 +42,15 @@ export function Countdown(props: {
       />
     </Alert>
   )
+}
+
+/** Seconds in the largest unit of which there are at least two. */
+function timeLeft(seconds: number): string {
+  const units = [
+    ['days', 86_400],
+    ['hours', 3_600],
+    ['minutes', 60],
+  ] as const
+  const [unit, length] = units.find(([, size]) => seconds >= 2 * size) ?? ['seconds', 1]
+  return `${Math.ceil(seconds / length)} ${unit}`
 }

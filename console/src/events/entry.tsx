@@ -26,7 +26,7 @@ import { UserText } from '../components/user-text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
 import type { Expiry } from './expiries.ts'
 import type { Filter } from './filter.ts'
-import { changePhrases, type Sentence, sentenceOf, toneOf } from './sentences.ts'
+import { changePhrases, type NameOf, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 
 const tones = {
   added: { color: 'teal', icon: IconPlus },
@@ -39,11 +39,12 @@ type EntryProps = {
   event: Event
   /** Undefined while it is unknown whether the log has the event. */
   isLogged: boolean | undefined
+  nameOf: NameOf
   onFilter(part: Partial<Filter>): void
 }
 
 /** One event as a sentence that expands to its details. */
-export function EventEntry({ event, isLogged, onFilter }: EntryProps) {
+export function EventEntry({ event, isLogged, nameOf, onFilter }: EntryProps) {
   const [opened, { toggle }] = useDisclosure(false)
   const id = useId()
   const { color, icon } = tones[toneOf(event)]
@@ -53,7 +54,7 @@ export function EventEntry({ event, isLogged, onFilter }: EntryProps) {
         <EntryRow
           color={color}
           icon={icon}
-          sentence={<SentenceText sentence={sentenceOf(event, event.label)} />}
+          sentence={<SentenceText sentence={sentenceOf(event, event.label, nameOf)} />}
           details={
             <>
               <TimeOfDay time={event.time} /> · <ActorName actor={event.actor} /> · #

@@ -8,6 +8,7 @@ import { EmptyState, LoadingRows } from '../components/states.tsx'
 import { localTime } from '../components/times.tsx'
 import { useLedgerEvents } from '../keys/follow.ts'
 import { useKeys } from '../keys/queries.ts'
+import { useRotations } from '../keys/rotations.ts'
 import { useSession } from '../session/context.tsx'
 import { Days } from './days.tsx'
 import type { Entry } from './expiries.ts'
@@ -24,6 +25,10 @@ export function History({ project }: { project?: Project }) {
   const newest = useNewestRevision(project)
   const logged = useLogged(project, newest)
   const { data: keys = [] } = useKeys(project?.id)
+  const { data: rotations = [] } = useRotations(project?.id)
+  const labels = new Map(keys.map(({ id, label }) => [id, label]))
+  for (const { id, from } of rotations) labels.set(id, labels.get(from) ?? from)
+  const nameOf = (id: string) => labels.get(id)
   useLiveSystemEvents(project === undefined)
   const events = entries.flatMap((entry) => ('event' in entry ? [entry.event] : []))
   const path = project === undefined ? '/events' : `/projects/${project.id}/events`
@@ -52,7 +57,12 @@ export function History({ project }: { project?: Project }) {
             {entries.length === 0 ? (
               <EmptyState title="No matching events">Change the filters.</EmptyState>
             ) : (
-              <Days entries={entries} loggedUpTo={logged.data?.revision} onFilter={changeFilter} />
+              <Days
+                entries={entries}
+                loggedUpTo={logged.data?.revision}
+                nameOf={nameOf}
+                onFilter={changeFilter}
+              />
             )}
             {query.hasNextPage && (
               <Group justify="center" mt="md">

@@ -15,6 +15,14 @@ const typeLabels: Record<string, string> = {
   'key.recorded': 'Key recorded as it is',
   'key.expired': 'Key expired',
   'key.weakness_found': 'Weakness found',
+  'rotation.started': 'Rotation started',
+  'rotation.scheduled': 'Rotation scheduled',
+  'rotation.unscheduled': 'Schedule of a rotation removed',
+  'rotation.waiting': 'Scheduled step waits',
+  'rotation.finished': 'Rotation finished',
+  'rotation.key_deleted': 'Old key of a rotation deleted',
+  'rotation.abandoned': 'Rotation abandoned',
+  'rotation.recorded': 'Rotation recorded as it is',
   'private_key.refused': 'Private key rejected',
   'api_key.created': 'API key created',
   'api_key.updated': 'API key changed',
@@ -51,6 +59,7 @@ export function typeLabel(type: string): string {
 const nouns: Record<string, string> = {
   project: 'project',
   key: 'key',
+  rotation: 'rotation of key',
   api_key: 'API key',
   ledger: 'ledger',
   session: 'session',
@@ -65,6 +74,14 @@ const verbs: Record<string, string> = {
   'project.deleted': 'Deleted',
   'key.created': 'Registered',
   'key.deleted': 'Deleted',
+  'rotation.started': 'Started',
+  'rotation.scheduled': 'Scheduled',
+  'rotation.unscheduled': 'Removed the schedule of',
+  'rotation.waiting': 'Could not take the scheduled step of',
+  'rotation.finished': 'Finished',
+  'rotation.key_deleted': 'Deleted the old key in',
+  'rotation.abandoned': 'Abandoned',
+  'rotation.recorded': 'Recorded as it is',
   'api_key.created': 'Created',
   'api_key.deleted': 'Deleted',
   'project.recorded': 'Recorded as it is',
@@ -84,8 +101,15 @@ const verbs: Record<string, string> = {
 /** The parts of a sentence such as: Renamed | key | “spring” | to “summer”. */
 export type Sentence = { verb: string; noun: string; name?: string; rest: string }
 
-/** Describes an event; `name` is that of its subject. */
-export function sentenceOf(event: Event, name: string | undefined): Sentence {
+/** The name of a record by its id, if it is known. */
+export type NameOf = (id: string) => string | undefined
+
+/** Describes an event; `name` is that of its subject, and `nameOf` names the keys of a rotation. */
+export function sentenceOf(
+  event: Event,
+  name: string | undefined,
+  nameOf: NameOf = () => undefined,
+): Sentence {
   const { type, subject } = event
   const { state: _digest, ...changes } = event.changes ?? {}
   const named = name === undefined ? {} : { name }
@@ -102,6 +126,7 @@ export function sentenceOf(event: Event, name: string | undefined): Sentence {
   if (type === 'key.weakness_found') {
     return { verb: 'Found a weakness in', noun, ...named, rest: changeList(changes) }
   }
+  if (subject.type === 'rotation') return rotationSentence(event, nameOf)
   const verb = verbs[type]
   const renamed = changes.name ?? changes.label
   if (type === 'project.renamed' && renamed !== undefined) return renaming(noun, renamed)
@@ -114,6 +139,23 @@ export function sentenceOf(event: Event, name: string | undefined): Sentence {
 export function sentenceText(event: Event, name: string | undefined): string {
   const { verb, noun, name: named, rest } = sentenceOf(event, name)
   return [verb, noun, named && `“${named}”`, rest].filter(Boolean).join(' ')
+}
+
+function rotationSentence({ type, subject, changes = {} }: Event, nameOf: NameOf): Sentence {
+  const { from, to, disableTime, deleteTime, waitingReason } = changes
+  const label = (kid: string) => nameOf(kid) ?? `${kid.slice(0, 8)}…`
+  const times = [
+    disableTime?.to && `deactivation at ${format(disableTime.to)}`,
+    deleteTime?.to && `deletion at ${format(deleteTime.to)}`,
+  ].filter(Boolean)
+  const name = from?.to === undefined ? nameOf(subject.id) : label(String(from.to))
+  const parts = [
+    to?.to !== undefined && `to “${label(String(to.to))}”`,
+    times.length > 0 && `(${times.join(', ')})`,
+    waitingReason?.to !== undefined && `(${waitingReason.to})`,
+  ].filter(Boolean)
+  const verb = verbs[type] ?? typeLabel(type)
+  return { verb, noun: 'rotation of key', ...(name && { name }), rest: parts.join(' ') }
 }
 
 function updating(noun: string, changes: Changes): Sentence {
@@ -172,6 +214,7 @@ function format(value: string | number | boolean | undefined): string {
 /** Selects the icon and the color of an event. */
 export function toneOf({ type, changes }: Event): 'added' | 'removed' | 'alarming' | 'neutral' {
   if (type === 'key.weakness_found' || type === 'private_key.refused') return 'alarming'
+  if (type === 'rotation.waiting') return 'alarming'
   if (type.endsWith('.deleted') || changes?.active?.to === false) return 'removed'
   if (type.endsWith('.created') || changes?.active?.to === true) return 'added'
   return 'neutral'

@@ -87,7 +87,9 @@ export function useLiveProject(project: Project | undefined): void {
   const id = project?.id
   const onEvent = useCallback(async () => {
     await queries.invalidateQueries({ queryKey: ['keys', id] })
+    await queries.invalidateQueries({ queryKey: ['rotations', id] })
     await queries.invalidateQueries({ queryKey: ['events', id] })
+    await queries.invalidateQueries({ queryKey: ['warnings'] })
     await queries.invalidateQueries({ queryKey: ['project'] })
   }, [queries, id])
   const ledger = useMemo(() => {

@@ -13,7 +13,6 @@ import { clearDrafts } from '../forms/drafts.ts'
 import { announceSession, onSessionChange } from './channel.ts'
 import { createSessionClient, exchangeApiKey, type SignInReason, signInReason } from './client.ts'
 import { QueryProvider } from './query-provider.tsx'
-import { clearRotations } from './rotations.ts'
 import { SignInPage } from './sign-in.tsx'
 import { SignInAgain } from './sign-in-again.tsx'
 
@@ -47,7 +46,6 @@ export function SessionGate({ children }: { children: ReactNode }) {
 
   const leave = useCallback(() => {
     clearDrafts()
-    clearRotations()
     current.current = undefined
     setSelf(undefined)
   }, [])

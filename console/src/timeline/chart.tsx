@@ -61,7 +61,7 @@ function Row({ projectId, bar, window, now }: RowProps) {
       >
         <span className="chart-name">
           <IconChevronRight size={14} aria-hidden style={{ rotate: opened ? '90deg' : '0deg' }} />
-          <span className="chart-label">
+          <span className="chart-label" title={bar.label}>
             <UserText>{bar.label}</UserText>
           </span>
           <Text span size="xs" c="dimmed" className="unshrinkable">

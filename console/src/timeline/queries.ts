@@ -4,13 +4,23 @@ import type { Event, JwtKey, Project } from '../../../client/src/index.ts'
 import { useNow } from '../components/times.tsx'
 import { useKey } from '../keys/queries.ts'
 import { useSession } from '../session/context.tsx'
-import { type KeyBar, keyBars, spreadOf } from './spans.ts'
+import { type KeyBar, keyBars, rotationsOf, spreadOf } from './spans.ts'
 
 /** Newest events that the picture is drawn from. */
 const maxEvents = 1_000
 
 /** The types of events that tell of the states of keys. */
-const types = ['key.created', 'key.updated', 'key.deleted', 'key.recorded']
+const types = [
+  'key.created',
+  'key.updated',
+  'key.deleted',
+  'key.recorded',
+  'rotation.started',
+  'rotation.recorded',
+  'rotation.scheduled',
+  'rotation.unscheduled',
+  'rotation.abandoned',
+]
 
 /** The bars of a project's keys, and since when their events were read if not from the beginning. */
 export type Bars = { bars: KeyBar[]; completeSince: number | undefined; now: number }
@@ -25,7 +35,14 @@ export function useBars(project: Project, keys: JwtKey[]): Bars | undefined {
     const { events, completeSince } = history
     const spreadMs = details === undefined ? 0 : spreadOf(details, events, now)
     const partial = completeSince === undefined ? {} : { completeSince }
-    const bars = keyBars({ keys, events, ...partial, rotations: [], now, spreadMs })
+    const bars = keyBars({
+      keys,
+      events,
+      ...partial,
+      rotations: rotationsOf(events),
+      now,
+      spreadMs,
+    })
     return { bars, completeSince, now }
   }, [history, newest, details, keys, now])
 }

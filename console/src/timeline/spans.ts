@@ -34,7 +34,7 @@ export type KeyBar = {
   events: Event[]
 }
 
-/** A rotation from the key `from` to the key `to`, with epoch milliseconds; open without `end`. */
+/** A rotation from the key `from` to the key `to`, with epoch milliseconds; `end` if it was abandoned. */
 export type RotationSpan = {
   from: string
   to: string
@@ -77,7 +77,7 @@ export function keyBars(input: BarInput): KeyBar[] {
   const byKid = new Map(bars.map((bar) => [bar.kid, bar]))
   for (const rotation of rotations) {
     const [from, to] = [byKid.get(rotation.from), byKid.get(rotation.to)]
-    if (from && to) from.spans = markRotation(from.spans, to.spans, rotation)
+    if (from && to) from.spans = markRotation(from.spans, to.spans, { ...rotation, now: input.now })
   }
   return bars.sort((one, other) => startOf(one) - startOf(other))
 }
@@ -92,6 +92,24 @@ export const isPublished = (state: SpanState): boolean =>
   !['off', 'expired', 'unknown'].includes(state)
 
 const startOf = ({ spans }: KeyBar) => spans[0]?.from ?? 0
+
+/** The rotations that events, oldest first, tell of. */
+export function rotationsOf(events: Event[]): RotationSpan[] {
+  const rotations = new Map<string, RotationSpan>()
+  for (const { type, time, subject, changes = {} } of events) {
+    if (subject.type !== 'rotation') continue
+    const { from, to, disableTime } = changes
+    if (from?.to !== undefined && to?.to !== undefined) {
+      const keys = { from: String(from.to), to: String(to.to) }
+      rotations.set(subject.id, { ...keys, start: Date.parse(time) })
+    }
+    const rotation = rotations.get(subject.id)
+    if (rotation === undefined) continue
+    if (disableTime !== undefined) rotation.disableTime = toTime(disableTime.to)
+    if (type === 'rotation.abandoned') rotation.end = Date.parse(time)
+  }
+  return [...rotations.values()]
+}
 
 /**
  * How long verifiers may take to learn of a change, in milliseconds: `convergedTime` of a key after
@@ -249,14 +267,19 @@ function markSpreading(spans: Span[], spreadMs: number): Span[] {
 }
 
 /** The spans of the old key of a rotation, given those of its new key. */
-function markRotation(from: Span[], to: Span[], rotation: RotationSpan): Span[] {
-  const { start, end = Number.POSITIVE_INFINITY, disableTime = end } = rotation
+function markRotation(
+  from: Span[],
+  to: Span[],
+  rotation: RotationSpan & Pick<BarInput, 'now'>,
+): Span[] {
+  const { start, now, end = Number.POSITIVE_INFINITY, disableTime = end } = rotation
   const trusted = to.find((span) => isTrusted(span.state) && span.to > start)
   if (trusted === undefined) return from
   const overlap = { from: Math.max(start, trusted.from), to: end }
   const marked = paint(from, { state: 'overlapping', ...overlap }, isTrusted)
-  const off = { state: 'off', from: disableTime, to: end } as const
-  return disableTime < end ? paint(marked, off, isPublished) : marked
+  // A scheduled step in the past was taken, and then an event says so, or it waits.
+  if (disableTime <= now || disableTime >= end) return marked
+  return paint(marked, { state: 'off', from: disableTime, to: end }, isPublished)
 }
 
 const isTrusted = (state: SpanState) => isPublished(state) && state !== 'spreading'

@@ -1,6 +1,6 @@
-import { Card, SimpleGrid, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Card, SimpleGrid } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../../client/src/index.ts'
+import { Figure } from '../../components/figure.tsx'
 import { exactTime, relativeTime, useNow } from '../../components/times.tsx'
 import { describeMaterial } from '../../keys/material.ts'
 
@@ -42,19 +42,5 @@ export function Summary(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[]
         </Figure>
       </SimpleGrid>
     </Card>
-  )
-}
-
-function Figure(props: { name: string; value: string; children: ReactNode }) {
-  return (
-    <div style={{ minWidth: 0 }}>
-      <Text size="xs" c="dimmed" fw={600}>
-        {props.name}
-      </Text>
-      <Text className="figure">{props.value.replace(/^./, (first) => first.toUpperCase())}</Text>
-      <Text size="xs" c="dimmed">
-        {props.children}
-      </Text>
-    </div>
   )
 }

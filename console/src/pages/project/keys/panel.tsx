@@ -2,16 +2,17 @@ import { Alert, Anchor, Button, Card, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { JwtKey, KeyRoleEntry, Project } from '../../../../../client/src/index.ts'
+import type { JwtKey, KeyRoleEntry, Project, Rotation } from '../../../../../client/src/index.ts'
 import { CurlHint } from '../../../components/curl.tsx'
 import { LazyPart, usePreload } from '../../../components/lazy.tsx'
 import { EmptyState, LoadingRows, QueryResult } from '../../../components/states.tsx'
+import { localTime } from '../../../components/times.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
 import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
+import { isUnderWay, useRotations } from '../../../keys/rotations.ts'
 import { useRights } from '../../../session/rights.ts'
-import { readRotation } from '../../../session/rotations.ts'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
 import { ListFilters } from './filters.tsx'
@@ -25,7 +26,6 @@ const BulkDialog = lazy(loadBulkDialog)
 
 /** The keys of a project with their actions. */
 export function KeysPanel({ project, onRegister }: { project: Project; onRegister(): void }) {
-  const { mayWrite } = useRights(project.id)
   const query = useKeys(project.id)
   const roles = useKeyRoles(project.id)
   if (roles.isPending) return <LoadingRows />
@@ -41,7 +41,7 @@ export function KeysPanel({ project, onRegister }: { project: Project; onRegiste
                 No key is active: tokens of this project do not verify.
               </Text>
             )}
-            {mayWrite && <PendingRotations keys={keys} />}
+            <PendingRotations projectId={project.id} keys={keys} />
             <KeyList projectId={project.id} keys={keys} roles={roles.data} />
             <CurlHint path={`/projects/${project.id}/jwt-keys`} />
           </>
@@ -72,17 +72,31 @@ function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): vo
   )
 }
 
-/** Links to the rotations that were started in this tab and are not complete. */
-function PendingRotations({ keys }: { keys: JwtKey[] }) {
-  const pending = keys.filter(({ id }) => readRotation(id).newKid !== undefined)
-  return pending.map(({ id, projectId, label }) => (
-    <Alert key={id} color="petrol" icon={<IconRefresh />} mb="sm">
-      The rotation of “<UserText>{label}</UserText>” is in progress.{' '}
-      <Anchor component={Link} href={`/projects/${projectId}/rotate/${id}`} underline="always">
+/** Links to the rotations that are under way, whoever started them. */
+function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey[] }) {
+  const { data: rotations = [] } = useRotations(projectId)
+  const labels = new Map(keys.map(({ id, label }) => [id, label]))
+  return rotations.filter(isUnderWay).map((rotation) => (
+    <Alert key={rotation.id} color="petrol" icon={<IconRefresh />} mb="sm">
+      “<UserText>{labels.get(rotation.from) ?? rotation.from}</UserText>” is being replaced by “
+      <UserText>{labels.get(rotation.to) ?? rotation.to}</UserText>”: {nextStep(rotation)}{' '}
+      <Anchor
+        component={Link}
+        href={`/projects/${projectId}/rotate/${rotation.from}`}
+        underline="always"
+        inherit
+      >
         Continue
       </Anchor>
     </Alert>
   ))
+}
+
+function nextStep({ state, schedule }: Rotation): string {
+  if (schedule?.waitingReason !== undefined) return 'a scheduled step waits for a decision.'
+  if (state === 'spreading') return 'verifiers are still loading the new key.'
+  if (schedule?.disableTime === undefined) return 'switch the signer to the new key.'
+  return `the old key is deactivated at ${localTime(schedule.disableTime)}.`
 }
 
 function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry[] | undefined }) {

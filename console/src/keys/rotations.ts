@@ -1,0 +1,74 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { Project, Rotation, RotationUpdate } from '../../../client/src/index.ts'
+import type { ApiRequest } from '../components/curl.tsx'
+import { useSession } from '../session/context.tsx'
+
+/** How long after a time the rotations are read again, because their state depends on it. */
+const afterTimeMs = 300
+
+/** No timer runs for longer: it would keep an unattended session alive. */
+const longestWaitMs = 600_000
+
+/** Whether the old key is still in use. */
+export const isUnderWay = ({ state }: Rotation): boolean =>
+  state === 'spreading' || state === 'overlapping'
+
+/** The rotations of a project: those under way first, then the ended ones, each newest first. */
+export function useRotations(projectId: string | undefined) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['rotations', projectId],
+    queryFn: ({ signal }) => client.rotations.list(projectId ?? '', { signal }),
+    enabled: projectId !== undefined,
+    refetchInterval: ({ state: { data = [] } }) => {
+      const waits = data
+        .flatMap(({ convergedTime, schedule }) => [
+          convergedTime,
+          schedule?.disableTime,
+          schedule?.deleteTime,
+        ])
+        .map((time) => Date.parse(time ?? '') - Date.now() + afterTimeMs)
+        .filter((wait) => wait > 0 && wait <= longestWaitMs)
+      return waits.length > 0 && Math.min(...waits)
+    },
+  })
+}
+
+/** The requests that change a rotation. */
+export function useRotationChanges({ projectId, id }: Rotation) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  const path = `/projects/${projectId}/rotations/${id}`
+  const change = (request: ApiRequest, send: () => Promise<unknown>) => ({
+    request,
+    run: async () => {
+      await send()
+      await refreshRotations(queries, projectId)
+    },
+  })
+  return {
+    schedule: (body: RotationUpdate) =>
+      change({ method: 'PATCH', path, body }, () => client.rotations.schedule(projectId, id, body)),
+    finish: (decision: { descendants?: boolean }) =>
+      change({ method: 'POST', path: `${path}/finish` }, () =>
+        client.rotations.finish(projectId, id, decision),
+      ),
+    abandon: () =>
+      change({ method: 'DELETE', path }, () => client.rotations.abandon(projectId, id)),
+  }
+}
+
+/** Starts the rotation of a key; `run` takes the kid of the new one. */
+export function useRotationStart({ id: projectId }: Project, from: string) {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  return async (to: string) => {
+    await client.rotations.start(projectId, { from, to })
+    await refreshRotations(queries, projectId)
+  }
+}
+
+async function refreshRotations(queries: ReturnType<typeof useQueryClient>, projectId: string) {
+  await queries.invalidateQueries({ queryKey: ['rotations', projectId] })
+  await queries.invalidateQueries({ queryKey: ['keys', projectId] })
+}

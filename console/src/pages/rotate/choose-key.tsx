@@ -1,0 +1,61 @@
+import { Select, Stack, Text } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { JwtKey, Project } from '../../../../client/src/index.ts'
+import { ErrorNotice } from '../../components/error-notice.tsx'
+import { withVisibleControls } from '../../components/user-text.tsx'
+import { ActionForm } from '../../forms/action-form.tsx'
+import { useRotationStart } from '../../keys/rotations.ts'
+import { useSession } from '../../session/context.tsx'
+import { KeyForm } from '../project/key-form.tsx'
+import { RotationStepper } from './stepper.tsx'
+
+/** The first step: registers the new key, or takes one that is registered, and starts the rotation. */
+export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: JwtKey }) {
+  const { project, keys, oldKey } = props
+  const start = useRotationStart(project, oldKey.id)
+  const { withSignIn } = useSession()
+  const { mutate, error } = useMutation({
+    mutationFn: (to: string) => withSignIn(() => start(to)),
+  })
+  const [chosen, setChosen] = useState<string | null>(null)
+  const candidates = keys.filter(({ id, active }) => active && id !== oldKey.id)
+  return (
+    <>
+      <RotationStepper step={0} />
+      <Stack>
+        <Text>
+          Generate a new key pair where you sign tokens, and register its public key. The old key
+          keeps working.
+        </Text>
+        {candidates.length > 0 && (
+          <ActionForm
+            action="Start with this key"
+            missing={[chosen === null && 'a key, or a new one below']}
+            request={{
+              method: 'POST',
+              path: `/projects/${project.id}/rotations`,
+              body: { from: oldKey.id, to: chosen ?? 'KID' },
+            }}
+            run={() => start(chosen ?? '')}
+          >
+            <Select
+              label="Use a key that is already registered"
+              placeholder="Choose a key"
+              searchable
+              data={candidates.map(({ id, label }) => ({
+                value: id,
+                label: `${withVisibleControls(label)} (${id.slice(0, 8)}…)`,
+              }))}
+              value={chosen}
+              onChange={setChosen}
+              maw={460}
+            />
+          </ActionForm>
+        )}
+        {error !== null && <ErrorNotice error={error} />}
+        <KeyForm projectId={project.id} onCancel={() => history.back()} onRegistered={mutate} />
+      </Stack>
+    </>
+  )
+}

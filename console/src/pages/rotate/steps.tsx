@@ -1,0 +1,225 @@
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
+import { IconPlayerPause } from '@tabler/icons-react'
+import { useState } from 'react'
+import { Link } from 'wouter'
+import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
+import { Countdown } from '../../components/countdown.tsx'
+import { Fact, Facts } from '../../components/facts.tsx'
+import { KeyIdentity } from '../../components/key-identity.tsx'
+import { stateOf } from '../../components/state-badge.tsx'
+import { EmptyState, QueryResult } from '../../components/states.tsx'
+import { exactTime, RelativeTime } from '../../components/times.tsx'
+import { UserText } from '../../components/user-text.tsx'
+import { ActorName } from '../../events/actor.tsx'
+import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
+import { useKey, useKeyChanges } from '../../keys/queries.ts'
+import { isUnderWay, useRotationChanges } from '../../keys/rotations.ts'
+import { useRights } from '../../session/rights.ts'
+import { NewKeyInstructions, TokenHeader } from '../project/new-key.tsx'
+import { Schedule } from './schedule.tsx'
+import { RotationStepper, steps } from './stepper.tsx'
+
+type StepsProps = { project: Project; keys: JwtKey[]; rotation: Rotation }
+
+/** The current step as an index into `steps`; their number when the rotation is complete. */
+function currentStep(rotation: Rotation, oldKey: JwtKey | undefined): number {
+  if (oldKey === undefined) return steps.length
+  if (!isUnderWay(rotation)) return 4
+  if (rotation.state === 'spreading') return 1
+  return rotation.schedule === undefined ? 2 : 3
+}
+
+/** A rotation at its present step, with its facts and what can be done. */
+export function RotationSteps({ project, keys, rotation }: StepsProps) {
+  const { mayWrite } = useRights(project.id)
+  const [oldKey, newKey] = [rotation.from, rotation.to].map((kid) =>
+    keys.find(({ id }) => id === kid),
+  )
+  const step = currentStep(rotation, oldKey)
+  return (
+    <>
+      <RotationStepper step={step} />
+      <Stack>
+        <RotationFacts rotation={rotation} oldKey={oldKey} newKey={newKey} />
+        <Waiting rotation={rotation} />
+        {step === 1 && (
+          <>
+            <NewKeyInstructions projectId={project.id} kid={rotation.to} />
+            {mayWrite && newKey?.active === false && <ActivateNewKey jwtKey={newKey} />}
+          </>
+        )}
+        {step === 2 && newKey && <SwitchSigner jwtKey={newKey} />}
+        {(step === 2 || step === 3) && oldKey && (
+          <Schedule rotation={rotation} oldKey={oldKey} keys={keys} />
+        )}
+        {step === 4 && oldKey && <DeleteOldKey jwtKey={oldKey} rotation={rotation} />}
+        {step === steps.length && <RotationComplete project={project} />}
+        {mayWrite && isUnderWay(rotation) && <Abandon rotation={rotation} />}
+      </Stack>
+    </>
+  )
+}
+
+function RotationFacts(props: {
+  rotation: Rotation
+  oldKey: JwtKey | undefined
+  newKey: JwtKey | undefined
+}) {
+  const { rotation, oldKey, newKey } = props
+  const name = (key: JwtKey | undefined, kid: string) => (
+    <>
+      {key === undefined ? 'Deleted' : <UserText>{key.label}</UserText>}{' '}
+      <span className="mono">{kid}</span>
+    </>
+  )
+  return (
+    <Facts name="The rotation">
+      <Fact name="Old key">{name(oldKey, rotation.from)}</Fact>
+      <Fact name="New key">{name(newKey, rotation.to)}</Fact>
+      <Fact name="Started by">
+        <ActorName actor={rotation.startedBy} />, <RelativeTime time={rotation.createTime} />
+      </Fact>
+      {rotation.endTime !== undefined && (
+        <Fact name="Ended">
+          <RelativeTime time={rotation.endTime} />
+        </Fact>
+      )}
+    </Facts>
+  )
+}
+
+/** A scheduled step that was due and not taken, and why. */
+function Waiting({ rotation: { schedule } }: { rotation: Rotation }) {
+  if (schedule?.waitingReason === undefined) return null
+  return (
+    <Alert
+      color="yellow"
+      icon={<IconPlayerPause />}
+      role="alert"
+      title="A scheduled step waits for a decision"
+    >
+      <UserText>{schedule.scheduledBy.name}</UserText> scheduled it, and could not take it when it
+      was due: {schedule.waitingDetail ?? schedule.waitingReason} Take the step now, or schedule it
+      anew.
+    </Alert>
+  )
+}
+
+/** Activates the new key, so that verifiers can load it. An expired one needs another expiry. */
+function ActivateNewKey({ jwtKey }: { jwtKey: JwtKey }) {
+  const changes = useKeyChanges(jwtKey)
+  if (stateOf(jwtKey, 'inactive') === 'expired') {
+    return (
+      <ActionForm action="Clear its expiry" {...changes.update({ expireTime: null })}>
+        The new key has expired. Clear its expiry to publish it again, or set another one under
+        “Keys”.
+      </ActionForm>
+    )
+  }
+  return <ActionForm action="Activate the new key" {...changes.update({ active: true })} />
+}
+
+/** The step that happens outside Pubring: signing with the new key. */
+function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
+  const query = useKey(jwtKey.projectId, jwtKey.id)
+  return (
+    <QueryResult query={query} rows={2}>
+      {({ details: { jwsAlgorithm, publishedKid } }) => (
+        <Stack>
+          <Text>
+            Verifiers know “<UserText>{jwtKey.label}</UserText>”. Sign with its private key now, and
+            set this header in your tokens:
+          </Text>
+          <TokenHeader alg={jwsAlgorithm} kid={publishedKid ?? jwtKey.id} />
+          <Text size="sm" c="dimmed">
+            Before you continue, check one of the new tokens under “Check a token”.
+          </Text>
+        </Stack>
+      )}
+    </QueryResult>
+  )
+}
+
+/** Deletes the old key once verifiers have dropped it. */
+function DeleteOldKey({ jwtKey, rotation }: { jwtKey: JwtKey; rotation: Rotation }) {
+  const { mayWrite } = useRights(jwtKey.projectId)
+  const change = useKeyChanges(jwtKey).remove()
+  const query = useKey(jwtKey.projectId, jwtKey.id)
+  const [, setTime] = useState(0)
+  const deleteTime = rotation.schedule?.deleteTime
+  return (
+    <QueryResult query={query} rows={2}>
+      {({ updateTime, details: { convergedTime } }) => {
+        const countdown = (
+          <Countdown
+            from={updateTime}
+            until={convergedTime}
+            waiting="Verifiers may still accept the old key"
+            done="Verifiers have dropped the old key"
+            since="All verifiers that honor the cache headers have rejected it since"
+            onDone={() => setTime(Date.now())}
+          />
+        )
+        if (!mayWrite) return countdown
+        return (
+          <ActionForm
+            action="Delete the old key"
+            danger
+            missing={[
+              Date.parse(convergedTime) > Date.now() && 'the time until verifiers have dropped it',
+            ]}
+            {...change}
+          >
+            {countdown}
+            <KeyIdentity jwtKey={jwtKey} />
+            <Text>
+              {deleteTime !== undefined &&
+                `It is scheduled to be deleted at ${exactTime(deleteTime)}. `}
+              You can keep the inactive key in case you need it again. After deletion its history
+              stays in the ledger.
+            </Text>
+          </ActionForm>
+        )
+      }}
+    </QueryResult>
+  )
+}
+
+function Abandon({ rotation }: { rotation: Rotation }) {
+  const [asking, setAsking] = useState(false)
+  const change = useRotationChanges(rotation).abandon()
+  return (
+    <Group>
+      <Button variant="subtle" color="gray" onClick={() => setAsking(true)}>
+        Abandon this rotation…
+      </Button>
+      {asking && (
+        <ActionDialog
+          title="Abandon this rotation?"
+          action="Abandon"
+          danger
+          onClose={() => setAsking(false)}
+          {...change}
+        >
+          No key is changed: both stay active, and signers can go on with either. Scheduled steps
+          are not taken. The history keeps the rotation.
+        </ActionDialog>
+      )}
+    </Group>
+  )
+}
+
+function RotationComplete({ project }: { project: Project }) {
+  return (
+    <EmptyState
+      title="Rotation complete"
+      action={
+        <Button component={Link} href={`/projects/${project.id}`} mt="sm">
+          Back to the keys
+        </Button>
+      }
+    >
+      The old key was deleted. Its kid is never reused.
+    </EmptyState>
+  )
+}
