@@ -20,7 +20,6 @@ import type {
   PersonRecord,
   ProjectRecord,
   ProjectSnapshot,
-  RotationRecord,
   RotationWithActors,
   RsaKey,
   SessionRecord,
@@ -61,7 +60,7 @@ export interface Store {
   /** The project's rotations: those under way first, and the newest first; at most 200. */
   rotations(projectId: string): Promise<RotationWithActors[]>
   /** Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first. */
-  dueRotations(time: string, limit: number): Promise<RotationRecord[]>
+  dueRotations(time: string, limit: number): Promise<RotationWithActors[]>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */

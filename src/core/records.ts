@@ -4,7 +4,6 @@ import type { Conditions } from '../contract/trust/conditions.ts'
 import type { GrantableRole, IssuerJwks, KeySource } from '../contract/trust/policies.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
-import type { Credential } from './access/grants.ts'
 import type { Actor } from './ledger/chain.ts'
 
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
@@ -74,6 +73,19 @@ export interface KeyRecord extends Contradictable {
   activateTime?: string
 }
 
+/**
+ * Whose rights the scheduled steps of a rotation need: those of an API key, of a person whatever becomes
+ * of the session, or of workloads under a trust policy.
+ */
+export interface RotationAuthor {
+  type: 'api_key' | 'person' | 'trust_policy'
+  id: string
+  /** The sign-in rules, or the trust policy, that gave them the right. */
+  grants: string[]
+  /** Of the system's ledger at that time: what changes later is not what gave the right. */
+  revision: number
+}
+
 /** What is left to do of a rotation, and who decided it. */
 export interface RotationSchedule {
   /** When the old key is deactivated, and deleted. */
@@ -81,9 +93,8 @@ export interface RotationSchedule {
   deleteTime?: string
   /** Whether keys that the old one vouched for are deactivated too; absent: not decided. */
   descendants?: boolean
-  /** The credential of the caller who decided it: the steps need its rights. */
-  authorType?: Credential['type']
-  authorId?: string
+  /** Who decided it: the steps need their rights. */
+  author?: RotationAuthor
   /** Why the next step could not be taken at its time, and waits for a caller. */
   waitingReason?: ErrorCode
   /** Of the next step; absent while it waits. */

@@ -113,7 +113,7 @@ export const { fromRow: keyFromRow, toRow: keyToRow } = rowMapping<'jwt_key', Ke
 export const { fromRow: rotationFromRow, toRow: rotationToRow } = rowMapping<
   'rotation',
   RotationRecord
->('rotation', {})
+>('rotation', { author: { type: 'api_key', id: '', grants: [], revision: 0 } })
 
 export const { fromRow: apiKeyFromRow, toRow: apiKeyToRow } = rowMapping<'api_key', ApiKeyRecord>(
   'api_key',

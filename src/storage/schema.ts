@@ -66,9 +66,8 @@ const columns = {
     /** Of the next one; null while it waits for a caller. */
     due_time: 'nullable text',
     descendants: 'nullable boolean',
-    /** The credential of the caller who scheduled the steps. */
-    author_type: 'nullable text',
-    author_id: 'nullable text',
+    /** Who scheduled the steps. */
+    author: 'nullable json',
     /** An error code. */
     waiting_reason: 'nullable text',
     /** Null while it is under way. */

@@ -70,6 +70,7 @@ type Unauthorized =
   | 'ledger.complete'
   | 'token.exchange'
   | 'token.forget'
+  | 'rotation.step'
   | 'rotation.wait'
 
 /** One change of each type that a request can cause; a new type does not compile without one. */
@@ -122,7 +123,6 @@ const changes: {
     jwksMaxAge,
   }),
   'rotation.abandon': (origin) => ({ type: 'rotation.abandon', origin, ...rotation() }),
-  'rotation.step': (origin) => ({ type: 'rotation.step', origin, ...rotation(), jwksMaxAge }),
   'private_key.refuse': (origin) => ({
     type: 'private_key.refuse',
     origin,

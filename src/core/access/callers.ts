@@ -160,19 +160,23 @@ export function grantOf({ role, projectId }: Pick<ApiKeyRecord, 'role' | 'projec
 
 /** What the rules give to a person with these claims. */
 export function grantsOf(
-  person: Pick<NonNullable<SessionRecord['person']>, 'issuer' | 'claims'> | undefined,
+  person: Claimant | undefined,
   rules: readonly SignInRuleRecord[],
 ): Grant[] {
-  if (person === undefined) return []
-  return rules
-    .filter(
-      ({ enabled, contradicted, issuer, conditions }) =>
-        enabled &&
-        !contradicted &&
-        issuer === person.issuer &&
-        compareClaims(conditions, person.claims).unmet.length === 0,
-    )
-    .map(grantOf)
+  return person === undefined ? [] : rulesFor(person, rules).map(grantOf)
+}
+
+type Claimant = Pick<NonNullable<SessionRecord['person']>, 'issuer' | 'claims'>
+
+/** The rules that apply to a person with these claims. */
+export function rulesFor(person: Claimant, rules: readonly SignInRuleRecord[]): SignInRuleRecord[] {
+  return rules.filter(
+    ({ enabled, contradicted, issuer, conditions }) =>
+      enabled &&
+      !contradicted &&
+      issuer === person.issuer &&
+      compareClaims(conditions, person.claims).unmet.length === 0,
+  )
 }
 
 export function invalidApiKey(): PubringError {

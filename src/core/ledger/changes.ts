@@ -204,12 +204,13 @@ export type Change =
       jwksMaxAge: number
     }
   | { type: 'rotation.abandon'; origin: Origin; projectId: string; id: string; ifMatch?: string }
-  /** Takes the scheduled step that is due, with the authorization of the caller who scheduled it. */
+  /** Takes the scheduled step that is due, with the rights of its author, who is the actor. */
   | {
       type: 'rotation.step'
       origin: Origin
       projectId: string
       id: string
+      authorId: string
       jwksMaxAge: number
     }
   /** Leaves the step that is due to a caller, since the one who scheduled it could not take it. */

@@ -1,8 +1,6 @@
 import { errorTable, PubringError } from '../../errors.ts'
-import { readCaller } from '../access/callers.ts'
-import { identityOf } from '../api-keys/authentication.ts'
 import type { Context } from '../context.ts'
-import type { RotationRecord } from '../records.ts'
+import type { RotationWithActors } from '../records.ts'
 import { now } from '../times.ts'
 
 /** Milliseconds between two looks for due steps. */
@@ -49,40 +47,26 @@ export async function takeDueSteps(
   for (const rotation of due) await takeStep(context, rotation).catch(onError)
 }
 
-/** With the rights that its author has now, and by the rules of a step by hand. */
-async function takeStep(context: StepContext, rotation: RotationRecord): Promise<void> {
-  const { store, clock, config } = context
-  const { id, projectId, authorType, authorId } = rotation
-  if (authorType === undefined || authorId === undefined) return
-  const credential = { type: authorType, id: authorId }
+/** In the name of its author. Where that is refused, the rotation waits for a caller. */
+async function takeStep(
+  { store, clock, config: { jwksMaxAge } }: StepContext,
+  { id, projectId, author, scheduledBy }: RotationWithActors,
+): Promise<void> {
+  if (author === undefined) return
+  // No request made them.
   const origin = { requestId: id, time: now(clock) }
+  const step = { projectId, id, authorId: author.id }
   try {
-    const { sessionIdleTimeout, recentSignIn, jwksMaxAge } = config
-    const caller = await readCaller(store, credential, origin.time, sessionIdleTimeout)
-    const { actor } = identityOf(caller)
-    const authorization = { credential, access: stepAccess, projectId, recentSignIn }
-    await store.commit({
-      type: 'rotation.step',
-      origin: { ...origin, actor, authorization },
-      projectId,
-      id,
-      jwksMaxAge,
-    })
+    // The names of people are not stored with their events.
+    const actor = scheduledBy.user === undefined ? scheduledBy : { ...scheduledBy, name: '' }
+    await store.commit({ type: 'rotation.step', origin: { ...origin, actor }, ...step, jwksMaxAge })
   } catch (error) {
     if (!isRefusal(error)) throw error
-    await store.commit({
-      type: 'rotation.wait',
-      origin: { ...origin, actor: { name: 'pubring serve' } },
-      projectId,
-      id,
-      authorId,
-      reason: error.code,
-    })
+    const actor = { name: 'pubring serve' }
+    const reason = error.code
+    await store.commit({ type: 'rotation.wait', origin: { ...origin, actor }, ...step, reason })
   }
 }
-
-/** Of the same steps by hand. */
-export const stepAccess = { role: 'writer' } as const
 
 /** Whether the error is one that repeating does not mend. */
 function isRefusal(error: unknown): error is PubringError {

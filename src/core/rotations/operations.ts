@@ -184,9 +184,9 @@ function scheduleOf(rotation: RotationWithActors): Pick<Rotation, 'schedule'> {
 function waitingDetail(reason: ErrorCode): string {
   const cause =
     reason === 'invalid_api_key' || reason === 'invalid_session'
-      ? 'The credential of the caller who scheduled the step has ended.'
+      ? 'Who scheduled the step has lost access since.'
       : reason === 'insufficient_role'
-        ? 'The caller who scheduled the step no longer has the role writer in the project.'
+        ? 'Who scheduled the step no longer has the role writer in the project, or has it by another rule.'
         : `${errorTable[reason].title}.`
   return `${cause} Finish the rotation, schedule it anew, or abandon it.`
 }

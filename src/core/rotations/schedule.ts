@@ -1,9 +1,8 @@
 import type { RotationUpdate } from '../../contract/rotations.ts'
 import { invalidField, PubringError } from '../../errors.ts'
-import type { Credential } from '../access/grants.ts'
 import { isActive } from '../expiry.ts'
 import { activationConvergedTime, convergedTime, convergence } from '../keys/jwks.ts'
-import type { KeyRecord, RotationRecord, RotationSchedule } from '../records.ts'
+import type { KeyRecord, RotationAuthor, RotationRecord, RotationSchedule } from '../records.ts'
 import { latest } from '../times.ts'
 
 /** What the rules of a rotation depend on. */
@@ -64,7 +63,7 @@ export function requireReady(rotation: RotationRecord, situation: RotationSituat
 export function patchSchedule(
   before: RotationRecord,
   patch: RotationUpdate,
-  author: Credential | undefined,
+  author: RotationAuthor | undefined,
   situation: RotationSituation,
 ): RotationRecord {
   const disableTime = patch.disableTime === undefined ? before.disableTime : patch.disableTime
@@ -79,13 +78,12 @@ export function patchSchedule(
   const { time } = situation
   const rest = { ...withoutSchedule(before), updateTime: latest(time, before.updateTime) }
   if (Object.keys(times).length === 0) return rest
-  if (author === undefined) throw new Error('a schedule needs the credential of its author')
+  if (author === undefined) throw new Error('a schedule needs an author')
   requireTimes(before, times, situation)
   return withSchedule(rest, {
     ...times,
     ...(descendants === undefined ? {} : { descendants }),
-    authorType: author.type,
-    authorId: author.id,
+    author,
   })
 }
 
@@ -134,8 +132,7 @@ export function withoutSchedule({
   disableTime: _disableTime,
   deleteTime: _deleteTime,
   descendants: _descendants,
-  authorType: _authorType,
-  authorId: _authorId,
+  author: _author,
   waitingReason: _waitingReason,
   dueTime: _dueTime,
   ...rest

@@ -16,26 +16,26 @@ import { readKeySet } from '../reads/store.ts'
 import type { Db } from '../schema.ts'
 import { hasOtherWriters, statement } from '../statements.ts'
 
-// `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
-// a revocation in progress. SQLite has one writer, so it needs no lock.
-const readApiKey = statement((db, { id }: { id: string }) => {
-  const query = apiKeysWithLastEvents(db).where('id', '=', id)
+/**
+ * `FOR SHARE` makes a revocation wait until this transaction has ended, and this transaction wait for
+ * a revocation in progress. SQLite has one writer, so it needs no lock.
+ */
+export function locked<Query extends { forShare(): Query }>(db: Db, query: Query): Query {
   return hasOtherWriters(db) ? query.forShare() : query
-})
-const readExchangedKey = statement((db, { id }: { id: string }) => {
-  const query = exchangedKeysWithLastEvents(db).where('id', '=', id)
-  return hasOtherWriters(db) ? query.forShare() : query
-})
-const readSession = statement((db, { id }: { id: string }) => {
-  const query = sessionsWithLastEvents(db).where('id', '=', id)
-  return hasOtherWriters(db) ? query.forShare() : query
-})
-const readSignInRules = statement((db) => {
-  const query = signInRulesWithLastEvents(db)
-  return hasOtherWriters(db) ? query.forShare() : query
-})
+}
 
-const lockedReads = (db: Db): CallerReads => ({
+const readApiKey = statement((db, { id }: { id: string }) =>
+  locked(db, apiKeysWithLastEvents(db).where('id', '=', id)),
+)
+const readExchangedKey = statement((db, { id }: { id: string }) =>
+  locked(db, exchangedKeysWithLastEvents(db).where('id', '=', id)),
+)
+const readSession = statement((db, { id }: { id: string }) =>
+  locked(db, sessionsWithLastEvents(db).where('id', '=', id)),
+)
+const readSignInRules = statement((db) => locked(db, signInRulesWithLastEvents(db)))
+
+export const lockedReads = (db: Db): CallerReads => ({
   async findApiKey(id) {
     const [row] = await readApiKey(db, { id })
     return row && checkedApiKey(row)

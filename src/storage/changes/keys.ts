@@ -118,15 +118,16 @@ interface Consequences {
 
 export async function storePatch(
   db: Db,
-  { ledger, keySet, origin }: LockedKeySet,
+  locked: LockedKeySet,
   [key, patched]: KeyChange,
   { descendants, decision, isScheduled = false }: Consequences,
 ): Promise<Outcome<KeyUpdate>> {
+  const { ledger, origin } = locked
   if (key.enabled) requireDecision(decision, descendants)
   const patches = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
   const changes = patches.filter(([before, after]) => after !== before)
   if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
-  const warnings = warnAbout(keySet, changes, { ledger, origin })
+  const warnings = warnAbout(locked, changes)
   await appendEvents(db, ledger, origin, await writeChanges(db, changes, origin, isScheduled))
   return { result: { key: patched, warnings }, changed: true }
 }
@@ -143,13 +144,12 @@ function deactivations(
 }
 
 /** The warnings about the changes. A person must have signed in recently if there are any. */
-function warnAbout(
-  { keys }: KeySet,
+export function warnAbout(
+  { ledger, keySet, origin }: LockedKeySet,
   changes: readonly KeyChange[],
-  { ledger, origin }: { ledger: LockedLedger; origin: Origin },
 ): KeyWarning[] {
   const after = changes.map(([, changed]) => changed)
-  const warnings = patchWarnings(keys, after, origin.time)
+  const warnings = patchWarnings(keySet.keys, after, origin.time)
   if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
   return warnings
 }
@@ -189,10 +189,11 @@ export function orphans({ keySet: { keys }, origin: { time } }: LockedKeySet, ke
 
 export async function removeKey(
   db: Db,
-  { ledger, keySet, origin }: LockedKeySet,
+  locked: LockedKeySet,
   key: KeyRecord,
   { descendants, decision, isScheduled = false }: Consequences,
 ): Promise<Outcome<undefined>> {
+  const { ledger, origin } = locked
   const { projectId, id } = key
   if (isActive(key, origin.time)) {
     throw new PubringError(
@@ -202,7 +203,7 @@ export async function removeKey(
   }
   requireDecision(decision, descendants)
   const changes = deactivations(decision, descendants, origin.time)
-  warnAbout(keySet, changes, { ledger, origin })
+  warnAbout(locked, changes)
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
     .deleteFrom('key_audit')

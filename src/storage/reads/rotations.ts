@@ -1,5 +1,6 @@
 import type { Store } from '../../core/context.ts'
 import type { Actor, LedgerEvent } from '../../core/ledger/chain.ts'
+import type { RotationWithActors } from '../../core/records.ts'
 import { eventFromRow } from '../row-mapping.ts'
 import { columnsOf, type Db } from '../schema.ts'
 import { statement } from '../statements.ts'
@@ -29,31 +30,33 @@ const unknown: Actor = { name: '' }
 
 export function createRotationReads(db: Db) {
   return {
-    async rotations(projectId) {
-      const rotations = (await rotationsOfProject(db, { projectId })).map(checkedRotation)
-      const ids = rotations.map(({ id }) => id)
-      const events = ids.length === 0 ? [] : await withNames(db, await decisions(projectId, ids))
-      return rotations.map((rotation) => {
-        const own = events.filter(({ subject }) => subject.id === rotation.id)
-        const startedBy = own.find(({ type }) => type === 'rotation.started')?.actor ?? unknown
-        return { ...rotation, startedBy, scheduledBy: own.at(-1)?.actor ?? unknown }
-      })
-    },
-    dueRotations: async (time, limit) => {
-      return (await dueRotations(db, { time, limit })).map(checkedRotation)
-    },
+    rotations: async (projectId) => withActors(db, await rotationsOfProject(db, { projectId })),
+    dueRotations: async (time, limit) => withActors(db, await dueRotations(db, { time, limit })),
   } satisfies Partial<Store>
+}
 
-  /** The events by which rotations are started and scheduled, in order. */
-  async function decisions(projectId: string, ids: string[]): Promise<LedgerEvent[]> {
-    const rows = await db
-      .selectFrom('event')
-      .select(columnsOf('event'))
-      .where('project_id', '=', projectId)
-      .where('subject_id', 'in', ids)
-      .where('type', 'in', ['rotation.started', 'rotation.scheduled'])
-      .orderBy('revision')
-      .execute()
-    return rows.map(eventFromRow)
-  }
+async function withActors(
+  db: Db,
+  rows: Awaited<ReturnType<typeof dueRotations>>,
+): Promise<RotationWithActors[]> {
+  const events = rows.length === 0 ? [] : await readDecisions(db, rows)
+  return rows.map(checkedRotation).map((rotation) => {
+    const { id, projectId } = rotation
+    const own = events.filter((event) => event.subject.id === id && event.ledgerId === projectId)
+    const startedBy = own.find(({ type }) => type === 'rotation.started')?.actor ?? unknown
+    return { ...rotation, startedBy, scheduledBy: own.at(-1)?.actor ?? unknown }
+  })
+}
+
+/** The events by which the rotations were started and scheduled, in order. */
+async function readDecisions(db: Db, rows: readonly { id: string }[]): Promise<LedgerEvent[]> {
+  const ids = rows.map(({ id }) => id)
+  const events = await db
+    .selectFrom('event')
+    .select(columnsOf('event'))
+    .where('subject_id', 'in', ids)
+    .where('type', 'in', ['rotation.started', 'rotation.scheduled'])
+    .orderBy('revision')
+    .execute()
+  return withNames(db, events.map(eventFromRow))
 }

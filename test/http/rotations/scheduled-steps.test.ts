@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Rotation } from '../../../src/contract/rotations.ts'
 import type { Credential } from '../../../src/core/access/grants.ts'
+import type { LedgerEvent } from '../../../src/core/ledger/chain.ts'
+import type { SessionEndReason } from '../../../src/core/ledger/changes.ts'
 import { takeDueSteps } from '../../../src/core/rotations/due-steps.ts'
 import { openStore } from '../../../src/storage/open.ts'
 import { patchKey, registerKey } from '../../support/app/keys.ts'
@@ -10,7 +12,7 @@ import {
   type RotationsApp,
   startRotationsApp,
 } from '../../support/app/rotations.ts'
-import { createPersonSession, ruleRecord } from '../../support/store/sessions.ts'
+import { createPersonSession, ruleRecord, sessionRecord } from '../../support/store/sessions.ts'
 import { origin } from '../../support/store/store.ts'
 import { exchangedKeyRecord, trustPolicyRecord } from '../../support/store/trust-records.ts'
 
@@ -150,17 +152,27 @@ describe('the rotation waits, and says so once, if its author', () => {
     const rule = ruleRecord({ role: 'writer', projectId, conditions: { groups: name } })
     await commit({ type: 'sign_in_rule.create', origin: origin(), rule })
     const lastUseTime = new Date(server.clock.now()).toISOString()
-    const expireTime = server.inFuture(3_600_000)
-    const times = { lastUseTime, expireTime }
-    const { session } = await createPersonSession(server.context.store, times, { groups: [name] })
-    return { rule, session, id: await byCredential(scene, { type: 'session', id: session.id }) }
+    const times = { lastUseTime, expireTime: server.inFuture(3_600_000) }
+    const made = await createPersonSession(server.context.store, times, { groups: [name] })
+    const { session } = made
+    const id = await byCredential(scene, { type: 'session', id: session.id })
+    return { ...made, rule, id }
   }
+  const endSession = (id: string, reason: SessionEndReason) =>
+    commit({ type: 'session.end', origin: origin(), ended: { ids: [id] }, reason })
   const workloadOf = async (scene: RotationScene) => {
     const policy = trustPolicyRecord({ projectId: scene.project.id, role: 'writer' })
     await commit({ type: 'trust_policy.create', origin: origin(), policy })
-    const apiKey = { ...exchangedKeyRecord(policy), expireTime: server.inFuture(900_000) }
+    const apiKey = { ...exchangedKeyRecord(policy), expireTime: server.inFuture(convergenceMs) }
     await commit({ type: 'token.exchange', origin: origin(), apiKey, policy, matched: [] })
     return { policy, id: await byCredential(scene, { type: 'exchanged_key', id: apiKey.id }) }
+  }
+  const apiKeySessionOf = async (scene: RotationScene) => {
+    const apiKeyId = await selfOf(await server.apiKey('writer', scene.project.id))
+    const session = sessionRecord({ apiKeyId, expireTime: server.inFuture(3_600_000) })
+    await commit({ type: 'session.create', origin: origin(), session, idleSince: '' })
+    const id = await byCredential(scene, { type: 'session', id: session.id })
+    return { apiKeyId, session, id }
   }
 
   test.each<[string, string, (scene: RotationScene) => Promise<string>]>([
@@ -198,30 +210,51 @@ describe('the rotation waits, and says so once, if its author', () => {
       async (scene) => (await byApiKey(scene, server.inFuture(convergenceMs))).id,
     ],
     [
-      'has signed out',
+      'is a person whose session was revoked',
       'invalid_session',
       async (scene) => {
         const { id, session } = await sessionOf(scene)
-        const ended = { ids: [session.id] }
-        await commit({ type: 'session.end', origin: origin(), ended, reason: 'signed_out' })
+        await endSession(session.id, 'revoked')
         return id
       },
     ],
     [
-      'has a session that was not used for too long',
+      'is a person whom the provider has signed out',
       'invalid_session',
       async (scene) => {
-        const { id } = await sessionOf(scene)
-        server.clock.advance(1_800_000)
+        const { id, session } = await sessionOf(scene)
+        await endSession(session.id, 'provider_logout')
         return id
       },
     ],
     [
-      'lost their rights',
+      'is a person who was erased, and has signed in again',
       'invalid_session',
+      async (scene) => {
+        const { id, person } = await sessionOf(scene)
+        await commit({ type: 'person.delete', origin: origin(), id: person.id })
+        const { name: group } = scene.project
+        const again = { subject: person.subject, groups: [group] }
+        await createPersonSession(server.context.store, {}, again)
+        return id
+      },
+    ],
+    [
+      'is a person whose rule was deleted',
+      'insufficient_role',
       async (scene) => {
         const { id, rule } = await sessionOf(scene)
         await commit({ type: 'sign_in_rule.delete', origin: origin(), id: rule.id })
+        return id
+      },
+    ],
+    [
+      'is a person whose rule was changed, even if it gives them more',
+      'insufficient_role',
+      async (scene) => {
+        const { id, rule } = await sessionOf(scene)
+        const patch = { role: 'admin' } as const
+        await commit({ type: 'sign_in_rule.update', origin: origin(), id: rule.id, patch })
         return id
       },
     ],
@@ -231,6 +264,27 @@ describe('the rotation waits, and says so once, if its author', () => {
       async (scene) => {
         const { id, policy } = await workloadOf(scene)
         await commit({ type: 'trust_policy.delete', origin: origin(), id: policy.id })
+        return id
+      },
+    ],
+    [
+      'is a workload whose policy was off for a moment',
+      'invalid_api_key',
+      async (scene) => {
+        const { id, policy } = await workloadOf(scene)
+        for (const active of [false, true]) {
+          const change = { origin: origin(), id: policy.id, patch: { active } }
+          await commit({ type: 'trust_policy.update', ...change })
+        }
+        return id
+      },
+    ],
+    [
+      'is an API key that had signed in, and was revoked',
+      'invalid_api_key',
+      async (scene) => {
+        const { id, apiKeyId } = await apiKeySessionOf(scene)
+        await server.send('PATCH', `/v1/api-keys/${apiKeyId}`, { body: { active: false } })
         return id
       },
     ],
@@ -245,7 +299,7 @@ describe('the rotation waits, and says so once, if its author', () => {
     expect(state).toBe('overlapping')
     expect(waiting).toMatchObject({
       waitingReason: reason,
-      waitingDetail: expect.stringMatching(/^The /),
+      waitingDetail: expect.stringMatching(/^Who /),
     })
     const types = await typesOf(scene)
     expect(types.filter((type) => type === 'rotation.waiting')).toHaveLength(1)
@@ -261,18 +315,49 @@ describe('the rotation waits, and says so once, if its author', () => {
   })
 
   test.each<[string, (scene: RotationScene) => Promise<string>]>([
-    ['a person', async (scene) => (await sessionOf(scene)).id],
-    ['a workload', async (scene) => (await workloadOf(scene)).id],
-  ])('could not take it; %s who still can is its author', async (_name, schedule) => {
+    ['a person whose session was not used for long', async (scene) => (await sessionOf(scene)).id],
+    [
+      'a person who has signed out',
+      async (scene) => {
+        const { id, session } = await sessionOf(scene)
+        await endSession(session.id, 'signed_out')
+        return id
+      },
+    ],
+    [
+      'a person, while a session of somebody else was revoked',
+      async (scene) => {
+        const { id } = await sessionOf(scene)
+        const { session } = await createPersonSession(server.context.store)
+        await endSession(session.id, 'revoked')
+        return id
+      },
+    ],
+    [
+      'an API key that had signed in, and out',
+      async (scene) => {
+        const { id, session } = await apiKeySessionOf(scene)
+        await endSession(session.id, 'revoked')
+        return id
+      },
+    ],
+    ['a workload whose API key of minutes is over', async (scene) => (await workloadOf(scene)).id],
+  ])('could not take it; %s still can', async (_name, schedule) => {
     const scene = await server.scene()
     const id = await schedule(scene)
-    server.clock.advance(soon)
+    server.clock.advance(86_400_000)
     await server.takeDue()
-    expect((await server.get(scene, id)).state).toBe('finished')
-    const actor = (await server.events(scene)).at(-1)?.actor
-    expect(actor?.user ?? actor?.workload).toBeDefined()
+    const { state, schedule: waiting } = await server.get(scene, id)
+    expect(state, waiting?.waitingReason).toBe('finished')
+    const [before, after] = [scheduledEvent(await server.events(scene)), await lastEvent(scene)]
+    expect(after?.actor).toEqual(before?.actor)
+    expect(before?.type).toBe('rotation.scheduled')
   })
 })
+
+const scheduledEvent = (events: LedgerEvent[]) =>
+  events.find(({ type }) => type === 'rotation.scheduled')
+const lastEvent = async (scene: RotationScene) => (await server.events(scene)).at(-1)
 
 describe('a step that the rules forbid at its time waits', () => {
   test('while the new key is off, and is taken once it is scheduled anew', async () => {

@@ -30,18 +30,19 @@ const rotations = managedRecords({
   schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
   notFound: 'rotation_not_found',
   createErrors: [
+    'recent_sign_in_required',
     'key_not_found',
     'key_inactive',
     'rotation_exists',
     'rotation_ended',
     'rotation_not_ready',
   ],
-  updateErrors: ['rotation_not_ready'],
+  updateErrors: ['recent_sign_in_required', 'rotation_not_ready'],
   changeErrors: ['rotation_ended'],
   entityTag: ({ id, updateTime, schedule }) => rotationEntityTag({ id, updateTime, ...schedule }),
   descriptions: {
     create:
-      'Replaces the active key `from` by the active key `to`. Nothing changes but what the rotation schedules: `disableTime` and `deleteTime` are those of `from`. A scheduled step is taken with the credential that scheduled it, by the rules of the same step by hand; if that is refused, because the credential has been revoked, demoted or has expired, or its session is over, the rotation waits.',
+      'Replaces the active key `from` by the active key `to`. Nothing changes but what the rotation schedules: `disableTime` and `deleteTime` are those of `from`. A scheduled step is taken in the name of its author and by the rules of the same step by hand. If they could not take it any more at that time, because their API key was revoked or demoted or has expired, or what gave them the right has changed, the rotation waits.',
     list: 'Returns the rotations under way first, then the ended ones, each newest first; at most 200.',
     update:
       'The caller becomes the author of all scheduled steps. Once the old key is off, only its deletion can be scheduled.',

@@ -1,3 +1,4 @@
+import type { RotationUpdate } from '../../../contract/rotations.ts'
 import { requireIfMatch } from '../../../core/entity-tags.ts'
 import { isActive } from '../../../core/expiry.ts'
 import { patchKey } from '../../../core/keys/patches.ts'
@@ -20,9 +21,18 @@ import {
   rotationsWithLastEvents,
 } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
-import { findKey, type LockedKeySet, lockKeySet, orphans, removeKey, storePatch } from '../keys.ts'
+import {
+  findKey,
+  type LockedKeySet,
+  lockKeySet,
+  orphans,
+  removeKey,
+  storePatch,
+  warnAbout,
+} from '../keys.ts'
 import { appendEvents } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
+import { authorOf, requireAuthor } from './authors.ts'
 import { type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
 
 const done: Outcome<undefined> = { result: undefined, changed: true }
@@ -39,7 +49,7 @@ export async function startRotation(
   change: ChangeOf<'rotation.start'>,
 ): Promise<Outcome<undefined>> {
   const { projectId, id, origin, schedule, jwksMaxAge } = change
-  const { time, authorization } = origin
+  const { time } = origin
   const locked = await lockKeySet(db, projectId, origin)
   const from = findKey(locked.keySet, change.from)
   const to = findKey(locked.keySet, change.to)
@@ -47,12 +57,8 @@ export async function startRotation(
   for (const key of [from, to]) requireActive(key, time)
   await requireFree(db, from)
   const started = { projectId, id, fromKid: from.id, toKid: to.id, createTime: time }
-  const after = patchSchedule(
-    { ...started, updateTime: time },
-    schedule,
-    authorization?.credential,
-    situationOf(locked, jwksMaxAge),
-  )
+  const before = { ...started, updateTime: time }
+  const after = await reschedule(db, { ...locked, rotation: before }, schedule, jwksMaxAge)
   await append(db, locked, { type: 'rotation.started', before: undefined, after })
   return done
 }
@@ -81,18 +87,34 @@ export async function scheduleRotation(
   change: ChangeOf<'rotation.schedule'>,
 ): Promise<Outcome<undefined>> {
   const locked = await lockRotation(db, change)
-  const { rotation: before, origin } = locked
+  const { rotation: before } = locked
   requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
-  const author = origin.authorization?.credential
-  const after = patchSchedule(before, change.patch, author, situationOf(locked, change.jwksMaxAge))
+  const after = await reschedule(db, locked, change.patch, change.jwksMaxAge)
   if (after === before) return nothing
-  const isScheduled = after.authorId !== undefined
+  const isScheduled = after.author !== undefined
   await append(db, locked, {
     type: isScheduled ? 'rotation.scheduled' : 'rotation.unscheduled',
     before,
     after,
   })
   return done
+}
+
+/** What needs a recent sign-in by hand needs one to be scheduled. */
+async function reschedule(
+  db: Db,
+  locked: LockedRotation,
+  patch: RotationUpdate,
+  jwksMaxAge: number,
+): Promise<RotationRecord> {
+  const { rotation, ledger, keySet, origin } = locked
+  const author = await authorOf(db, ledger.caller, rotation.projectId)
+  const after = patchSchedule(rotation, patch, author, situationOf(locked, jwksMaxAge))
+  const from = keySet.keys.find(({ id }) => id === rotation.fromKid)
+  if (after.disableTime !== undefined && after !== rotation && from !== undefined) {
+    warnAbout(locked, [[from, patchKey(from, { active: false }, origin.time)]])
+  }
+  return after
 }
 
 export async function finishRotation(
@@ -128,10 +150,11 @@ export async function takeStep(
   db: Db,
   change: ChangeOf<'rotation.step'>,
 ): Promise<Outcome<undefined>> {
-  const { origin, jwksMaxAge } = change
+  const { projectId, origin, jwksMaxAge } = change
   const locked = await lockRotation(db, change)
   const { rotation, keySet } = locked
-  if (!isDue(rotation, origin, origin.authorization?.credential.id)) return nothing
+  if (!isDue(rotation, change) || rotation.author === undefined) return nothing
+  await requireAuthor(db, rotation.author, projectId, origin.time)
   const decided = { decision: rotation.descendants, isScheduled: true }
   if (rotation.disableTime !== undefined) return disableOldKey(db, locked, jwksMaxAge, decided)
   const key = findKey(keySet, rotation.fromKid)
@@ -146,7 +169,7 @@ export async function waitForCaller(
 ): Promise<Outcome<undefined>> {
   const locked = await lockRotation(db, change)
   const { rotation: before, origin } = locked
-  if (!isDue(before, origin, change.authorId)) return nothing
+  if (!isDue(before, change)) return nothing
   const { dueTime: _dueTime, ...rest } = before
   const updateTime = latest(origin.time, before.updateTime)
   const after = { ...rest, waitingReason: change.reason, updateTime }
@@ -154,8 +177,11 @@ export async function waitForCaller(
   return done
 }
 
-function isDue({ dueTime, authorId }: RotationRecord, { time }: Origin, author?: string): boolean {
-  return dueTime !== undefined && dueTime <= time && authorId === author
+function isDue(
+  { dueTime, author }: RotationRecord,
+  { origin, authorId }: { origin: Origin; authorId: string },
+): boolean {
+  return dueTime !== undefined && dueTime <= origin.time && author?.id === authorId
 }
 
 /** By the rules of a deactivation by hand; the event of the rotation is that of its end. */
