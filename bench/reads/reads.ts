@@ -8,6 +8,7 @@ import { type CapturedResponse, capture } from '../server/capture.ts'
 import { serverCores } from '../server/cores.ts'
 import type { Fixtures } from '../server/fixtures.ts'
 import type { BenchServer } from '../server/start.ts'
+import { lean } from './lean.ts'
 import { type Operation, operations } from './operations.ts'
 
 export interface PreparedServer {
@@ -41,9 +42,6 @@ interface Benchmark {
 }
 
 const baselineName = 'baseline'
-
-/** Headers without which no cache could use the response. */
-const leanHeaders = ['content-type', 'content-length', 'cache-control', 'etag']
 
 /** Measures all operations on all servers and on the baselines, in shuffled rounds. */
 export async function measureReads(
@@ -108,15 +106,6 @@ async function createBenchmarks(
     onBaseline(`${baselineName}, the same bytes`, first.response),
     ...onServers,
   ]
-}
-
-function lean({ status, headers, body }: CapturedResponse): CapturedResponse {
-  const kept = headers.flatMap((name, index) =>
-    index % 2 === 0 && leanHeaders.includes(name.toLowerCase())
-      ? [name, headers[index + 1] ?? '']
-      : [],
-  )
-  return { status, headers: kept, body }
 }
 
 /** The server's response, after comparing it with the fixtures. */
