@@ -40,6 +40,7 @@ export function CopyButton({ value, name, onCopied }: Copyable) {
         <Tooltip label={copied ? 'Copied' : `Copy ${name}`}>
           <ActionIcon
             variant="subtle"
+            size={24}
             color={copied ? 'teal' : 'gray'}
             onClick={copy}
             aria-label={copied ? `${name} copied` : `Copy ${name}`}

@@ -60,6 +60,7 @@ export function VirtualTable<Row extends { id: string }>(props: VirtualTableProp
   const virtualizer = useRowVirtualizer(rows, body, focusedRow)
   const moveFocus = useRowFocus(virtualizer, body, rows.length)
   const select = useRangeSelection(rows, selection)
+  useScrollMemory()
   const items = virtualizer.getVirtualItems()
   const { scrollMargin } = virtualizer.options
   const before = (items[0]?.start ?? scrollMargin) - scrollMargin
@@ -278,6 +279,30 @@ function useRowFocus(virtualizer: RowVirtualizer, body: Body, count: number) {
     virtualizer.scrollToIndex(to)
     focus()
   }
+}
+
+/** How long after scrolling the position is remembered, in milliseconds. */
+const scrollMs = 150
+
+/** Scrolls to where the user was, on the way back from another page. The history of the browser knows. */
+function useScrollMemory(): void {
+  useEffect(() => {
+    // After the page has focused its heading.
+    const { scroll } = Object(history.state)
+    if (typeof scroll === 'number') window.scrollTo(0, scroll)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    function remember() {
+      clearTimeout(timer)
+      timer = setTimeout(() => {
+        history.replaceState({ ...history.state, scroll: window.scrollY }, '')
+      }, scrollMs)
+    }
+    window.addEventListener('scroll', remember)
+    return () => {
+      clearTimeout(timer)
+      window.removeEventListener('scroll', remember)
+    }
+  }, [])
 }
 
 /** Selects a row or, with Shift, all from the one that was selected last. */

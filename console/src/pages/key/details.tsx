@@ -6,10 +6,11 @@ import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { ActorName } from '../../events/actor.tsx'
 import { useKeyRegistration } from '../../keys/events.ts'
+import { describeMaterial } from '../../keys/material.ts'
 
 /** Who registered the key, and its times to the second. */
 export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
-  const { id, projectId, createTime, updateTime, expireTime, details } = jwtKey
+  const { id, projectId, algorithm, updateTime, details } = jwtKey
   const registration = useKeyRegistration(projectId, id)
   return (
     <Section title="Details">
@@ -17,11 +18,12 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
         <Detail name="Registered by">
           {registration === undefined ? '…' : <ActorName actor={registration.actor} />}
         </Detail>
-        <Detail name="Registered">{exactTime(createTime)}</Detail>
         <Detail name="Last changed">{exactTime(updateTime)}</Detail>
-        <Detail name="Expires">{expireTime === undefined ? 'never' : exactTime(expireTime)}</Detail>
-        <Detail name="Its state is known to all verifiers that honor the cache headers from">
+        <Detail name="Its state is known to verifiers that honor the cache headers from">
           {exactTime(details.convergedTime)}
+        </Detail>
+        <Detail name="Algorithm">
+          {algorithm} {describeMaterial(jwtKey)}
         </Detail>
         <Detail name="alg of its tokens">{details.jwsAlgorithm}</Detail>
         {details.introducedBy !== undefined && (

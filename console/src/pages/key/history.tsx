@@ -16,7 +16,7 @@ export function KeyHistory({ project, kid }: { project: Project; kid: string }) 
       title="History"
       actions={
         <Anchor component={Link} href={history} size="sm" underline="always">
-          Of the project
+          History of the project
         </Anchor>
       }
     >

@@ -2,7 +2,6 @@ import { Card, SimpleGrid } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../../client/src/index.ts'
 import { Figure } from '../../components/figure.tsx'
 import { exactTime, relativeTime, useNow } from '../../components/times.tsx'
-import { describeMaterial } from '../../keys/material.ts'
 
 /** What a role means for those who sign and verify. */
 const meanings: Record<KeyRole, string> = {
@@ -38,7 +37,7 @@ export function Summary(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[]
             : exactTime(expireTime)}
         </Figure>
         <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
-          {jwtKey.algorithm} {describeMaterial(jwtKey)}
+          {others === 0 && jwtKey.active ? 'It is the last one.' : 'In this project.'}
         </Figure>
       </SimpleGrid>
     </Card>

@@ -50,12 +50,10 @@ export function ListFilters({ keys, matching, query, onQuery }: FilterProps) {
   )
 }
 
-const sortOptions = (Object.entries(sortLabels) as [SortOrder, string][]).flatMap(
-  ([sort, label]) => [
-    { value: `-${sort}`, label: `By ${label}, descending` },
-    { value: sort, label: `By ${label}` },
-  ],
-)
+const sortOptions = Object.entries(sortLabels).flatMap(([sort, [ascending, descending]]) => [
+  { value: `-${sort}`, label: descending },
+  { value: sort, label: ascending },
+])
 
 const toSorting = (value: string) => ({
   sort: value.replace(/^-/, '') as SortOrder,

@@ -34,12 +34,13 @@ const orders = {
 
 export type SortOrder = keyof typeof orders
 
-export const sortLabels: Record<SortOrder, string> = {
-  registered: 'registration',
-  expires: 'expiry',
-  label: 'label',
-  state: 'state',
-  algorithm: 'algorithm',
+/** Each order, and its reverse. */
+export const sortLabels: Record<SortOrder, [ascending: string, descending: string]> = {
+  registered: ['Oldest first', 'Newest first'],
+  expires: ['Expiring first', 'Expiring last'],
+  label: ['Label, A to Z', 'Label, Z to A'],
+  state: ['By state', 'By state, reversed'],
+  algorithm: ['By algorithm', 'By algorithm, reversed'],
 }
 
 export const isOrder = (name: string): name is SortOrder => Object.hasOwn(orders, name)
