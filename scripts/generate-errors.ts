@@ -58,6 +58,7 @@ const memberCodes: Record<string, string> = {
   text_invalid:
     'The text contains control characters, a secret or no visible character, or is not valid Unicode.',
   label_conflict: '`name` and `label` differ.',
+  id_invalid: 'The id of a project is not a lower-case UUID.',
   name_invalid: 'A project name contains a character that is not allowed.',
   out_of_range: 'The number is too small or too large.',
   time_invalid: 'The value is not an RFC 3339 time with a time zone.',

@@ -229,6 +229,12 @@ export const errorTable = {
     advice:
       'Deactivate keys that are no longer used: many verifiers read at most `limit` bytes. `PUBRING_MAX_JWKS_BYTES` raises the limit.',
   },
+  project_id_taken: {
+    status: 409,
+    title: 'The project id is taken',
+    advice:
+      'A ledger of this id exists, even if its project was deleted. Leave `id` out, and the project gets a new one.',
+  },
   project_name_taken: {
     status: 409,
     title: 'The project name is taken',

@@ -921,6 +921,7 @@ export type ServiceErrorCode =
   | 'key_has_descendants'
   | 'key_limit_reached'
   | 'jwks_too_large'
+  | 'project_id_taken'
   | 'project_name_taken'
   | 'project_not_empty'
   | 'last_admin_api_key'

@@ -26,7 +26,16 @@ export const Project = Type.Object(
 export type Project = Static<typeof Project>
 
 export const ProjectCreate = Type.Object(
-  { name: ProjectName },
+  {
+    name: ProjectName,
+    id: Type.Optional(
+      Type.String({
+        description:
+          'The id that the project had elsewhere, so that its issuer and addresses stay: a lower-case UUID of which there is no ledger. Default: a new one.',
+        examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
+      }),
+    ),
+  },
   { $id: 'ProjectCreate', additionalProperties: false, examples: [{ name: 'payments' }] },
 )
 export type ProjectCreate = Static<typeof ProjectCreate>

@@ -5,7 +5,7 @@ import { projectsWith } from './access/grants.ts'
 import type { Principal, RequestContext } from './access/principal.ts'
 import { foldName } from './access/projects.ts'
 import type { Context } from './context.ts'
-import { newId, parseId } from './ids.ts'
+import { isKid, newId, parseId } from './ids.ts'
 import { rejectPrivateKeys } from './keys/intake.ts'
 import type { ProjectRecord } from './records.ts'
 
@@ -22,12 +22,14 @@ function parseProjectName(text: string): string {
 
 export async function createProject(
   context: RequestContext,
-  body: { name: string },
+  { name: text, id = newId() }: { name: string; id?: string },
 ): Promise<ProjectRecord> {
-  await rejectPrivateKeys(context, { '/name': body.name })
-  const name = parseProjectName(body.name)
+  await rejectPrivateKeys(context, { '/name': text, '/id': id })
+  if (!isKid(id))
+    throw invalidField('/id', 'id_invalid', 'id must be a lower-case UUID (RFC 9562).')
+  const name = parseProjectName(text)
   const { store, origin } = context
-  return store.commit({ type: 'project.create', origin, id: newId(), name })
+  return store.commit({ type: 'project.create', origin, id, name })
 }
 
 /** A page of the projects that the caller may see, by creation. */

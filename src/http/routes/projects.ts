@@ -47,12 +47,14 @@ function createRoute(app: App, context: Context): void {
     url: collection,
     config: {
       access: { role: 'admin', unbound: true },
-      errors: ['project_name_taken'],
+      errors: ['project_id_taken', 'project_name_taken'],
       headers: ['Location', 'ETag'],
     },
     schema: {
       operationId: 'createProject',
       summary: 'Create a project',
+      description:
+        'With `id`, for a project that is moved from another registry: 409 if a ledger of this id exists, even that of a deleted project.',
       tags,
       body: ProjectCreate,
       response: { 201: Project },

@@ -26,13 +26,18 @@ export async function createProject(
   { id, name, origin }: ChangeOf<'project.create'>,
 ): Promise<Outcome<ProjectRecord>> {
   const { time } = origin
+  const ledgerOfId = db.selectFrom('ledger').select('revision').where('project_id', '=', id)
+  if ((await ledgerOfId.executeTakeFirst()) !== undefined) throw idTaken()
   const inserted = await db
     .insertInto('project')
     .values({ id, name, create_time: time, update_time: time })
-    .onConflict((conflict) => conflict.column('name').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .returning('id')
     .executeTakeFirst()
-  if (inserted === undefined) throw nameTaken()
+  if (inserted === undefined) {
+    const sameName = db.selectFrom('project').select('id').where('name', '=', name)
+    throw (await sameName.executeTakeFirst()) === undefined ? idTaken() : nameTaken()
+  }
   const ledger = await openLedger(db, id)
   const result = { id, name, revision: ledger.revision, createTime: time, updateTime: time }
   const changes = recordedChanges('project', undefined, result)
@@ -118,6 +123,14 @@ async function appendToBoth(
   const event = { ...content, subject: { type: 'project', id: ledger.ledgerId } } as const
   await appendEvents(db, ledger, origin, [event])
   await appendEvents(db, await lockSystemLedger(db, origin), origin, [event])
+}
+
+/** Its ledger would continue that of another project, or of the system. */
+function idTaken(): PubringError {
+  return new PubringError(
+    'project_id_taken',
+    'There is, or was, a project with this id here. Its ledger is kept, so the id cannot be given again.',
+  )
 }
 
 function nameTaken(): PubringError {

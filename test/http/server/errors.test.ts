@@ -63,6 +63,10 @@ const causes: Partial<Record<ErrorCode, () => ReturnType<TestApp['send']>>> = {
   method_not_allowed: () => server.send('DELETE', keys),
   duplicate_key: () => create(key.publicKeyPem),
   key_limit_reached: () => create(ecKey().publicKeyPem, 'ES256', 'full'),
+  project_id_taken: async () => {
+    const { id } = (await server.send('GET', '/v1/projects/payments')).json()
+    return server.send('POST', '/v1/projects', { body: { name: 'other', id } })
+  },
   project_name_taken: () => server.send('POST', '/v1/projects', { body: { name: 'Payments' } }),
   log_stopped: () => server.send('POST', '/v1/log/checkpoints'),
   not_logged: () => server.send('GET', '/v1/projects/payments/ledger-proof'),
