@@ -9,15 +9,37 @@ const table = (...lines: string[]) => lines.join('\n')
 describe('a hand-written table', () => {
   test('needs only the required columns, in any order; semicolons and a byte order mark are fine', () => {
     const text = table('\uFEFFpublicKey;label;active', `${publicKey};spring;true`, ';;', '')
-    const entries = readContent(Buffer.from(text), 'keys.csv')
+    const { entries } = readContent(Buffer.from(text), 'keys.csv')
     expect(entries).toEqual([
       { place: 'keys.csv, row 2', label: 'spring', key: expect.objectContaining({ active: true }) },
     ])
   })
 
+  test('has headings in any spelling, and needs only the key', () => {
+    const pem = ecKey().publicKeyPem
+    const text = table(
+      'Name,Alg,Public Key,expire_time',
+      `a,ES256,"${pem}",2099-01-01T00:00:00.000Z`,
+    )
+    expect(readContent(Buffer.from(text), 'keys.csv').entries).toMatchObject([
+      {
+        label: 'a',
+        key: {
+          algorithm: 'ES256',
+          publicKeyPem: pem,
+          active: true,
+          expireTime: '2099-01-01T00:00:00.000Z',
+        },
+      },
+    ])
+    const bare = readContent(Buffer.from(table('labl;publicKey', `;${publicKey}`)), 'keys.csv')
+    expect(bare.entries).toMatchObject([{ label: '', key: { active: true } }])
+  })
+
   test.each([
-    ['a misspelled heading', table('labl,active,publicKey', 'a,true,b'), /labl.*label\?/],
-    ['a missing column', table('label,publicKey', 'a,b'), /lacks the columns active/],
+    ['an unknown heading', table('label,colour,publicKey', 'a,red,b'), /unknown column: colour/],
+    ['a heading twice', table('label,name,publicKey', 'a,b,c'), /column label twice/],
+    ['a missing column', table('label,active', 'a,true'), /lacks the column publicKey/],
     ['an open quotation mark', table('label,active,publicKey', '"a,true,b'), /CSV.*quot/],
     ['a quotation mark inside a cell', table('label,active,publicKey', 'a"b,true,c'), /CSV.*quot/],
   ])('with %s is rejected with that reason', (_name, text, message) => {
@@ -30,7 +52,7 @@ describe('a hand-written table', () => {
   ])('has a row with %s cells rejected, in the project of the table', (_name, row, said) => {
     const heading = 'project,label,active,publicKey'
     const good = `p,good,true,${publicKey}`
-    const entries = readCsv(table(heading, good, row), 'keys.csv')
+    const { entries } = readCsv(table(heading, good, row), 'keys.csv')
     expect(entries.map(({ project }) => project)).toEqual(['p', 'p'])
     expect(entries[1]).toMatchObject({
       place: 'keys.csv, row 3',

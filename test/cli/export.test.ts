@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
+import { csvHeadings, readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
@@ -72,30 +72,68 @@ describe.each(['json', 'csv'])('an export as %s', (format) => {
   })
 })
 
-test('import --all puts each key into the project of its name, creating missing projects', async () => {
-  const { stdout } = await from.pubring(['export', '--all'])
-  const file = to.file('all.json', stdout)
-  const refused = await to.pubring(['import', file])
-  expect(refused).toMatchObject({ code: 64, stderr: expect.stringContaining('--all') })
-  const dry = await to.pubring(['import', file, '--all', '--dry-run', '--json'])
-  expect(documentOf(dry)).toMatchObject({ created: labels.length, notSent: 2 })
-  expect(dry.stdout).toContain('Its project would be created')
-  expect((await to.test.send('GET', '/v1/projects/orders')).statusCode).toBe(404)
-  const ran = await to.pubring(['import', file, '--all', '--json'])
-  expect(documentOf(ran)).toMatchObject({ created: labels.length + 2, refused: 0 })
-  expect(await listed(to, 'orders')).toEqual(await listed(from, 'orders'))
-})
+describe('import --all', () => {
+  const projectsOf = async ({ test: server }: typeof from) =>
+    (await server.send('GET', '/v1/projects?limit=200')).json() as { id: string; name: string }[]
 
-test('a rejected import deletes the projects it created', async () => {
-  const { stdout } = await from.pubring(['export', '--all'])
-  const document = JSON.parse(stdout)
-  document.projects.at(-1).name = 'ghost'
-  document.projects.at(-1).keys[0].kid = undefined
-  document.projects.at(-1).keys[0].algorithm = 'ES512'
-  const file = to.file('bad.json', JSON.stringify(document))
-  const ran = await to.pubring(['import', file, '--all'])
-  expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('1 of 12 keys') })
-  expect((await to.test.send('GET', '/v1/projects/ghost')).statusCode).toBe(404)
+  test.each(['json', 'csv'])(
+    'moves a registry to a fresh server with the ids of its projects (%s)',
+    async (format) => {
+      const fresh = await startShell()
+      try {
+        await from.test.send('POST', '/v1/projects', { body: { name: 'empty' } })
+        const { stdout } = await from.pubring(['export', '--all', '--format', format])
+        const file = fresh.file(`all.${format}`, stdout)
+        expect(await fresh.pubring(['import', file])).toMatchObject({
+          code: 64,
+          stderr: expect.stringContaining('--all'),
+        })
+        const dry = await fresh.pubring(['import', file, '--all', '--dry-run', '--json'])
+        expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
+        const ran = await fresh.pubring(['import', file, '--all'])
+        expect(ran.code, ran.stderr).toBe(0)
+        expect(ran.stderr).toMatch(/Project payments \(.*\) was never used; it is replaced\./)
+        const ids = (projects: { id: string; name: string }[]) =>
+          projects.map(({ id, name }) => `${name} ${id}`).sort()
+        const moved = (await projectsOf(from)).filter(
+          ({ name }) => format === 'json' || name !== 'empty',
+        )
+        expect(ids(await projectsOf(fresh))).toEqual(ids(moved))
+        expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
+        const again = await fresh.pubring(['import', file, '--all', '--json'])
+        expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
+      } finally {
+        await fresh.close()
+      }
+    },
+  )
+
+  test('does not give the keys of a project in use another issuer, but with --kids new', async () => {
+    const used = await startShell()
+    try {
+      await sendImport(used.test, [
+        { name: 'x', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem },
+      ])
+      const file = used.file('all.json', (await from.pubring(['export', '--all'])).stdout)
+      const ran = await used.pubring(['import', file, '--all'])
+      expect(ran).toMatchObject({
+        code: 7,
+        stderr: expect.stringMatching(/Project payments has another id here.*in use/),
+      })
+      const added = await used.pubring([
+        'import',
+        file,
+        '--all',
+        '--kids',
+        'new',
+        '--skip-refused',
+        '--json',
+      ])
+      expect(documentOf(added)).toMatchObject({ created: labels.length + 1 })
+    } finally {
+      await used.close()
+    }
+  })
 })
 
 test('a writer can import with new kids; keeping kids requires an admin', async () => {
@@ -138,9 +176,13 @@ test('no CSV cell reads as a formula, and every label is restored', () => {
   }
   fc.assert(
     fc.property(anyLabel, anyLabel, (name, label) => {
-      const text = writeCsv([{ name, keys: [{ ...key, label }] }])
+      const id = '019ac8f2-6c1e-7d53-a1b0-000000000001'
+      const text = csvHeadings + writeCsv({ id, name, keys: [{ ...key, label }] })
       for (const cell of cellsOf(text).flat()) expect(cell).not.toMatch(/^[=+\-@\t\r\n＝＋－＠]/u)
-      expect(readCsv(text, 'x')).toMatchObject([{ project: name, label, key: { kid: key.id } }])
+      expect(readCsv(text, 'x')).toMatchObject({
+        entries: [{ project: name, label, key: { kid: key.id } }],
+        projects: [{ id, name }],
+      })
     }),
   )
 })
@@ -150,7 +192,7 @@ test('a CSV saved by a spreadsheet with semicolons and a byte order mark is read
   const quoted = (cell: string) => `"${cell.replaceAll('"', '""')}"`
   const lines = cellsOf(stdout).map((cells) => `${cells.map(quoted).join(';')}\n`)
   const saved = `\uFEFF${lines.join('')}`
-  const entries = readCsv(saved, 'x')
+  const { entries } = readCsv(saved, 'x')
   expect(entries.map(({ label }) => label)).toEqual(labels)
 })
 

@@ -6,7 +6,7 @@ import { addProjectCommand, sessionAction, yesOption } from './options.ts'
 export function registerBulk(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'import', 'Register many public keys, all or none', {
     notes:
-      'The source is a file (PEM blocks, a JWKS, certificates by kid or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
+      'The source is a file (PEM blocks, a JWKS, certificates by kid, authorized_keys, CSV or an export), a folder of such files, the https address of a key set, or - for standard input. The label of each key is its kid, its comment or the name of its file. Keys that are already registered are skipped. If the source contains a private key, nothing is sent.',
     examples: [
       'pubring import keys.pem --dry-run',
       'pubring import https://login.example.com/jwks.json --project payments',
@@ -14,7 +14,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     ],
   })
     .argument('<source>', 'File, folder, https address, or - for standard input')
-    .option('--all', 'Import into the projects that the export names; create missing ones')
+    .option('--all', 'Import all projects of an export; create missing ones with their ids')
     .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
     .option('--label-prefix <text>', 'Prefix for every label')
     .addOption(new Option('--name-prefix <text>').hideHelp())

@@ -1,9 +1,9 @@
-import type { Client, Project } from '../../../client/src/index.ts'
+import type { Client } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { usageError } from '../terminal/failures.ts'
 import { writeAll } from '../terminal/output.ts'
-import { writeCsv } from './sources/csv.ts'
-import { type ExportedKey, exportDocument } from './sources/export-document.ts'
+import { csvHeadings, writeCsv } from './sources/csv.ts'
+import { type ExportedKey, type ExportedProject, exportParts } from './sources/export-document.ts'
 
 /** Flags of `export`. */
 interface ExportFlags {
@@ -11,43 +11,45 @@ interface ExportFlags {
   format: 'json' | 'jwks' | 'pem' | 'csv'
 }
 
-interface ProjectKeys {
-  id: string
-  name: string
-  keys: ExportedKey[]
-}
-
-/** Writes the keys of one project or of all to stdout; `json` and `csv` can be imported in full. */
+/**
+ * Writes the keys of one project or of all to stdout, project by project; `json` and `csv` can be
+ * imported in full, and `json` also has the projects without keys.
+ */
 export async function exportKeys(session: Session, { all, format }: ExportFlags): Promise<void> {
   const { client, terminal } = session
   if (format === 'jwks' && all) {
     throw usageError('A key set belongs to one project: leave out --all, or use another format.')
   }
   if (format === 'jwks') {
-    await writeAll(terminal, toJson(await client.jwks.get(session.project)))
+    const jwks = await client.jwks.get(session.project)
+    await writeAll(terminal, `${JSON.stringify(jwks, null, 2)}\n`)
     return
   }
-  const projects = await readProjects(session, all)
-  await writeAll(terminal, writers[format](projects, new Date(session.now()).toISOString()))
-  const count = projects.reduce((sum, { keys }) => sum + keys.length, 0)
-  session.notify(`Exported keys: ${count}, projects: ${projects.length}.`)
+  const { start, write, end } = writers[format]
+  const projects = all ? client.projects.all() : [await client.projects.get(session.project)]
+  let count = 0
+  let keyCount = 0
+  await writeAll(terminal, start(new Date(session.now()).toISOString()))
+  for await (const { id, name } of projects) {
+    const project = { id, name, keys: await readKeys(client, id) }
+    await writeAll(terminal, write(project, count === 0))
+    count += 1
+    keyCount += project.keys.length
+  }
+  await writeAll(terminal, end)
+  session.notify(`Exported keys: ${keyCount}, projects: ${count}.`)
 }
 
-const toJson = (document: unknown) => `${JSON.stringify(document, null, 2)}\n`
-
-const writers = {
-  json: (projects: ProjectKeys[], time: string) => toJson(exportDocument(projects, time)),
-  csv: writeCsv,
-  pem: (projects: ProjectKeys[]) => projects.map(toPemBlocks).join(''),
+interface Writer {
+  start(time: string): string
+  write(project: ExportedProject, isFirst: boolean): string
+  end: string
 }
 
-async function readProjects({ client, project }: Session, all?: true): Promise<ProjectKeys[]> {
-  const projects: Project[] = all
-    ? await Array.fromAsync(client.projects.all())
-    : [await client.projects.get(project)]
-  const read: ProjectKeys[] = []
-  for (const { id, name } of projects) read.push({ id, name, keys: await readKeys(client, id) })
-  return read
+const writers: Readonly<Record<'json' | 'csv' | 'pem', Writer>> = {
+  json: { start: exportParts.start, write: exportParts.project, end: exportParts.end },
+  csv: { start: () => csvHeadings, write: writeCsv, end: '' },
+  pem: { start: () => '', write: toPemBlocks, end: '' },
 }
 
 /** Requests that are sent at once. */
@@ -69,12 +71,12 @@ async function readKeys(client: Client, project: string): Promise<ExportedKey[]>
 }
 
 /** Blocks whose label is in the line before, as an import reads it. */
-function toPemBlocks({ name, keys }: ProjectKeys): string {
+function toPemBlocks({ name, keys }: ExportedProject): string {
   return keys
     .map((key) => {
       const state = key.active ? 'active' : 'inactive'
       const comment = `# project ${name}, kid ${key.id}, ${key.algorithm}, ${state}`
-      return `${comment}\n# ${key.label}\n${key.publicKeyPem}`
+      return `${comment}\n# ${key.label}\n${key.publicKeyPem}\n`
     })
-    .join('\n')
+    .join('')
 }

@@ -1,8 +1,8 @@
-import { PubringError } from '../../../client/src/index.ts'
+import { type Client, type Project, PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
-import { usageError } from '../terminal/failures.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
-import type { SourceEntry } from './sources/entry.ts'
+import type { SourceEntry, SourceProject } from './sources/entry.ts'
 
 /** Throws unless the entries fit the flag `--all`: each names a project, or all belong to one. */
 export function requireProjects(entries: readonly SourceEntry[], all: boolean): void {
@@ -18,51 +18,95 @@ export function requireProjects(entries: readonly SourceEntry[], all: boolean): 
   }
 }
 
-/** The projects of the rows that do not exist. */
+/** What an import has to do before its keys can be sent. */
+interface Missing extends SourceProject {
+  /** An unused project of the same name and another id, as the first start makes one. */
+  replaces?: string
+}
+
+/**
+ * The projects of a source that do not exist here, by id unless `keepsIds` is false, or else by name.
+ * Rows of a project that has another name here are moved to that. Throws if a project in use has the
+ * name of one with another id: its keys would get another issuer.
+ */
 export async function findMissingProjects(
-  { client }: Session,
+  { client, notify }: Session,
   rows: readonly ImportRow[],
-): Promise<string[]> {
-  const missing: string[] = []
-  for (const name of new Set(rows.map(({ project }) => project))) {
-    try {
-      await client.projects.get(name)
-    } catch (error) {
-      if (!hasCode(error, 'project_not_found')) throw error
-      missing.push(name)
+  { projects, keepsIds }: { projects: readonly SourceProject[]; keepsIds: boolean },
+): Promise<Missing[]> {
+  const missing: Missing[] = []
+  for (const { id: given, name } of projects) {
+    const id = keepsIds ? given : undefined
+    const same = id === undefined ? undefined : await findProject(client, id)
+    if (same !== undefined && same.name !== name) {
+      notify(`Project ${name} is called ${same.name} here.`)
+      for (const row of rows) if (row.project === name) row.project = same.name
     }
+    if (same !== undefined) continue
+    const named = await findProject(client, name)
+    if (named === undefined) missing.push({ name, ...(id === undefined ? {} : { id }) })
+    else if (id !== undefined && named.revision === 1)
+      missing.push({ name, id, replaces: named.id })
+    else if (id !== undefined) throw otherProject(name, named.id, id)
   }
   return missing
+}
+
+function otherProject(name: string, here: string, id: string): CommandError {
+  const message = `Project ${name} has another id here (${here}) than in the source (${id}), and it is in use.`
+  return new CommandError('conflict', message, {
+    code: 'project_name_taken',
+    hints: [
+      `To keep the issuer of the source, rename it first: pubring project rename ${name} ${name}-old`,
+      'To import its keys into the project that is here, with new kids: --kids new. Nothing was imported.',
+    ],
+  })
+}
+
+async function findProject(client: Client, ref: string): Promise<Project | undefined> {
+  return client.projects.get(ref).catch((error: unknown) => {
+    if (!hasCode(error, 'project_not_found')) throw error
+    return undefined
+  })
 }
 
 /** Keeps the keys of missing projects out of a dry run, which creates no projects. */
 export function skipMissingProjects(
   session: Session,
-  missing: readonly string[],
+  missing: readonly Missing[],
   rows: readonly ImportRow[],
 ): void {
-  for (const name of missing) {
+  for (const { name } of missing) {
     session.notify(`Project ${name} would be created; its keys are not checked.`)
   }
   for (const row of rows) {
-    if (!missing.includes(row.project)) continue
+    if (missing.every(({ name }) => name !== row.project)) continue
     delete row.item
     row.note = 'Its project would be created; the key was not checked.'
   }
 }
 
-/** Creates the projects for an import, and deletes those that stay empty. */
+/**
+ * Creates the projects for an import, and deletes those that stay empty, but for those with an id of
+ * the source: it can be given only once, and the import may be run again.
+ */
 export async function withNewProjects<Result>(
-  { client }: Session,
-  names: readonly string[],
+  { client, notify }: Session,
+  missing: readonly Missing[],
   rows: readonly ImportRow[],
   runImport: () => Promise<Result>,
 ): Promise<Result> {
-  for (const name of names) await client.projects.create({ name })
+  for (const { name, id, replaces } of missing) {
+    if (replaces !== undefined) {
+      await client.projects.delete(replaces)
+      notify(`Project ${name} (${replaces}) was never used; it is replaced.`)
+    }
+    await client.projects.create({ name, ...(id === undefined ? {} : { id }) })
+  }
   try {
     return await runImport()
   } finally {
-    for (const name of names) {
+    for (const { name } of missing.filter(({ id }) => id === undefined)) {
       const isUsed = rows.some(({ project, outcome }) => project === name && outcome === 'created')
       if (!isUsed) {
         await client.projects.delete(name).catch((error: unknown) => {

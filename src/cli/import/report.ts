@@ -33,7 +33,14 @@ export function printImport(session: Session, rows: readonly ImportRow[], dryRun
   )
 }
 
-function itemOf({ item: _item, costMs: _cost, errors, ...row }: ImportRow) {
+function itemOf({
+  item: _item,
+  costMs: _cost,
+  spkiSha256: _spki,
+  isUnanswered: _lost,
+  errors,
+  ...row
+}: ImportRow) {
   return errors.length === 0 ? row : { ...row, errors }
 }
 

@@ -23,6 +23,10 @@ export interface ImportRow {
   note?: string
   /** The request for this key; absent if it is rejected before sending. */
   item?: KeyImportItem
+  /** Equal for equal keys; absent if this machine cannot read the key. */
+  spkiSha256?: string | undefined
+  /** It was sent, and the response was lost. */
+  isUnanswered?: true
   /** Approximate time that the server needs to examine it. */
   costMs: number
 }
@@ -61,6 +65,7 @@ export function toRows(entries: readonly SourceEntry[], options: RowOptions): Im
       outcome: 'not_sent',
       errors: [],
       item: toItem(key, label, material, options),
+      spkiSha256: material?.spkiSha256,
       costMs: material?.costMs ?? minCostMs,
     }
   })

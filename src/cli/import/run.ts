@@ -1,7 +1,7 @@
 import { PubringError } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
-import { CommandError, usageError } from '../terminal/failures.ts'
+import { CommandError } from '../terminal/failures.ts'
 import { createProgressBar } from '../terminal/progress-bar.ts'
 import {
   findMissingProjects,
@@ -9,10 +9,10 @@ import {
   skipMissingProjects,
   withNewProjects,
 } from './projects.ts'
+import { markPresent, settleUnanswered } from './registered.ts'
 import { countRows, printImport } from './report.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { type SendOptions, sendRows } from './send.ts'
-import type { SourceEntry } from './sources/entry.ts'
 import { readSource } from './sources/read.ts'
 
 /** Flags of `import`. */
@@ -25,8 +25,6 @@ interface ImportFlags {
   dryRun?: true
   allowHttp?: true
 }
-
-const maxKeys = 10_000
 
 /**
  * Imports the keys of a source, all or none unless `--skip-refused` is given, and reports the
@@ -42,9 +40,8 @@ export async function importSource(
   const { terminal, timeoutMs } = session
   const algorithm = parseAlgorithm(flags.algorithm)
   const signal = terminal.interruptSignal()
-  const entries = await readSource(source, terminal, { timeoutMs, allowHttp, signal })
+  const { entries, projects } = await readSource(source, terminal, { timeoutMs, allowHttp, signal })
   requireProjects(entries, all)
-  requireSize(entries)
   const project = all ? undefined : session.project
   const rows = toRows(entries, { project, algorithm, labelPrefix, kids })
   const privateKey = privateKeyError(rows)
@@ -52,8 +49,14 @@ export async function importSource(
     printImport(session, rows, dryRun)
     throw privateKey
   }
-  const missing = all ? await findMissingProjects(session, rows) : []
+  const keepsIds = kids !== 'new'
+  const missing = all ? await findMissingProjects(session, rows, { projects, keepsIds }) : []
   if (dryRun) skipMissingProjects(session, missing, rows)
+  const created = new Set(missing.map(({ name }) => name))
+  await markPresent(
+    session,
+    rows.filter(({ project: name }) => !created.has(name)),
+  )
   const overflow = await withNewProjects(session, dryRun ? [] : missing, rows, () =>
     sendWithProgress(session, rows, { dryRun, skipRefused, signal }),
   )
@@ -62,24 +65,26 @@ export async function importSource(
   if (error !== undefined) throw error
 }
 
-function requireSize({ length }: readonly SourceEntry[]): void {
-  if (length <= maxKeys) return
-  const message = `The source holds ${length} keys; one import takes ${maxKeys}.`
-  throw usageError(message, 'Split it. Nothing was sent.')
-}
-
 async function sendWithProgress(
   session: Session,
   rows: readonly ImportRow[],
   options: SendOptions,
 ): Promise<CommandError | undefined> {
   const bar = createProgressBar(session.terminal)
-  const progress = (done: number, total: number) => bar.show('Importing', done, total)
+  const progress = (label: string, done: number, total: number) => bar.show(label, done, total)
   try {
     return await sendRows(session, rows, { ...options, progress })
   } catch (error) {
     bar.stop()
-    if (countRows(rows).created > 0) printImport(session, rows, options.dryRun === true)
+    const isKnown = await settleUnanswered(session, rows)
+    const { created, present } = countRows(rows)
+    if (created > 0 || !isKnown) {
+      printImport(session, rows, options.dryRun === true)
+      const known = isKnown ? '' : 'at least '
+      session.notify(
+        `Interrupted: ${known}${created + present} of ${rows.length} keys are registered. Run the same command again: it goes on with the rest.`,
+      )
+    }
     throw withAdvice(error, rows)
   } finally {
     bar.stop()

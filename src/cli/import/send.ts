@@ -5,6 +5,7 @@ import {
 } from '../../../client/src/index.ts'
 import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
+import { hasCode } from './projects.ts'
 import type { ImportRow } from './rows.ts'
 
 export interface SendOptions {
@@ -14,8 +15,8 @@ export interface SendOptions {
   /** Registers all keys in one transaction. Throws if the server takes fewer in one request. */
   inOneRequest?: boolean
   signal?: AbortSignal
-  /** Called with the number of completed requests and of all requests. */
-  progress?(done: number, total: number): void
+  /** Called with what is done with the keys, and the number of those that are done and of all. */
+  progress?(label: string, done: number, total: number): void
 }
 
 export type SendableRow = ImportRow & { item: KeyImportItem }
@@ -126,7 +127,7 @@ function toBatches(rows: readonly ImportRow[], limits: BatchLimits): Batch[] {
 }
 
 export function isSendable(row: ImportRow): row is SendableRow {
-  return row.item !== undefined && row.errors.length === 0
+  return row.item !== undefined && row.errors.length === 0 && row.outcome !== 'present'
 }
 
 async function sendBatches(
@@ -138,8 +139,8 @@ async function sendBatches(
   const { dryRun = false, skipRefused = false } = options
   const hasRefused = () => rows.some(({ outcome }) => outcome === 'refused')
   const needsDryRun = !skipRefused && (dryRun || batches.length > 1 || hasRefused())
-  const total = batches.length * (needsDryRun && !dryRun ? 2 : 1)
-  const send = createSender(session, options, total)
+  const sent = batches.flatMap((batch) => batch.rows)
+  const send = createSender(session, options, sent.length)
   if (skipRefused) {
     for (const batch of batches) await sendAccepted(send, batch, dryRun)
     return undefined
@@ -148,7 +149,7 @@ async function sendBatches(
     const overflow = await dryRunAll(send, batches)
     const isAccepted = overflow === undefined && !hasRefused()
     if (dryRun && isAccepted) return undefined
-    resetOutcomes(rows)
+    resetOutcomes(sent)
     if (!isAccepted) return overflow
   }
   for (const batch of batches) {
@@ -185,8 +186,12 @@ function createSender(
   total: number,
 ): Send {
   let done = 0
-  progress(done, total)
+  let phase = ''
   return async ({ project, rows }, dryRun) => {
+    const label = dryRun ? 'Checking keys ' : 'Importing keys'
+    if (label !== phase) done = 0
+    phase = label
+    progress(label, done, total)
     const keys = rows.map(({ item }) => item)
     try {
       const report = await client.keys.import(project, { keys, dryRun }, { signal, retries })
@@ -198,11 +203,14 @@ function createSender(
       }
       return report
     } catch (error) {
+      if (!dryRun && !hasCode(error, 'import_refused')) {
+        for (const row of rows) row.isUnanswered = true
+      }
       setRefused(rows, error)
       return undefined
     } finally {
-      done += 1
-      progress(done, Math.max(done, total))
+      done = Math.min(total, done + rows.length)
+      progress(label, done, total)
     }
   }
 }
@@ -217,7 +225,7 @@ async function sendAccepted(send: Send, batch: Batch, dryRun: boolean): Promise<
 
 /** Sets the rejections in their rows. Throws any other error. */
 function setRefused(rows: readonly SendableRow[], error: unknown): void {
-  if (!(error instanceof PubringError) || error.code !== 'import_refused') throw error
+  if (!(error instanceof PubringError && hasCode(error, 'import_refused'))) throw error
   const placeAt = (index: string) => rows[Number(index)]?.place ?? `/keys/${index}`
   for (const { pointer = '', code, detail } of error.problem?.errors ?? []) {
     const row = rows[Number(pointer.split('/')[2])]

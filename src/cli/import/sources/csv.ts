@@ -1,12 +1,14 @@
 import { CsvError, parse } from 'csv-parse/sync'
+import { nearest } from '../../../nearest.ts'
 import { csvLine, unescapeFormula } from '../../../runtime/csv.ts'
-import { fileError, requireKnown } from '../../terminal/failures.ts'
-import { recordEntry, type SourceEntry } from './entry.ts'
-import type { ExportedKey } from './export-document.ts'
+import { fileError } from '../../terminal/failures.ts'
+import { recordEntry, type Source, type SourceEntry, type SourceProject, stem } from './entry.ts'
+import type { ExportedKey, ExportedProject } from './export-document.ts'
 
 /** The columns of an export, in order; `publicKey` is the SPKI in base64. */
 const columns = [
   'project',
+  'projectId',
   'kid',
   'publishedKid',
   'label',
@@ -19,59 +21,96 @@ const columns = [
 ] as const
 type Column = (typeof columns)[number]
 
-const requiredColumns: readonly Column[] = ['label', 'active', 'publicKey']
-
-/** The keys of projects, by name, as CSV with a line of headings; lines end with CRLF. */
-export function writeCsv(
-  projects: readonly { name: string; keys: readonly ExportedKey[] }[],
-): string {
-  const records = projects.flatMap(({ name, keys }) => keys.map((key) => recordOf(name, key)))
-  const lines = [columns, ...records.map((record) => columns.map((column) => record[column]))]
-  return lines.map(csvLine).join('')
+/** Other headings of tables that people have, in lower case without separators. */
+const synonyms: Readonly<Record<string, Column>> = {
+  id: 'kid',
+  keyid: 'kid',
+  name: 'label',
+  alg: 'algorithm',
+  created: 'createTime',
+  updated: 'updateTime',
+  expires: 'expireTime',
+  key: 'publicKey',
+  pem: 'publicKey',
+  publickeypem: 'publicKey',
 }
 
-function recordOf(project: string, key: ExportedKey): Record<Column, string> {
+/** The headings of an export; lines end with CRLF. */
+export const csvHeadings = csvLine(columns)
+
+/** The keys of a project as lines of CSV. */
+export function writeCsv({ id, name, keys }: ExportedProject): string {
+  const records = keys.map((key) => recordOf({ project: name, projectId: id }, key))
+  return records.map((record) => csvLine(columns.map((column) => record[column]))).join('')
+}
+
+function recordOf(
+  project: Record<'project' | 'projectId', string>,
+  key: ExportedKey,
+): Record<Column, string> {
   const publicKey = key.publicKeyPem.replace(/-----[^-]+-----|\s/g, '')
   const { id: kid, publishedKid = '', label, algorithm, createTime, updateTime } = key
   const { expireTime = '' } = key
   const active = String(key.active)
   const texts = { kid, publishedKid, label, algorithm, active, createTime, updateTime, expireTime }
-  return { project, ...texts, publicKey }
+  return { ...project, ...texts, publicKey }
 }
 
 /** Whether the first line has the headings of such a table. */
 export function isCsv(text: string): boolean {
   const [first = ''] = text.replace(/^\uFEFF/, '').split(/\r?\n/, 1)
-  return /(?:^|[,;])"?publicKey"?(?:[,;]|$)/.test(first)
+  return (
+    /[,;]/.test(first) &&
+    /(?:^|[,;])"?(?:public[ _-]?key(?:[ _-]?pem)?|pem)"?(?:[,;]|$)/i.test(first)
+  )
 }
 
 /**
- * The keys of a CSV export; a spreadsheet may have saved it with semicolons. Throws if
- * it is not a table or has unknown headings.
+ * The keys of a table, whose headings may be misspelled, and which a spreadsheet may have saved with
+ * semicolons. Throws if it is no table or a heading is none of a key.
  */
-export function readCsv(text: string, name: string): SourceEntry[] {
-  const [headings = [], ...lines] = parseRows(text, name)
-  requireHeadings(headings, name)
+export function readCsv(text: string, name: string): Source {
+  const [first = [], ...lines] = parseRows(text, name)
+  const headings = first.map((heading) => columnOf(heading, name))
+  if (!headings.includes('publicKey')) throw fileError(`${name} lacks the column publicKey.`)
+  const double = headings.find((heading, index) => headings.indexOf(heading) !== index)
+  if (double !== undefined) throw fileError(`${name} has the column ${double} twice.`)
+  const projects = new Map<string, SourceProject>()
   let project: string | undefined
-  return lines.map((line, index) => {
+  const entries = lines.map((line, index) => {
     const place = `${name}, row ${index + 2}`
     const cells = line.map((value, at) => [headings[at] ?? '', unescapeFormula(value)])
     const record: Record<string, string> = Object.fromEntries(cells)
     if (line.length === headings.length) project = record.project
-    const entry = entryOf(record, place, line.length - headings.length)
-    return project === undefined ? entry : { ...entry, project }
+    const usual = `${stem(name)} ${index + 1}`
+    const entry = entryOf({ label: usual, ...record }, place, line.length - headings.length)
+    if (project === undefined) return entry
+    const { projectId: id } = record
+    projects.set(project, { ...projects.get(project), name: project, ...(id ? { id } : {}) })
+    return { ...entry, project }
   })
+  return { entries, projects: [...projects.values()] }
 }
 
-function requireHeadings(headings: readonly string[], name: string): void {
-  requireKnown(headings, columns, `${name} has an unknown column`)
-  const missing = requiredColumns.filter((column) => !headings.includes(column))
-  if (missing.length > 0) throw fileError(`${name} lacks the columns ${missing.join(', ')}.`)
+function columnOf(heading: string, name: string): Column {
+  const folded = heading.toLowerCase().replace(/[\s_-]/g, '')
+  const exact = columns.find((column) => column.toLowerCase() === folded) ?? synonyms[folded]
+  const near = exact ?? nearest(heading, columns)
+  const column = columns.find((each) => each === near)
+  if (column !== undefined) return column
+  throw fileError(
+    `${name} has an unknown column: ${heading}.`,
+    `Columns of keys are ${columns.join(', ')}.`,
+  )
 }
 
 /** `surplus`: how many more cells than headings the row has. */
-function entryOf(record: Record<string, string>, place: string, surplus: number): SourceEntry {
-  const { label = '', active = '', publicKey = '' } = record
+function entryOf(
+  record: { label: string; [column: string]: string },
+  place: string,
+  surplus: number,
+): SourceEntry {
+  const { label, active = 'true', publicKey = '' } = record
   const invalid = (detail: string) => ({ place, label, rejection: { code: 'invalid_row', detail } })
   if (surplus !== 0) {
     const difference = `${Math.abs(surplus)} cells ${surplus > 0 ? 'more' : 'fewer'}`
@@ -79,7 +118,9 @@ function entryOf(record: Record<string, string>, place: string, surplus: number)
   }
   if (!/^(true|false)$/i.test(active)) return invalid('The cell active must be true or false.')
   const body = publicKey.match(/.{1,64}/g)?.join('\n') ?? ''
-  const publicKeyPem = `-----BEGIN PUBLIC KEY-----\n${body}\n-----END PUBLIC KEY-----\n`
+  const publicKeyPem = publicKey.includes('-----BEGIN')
+    ? publicKey
+    : `-----BEGIN PUBLIC KEY-----\n${body}\n-----END PUBLIC KEY-----\n`
   return recordEntry({ ...record, label, publicKeyPem, active: /true/i.test(active) }, place)
 }
 

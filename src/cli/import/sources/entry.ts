@@ -26,6 +26,18 @@ export type SourceEntry = EntryContent & {
   label: string
 }
 
+/** A project as an export names it; other sources do not know its id. */
+export interface SourceProject {
+  id?: string
+  name: string
+}
+
+/** What a source holds. An export also names the projects without keys. */
+export interface Source {
+  entries: SourceEntry[]
+  projects: SourceProject[]
+}
+
 export const privateKeyCode = 'private_key_submitted'
 
 const privateKey: Rejection = {

@@ -1,35 +1,53 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
 import { fileError } from '../../terminal/failures.ts'
-import { recordEntry, type SourceEntry } from './entry.ts'
+import { recordEntry, type Source, type SourceEntry } from './entry.ts'
 
 const format = 'pubring-export'
 
 /** A key as the API lists it, with what restoring it needs besides. */
 export type ExportedKey = JwtKey & { publishedKid?: string }
 
-/** The document that `pubring export` writes and `pubring import` reads. */
-export function exportDocument(
-  projects: { id: string; name: string; keys: ExportedKey[] }[],
-  exportTime: string,
-) {
-  return { format, version: 1, exportTime, projects }
+/** A project with the keys that are exported of it. */
+export interface ExportedProject {
+  id: string
+  name: string
+  keys: ExportedKey[]
+}
+
+/** The parts of the document that `pubring export` writes and `pubring import` reads. */
+export const exportParts = {
+  start: (exportTime: string) =>
+    `{\n  "format": "${format}",\n  "version": 1,\n  "exportTime": "${exportTime}",\n  "projects": [`,
+  project({ keys, ...project }: ExportedProject, isFirst: boolean): string {
+    const lines = keys.map((key) => `\n      ${JSON.stringify(key)}`)
+    const { id, name } = project
+    return `${isFirst ? '' : ','}\n    {"id": ${JSON.stringify(id)}, "name": ${JSON.stringify(name)}, "keys": [${lines.join(',')}]}`
+  },
+  end: '\n  ]\n}\n',
 }
 
 export function isExport(document: object): boolean {
   return Reflect.get(document, 'format') === format
 }
 
-/** The keys of an export. Throws for another version. */
-export function readExport(document: object, name: string): SourceEntry[] {
+/** The keys of an export, and its projects. Throws for another version. */
+export function readExport(document: object, name: string): Source {
   const { version, projects } = Object(document)
   if (version !== 1 || !Array.isArray(projects)) {
     throw fileError(`${name} is an export that this release cannot read: use a newer pubring.`)
   }
-  return projects.flatMap((value) => {
-    const { name: project, keys } = Object(value)
+  const read = projects.map((value) => {
+    const { id, name: project, keys } = Object(value)
     const entries = readKeys(Array.isArray(keys) ? keys : [], name)
-    return entries.map((entry) => ({ ...entry, project: String(project) }))
+    return {
+      project: { name: String(project), ...(typeof id === 'string' ? { id } : {}) },
+      entries: entries.map((entry) => ({ ...entry, project: String(project) })),
+    }
   })
+  return {
+    entries: read.flatMap(({ entries }) => entries),
+    projects: read.map(({ project }) => project),
+  }
 }
 
 /** Keys as the API lists them. */

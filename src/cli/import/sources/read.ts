@@ -1,19 +1,28 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isDer } from '../../keys/conversion.ts'
+import { sshComment } from '../../keys/ssh.ts'
 import { type CommandError, fileError } from '../../terminal/failures.ts'
 import { readBytes, sourceName } from '../../terminal/files.ts'
 import { notify } from '../../terminal/output.ts'
 import type { Terminal } from '../../terminal/terminal.ts'
 import { isCsv, readCsv } from './csv.ts'
-import { convert, extensions, privateEntry, readDocument, type SourceEntry, stem } from './entry.ts'
+import {
+  convert,
+  extensions,
+  privateEntry,
+  readDocument,
+  type Source,
+  type SourceEntry,
+  stem,
+} from './entry.ts'
 import { isExport, readExport, readKeys } from './export-document.ts'
 import { readJwks } from './jwks.ts'
 import { readPemBlocks } from './pem-blocks.ts'
 import { type FetchOptions, fetchKeySet } from './remote.ts'
 
-/** Enough for 10,000 keys of the largest kind. */
-const maxFileBytes = 64 * 1024 * 1024
+/** The longest text that Node can hold: half a million keys. */
+const maxFileBytes = 512 * 1024 * 1024 - 1024
 
 /**
  * The keys of a source: a file, a folder (its files with known extensions, by name, without
@@ -24,7 +33,7 @@ export async function readSource(
   source: string,
   terminal: Terminal,
   options: FetchOptions,
-): Promise<SourceEntry[]> {
+): Promise<Source> {
   if (/^https?:\/\//i.test(source)) {
     return readContent(await fetchKeySet(source, options), new URL(source).hostname)
   }
@@ -32,7 +41,7 @@ export async function readSource(
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
 }
 
-async function readFolder(folder: string, terminal: Terminal): Promise<SourceEntry[]> {
+async function readFolder(folder: string, terminal: Terminal): Promise<Source> {
   const names = readdirSync(folder, { withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
     .map(({ name }) => name)
@@ -41,37 +50,69 @@ async function readFolder(folder: string, terminal: Terminal): Promise<SourceEnt
   if (read.length === 0) throw fileError(`The folder ${folder} has no files with keys.`)
   const skipped = names.length - read.length
   if (skipped > 0) notify(terminal, `Skipped files in ${folder} with other extensions: ${skipped}.`)
-  const entries: SourceEntry[] = []
-  for (const name of read) entries.push(...(await readFile(join(folder, name), terminal)))
-  return entries
+  const sources: Source[] = []
+  for (const name of read) sources.push(await readFile(join(folder, name), terminal))
+  return {
+    entries: sources.flatMap(({ entries }) => entries),
+    projects: sources.flatMap(({ projects }) => projects),
+  }
 }
 
-async function readFile(file: string, terminal: Terminal): Promise<SourceEntry[]> {
+async function readFile(file: string, terminal: Terminal): Promise<Source> {
   return readContent(await readBytes(file, terminal, maxFileBytes), sourceName(file))
 }
 
 /** Reads content of any supported format; `name` is what messages call it. */
-export function readContent(bytes: Buffer, name: string): SourceEntry[] {
+export function readContent(bytes: Buffer, name: string): Source {
   const text = bytes.toString('utf8')
   const isBinary = isDer(bytes)
   if (!isBinary) {
     if (/^\s*[{[]/.test(text)) return readJson(text, name)
     if (isCsv(text)) return readCsv(text, name)
     const entries = readPemBlocks(text, name)
-    if (entries.length > 0) return entries
+    if (entries.length > 0) return withoutProjects(entries)
+    const lines = readSshLines(text, name)
+    if (lines.length > 0) return withoutProjects(lines)
   }
   const label = stem(name)
   const secret = privateEntry(isBinary ? bytes.toString('base64') : text, name, label)
-  if (secret !== undefined) return [secret]
+  if (secret !== undefined) return withoutProjects([secret])
   const converted = convert(bytes, name)
   if (converted === undefined) throw unknownContent(name)
-  return [{ place: name, label, ...converted }]
+  return withoutProjects([{ place: name, label, ...converted }])
 }
 
-function readJson(text: string, name: string): SourceEntry[] {
+function withoutProjects(entries: SourceEntry[]): Source {
+  return { entries, projects: [] }
+}
+
+/** SSH public keys, one a line, as in `authorized_keys`; none if another line is among them. */
+function readSshLines(text: string, name: string): SourceEntry[] {
+  const all = text.replace(/^\uFEFF/, '').split(/\r\n?|\n/)
+  const numbered = all.map((line, index) => ({ line: line.trim(), number: index + 1 }))
+  const lines = numbered.filter(({ line }) => line !== '' && !line.startsWith('#'))
+  if (!lines.every(({ line }) => sshLine.test(line))) return []
+  return lines.map(({ line, number }) => {
+    const place = lines.length === 1 ? name : `${name}, line ${number}`
+    const fallback = lines.length === 1 ? stem(name) : `${stem(name)} ${number}`
+    const label = sshComment(line) ?? fallback
+    const content = convert(Buffer.from(line), place)
+    const secret = privateEntry(line, place, fallback)
+    return secret ?? { place, label, ...(content ?? { key: { publicKeyPem: line } }) }
+  })
+}
+
+/** Options may stand in front of the type (sshd(8)). */
+const sshLine = /(?:^|[\s"'])(?:ssh|ecdsa|sk)-[\w@.-]+[ \t]+AAAA/
+
+function readJson(text: string, name: string): Source {
   const document = readDocument(text, name)
-  if (Array.isArray(document)) return readKeys(document, name)
   if (isExport(document)) return readExport(document, name)
+  return withoutProjects(readJsonEntries(document, name))
+}
+
+function readJsonEntries(document: object, name: string): SourceEntry[] {
+  if (Array.isArray(document)) return readKeys(document, name)
   const { keys, kty } = Object(document)
   if (Array.isArray(keys)) return readJwks(keys, name)
   if (kty !== undefined) return readJwks([document], name)
@@ -97,6 +138,6 @@ function readPemMap(members: [kid: string, pem: unknown][], name: string): Sourc
 function unknownContent(name: string): CommandError {
   return fileError(
     `${name} holds no keys that can be imported.`,
-    'Supported: PEM blocks, a JWKS, certificates by kid, an export of pubring, or CSV as pubring export --format csv writes it.',
+    'Supported: PEM blocks, a JWKS, certificates by kid, authorized_keys, an export of pubring, and CSV with a column publicKey.',
   )
 }
