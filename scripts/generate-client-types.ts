@@ -6,6 +6,7 @@ import { algorithmNames } from '../src/contract/algorithms.ts'
 import { ApiKey, ApiKeyCreate, ApiKeyCreated, ApiKeyUpdate } from '../src/contract/api-keys.ts'
 import { Event } from '../src/contract/events.ts'
 import { Search } from '../src/contract/finding/search.ts'
+import { ProjectHealth, Warning } from '../src/contract/finding/warnings.ts'
 import { KeyCheck } from '../src/contract/key-checks.ts'
 import { KeyImport, KeyImportItem, KeyImportReport } from '../src/contract/key-imports.ts'
 import {
@@ -103,6 +104,8 @@ const contract: Record<string, object> = {
   SignInRuleUpdate,
   Event,
   Search,
+  Warning,
+  ProjectHealth,
   LedgerProof,
   LogTree,
   KeyFinding: {

@@ -21,6 +21,7 @@ import type {
   LedgerProof,
   LogTree,
   Project,
+  ProjectHealth,
   Rotation,
   RotationCreate,
   RotationUpdate,
@@ -31,6 +32,7 @@ import type {
   TrustPolicyCheck,
   TrustPolicyCreate,
   TrustPolicyUpdate,
+  Warning,
 } from './types.ts'
 
 /**
@@ -93,6 +95,8 @@ export type Client = {
    * rejected.
    */
   search(text: string, options?: CallOptions & { limit?: number }): Promise<Search>
+  /** What needs attention before it breaks, the most urgent first. */
+  warnings(options?: CallOptions): Promise<Warning[]>
   projects: ProjectOperations
   keys: KeyOperations
   rotations: RotationOperations
@@ -120,6 +124,10 @@ export type ProjectOperations = {
   ): Promise<{ items: Project[]; next?: string }>
   /** All projects that the API key may see, fetched page by page. */
   all(options?: CallOptions): AsyncIterable<Project>
+  /** The state of a page of projects (`limit` up to 50), in the same order. */
+  health(
+    options?: CallOptions & { limit?: number; after?: string },
+  ): Promise<{ items: ProjectHealth[]; next?: string }>
   get(project: string, options?: CallOptions): Promise<Project>
   /** Not retried if it may have succeeded; a repeated call fails with `project_name_taken`. */
   create(body: { name: string }, options?: CallOptions): Promise<Project>

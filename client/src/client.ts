@@ -11,6 +11,7 @@ import type {
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
+import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
 import {
   conditional,
@@ -27,7 +28,7 @@ import {
 } from './operations.ts'
 import { peopleOperations, sessionOperations, signInRuleOperations } from './sign-in.ts'
 import { createTransport, type Operation, type Transport, tokenExchange } from './transport.ts'
-import type { Project } from './types.ts'
+import type { Project, ProjectHealth } from './types.ts'
 import { pathSegment } from './validation.ts'
 
 /**
@@ -45,6 +46,7 @@ export function createClient(options: ClientOptions): Client {
     url: transport.url,
     search: async (text, { limit, ...options } = {}) =>
       send({ ...read('/search'), query: { q: text, limit } }, options),
+    warnings: async (options = {}) => send(readList('/warnings'), options),
     projects: projectOperations(send, transport),
     keys: keyOperations(send),
     rotations: rotationOperations(send),
@@ -71,14 +73,18 @@ const keysPath = (project: string) => `${projectPath(project)}/jwt-keys`
 const keyPath = (project: string, kid: string) => `${keysPath(project)}/${pathSegment(kid, 'kid')}`
 const apiKeyPath = (id: string) => `/api-keys/${pathSegment(id, 'API key id')}`
 function projectOperations(send: Send, transport: Transport): ProjectOperations {
-  const list: ProjectOperations['list'] = async ({ limit, after, ...options } = {}) => {
-    const operation = { ...readList('/projects', { limit, after }), ...options }
-    const { body, headers } = await transport.send(operation)
-    const next = nextPage(headers, transport.url)?.get('after') ?? undefined
-    return { items: body as Project[], ...(next === undefined ? {} : { next }) }
-  }
+  const readPage =
+    <Item>(path: string) =>
+    async ({ limit, after, ...options }: CallOptions & { limit?: number; after?: string } = {}) => {
+      const operation = { ...readList(path, { limit, after }), ...options }
+      const { body, headers } = await transport.send(operation)
+      const next = nextPage(headers, transport.url)?.get('after') ?? undefined
+      return { items: body as Item[], ...(next === undefined ? {} : { next }) }
+    }
+  const list = readPage<Project>('/projects')
   return {
     list,
+    health: readPage<ProjectHealth>('/project-health'),
     async *all(options = {}) {
       let after: string | undefined
       do {

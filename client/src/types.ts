@@ -690,6 +690,38 @@ export type Search = {
   hasMore: boolean
 }
 
+/** What needs attention before it breaks. */
+export type Warning = {
+  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
+  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused'
+  /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
+  severity: 'info' | 'warning' | 'critical'
+  projectId?: string
+  projectName?: string
+  kid?: string
+  apiKeyId?: string
+  /** Label or name of the key or API key. */
+  label?: string
+  /** When it expires, or was last used. */
+  time?: string
+  /** What it means and what to do. */
+  detail: string
+}
+
+/** The state of a project at a glance. */
+export type ProjectHealth = {
+  projectId: string
+  keys: {
+    active: number
+    off: number
+    expired: number
+  }
+  /** When the next active key expires. */
+  nextExpireTime?: string
+  /** Of its keys; the list of warnings has them. */
+  warnings: number
+}
+
 /** Shows that the log has the hash of an event of a ledger, and of all before it. */
 export type LedgerProof = {
   ledgerId: string

@@ -12,9 +12,10 @@ import type { LogReads, LogSigner } from './log/records.ts'
 import type { Witness } from './log/witnesses.ts'
 import type {
   ApiKeyRecord,
+  Census,
   ExchangedKeyRecord,
-  KeyCount,
   KeySet,
+  KeyState,
   LedgerHead,
   ObservedHead,
   PersonRecord,
@@ -61,6 +62,8 @@ export interface Store {
   rotations(projectId: string): Promise<RotationWithActors[]>
   /** Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first. */
   dueRotations(time: string, limit: number): Promise<RotationWithActors[]>
+  /** The keys of projects, in no order. */
+  keyStates(projectIds: readonly string[]): Promise<KeyState[]>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */
@@ -90,8 +93,8 @@ export interface Store {
   published: Pick<Store, 'heads' | 'keySet' | 'events'>
   /** The tree over the heads of all ledgers. */
   log: LogReads
-  /** Numbers of keys by kind and state at the time (ISO 8601). Slow, but does not delay others. */
-  countKeys(time: string): Promise<KeyCount[]>
+  /** Counts keys and warnings at the time (ISO 8601). Slow, but does not delay others. */
+  census(time: string): Promise<Census>
   search: SearchReads
   /** What this process uses of a database server. */
   diagnostics(): StoreDiagnostics

@@ -1,4 +1,5 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
+import type { Warning } from '../contract/finding/warnings.ts'
 import type { Role } from '../contract/roles.ts'
 import type { Conditions } from '../contract/trust/conditions.ts'
 import type { GrantableRole, IssuerJwks, KeySource } from '../contract/trust/policies.ts'
@@ -272,6 +273,20 @@ export interface RsaKey {
   thumbprint: string
   /** The modulus in base64url. */
   n: string
+}
+
+/** What decides whether a key is active, without its material. */
+export type KeyState = Pick<
+  KeyRecord,
+  'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime'
+>
+
+/** Counts of the whole registry. */
+export interface Census {
+  keys: KeyCount[]
+  warnings: (Pick<Warning, 'code' | 'severity'> & { count: number })[]
+  /** Ids of projects with warnings, those whose keys expire first in front; not all of them. */
+  warnedProjects: string[]
 }
 
 /** The number of keys of one algorithm and state. */

@@ -32,6 +32,7 @@ import { apiKeyRoutes } from './routes/api-keys.ts'
 import { addConsole } from './routes/console.ts'
 import { eventRoutes } from './routes/events/routes.ts'
 import { searchRoute } from './routes/finding/search.ts'
+import { warningRoutes } from './routes/finding/warnings.ts'
 import { healthRoutes } from './routes/health.ts'
 import { keyCheckRoutes } from './routes/key-checks.ts'
 import { keyImportRoutes } from './routes/key-imports.ts'
@@ -135,6 +136,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
   keySetChangesRoute(routes, live)
   eventRoutes(routes, live, options)
   searchRoute(routes, context)
+  warningRoutes(routes, live, options)
   logRoutes(routes, live)
   healthRoutes(routes, live)
   descriptionRoute(app)

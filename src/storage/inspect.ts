@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { readSchemaState, type SchemaState } from './migrations/index.ts'
 import { isPostgres, openReads, sqliteFileOf } from './open.ts'
 import type { HostReport } from './postgres/without-migrating.ts'
-import { countKeys } from './reads/store.ts'
+import { countKeys } from './reads/census.ts'
 import type { Db } from './schema.ts'
 
 /** The state of a database, which servers may be using. */

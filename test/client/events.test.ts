@@ -34,9 +34,17 @@ test('a search finds a key by the beginning of its kid', async () => {
   await expect(client.search('')).rejects.toMatchObject({ code: 'invalid_request' })
 })
 
+test('warnings and the health of projects are read', async () => {
+  const [{ id: kid = '' } = {}] = await client.keys.list(project)
+  await client.keys.update(project, kid, { active: false })
+  expect(await client.warnings()).toMatchObject([{ code: 'no_active_key', projectName: project }])
+  const { items, next } = await client.projects.health({ limit: 1 })
+  expect([items, next]).toMatchObject([[{ keys: { active: 0, off: 1 }, warnings: 1 }], undefined])
+})
+
 test('an export is the text of a file, and one that is cut off throws', async () => {
   const chunks = await Array.fromAsync(client.events.export({ project, format: 'csv' }))
-  expect(chunks.join('').split('\r\n')).toHaveLength(7)
+  expect(chunks.join('').split('\r\n')).toHaveLength(8)
   const [line] = await Array.fromAsync(
     client.events.export({ project, format: 'jsonl', type: 'key.created' }),
   )

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { KeyCount } from '../records.ts'
+import type { Census, KeyCount } from '../records.ts'
 import { now } from '../times.ts'
 
 /** Counting reads an index entry for every key, so it is repeated no sooner than this. */
@@ -7,55 +7,79 @@ const recountMs = 60_000
 
 type KeyState = 'active' | 'inactive' | 'expired'
 
-export interface KeyStatistics {
-  /** As last counted; empty before the first count. */
+export interface KeyFigures {
+  /** As last counted; empty before the first census. */
   keys: { algorithm: string; state: KeyState; count: number }[]
+  warnings: Census['warnings']
   /** Seconds until the next active key expires; absent if none does. */
   nextExpiry?: number
-  /** Seconds since the last successful count; absent before it. */
+  /** Seconds since the last census; absent before it. */
   ageSeconds?: number
-  /** Whether the last count failed. */
+  /** Whether the last census failed. */
   hasFailed: boolean
 }
 
-/** Returns the last counts at once, and counts again in the background. Never throws. */
+/** The last census of the registry. Each use takes another one in the background, if it is time. */
+export interface KeyStatistics {
+  /** Never waits, and never throws. */
+  figures(): KeyFigures
+  /** Waits for the first census. */
+  census(): Promise<Census>
+}
+
 export function createKeyStatistics({
   store,
   clock,
-}: Pick<Context, 'store' | 'clock'>): () => KeyStatistics {
-  let counts: KeyCount[] = []
+}: Pick<Context, 'store' | 'clock'>): KeyStatistics {
+  let last: Census | undefined
   let countedAt: number | undefined
   let recountAt = Number.NEGATIVE_INFINITY
-  let isCounting = false
+  let counting: Promise<Census> | undefined
   let hasFailed = false
 
-  async function count(): Promise<void> {
+  async function count(): Promise<Census> {
     const startTime = clock.monotonic()
-    isCounting = true
     recountAt = startTime + recountMs
     try {
-      counts = await store.countKeys(now(clock))
+      last = await store.census(now(clock))
       countedAt = startTime
       hasFailed = false
-    } catch {
+      return last
+    } catch (error) {
       hasFailed = true
       // What failed early has cost little, such as a count before the database was first reached.
       recountAt = startTime + Math.min(recountMs, 10 * (clock.monotonic() - startTime))
+      throw error
+    } finally {
+      counting = undefined
     }
-    isCounting = false
   }
-  return () => {
-    if (!isCounting && clock.monotonic() >= recountAt) void count()
-    const age =
-      countedAt === undefined ? {} : { ageSeconds: (clock.monotonic() - countedAt) / 1_000 }
-    return { ...summarize(counts, clock.now()), ...age, hasFailed }
+  function countIfDue(): void {
+    if (clock.monotonic() < recountAt) return
+    counting ??= count()
+    counting.catch(() => {})
+  }
+  return {
+    figures() {
+      countIfDue()
+      const age =
+        countedAt === undefined ? {} : { ageSeconds: (clock.monotonic() - countedAt) / 1_000 }
+      const { keys = [], warnings = [] } = last ?? {}
+      return { ...summarize(keys, clock.now()), warnings, ...age, hasFailed }
+    },
+    async census() {
+      countIfDue()
+      if (last !== undefined) return last
+      counting ??= count()
+      return counting
+    },
   }
 }
 
 function summarize(
   counts: readonly KeyCount[],
   time: number,
-): Pick<KeyStatistics, 'keys' | 'nextExpiry'> {
+): Pick<KeyFigures, 'keys' | 'nextExpiry'> {
   const expiries = counts
     .filter((count) => stateOf(count) === 'active')
     .flatMap(({ firstExpiry }) => (firstExpiry === undefined ? [] : [Date.parse(firstExpiry)]))

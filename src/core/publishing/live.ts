@@ -1,5 +1,6 @@
 import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
+import { createKeyStatistics, type KeyStatistics } from '../keys/statistics.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
 import {
@@ -38,6 +39,7 @@ export interface LiveServices {
   watch: RevisionWatch
   events: EventFeed
   log: Log
+  statistics: KeyStatistics
   /** Ends all waits and streams; later requests do not wait. */
   close(): void
 }
@@ -78,6 +80,7 @@ export function createLiveServices(
     watch,
     events,
     log,
+    statistics: createKeyStatistics(context),
     close() {
       rotations.close()
       log.close()

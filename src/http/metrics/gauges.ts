@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, type GaugeConfiguration, Histogram, type Registry } from 'prom-client'
-import { createKeyStatistics } from '../../core/keys/statistics.ts'
 import { isStop } from '../../core/log/faults.ts'
 import type { LogState } from '../../core/log/log.ts'
 import type { LiveServices } from '../../core/publishing/live.ts'
@@ -117,8 +116,7 @@ function openConnections(app: FastifyInstance): Promise<number> {
 }
 
 /** Every worker counts the same keys. Reports the last counts, and how old they are. */
-function addKeys(registry: Registry, { context }: LiveServices): void {
-  const statistics = createKeyStatistics(context)
+function addKeys(registry: Registry, { statistics: { figures } }: LiveServices): void {
   const registers = [registry]
   new Gauge({
     name: 'pubring_keys',
@@ -128,22 +126,35 @@ function addKeys(registry: Registry, { context }: LiveServices): void {
     registers,
     collect() {
       this.reset()
-      for (const { algorithm, state, count } of statistics().keys) {
+      for (const { algorithm, state, count } of figures().keys) {
         this.inc({ algorithm, state }, count)
       }
     },
   })
-  addGauge(registry, () => statistics().nextExpiry, {
+  new Gauge({
+    name: 'pubring_warnings',
+    help: 'Warnings about keys, projects and API keys, as last counted.',
+    labelNames: ['code', 'severity'] as const,
+    aggregator: 'max',
+    registers,
+    collect() {
+      this.reset()
+      for (const { code, severity, count } of figures().warnings) {
+        this.set({ code, severity }, count)
+      }
+    },
+  })
+  addGauge(registry, () => figures().nextExpiry, {
     name: 'pubring_next_key_expiry_seconds',
     help: 'Time until the next active key expires, as last counted; absent if none does.',
     aggregator: 'min',
   })
-  addGauge(registry, () => statistics().ageSeconds, {
+  addGauge(registry, () => figures().ageSeconds, {
     name: 'pubring_keys_age_seconds',
     help: 'Time since the keys were last counted; absent before the first count.',
     aggregator: 'max',
   })
-  addGauge(registry, () => Number(statistics().hasFailed), {
+  addGauge(registry, () => Number(figures().hasFailed), {
     name: 'pubring_keys_count_failed',
     help: '1 if the last count of the keys failed, so that pubring_keys is outdated.',
     aggregator: 'max',

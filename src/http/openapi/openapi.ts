@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifySchema } from 'fastify'
 import * as apiKeys from '../../contract/api-keys.ts'
 import * as events from '../../contract/events.ts'
 import * as search from '../../contract/finding/search.ts'
+import * as warnings from '../../contract/finding/warnings.ts'
 import * as keyChecks from '../../contract/key-checks.ts'
 import * as keyImports from '../../contract/key-imports.ts'
 import * as keys from '../../contract/keys.ts'
@@ -19,7 +20,7 @@ import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
-const finding = [search]
+const finding = [search, warnings]
 const access = [sessions, signInRules, tokenChecks, tokenExchange, trustPolicies]
 const components = [...modules, ...finding, ...access]
   .flatMap((module) => Object.values<unknown>(module))

@@ -1,4 +1,4 @@
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Project, ProjectCreate, ProjectUpdate } from '../../contract/projects.ts'
 import type { Context } from '../../core/context.ts'
@@ -23,7 +23,7 @@ const member = '/v1/projects/:projectIdOrName'
 /** Projects per page without `limit`. */
 const pageSize = 50
 
-const pageQuery = (maximum: number) =>
+export const projectPageQuery = (maximum: number) =>
   Query({
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum, default: pageSize, description: 'Projects per page.' }),
@@ -82,25 +82,34 @@ function listRoute(
       description:
         'Returns the projects that the API key may see, in order of creation. A `Link` with `rel="next"` leads to the next page, if there is one.',
       tags,
-      querystring: pageQuery(maxPageSize),
+      querystring: projectPageQuery(maxPageSize),
       response: { 200: Type.Array(Project) },
     },
-    handler: async (request, reply) => {
-      const { limit = pageSize, after } = request.query
-      const page = {
-        limit: limit + 1,
-        ...(after === undefined ? {} : { after: parseId(after) ?? after }),
-      }
-      const found = await listProjects(context, principalOf(request), page)
-      const shown = found.slice(0, limit)
-      const next = found.length > limit ? shown.at(-1)?.id : undefined
-      if (next !== undefined) {
-        const url = `${context.config.publicUrl}${collection}?limit=${limit}&after=${next}`
-        reply.header('link', `<${url}>; rel="next"`)
-      }
-      return reply.send(shown.map(toProject))
-    },
+    handler: async (request, reply) =>
+      reply.send(await readProjectPage(context, request, reply, collection)),
   })
+}
+
+/** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
+export async function readProjectPage(
+  context: Context,
+  request: FastifyRequest<{ Querystring: { limit?: number; after?: string } }>,
+  reply: FastifyReply,
+  path: string,
+): Promise<Project[]> {
+  const { limit = pageSize, after } = request.query
+  const page = {
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after: parseId(after) ?? after }),
+  }
+  const found = await listProjects(context, principalOf(request), page)
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1)?.id : undefined
+  if (next !== undefined) {
+    const url = `${context.config.publicUrl}${path}?limit=${limit}&after=${next}`
+    reply.header('link', `<${url}>; rel="next"`)
+  }
+  return shown.map(toProject)
 }
 
 function readRoute(app: App): void {

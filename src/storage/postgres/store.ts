@@ -1,7 +1,8 @@
 import type { Store } from '../../core/context.ts'
-import type { KeyCount } from '../../core/records.ts'
+import type { Census } from '../../core/records.ts'
 import { createCachedReads } from '../reads/cached.ts'
-import { countKeys, createStoreReads } from '../reads/store.ts'
+import { takeCensus } from '../reads/census.ts'
+import { createStoreReads } from '../reads/store.ts'
 import { type PostgresAddress, parsePostgresAddress } from './address.ts'
 import { createCommit } from './commit.ts'
 import { openDatabase, type PostgresDatabase } from './database.ts'
@@ -57,7 +58,7 @@ function createStore(
     ...reads,
     ...createCachedReads(reads, createBatchedHeads(database.read)),
     ...createCommit(database, address.poolSize),
-    countKeys: (time) => countKeysSlowly(database, time),
+    census: (time) => takeCensusSlowly(database, time),
     diagnostics: () => database.diagnostics(),
     async close() {
       await Promise.all([database.close(), replica?.close()])
@@ -69,10 +70,10 @@ function createStore(
 }
 
 /** Under a limit of its own: other statements end after `statement_timeout`. */
-async function countKeysSlowly(database: PostgresDatabase, time: string): Promise<KeyCount[]> {
+async function takeCensusSlowly(database: PostgresDatabase, time: string): Promise<Census> {
   const transaction = await database.begin({ timeoutMs: countTimeoutMs })
   try {
-    return await countKeys(createKysely(transaction.query), time)
+    return await takeCensus(createKysely(transaction.query), time)
   } finally {
     await transaction.rollback()
   }

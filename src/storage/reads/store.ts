@@ -1,11 +1,10 @@
-import type { Algorithm } from '../../contract/algorithms.ts'
 import type { Store } from '../../core/context.ts'
 import { damagedJwk, parseStored } from '../../core/damaged-keys.ts'
-import type { KeyCount, KeySet } from '../../core/records.ts'
+import type { KeySet, KeyState } from '../../core/records.ts'
 import { contradictedProject } from '../../core/storage-faults.ts'
 import { hasKey, keyColumns, projectFromRow } from '../row-mapping.ts'
 import { type Db, tableNames } from '../schema.ts'
-import { statement } from '../statements.ts'
+import { chunked, statement } from '../statements.ts'
 import { createCredentialReads } from './credentials.ts'
 import { createEventReads } from './events.ts'
 import {
@@ -23,7 +22,7 @@ import { createSearchReads } from './search.ts'
 export type StoreReads = Omit<
   Store,
   | 'commit'
-  | 'countKeys'
+  | 'census'
   | 'heads'
   | 'headsMatch'
   | 'isWritable'
@@ -73,6 +72,26 @@ function createProjectReads(db: Db) {
 function createKeyReads(db: Db) {
   return {
     keySet: (projectId) => readKeySet(db, projectId),
+    async keyStates(projectIds) {
+      const states: KeyState[] = []
+      for (const some of chunked(projectIds)) {
+        const rows = await db
+          .selectFrom('jwt_key')
+          .select(['id', 'project_id', 'label', 'enabled', 'expire_time', 'create_time'])
+          .where('project_id', 'in', some)
+          .execute()
+        for (const { project_id, enabled, expire_time, create_time, ...row } of rows) {
+          states.push({
+            ...row,
+            projectId: project_id,
+            enabled: enabled === 1,
+            createTime: create_time,
+            ...(expire_time === null ? {} : { expireTime: expire_time }),
+          })
+        }
+      }
+      return states
+    },
     async isBlocked({ thumbprint, materialSha256 }) {
       const row = await db
         .selectFrom('blocked_fingerprint')
@@ -104,27 +123,6 @@ function createKeyReads(db: Db) {
         .execute()
     },
   } satisfies Partial<StoreReads>
-}
-
-/** Reads an index entry for every key. */
-export async function countKeys(db: Db, time: string): Promise<KeyCount[]> {
-  const rows = await db
-    .selectFrom('jwt_key')
-    .select(['algorithm', 'enabled'])
-    .select(({ fn, case: when }) => [
-      when().when('expire_time', '<=', time).then(1).else(0).end().as('expired'),
-      fn.countAll<number | string>().as('count'),
-      fn.min('expire_time').as('first_expiry'),
-    ])
-    .groupBy(['algorithm', 'enabled', 'expired'])
-    .execute()
-  return rows.map((row) => ({
-    algorithm: row.algorithm as Algorithm,
-    enabled: row.enabled === 1,
-    expired: row.expired === 1,
-    count: Number(row.count),
-    ...(row.first_expiry === null ? {} : { firstExpiry: row.first_expiry }),
-  }))
 }
 
 export const projectById = statement((db, { id }: { id: string }) =>

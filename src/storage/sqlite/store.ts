@@ -29,7 +29,7 @@ export async function openSqliteStore({ file }: { file: string }): Promise<Store
         heads.invalidate()
       }
     },
-    countKeys: census.countKeys,
+    census: census.take,
     isWritable: () => writer.isWritable(),
     diagnostics: () => ({}),
     async close() {

@@ -1,0 +1,84 @@
+import type { Warning } from '../../contract/finding/warnings.ts'
+import { isActive } from '../expiry.ts'
+import type { ApiKeyRecord, KeyState } from '../records.ts'
+import { isoTime } from '../times.ts'
+
+const dayMs = 86_400_000
+
+/** Days ahead of an expiry, and after the last use of an API key. */
+const warningDays = 30
+const unusedDays = 90
+
+/** The expiries that are warned about: after the first time and up to the second (ISO 8601). */
+export function expiryWindow(time: string): [after: string, upTo: string] {
+  return [time, daysAfter(time, warningDays)]
+}
+
+function daysAfter(time: string, days: number): string {
+  return isoTime(Date.parse(time) + days * dayMs)
+}
+
+function severityOfExpiry(expireTime: string, time: string): Warning['severity'] {
+  if (expireTime <= daysAfter(time, 1)) return 'critical'
+  return expireTime <= daysAfter(time, 7) ? 'warning' : 'info'
+}
+
+/** What `pubring_warnings` counts by. */
+export type WarningKind = Pick<Warning, 'code' | 'severity'>
+
+export function expiringKey(expireTime: string, time: string): WarningKind {
+  return { code: 'key_expires', severity: severityOfExpiry(expireTime, time) }
+}
+
+export const withoutActiveKey: WarningKind = { code: 'no_active_key', severity: 'warning' }
+
+/** The warnings about the keys of one project. The census of storage counts by the same rules. */
+export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] {
+  const active = keys.filter((key) => isActive(key, time))
+  const [first] = keys
+  if (first !== undefined && active.length === 0) {
+    const detail =
+      'The project has keys, and none is active: verifiers reject all its tokens. Activate a key or register one, or delete the project if it is not used any more.'
+    return [{ ...withoutActiveKey, projectId: first.projectId, detail }]
+  }
+  const [, upTo] = expiryWindow(time)
+  return active.flatMap((key) => {
+    const { id: kid, projectId, label, expireTime } = key
+    if (expireTime === undefined || expireTime > upTo || hasSuccessor(key, active)) return []
+    const detail = `It expires at ${expireTime}, and the project has no newer active key that remains. Register its successor now and sign with that before then, or change its expireTime.`
+    return [{ ...expiringKey(expireTime, time), projectId, kid, label, time: expireTime, detail }]
+  })
+}
+
+/** Whether a key that was registered later outlives it. */
+function hasSuccessor({ createTime, expireTime = '' }: KeyState, active: readonly KeyState[]) {
+  return active.some(
+    (other) =>
+      other.createTime > createTime &&
+      (other.expireTime === undefined || other.expireTime > expireTime),
+  )
+}
+
+export function apiKeyWarnings(
+  apiKey: Omit<ApiKeyRecord, 'digest' | 'role' | 'prefix'>,
+  time: string,
+): Warning[] {
+  if (!isActive(apiKey, time)) return []
+  const { id: apiKeyId, name: label, projectId, expireTime, createTime, lastUseTime } = apiKey
+  const subject = { ...(projectId === undefined ? {} : { projectId }), apiKeyId, label }
+  const warnings: Warning[] = []
+  const [, upTo] = expiryWindow(time)
+  if (expireTime !== undefined && expireTime <= upTo) {
+    const severity = severityOfExpiry(expireTime, time)
+    const detail = `The API key expires at ${expireTime}. Give its holder another one before then, or change its expireTime.`
+    warnings.push({ code: 'api_key_expires', severity, ...subject, time: expireTime, detail })
+  }
+  if ((lastUseTime ?? createTime) <= daysAfter(time, -unusedDays)) {
+    const last = lastUseTime === undefined ? '' : ` since ${lastUseTime}`
+    const never = last === '' ? 'never' : 'not'
+    const detail = `The API key was ${never} used${last}. Revoke it if nothing needs it: an unused secret is one that nobody misses.`
+    const used = lastUseTime === undefined ? {} : { time: lastUseTime }
+    warnings.push({ code: 'api_key_unused', severity: 'info', ...subject, ...used, detail })
+  }
+  return warnings
+}

@@ -1,0 +1,80 @@
+import type { ProjectHealth, Warning } from '../../contract/finding/warnings.ts'
+import { roles } from '../../contract/roles.ts'
+import { projectsWith } from '../access/grants.ts'
+import type { Principal } from '../access/principal.ts'
+import type { Context } from '../context.ts'
+import { isActive } from '../expiry.ts'
+import type { KeyStatistics } from '../keys/statistics.ts'
+import type { KeyState } from '../records.ts'
+import { now } from '../times.ts'
+import { apiKeyWarnings, keyWarnings } from './rules.ts'
+
+/** The most that are listed. */
+const maxWarnings = 200
+
+const urgency = ['critical', 'warning', 'info']
+
+/**
+ * What the caller should attend to, the most urgent first. For callers that see all projects, those
+ * with warnings come from the last census, up to a minute ago; the warnings themselves are current.
+ */
+export async function listWarnings(
+  { store, clock }: Context,
+  { grants }: Principal,
+  statistics: KeyStatistics,
+): Promise<Warning[]> {
+  const time = now(clock)
+  const visible = projectsWith(grants, roles[0])
+  const projects = visible === 'all' ? (await statistics.census()).warnedProjects : visible
+  const byProject = await keysByProject(store, projects)
+  const administered = projectsWith(grants, 'admin')
+  const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
+  const warnings = [
+    ...[...byProject.values()].flatMap((keys) => keyWarnings(keys, time)),
+    ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
+  ]
+  const shown = warnings.sort(compareUrgency).slice(0, maxWarnings)
+  const ids = new Set(shown.flatMap(({ projectId }) => projectId ?? []))
+  const found = await store.search.projectsById([...ids])
+  const names = new Map(found.map(({ id, name }) => [id, { projectName: name }]))
+  return shown.map((warning) => ({ ...warning, ...names.get(warning.projectId ?? '') }))
+}
+
+function compareUrgency(one: Warning, other: Warning): number {
+  const bySeverity = urgency.indexOf(one.severity) - urgency.indexOf(other.severity)
+  return bySeverity || (one.time ?? '').localeCompare(other.time ?? '')
+}
+
+/** The state of each project, in the order of the projects. */
+export async function projectHealth(
+  { store, clock }: Context,
+  projects: readonly { id: string }[],
+): Promise<ProjectHealth[]> {
+  const time = now(clock)
+  const ids = projects.map(({ id }) => id)
+  const byProject = await keysByProject(store, ids)
+  return ids.map((projectId) => healthOf(projectId, byProject.get(projectId) ?? [], time))
+}
+
+function healthOf(projectId: string, keys: readonly KeyState[], time: string): ProjectHealth {
+  const active = keys.filter((key) => isActive(key, time))
+  const expired = keys.filter(({ expireTime = time + 1 }) => expireTime <= time)
+  const [next] = active.flatMap(({ expireTime }) => expireTime ?? []).sort()
+  return {
+    projectId,
+    keys: {
+      active: active.length,
+      off: keys.length - active.length - expired.length,
+      expired: expired.length,
+    },
+    ...(next === undefined ? {} : { nextExpireTime: next }),
+    warnings: keyWarnings(keys, time).length,
+  }
+}
+
+async function keysByProject(
+  store: Context['store'],
+  projects: readonly string[],
+): Promise<Map<string, KeyState[]>> {
+  return Map.groupBy(await store.keyStates(projects), ({ projectId }) => projectId)
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { ProjectHealth, Warning } from '../../../src/contract/finding/warnings.ts'
+import { publicUrl, startApp, type TestApp } from '../../support/app/app.ts'
+import { testClock } from '../../support/app/clock.ts'
+import { newProject, patchKey, registerKey, type TestProject } from '../../support/app/keys.ts'
+
+const dayMs = 86_400_000
+const clock = testClock()
+let server: TestApp
+beforeAll(async () => {
+  server = await startApp({ clock, http: { metrics: true } })
+})
+afterAll(() => server.close())
+
+const inDays = (days: number) => new Date(clock.now() + days * dayMs).toISOString()
+let projects = 0
+
+/** A project with a key for each time at which one expires, in days; none: it never does. */
+async function projectWith(...expiries: (number | undefined)[]) {
+  projects += 1
+  const project = await newProject(server, `project-${projects}`)
+  const kids: string[] = []
+  for (const days of expiries) {
+    const expiry = days === undefined ? {} : { expireTime: inDays(days) }
+    kids.push(await registerKey(server, expiry, project.keys))
+  }
+  return { ...project, kids }
+}
+
+/** After a census of what there is now. */
+async function warnings(secret = server.admin): Promise<Warning[]> {
+  clock.advance(61_000)
+  await listed(secret)
+  await expect.poll(() => metric('pubring_keys_age_seconds'), { timeout: 20_000 }).toBeLessThan(30)
+  return listed(secret)
+}
+
+async function listed(secret: string): Promise<Warning[]> {
+  const headers = { 'x-api-key': secret }
+  const response = await server.send('GET', '/v1/warnings', { headers })
+  expect(response.statusCode, response.body).toBe(200)
+  return response.json()
+}
+
+async function metric(name: string): Promise<number> {
+  const text = (await server.app.metrics?.metrics()) ?? ''
+  const line = text
+    .split('\n')
+    .find((each) => each.startsWith(`${name} `) || each.startsWith(`${name}{`))
+  return Number(line?.split(' ').at(-1) ?? Number.NaN)
+}
+
+/** As an admin of all projects sees them, and as a reader of the project does. */
+async function ofProject({ id }: TestProject): Promise<Warning[]> {
+  const all = (await warnings()).filter(({ projectId }) => projectId === id)
+  const bound = await listed(await server.apiKey('reader', id))
+  expect(bound).toEqual(all.filter(({ apiKeyId }) => apiKeyId === undefined))
+  return all
+}
+
+describe('a key that expires', () => {
+  test.each([
+    [0.5, 'critical'],
+    [6, 'warning'],
+    [29, 'info'],
+  ])('in %s days is a warning: %s', async (days, severity) => {
+    const project = await projectWith(days)
+    expect(await ofProject(project)).toEqual([
+      {
+        code: 'key_expires',
+        severity,
+        projectId: project.id,
+        projectName: project.name,
+        kid: project.kids[0],
+        label: 'n',
+        time: expect.any(String),
+        detail: expect.stringContaining('Register its successor'),
+      },
+    ])
+  })
+
+  test('in 31 days, or beside a newer active key that remains, is none', async () => {
+    expect(await ofProject(await projectWith(31))).toEqual([])
+    expect(await ofProject(await projectWith(5, undefined))).toEqual([])
+    expect(await ofProject(await projectWith(5, 60))).toEqual([])
+  })
+
+  test('is one beside an older key, one that expires first, and one that is off', async () => {
+    for (const expiries of [
+      [undefined, 5],
+      [5, 3],
+      [5, 5],
+    ]) {
+      const project = await projectWith(...expiries)
+      expect((await ofProject(project)).map(({ code }) => code)).toContain('key_expires')
+    }
+    const project = await projectWith(5, undefined)
+    await patchKey(server, project.kids[1] ?? '', { active: false }, project.keys)
+    expect(await ofProject(project)).toMatchObject([{ kid: project.kids[0] }])
+  })
+
+  test('is none as soon as its successor is registered, although the census is older', async () => {
+    const project = await projectWith(5)
+    expect(await ofProject(project)).toHaveLength(1)
+    await registerKey(server, {}, project.keys)
+    const all: Warning[] = (await server.send('GET', '/v1/warnings')).json()
+    expect(all.filter(({ projectId }) => projectId === project.id)).toEqual([])
+  })
+})
+
+test('a project with keys and none that is active is a warning, an empty one is none', async () => {
+  const project = await projectWith(undefined)
+  await patchKey(server, project.kids[0] ?? '', { active: false }, project.keys)
+  expect(await ofProject(project)).toMatchObject([
+    { code: 'no_active_key', severity: 'warning', projectName: project.name },
+  ])
+  expect(await ofProject(await projectWith())).toEqual([])
+})
+
+test('API keys that expire or are not used are warnings for their admins alone', async () => {
+  const project = await projectWith()
+  const body = { name: 'leaving', role: 'reader', project: project.id, expireTime: inDays(5) }
+  const { id } = (await server.send('POST', '/v1/api-keys', { body })).json()
+  const expires = { code: 'api_key_expires', severity: 'warning', apiKeyId: id, label: 'leaving' }
+  const admin = await server.apiKey('admin', project.id)
+  for (const secret of [server.admin, admin]) {
+    const found = (await listed(secret)).filter(({ apiKeyId }) => apiKeyId === id)
+    expect(found).toMatchObject([{ ...expires, projectId: project.id, projectName: project.name }])
+  }
+  const reader = await server.apiKey('reader')
+  const other = await server.apiKey('admin', (await projectWith()).id)
+  for (const secret of [reader, other]) {
+    expect((await listed(secret)).filter(({ apiKeyId }) => apiKeyId === id)).toEqual([])
+  }
+  const forever = { name: 'forgotten', role: 'reader', project: project.id }
+  const unused = (await server.send('POST', '/v1/api-keys', { body: forever })).json()
+  clock.advance(91 * dayMs)
+  const found = (await warnings()).filter(({ apiKeyId }) => apiKeyId === unused.id)
+  expect(found).toMatchObject([{ code: 'api_key_unused', severity: 'info', label: 'forgotten' }])
+  expect(found[0]?.detail).toContain('never used')
+})
+
+test('the warnings are counted for Prometheus, and sorted by urgency', async () => {
+  await projectWith(0.5)
+  const all = await warnings()
+  const order = all.map(({ severity }) => ['critical', 'warning', 'info'].indexOf(severity))
+  expect(order).toEqual(order.toSorted())
+  const labels = 'code="key_expires",severity="critical"'
+  await expect
+    .poll(() => metric(`pubring_warnings{${labels}}`))
+    .toBe(
+      all.filter(({ code, severity }) => code === 'key_expires' && severity === 'critical').length,
+    )
+})
+
+describe('the health of projects', () => {
+  const health = async (query = '', secret = server.admin) => {
+    const headers = { 'x-api-key': secret }
+    return server.send('GET', `/v1/project-health${query}`, { headers })
+  }
+
+  test('counts keys by state and warnings, for the projects that the caller may see', async () => {
+    const project = await projectWith(0.01, 5, undefined)
+    await patchKey(server, project.kids[2] ?? '', { active: false }, project.keys)
+    clock.advance(dayMs / 50)
+    const reader = await server.apiKey('reader', project.id)
+    expect((await health('', reader)).json()).toEqual([
+      {
+        projectId: project.id,
+        keys: { active: 1, off: 1, expired: 1 },
+        nextExpireTime: expect.any(String),
+        warnings: 1,
+      },
+    ])
+  })
+
+  test('comes in pages in the order of the projects', async () => {
+    const expected = (await server.send('GET', '/v1/projects?limit=200')).json()
+    const found: string[] = []
+    let next: string | undefined = '?limit=4'
+    while (next !== undefined) {
+      const response = await health(next)
+      found.push(...response.json().map(({ projectId }: ProjectHealth) => projectId))
+      const [, link] = /^<(.+)>; rel="next"$/.exec(String(response.headers.link ?? '')) ?? []
+      next = link?.slice(`${publicUrl}/v1/project-health`.length)
+    }
+    expect(found).toEqual(expected.map(({ id }: { id: string }) => id))
+    expect((await health('?limit=51')).json().code).toBe('invalid_request')
+  })
+})
