@@ -68,6 +68,8 @@ const before: Record<string, string> = {
   'docs/importing.md': 'cat key.pem next.pem > keys.pem',
   'docs/ledger.md': 'pubring log key > log.vkey; pubring log checkpoint > /dev/null',
   'docs/rotating-keys.md': 'pubring key add other.pem --label KID > /dev/null',
+  'examples/verifiers/README.md':
+    'npx() { shift; pubring "$@"; }; openssl genpkey -algorithm ed25519 -out private.pem; openssl pkey -in private.pem -pubout -out public.pem; pubring key add public.pem --label orders',
   'docs/verifiers.md':
     'pubring project create emptied; pubring key add key.pem -p emptied --label a; pubring key deactivate a -p emptied --yes',
 }

@@ -37,7 +37,6 @@ test('every block with commands is run by a test, except these', () => {
       "docs/workloads/kubernetes.md: kubectl create clusterrolebinding service-account-issuer-discovery \\: needs a cluster",
       "docs/workloads/kubernetes.md: kubectl get --raw /openid/v1/jwks > jwks.json: needs a cluster",
       "docs/workloads/kubernetes.md: kubectl create token orders --namespace payments --audience https://keys.example.com |: needs a cluster",
-      "examples/verifiers/README.md: export ISSUER=http://127.0.0.1:8080/v1/projects/PROJECT_ID   # npx pubring project show: npm run examples runs it for each example",
       "examples/verifiers/README.md: npx pubring jwks follow PROJECT --listen 127.0.0.1:8081 &: npm run examples runs it for each example",
     ]
   `)
