@@ -70,7 +70,7 @@ export const settings = named({
   ),
   adminApiKeyFile: setting(
     fileWith(apiKeySecret),
-    'File with that admin API key in its first line. SIGHUP re-reads it.',
+    'File with an admin API key to register, in its first line. SIGHUP re-reads it.',
   ),
   algorithms: setting(
     jwsAlgorithms,
@@ -210,13 +210,13 @@ export const settings = named({
   ),
   oidcClientSecretFile: setting(
     fileWith(password),
-    'File with that secret in its first line. SIGHUP re-reads it.',
+    'File with the client secret in its first line. SIGHUP re-reads it.',
   ),
   oidcPrivateKeyFile: setting(
     privateKey,
     'File with the private key (PEM) by which Pubring authenticates to the OpenID provider, instead of a client secret (private_key_jwt). SIGHUP re-reads it.',
   ),
-  oidcPrivateKeyId: setting(text, 'Key id (kid) that the OpenID provider knows that key by.'),
+  oidcPrivateKeyId: setting(text, 'Key id (kid) by which the OpenID provider knows that key.'),
   oidcScopes: setting(scopes, 'Scopes to request of the OpenID provider.', 'openid profile email'),
   oidcButtonText: setting(text, 'Text of the button to sign in with it.', 'Sign in'),
   sessionIdleTimeout: setting(
@@ -261,7 +261,7 @@ export const settings = named({
   logLevel: setting(logLevel, 'Lowest level to log.', 'info'),
   logLevelFile: setting(
     fileWith(logLevel),
-    'File with the log level in its first line, instead of the log level above. SIGHUP re-reads it.',
+    'File with the log level in its first line, instead of PUBRING_LOG_LEVEL. SIGHUP re-reads it.',
   ),
   shutdownGrace: setting(
     seconds(1, 600),

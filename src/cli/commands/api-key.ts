@@ -13,8 +13,8 @@ export function registerApiKeys(program: Command, terminal: Terminal): void {
   const apiKey = addGroup(program, 'api-key', 'Manage API keys')
   addApiCommand(apiKey, 'create', 'Create an API key and print its secret, shown only once', {
     notes: [
-      'The server creates it, for one project with --project, otherwise for all projects.',
-      'With --admin it is created in the database directly, with or without a running server and without an API key. It is always an admin of all projects. Use it to regain access.',
+      'Without --project, it is for all projects.',
+      'With --admin, it is written directly to the database, with or without a running server, and no API key is needed. It is an admin of all projects. Use this to regain access.',
     ].join('\n\n'),
     examples: [
       'pubring api-key create --name "deploy pipeline" --role writer --project payments > deploy.key',

@@ -49,7 +49,7 @@ export function registerDatabase(program: Command, terminal: Terminal): void {
   addCommand(
     program,
     'check',
-    'Check the database or a backup, and that its tables are what its ledgers say',
+    'Check the database or a backup, and compare its tables with its ledgers',
     {
       notes: 'Exits with 1 if something is broken.',
       examples: ['pubring check pubring-2026-01-31.db'],

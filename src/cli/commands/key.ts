@@ -10,10 +10,10 @@ import {
   yesOption,
 } from './options.ts'
 
-const refHelp = 'Kid, the beginning of a kid if unique, or label if unique'
+const refHelp = 'Kid, unique beginning of a kid, or unique label'
 
 const lastActiveNote =
-  'If this leaves the project without an active key, now or once they expire, confirm it or pass --yes.'
+  'If this leaves the project without an active key, now or once the others expire, confirm it or pass --yes.'
 
 function descendantsOption(): Option {
   return new Option(
@@ -55,10 +55,10 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--active', 'Only active keys')
     .addOption(new Option('--expired', 'Only expired keys').conflicts('active'))
     .option('-a, --algorithm <name...>', 'Only keys with one of these algorithms')
-    .option('--label <text>', 'Only keys with this text in their label, in any case')
+    .option('--label <text>', 'Only keys whose label contains this text, in upper or lower case')
     .option(
       '--sort <field>',
-      'created, updated, expires, label, algorithm or state; with - in front, in reverse',
+      'created, updated, expires, label, algorithm or state; -created reverses the order',
       'created',
     )
     .option('--limit <number>', 'Maximum number of keys; default: all')

@@ -135,6 +135,6 @@ export function optionOf(
 ): Option {
   return new Option(
     usage,
-    `${help}${preset === undefined ? '' : ` Default: ${preset.replaceAll(',', ', ')}.`} [${env}]`,
+    `${help}${preset === undefined || preset === '' ? '' : ` Default: ${preset.replaceAll(',', ', ')}.`} [${env}]`,
   )
 }

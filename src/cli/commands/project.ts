@@ -20,7 +20,7 @@ export function registerProjects(program: Command, terminal: Terminal): void {
   addApiCommand(project, 'create', 'Create a project and print its id', {
     examples: ['pubring project create payments'],
   })
-    .argument('<name>', '1 to 128 of a-z, 0-9 and hyphen')
+    .argument('<name>', '1 to 128 characters: a-z, 0-9 and hyphens')
     .action(sessionAction(terminal, async () => (await loadProjects()).createProject))
   addApiCommand(project, 'rename', 'Rename a project; its id and its issuer stay the same', {
     examples: ['pubring project rename payments billing'],

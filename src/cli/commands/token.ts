@@ -5,7 +5,7 @@ import { addGroup, addProjectCommand, lazyAction, sessionAction } from './option
 /** Long because it is a list. */
 export function registerTokens(program: Command, terminal: Terminal): void {
   const token = addGroup(program, 'token', 'Check tokens and sign samples')
-  addProjectCommand(token, 'check', 'Explain why a token verifies or not', {
+  addProjectCommand(token, 'check', 'Explain whether a token verifies, and why', {
     notes:
       'Exits with 1 if it does not verify. A token is a secret: pass it in a file or on standard input, never on the command line.',
     examples: [

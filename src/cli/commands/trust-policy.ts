@@ -10,7 +10,7 @@ const loadPolicies = () => import('../admin/trust-policies.ts')
 
 /** Long because it is a list. */
 export function registerTrustPolicies(program: Command, terminal: Terminal): void {
-  const policy = addGroup(program, 'trust-policy', 'Manage which workloads need no API key')
+  const policy = addGroup(program, 'trust-policy', 'Manage which workloads need no stored API key')
   const create = addProjectCommand(policy, 'create', 'Trust the tokens of a platform', {
     notes:
       'Their holders exchange them for API keys of minutes: see docs/trust-policies.md. A preset looks up the ids of a public repository, which never change, and adds the conditions that are usually wanted, such as the branch main; --condition replaces them. The role is registrar unless another one is named.',
