@@ -1,20 +1,17 @@
 import type { Algorithm, JwsAlgorithm } from '../contract/algorithms.ts'
+import type { ApiKey } from '../contract/api-keys.ts'
 import type { Warning } from '../contract/finding/warnings.ts'
-import type { Role } from '../contract/roles.ts'
-import type { Conditions } from '../contract/trust/conditions.ts'
-import type { GrantableRole, IssuerJwks, KeySource } from '../contract/trust/policies.ts'
+import type { JwtKey } from '../contract/keys.ts'
+import type { Project } from '../contract/projects.ts'
+import type { SignInRule } from '../contract/sign-in/rules.ts'
+import type { Person } from '../contract/sign-in/sessions.ts'
+import type { GrantableRole, TrustPolicy } from '../contract/trust/policies.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { PublicJwk, Repair } from '../intake/types.ts'
 import type { Actor } from './ledger/chain.ts'
 
 /** A stored project. All times in records are ISO 8601 in UTC with milliseconds. */
-export interface ProjectRecord {
-  id: string
-  name: string
-  revision: number
-  createTime: string
-  updateTime: string
-}
+export type ProjectRecord = Project
 
 /** A project and its state in the ledger. */
 export interface ProjectSnapshot extends ProjectRecord {
@@ -46,19 +43,13 @@ interface Contradictable {
   contradicted?: true
 }
 
+/** What is stored of what the API shows as `active`. */
+type Stored<Shown> = Omit<Shown, 'active'> & Contradictable & { enabled: boolean }
+
 /** A stored JWT key. `isActive` decides whether it is active. */
-export interface KeyRecord extends Contradictable {
-  id: string
+export type KeyRecord = Stored<JwtKey> & {
   /** Its kid in the JWKS, if that is not the id. */
   publishedKid?: string
-  projectId: string
-  label: string
-  algorithm: Algorithm
-  publicKeyPem: string
-  enabled: boolean
-  expireTime?: string
-  createTime: string
-  updateTime: string
   /** Time of the last change to its publication: creation, `active` or `expireTime`. */
   publishTime: string
   jwsAlgorithm: JwsAlgorithm
@@ -124,47 +115,16 @@ export interface RotationWithActors extends RotationRecord {
 }
 
 /** A stored API key: its digest, never the secret. */
-export interface ApiKeyRecord extends Contradictable {
-  id: string
-  name: string
-  role: Role
-  projectId?: string
-  prefix: string
+export type ApiKeyRecord = Stored<ApiKey> & {
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
-  enabled: boolean
-  createTime: string
-  expireTime?: string
-  lastUseTime?: string
 }
 
 /** A person who has signed in, identified by issuer and subject. */
-export interface PersonRecord {
-  id: string
-  issuer: string
-  subject: string
-  name?: string
-  email?: string
-  firstSignInTime: string
-  lastSignInTime: string
-}
+export type PersonRecord = Person
 
 /** A rule that gives a role to people who signed in with these claims. */
-export interface SignInRuleRecord {
-  id: string
-  name: string
-  /** The OpenID provider whose claims are compared. */
-  issuer: string
-  conditions: Conditions
-  role: Role
-  /** Absent: all projects. */
-  projectId?: string
-  enabled: boolean
-  createTime: string
-  updateTime: string
-  /** The row contradicts the ledger: it gives no role. */
-  contradicted?: true
-}
+export type SignInRuleRecord = Stored<SignInRule>
 
 /** The identity of a person, as the provider asserted it when they signed in. */
 export interface SessionPerson {
@@ -177,7 +137,7 @@ export interface SessionPerson {
 }
 
 /** A stored session: the digest of its secret, never the secret. It has a person or an API key. */
-export interface SessionRecord {
+export interface SessionRecord extends Contradictable {
   id: string
   /** SHA-256 over the secret, lower-case hex. */
   digest: string
@@ -188,39 +148,16 @@ export interface SessionRecord {
   createTime: string
   expireTime: string
   lastUseTime: string
-  /** The row contradicts the ledger: it gives no access. */
-  contradicted?: true
 }
 
 /** Where the keys of an issuer come from. */
-export interface IssuerKeySource {
-  issuer: string
-  keySource: KeySource
-  /** For `jwksUri`. */
-  jwksUri?: string
-  /** For `jwks`. */
-  jwks?: IssuerJwks
-  /** For `project`; of a policy, the project that it gives access to. Absent: all projects. */
-  projectId?: string
-}
+export type IssuerKeySource = Pick<
+  TrustPolicy,
+  'issuer' | 'keySource' | 'jwksUri' | 'jwks' | 'projectId'
+>
 
 /** A stored trust policy. */
-export interface TrustPolicyRecord extends IssuerKeySource {
-  id: string
-  name: string
-  audience: string
-  conditions: Conditions
-  role: GrantableRole
-  singleUse: boolean
-  /** Seconds. */
-  maxLifetime: number
-  enabled: boolean
-  createTime: string
-  updateTime: string
-  lastExchangeTime?: string
-  /** Set if the row contradicts the ledger: the policy is not applied. */
-  contradicted?: true
-}
+export type TrustPolicyRecord = Stored<Omit<TrustPolicy, 'allProjects'>>
 
 /** A stored API key of minutes. */
 interface ShortKeyRecord<KeyRole> {

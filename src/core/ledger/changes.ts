@@ -320,45 +320,28 @@ export interface KeyUpdate {
   warnings: KeyWarning[]
 }
 
-/** The result of each change, once it is durable. */
-export interface ChangeResults {
+/** What the changes that have a result return. */
+interface Results {
   'project.create': ProjectRecord
   'project.rename': ProjectRecord
-  'project.delete': undefined
   'key.create': KeyRecord
   'key.import': ImportResult
   'key.update': KeyUpdate
-  'key.delete': undefined
   'key.report_weakness': WeaknessReport
-  'key.pass_audit': undefined
-  'rotation.start': undefined
-  'rotation.schedule': undefined
-  'rotation.finish': undefined
-  'rotation.abandon': undefined
-  'rotation.step': undefined
-  'rotation.wait': undefined
-  'private_key.refuse': undefined
   'api_key.create': ApiKeyRecord
   'api_key.update': ApiKeyRecord
-  'api_key.delete': undefined
-  'log.start': undefined
   /** Whether the entries were appended. */
   'log.append': boolean
-  'log.publish': undefined
-  'ledger.accept': undefined
-  'ledger.complete': undefined
-  'credential.touch': undefined
   'session.create': SessionRecord
   /** How many have ended. */
   'session.end': number
   'sign_in_rule.create': SignInRuleRecord
   'sign_in_rule.update': SignInRuleRecord
-  'sign_in_rule.delete': undefined
-  'person.delete': undefined
   'trust_policy.create': TrustPolicyRecord
   'trust_policy.update': TrustPolicyRecord
-  'trust_policy.delete': undefined
-  'token.exchange': undefined
-  'token.forget': undefined
-  'storage.try': undefined
+}
+
+/** The result of each change, once it is durable. */
+export type ChangeResults = {
+  [Type in ChangeType]: Type extends keyof Results ? Results[Type] : undefined
 }
