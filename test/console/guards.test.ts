@@ -63,6 +63,7 @@ const places: Place[] = [
     fields: ['Owner/repo', 'Name', 'Claim 1', 'Value 1', 'Project', 'Audience'],
   },
   { at: '/ledger', fields: ['Actor', 'Subject'] },
+  { at: 'keys', fields: ['Filter keys'] },
   { at: 'keys', open: (page) => choose(page, 'Actions for winter', 'Rename'), fields: ['Label'] },
   { at: 'keys', open: (page) => choose(page, 'Project actions', 'Rename'), fields: ['Name'] },
   {

@@ -1,11 +1,12 @@
 import { execFileSync } from 'node:child_process'
-import { createHash, createPublicKey } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { calculateJwkThumbprint, type JWK } from 'jose'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { Algorithm } from '../../client/src/index.ts'
+import { type Algorithm, createClient, type JwtKeyWithDetails } from '../../client/src/index.ts'
 import { convert } from '../../console/src/keys/conversion.ts'
 import { formsOf } from '../../console/src/keys/forms.ts'
 import {
@@ -14,11 +15,13 @@ import {
   type TestConsole,
 } from '../support/console/console.ts'
 import { ecKey } from '../support/keys/pem.ts'
-import { keyFor } from '../support/keys/tokens.ts'
+import { keyFor, signToken } from '../support/keys/tokens.ts'
 
 let console_: TestConsole
 let page: Page
 let projectId: string
+/** By public key. */
+const privateKeys = new Map<string, KeyObject>()
 beforeAll(async () => {
   console_ = await openConsole()
   projectId = (await console_.client.projects.get('default')).id
@@ -27,7 +30,8 @@ beforeAll(async () => {
 afterAll(() => console_.close())
 
 async function register(name: string, algorithm: Algorithm = 'ES256') {
-  const { publicKeyPem } = keyFor(algorithm)
+  const { publicKeyPem, privateKey } = keyFor(algorithm)
+  privateKeys.set(publicKeyPem, privateKey)
   const { kid } = await console_.client.keys.create(projectId, { name, algorithm, publicKeyPem })
   return console_.client.keys.get(projectId, kid)
 }
@@ -117,6 +121,77 @@ test('it can be renamed, deactivated and deleted there, and the ledger tells wha
   await section('History').getByText('Deactivated key').waitFor()
   expect(await accessibilityViolations(page)).toEqual([])
 })
+
+test('a rotation is on the pages of both its keys', async () => {
+  const { rotations, keys } = console_.client
+  const [old, fresh] = [await register('old'), await register('new')]
+  const { id } = await rotations.start(projectId, { from: old.id, to: fresh.id })
+  await openKey(fresh.id)
+  await section('Rotation').getByText('verifiers are still loading the new key').waitFor()
+  await section('Rotation').getByRole('link', { name: 'old', exact: true }).click()
+  await page.getByRole('heading', { name: 'old', exact: true }).waitFor()
+  await section('Rotation').getByText('Replaced by').waitFor()
+  await section('Rotation').getByText('Started by first admin').waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await rotations.abandon(projectId, id)
+  await section('Rotation').getByText('abandoned on').waitFor()
+  await section('Rotation').getByRole('link', { name: 'Continue' }).waitFor({ state: 'detached' })
+  expect(await keys.get(projectId, old.id)).toMatchObject({ active: true })
+})
+
+test('what happens to keys that a key vouched for is asked before it is deactivated', async () => {
+  const key = await register('voucher')
+  const successor = await vouchedBy(key)
+  await openKey(key.id)
+  await page.getByRole('button', { name: 'Deactivate' }).click()
+  const dialog = page.getByRole('dialog')
+  const confirm = dialog.getByRole('button', { name: 'Deactivate' })
+  await confirm.click()
+  const field = dialog.getByRole('checkbox', { name: 'Deactivate the active keys' })
+  await field.check()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await confirm.click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await console_.client.keys.get(projectId, successor)).toMatchObject({ active: false })
+  await openKey(successor)
+  await section('Details').getByRole('link', { name: key.id }).waitFor()
+})
+
+/** Lets a key vouch for a new one, and registers that; its kid. */
+async function vouchedBy({ id, publicKeyPem }: JwtKeyWithDetails): Promise<string> {
+  const { client, server } = console_
+  const { issuer } = await client.jwks.discovery(projectId)
+  await client.trustPolicies.create({
+    name: 'keys rotate themselves',
+    issuer,
+    keySource: 'project',
+    conditions: {},
+    role: 'registrar',
+    project: projectId,
+  })
+  const next = keyFor('ES256')
+  const jwk = createPublicKey(next.publicKeyPem).export({ format: 'jwk' })
+  const jkt = await calculateJwkThumbprint(jwk as JWK)
+  const token = (kid: string | undefined, signer: KeyObject) =>
+    signToken(
+      signer,
+      { alg: 'ES256', typ: 'pubring-rotation+jwt', ...(kid && { kid }) },
+      {
+        iss: issuer,
+        aud: server.url,
+        exp: Math.floor(Date.now() / 1_000) + 240,
+        jti: randomUUID(),
+        cnf: { jkt },
+      },
+    )
+  const vouching = privateKeys.get(publicKeyPem)
+  if (vouching === undefined) throw new Error('The key was not made here.')
+  const service = createClient({ url: server.url, credentials: () => token(id, vouching) })
+  const key = { name: 'vouched', algorithm: 'ES256', publicKeyPem: next.publicKeyPem } as const
+  return (
+    await service.keys.create(projectId, { ...key, proof: token(undefined, next.privateKey) })
+  ).kid
+}
 
 test('a published kid leads to its key', async () => {
   const { publicKeyPem } = ecKey()

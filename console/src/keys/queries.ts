@@ -1,6 +1,11 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useCallback, useMemo } from 'react'
-import type { JwtKey, JwtKeyUpdate, Project } from '../../../client/src/index.ts'
+import type {
+  DescendantsDecision,
+  JwtKey,
+  JwtKeyUpdate,
+  Project,
+} from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
 import { useSession } from '../session/context.tsx'
 import { useLedgerEvents } from './follow.ts'
@@ -61,20 +66,21 @@ type KeyChange = { request: ApiRequest; run(): Promise<void> }
 export function useKeyChanges({ projectId, id }: JwtKey) {
   const { client } = useSession()
   const queries = useQueryClient()
-  const path = `/projects/${projectId}/jwt-keys/${id}`
+  const path = ({ descendants }: DescendantsDecision) =>
+    `/projects/${projectId}/jwt-keys/${id}${descendants === undefined ? '' : `?descendants=${descendants}`}`
   const refresh = () => queries.invalidateQueries({ queryKey: ['keys', projectId] })
   return {
-    update: (body: JwtKeyUpdate): KeyChange => ({
-      request: { method: 'PATCH', path, body },
+    update: (body: JwtKeyUpdate, decision: DescendantsDecision = {}): KeyChange => ({
+      request: { method: 'PATCH', path: path(decision), body },
       run: async () => {
-        await client.keys.update(projectId, id, body)
+        await client.keys.update(projectId, id, body, decision)
         await refresh()
       },
     }),
-    remove: (): KeyChange => ({
-      request: { method: 'DELETE', path },
+    remove: (decision: DescendantsDecision = {}): KeyChange => ({
+      request: { method: 'DELETE', path: path(decision) },
       run: async () => {
-        await client.keys.delete(projectId, id)
+        await client.keys.delete(projectId, id, decision)
         await refresh()
       },
     }),

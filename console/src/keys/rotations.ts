@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { Project, Rotation, RotationUpdate } from '../../../client/src/index.ts'
 import type { ApiRequest } from '../components/curl.tsx'
+import { localTime } from '../components/times.tsx'
 import { useSession } from '../session/context.tsx'
 
 /** How long after a time the rotations are read again, because their state depends on it. */
@@ -12,6 +13,14 @@ const longestWaitMs = 600_000
 /** Whether the old key is still in use. */
 export const isUnderWay = ({ state }: Rotation): boolean =>
   state === 'spreading' || state === 'overlapping'
+
+/** What happens or is to be done next in a rotation that is under way, as the end of a sentence. */
+export function nextStep({ state, schedule }: Rotation): string {
+  if (schedule?.waitingReason !== undefined) return 'a scheduled step waits for a decision.'
+  if (state === 'spreading') return 'verifiers are still loading the new key.'
+  if (schedule?.disableTime === undefined) return 'switch the signer to the new key.'
+  return `the old key is deactivated at ${localTime(schedule.disableTime)}.`
+}
 
 /** The rotations of a project: those under way first, then the ended ones, each newest first. */
 export function useRotations(projectId: string | undefined) {

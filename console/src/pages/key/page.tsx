@@ -12,6 +12,7 @@ import { Details } from './details.tsx'
 import { KeyHistory } from './history.tsx'
 import { Impact } from './impact.tsx'
 import { Material } from './material.tsx'
+import { KeyRotations } from './rotations.tsx'
 import { Summary } from './summary.tsx'
 
 /** A key, by its id or published kid: what it is, what depends on it, and what became of it. */
@@ -72,6 +73,7 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
           <Grid.Col span={{ base: 12, md: 5 }}>
             <Stack>
               <Impact jwtKey={jwtKey} activeKeys={active.data} />
+              <KeyRotations jwtKey={jwtKey} />
               <Details jwtKey={jwtKey} />
             </Stack>
           </Grid.Col>

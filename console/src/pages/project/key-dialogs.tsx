@@ -2,6 +2,7 @@ import type { JwtKey } from '../../../../client/src/index.ts'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { ActionDialog } from '../../forms/action-form.tsx'
+import { useDescendants } from '../../forms/descendants.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { LabelField } from '../../forms/label-field.tsx'
 import { ExpiryField, fromExpiryInput, toExpiryInput } from '../../forms/time-field.tsx'
@@ -44,14 +45,16 @@ function ActivateKey({ jwtKey, onClose }: DialogProps) {
 }
 
 function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
-  const change = useKeyChanges(jwtKey).update({ active: false })
+  const descendants = useDescendants()
+  const change = useKeyChanges(jwtKey).update({ active: false }, descendants.decision)
   return (
     <ActionDialog
       title={`Deactivate ${quoted(jwtKey)}?`}
       action="Deactivate"
       danger
       onClose={onClose}
-      {...change}
+      request={change.request}
+      run={() => descendants.watch(change.run)}
     >
       <KeyIdentity jwtKey={jwtKey} />
       {isLastActive(jwtKey, keys) ? (
@@ -59,23 +62,27 @@ function DeactivateKey({ jwtKey, keys, onClose }: DialogProps) {
       ) : (
         'The key leaves the key set within a second. Verifiers that follow the key set live reject its tokens immediately, others when their cache expires (usually after 5 to 10 minutes). You can activate it again.'
       )}
+      {descendants.field}
     </ActionDialog>
   )
 }
 
 function DeleteKey({ jwtKey, onClose }: DialogProps) {
-  const change = useKeyChanges(jwtKey).remove()
+  const descendants = useDescendants()
+  const change = useKeyChanges(jwtKey).remove(descendants.decision)
   return (
     <ActionDialog
       title={`Delete ${quoted(jwtKey)}?`}
       action="Delete permanently"
       danger
       onClose={onClose}
-      {...change}
+      request={change.request}
+      run={() => descendants.watch(change.run)}
     >
       <KeyIdentity jwtKey={jwtKey} />
       The key is inactive, so no token depends on it. Its kid is never reused, and its history stays
       in the ledger.
+      {descendants.field}
     </ActionDialog>
   )
 }

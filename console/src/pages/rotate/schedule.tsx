@@ -1,11 +1,12 @@
-import { Button, Checkbox, Group, NumberInput, Select, Stack, Text } from '@mantine/core'
+import { Button, Group, NumberInput, Select, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { type JwtKey, PubringError, type Rotation } from '../../../../client/src/index.ts'
+import type { JwtKey, Rotation } from '../../../../client/src/index.ts'
 import { Countdown } from '../../components/countdown.tsx'
 import { KeyIdentity } from '../../components/key-identity.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { UserText } from '../../components/user-text.tsx'
 import { ActionDialog, ActionForm } from '../../forms/action-form.tsx'
+import { useDescendants } from '../../forms/descendants.tsx'
 import { useDraft } from '../../forms/drafts.ts'
 import { useRotationChanges } from '../../keys/rotations.ts'
 import { useRights } from '../../session/rights.ts'
@@ -181,28 +182,4 @@ function DeactivateNow({ rotation, oldKey, keys }: ScheduleProps) {
       )}
     </>
   )
-}
-
-/** The decision about keys that the old key vouched for, asked for once the service wants it. */
-function useDescendants() {
-  const [asked, setAsked] = useState(false)
-  const [checked, setChecked] = useState(false)
-  return {
-    decision: asked ? { descendants: checked } : {},
-    async watch(run: () => Promise<void>) {
-      try {
-        await run()
-      } catch (error) {
-        if (error instanceof PubringError && error.code === 'key_has_descendants') setAsked(true)
-        throw error
-      }
-    },
-    field: asked && (
-      <Checkbox
-        label="Deactivate the active keys that it vouched for, too"
-        checked={checked}
-        onChange={(event) => setChecked(event.currentTarget.checked)}
-      />
-    ),
-  }
 }

@@ -2,16 +2,15 @@ import { Alert, Anchor, Button, Card, Text } from '@mantine/core'
 import { IconRefresh } from '@tabler/icons-react'
 import { lazy, useCallback, useDeferredValue, useMemo, useState } from 'react'
 import { Link } from 'wouter'
-import type { JwtKey, KeyRoleEntry, Project, Rotation } from '../../../../../client/src/index.ts'
+import type { JwtKey, KeyRoleEntry, Project } from '../../../../../client/src/index.ts'
 import { CurlHint } from '../../../components/curl.tsx'
 import { LazyPart, usePreload } from '../../../components/lazy.tsx'
 import { EmptyState, LoadingRows, QueryResult } from '../../../components/states.tsx'
-import { localTime } from '../../../components/times.tsx'
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
 import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
-import { isUnderWay, useRotations } from '../../../keys/rotations.ts'
+import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { useRights } from '../../../session/rights.ts'
 import { type KeyAction, keyActions } from '../key-actions.ts'
 import { type BulkAction, SelectionBar } from './bulk-actions.tsx'
@@ -90,13 +89,6 @@ function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey
       </Anchor>
     </Alert>
   ))
-}
-
-function nextStep({ state, schedule }: Rotation): string {
-  if (schedule?.waitingReason !== undefined) return 'a scheduled step waits for a decision.'
-  if (state === 'spreading') return 'verifiers are still loading the new key.'
-  if (schedule?.disableTime === undefined) return 'switch the signer to the new key.'
-  return `the old key is deactivated at ${localTime(schedule.disableTime)}.`
 }
 
 function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry[] | undefined }) {

@@ -124,6 +124,7 @@ function AlgorithmText({ row }: { row: KeyRow }) {
 function KeyActions({ row, onAction }: { row: KeyRow; onAction: OnAction }) {
   const { id, projectId, active, state } = row
   const name = nameOf(row)
+  const rotate = state === 'previous' ? 'Continue' : 'Rotate'
   const button = (action: KeyAction, label: string) => (
     <Button
       variant="default"
@@ -151,9 +152,9 @@ function KeyActions({ row, onAction }: { row: KeyRow; onAction: OnAction }) {
           href={`/projects/${projectId}/rotate/${id}`}
           variant="default"
           size="compact-xs"
-          aria-label={`Rotate ${name}`}
+          aria-label={`${rotate} ${name}`}
         >
-          Rotate
+          {rotate}
         </Button>
       )}
       {active && button('deactivate', 'Deactivate')}
