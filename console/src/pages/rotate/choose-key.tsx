@@ -42,7 +42,6 @@ export function ChooseNewKey(props: { project: Project; keys: JwtKey[]; oldKey: 
             <Select
               label="Use a key that is already registered"
               placeholder="Choose a key"
-              searchable
               data={candidates.map(({ id, label }) => ({
                 value: id,
                 label: `${withVisibleControls(label)} (${id.slice(0, 8)}…)`,
