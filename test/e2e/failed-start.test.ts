@@ -23,7 +23,7 @@ test.concurrent.each([
     const address = taken.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
     const server = await spawnServer(folder, { PUBRING_WORKERS: workers, [setting]: String(port) })
-    expect(await server.ended).toBe(1)
+    expect(await server.ended).toBe(70)
     expect(server.output()).toContain(`${setting}`)
     expect(server.output().trim().split('\n')).toHaveLength(1)
     taken.close()

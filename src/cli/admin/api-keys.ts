@@ -6,6 +6,7 @@ import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { parseChoice, usageError } from '../terminal/failures.ts'
+import { present } from '../terminal/present.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { formatState, formatTime, parseTimeOption } from '../terminal/times.ts'
@@ -36,8 +37,7 @@ export async function createApiKey(terminal: Terminal, flags: ApiKeyCreateFlags)
     const created = await client.apiKeys.create({
       name,
       role,
-      ...(project === undefined ? {} : { project }),
-      ...(expireTime === undefined ? {} : { expireTime }),
+      ...present({ project, expireTime }),
     })
     notify(
       `API key “${created.name}” (${role}, ${project ?? 'all projects'}), id ${created.id}. It is shown only once:`,

@@ -55,7 +55,7 @@ async function follow({ client, terminal }: Session, { scope, after, limit }: Ra
   try {
     for await (const event of client.events.follow({ ...scope, after, signal })) {
       terminal.stdout.write(
-        terminal.json ? `${JSON.stringify(event)}\n` : formatEvent(event, terminal),
+        terminal.json ? formatOne(event, terminal) : formatEvent(event, terminal),
       )
       shown += 1
       if (shown >= limit) return
@@ -64,6 +64,11 @@ async function follow({ client, terminal }: Session, { scope, after, limit }: Ra
     // Ctrl-C is the normal end.
     if (!(error instanceof PubringError && error.code === 'aborted')) throw error
   }
+}
+
+/** One of many documents: a line of JSON, or YAML behind its separator. */
+function formatOne(event: Event, { stringify }: Terminal): string {
+  return stringify === undefined ? `${JSON.stringify(event)}\n` : `---\n${stringify(event)}`
 }
 
 /** On a terminal, a line without column widths: those of later events are unknown. */

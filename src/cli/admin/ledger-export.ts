@@ -8,7 +8,7 @@ import {
   parseCheckpoint,
 } from '../../../client/src/log/index.ts'
 import { parseNote } from '../../../client/src/log/note.ts'
-import { readLogFile } from '../connection/log-files.ts'
+import { readLogFile } from '../connection/remote.ts'
 import type { Session } from '../connection/session.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'

@@ -8,6 +8,7 @@ import { confirm, type YesFlag } from '../terminal/confirm.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
+import { present } from '../terminal/present.ts'
 import { formatSteps } from '../terminal/steps.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
@@ -68,14 +69,6 @@ async function readFlags(terminal: Terminal, flags: PolicyFlags) {
       maxLifetime === undefined ? undefined : parseDurationOption(maxLifetime, '--max-lifetime'),
     singleUse,
   })
-}
-
-/** Without the members that are undefined. */
-function present<Members extends object>(
-  members: Members,
-): { [Name in keyof Members]?: Exclude<Members[Name], undefined> } {
-  const entries = Object.entries(members).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(entries) as ReturnType<typeof present<Members>>
 }
 
 function parseJwks(text: string): { keys: Record<string, unknown>[] } {

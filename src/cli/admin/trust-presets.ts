@@ -37,14 +37,13 @@ export async function presetConditions(
   if (lookup === undefined) throw usageError(`${title} does not publish ids.`, hint)
   const path = subject.split('/').map(encodeURIComponent).join('/')
   const address = lookup.replace('{name}', encodeURIComponent(subject)).replace('{path}', path)
-  const document = parseJson(
-    await fetchRemote(new URL(address), {
-      what: `the ids of ${subject}`,
-      headers: { accept: 'application/json' },
-      timeoutMs,
-      hints: ['If it is private, they are not public.', hint],
-    }),
-  )
+  const response = await fetchRemote(new URL(address), {
+    what: `the ids of ${subject}`,
+    headers: { accept: 'application/json' },
+    timeoutMs,
+    hints: ['If it is private, they are not public.', hint],
+  })
+  const document = parseJson(response.toString())
   const found = Object.entries(ids).map(([claim, { pointer = '' }]) => {
     const id = isObject(document) ? claimAt(document, pointer) : undefined
     if (id === undefined) throw usageError(`The ids of ${subject} were not found.`, hint)

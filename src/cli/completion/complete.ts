@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
-import { isFile, valuesOf } from './values.ts'
+import { fileKinds, valuesOf } from './values.ts'
 import { expectedAt } from './words.ts'
 
 /**
@@ -17,5 +17,5 @@ export async function complete(
   const lines = [...known, ...looked]
     .filter((value) => value.text.startsWith(text) && !/[\t\n]/.test(value.text))
     .map((value) => `${prefix}${value.text}${value.about ? `\t${value.about}` : ''}\n`)
-  terminal.stdout.write(lines.join('') + (isFile(kind) ? ':files\n' : ''))
+  terminal.stdout.write(lines.join('') + (fileKinds.includes(kind ?? '') ? ':files\n' : ''))
 }

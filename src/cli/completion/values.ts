@@ -37,11 +37,8 @@ function named({ name, id }: { name: string; id: string }): Value {
   return { text: name, about: id }
 }
 
-const fileKinds = ['file', 'path', 'source']
-
-export function isFile(kind: string | undefined): boolean {
-  return fileKinds.includes(kind ?? '')
-}
+/** Where the shell offers files. */
+export const fileKinds = ['file', 'path', 'source']
 
 /** The values of a kind; none if the server cannot be asked at once. */
 export async function valuesOf(

@@ -3,6 +3,7 @@ import { isoTime } from '../../core/times.ts'
 import { nearest } from '../../nearest.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
+import { present } from '../terminal/present.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
 import type { IdToken } from './id-tokens.ts'
@@ -23,10 +24,7 @@ export async function toCommandError(error: unknown, call: FailedCall): Promise<
   return new CommandError(kindOf(error), messageOf(error, call), {
     code,
     hints: await hintsFor(error, call),
-    problem: problem ?? {
-      ...(status === undefined ? {} : { status }),
-      ...(requestId === undefined ? {} : { requestId }),
-    },
+    problem: problem ?? present({ status, requestId }),
   })
 }
 

@@ -55,9 +55,8 @@ function idTokenFrom(source: string, text: () => string | Promise<string>): IdTo
 /** https://docs.github.com/actions/reference/openid-connect-reference */
 async function askGitHub(url: URL, secret: string): Promise<string> {
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-  const document = parseJson(
-    await fetchRemote(url, { what: 'a token', headers, timeoutMs: 10_000 }),
-  )
+  const response = await fetchRemote(url, { what: 'a token', headers, timeoutMs: 10_000 })
+  const document = parseJson(response.toString())
   return isObject(document) ? String(document.value) : ''
 }
 

@@ -1,4 +1,3 @@
-import { readText } from '../../../client/src/text-chunks.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
 
@@ -16,7 +15,7 @@ export interface RemoteRequest {
 const maxResponseBytes = 4 * 1024 * 1024
 
 /** Fetches it. Throws if the response is an error, too large, too slow or a redirect. */
-export async function fetchRemote(url: URL, request: RemoteRequest): Promise<string> {
+export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buffer<ArrayBuffer>> {
   const { what, headers, timeoutMs, hints = [] } = request
   const { host } = url
   const failed = (message: string, kind: ExitKind = 'unavailable') =>
@@ -28,10 +27,16 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<str
     const { status } = response
     if (status >= 300 && status < 400) throw redirected(response, url)
     if (!response.ok) throw failed(`${host} answered ${status}, not ${what}.`, kindOfStatus(status))
-    const text = await readText(response, maxResponseBytes)
-    if (text !== undefined) return text
-    const message = `The response has more than ${maxResponseBytes} bytes: too large for ${what}.`
-    throw new CommandError('refused', message, { code: 'source_too_large' })
+    const parts: Uint8Array<ArrayBuffer>[] = []
+    let length = 0
+    for await (const part of response.body ?? []) {
+      parts.push(part)
+      length += part.length
+      if (length <= maxResponseBytes) continue
+      const message = `The response has more than ${maxResponseBytes} bytes: too large for ${what}.`
+      throw new CommandError('refused', message, { code: 'source_too_large' })
+    }
+    return Buffer.concat(parts)
   } catch (error) {
     if (error instanceof CommandError) throw error
     if (request.signal?.aborted) throw new CommandError('interrupted', 'Interrupted.')
@@ -40,6 +45,12 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<str
     if (!isTlsCode(cause)) throw failed(`${host} cannot be reached${cause && ` (${cause})`}.`)
     throw failed(tlsProblem(cause, host), 'untrusted')
   }
+}
+
+/** The file at a path below the address of a log, such as `checkpoint`. */
+export async function readLogFile(log: string, path: string): Promise<Uint8Array> {
+  const url = new URL(`${log.replace(/\/+$/, '')}/${path}`)
+  return fetchRemote(url, { what: `${path} of a log`, headers: {}, timeoutMs: 30_000 })
 }
 
 function redirected(response: Response, url: URL): CommandError {

@@ -6,6 +6,7 @@ import type { Environment } from '../../config/setting.ts'
 import { readVersion } from '../../runtime/version.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { notify, printResult } from '../terminal/output.ts'
+import { present } from '../terminal/present.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import { toCommandError } from './client-errors.ts'
 import { type Connection, type ConnectionFlags, resolveConnection } from './connection.ts'
@@ -77,8 +78,7 @@ function createSession(terminal: Terminal, connection: Connection): Session {
         ? clock.fetch
         : renewingFetch(terminal.env, renewedProfile, { url, send: clock.fetch }),
     userAgent: `pubring/${readVersion()}`,
-    ...(credentials === undefined ? {} : { credentials }),
-    ...(trustPolicy === undefined ? {} : { trustPolicy }),
+    ...present({ credentials, trustPolicy }),
   }
   const transport = createTransport(options)
   return {

@@ -20,12 +20,13 @@ import {
 } from '../../../client/src/log/index.ts'
 import { unreadableReason } from '../../runtime/files.ts'
 import { isObject, parseJson } from '../../runtime/json.ts'
-import { readLogFile } from '../connection/log-files.ts'
+import { readLogFile } from '../connection/remote.ts'
 import { configureProxy } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { formatCount, notify, printResult } from '../terminal/output.ts'
+import { present } from '../terminal/present.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
 /** Flags of `ledger verify` for an exported ledger. */
@@ -99,13 +100,7 @@ async function verifyAll(terminal: Terminal, flags: LedgerFileFlags): Promise<Ve
     }
   }
   const last = await verifyChain(proof.head, readEvents(flags.file), heads)
-  return {
-    proof,
-    checkpoint,
-    last,
-    ...(older === undefined ? {} : { older }),
-    ...(heads === undefined ? {} : { heads }),
-  }
+  return { proof, checkpoint, last, ...present({ older, heads }) }
 }
 
 async function readKeys(log: string, witnesses: readonly string[] = []): Promise<TrustedKeys> {
@@ -183,8 +178,7 @@ function toDocument({ proof, checkpoint, older, last, heads }: Verified): object
     hash: last.hash,
     logged: { revision, time, index: proof.index },
     checkpoint: { origin, size, cosignatures },
-    ...(older === undefined ? {} : { since: older.size }),
-    ...(heads === undefined ? {} : { heads: heads.size }),
+    ...present({ since: older?.size, heads: heads?.size }),
   }
 }
 

@@ -33,14 +33,8 @@ export function printImport(session: Session, rows: readonly ImportRow[], dryRun
   )
 }
 
-function itemOf({
-  item: _item,
-  costMs: _cost,
-  spkiSha256: _spki,
-  isUnanswered: _lost,
-  errors,
-  ...row
-}: ImportRow) {
+function itemOf({ number, project, place, label, outcome, kid, errors, note }: ImportRow) {
+  const row = { number, project, place, label, outcome, kid, note }
   return errors.length === 0 ? row : { ...row, errors }
 }
 

@@ -5,6 +5,7 @@ import type { Session } from '../connection/session.ts'
 import { ask } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import { quoteForShell } from '../terminal/output.ts'
+import { present } from '../terminal/present.ts'
 import { isInteractive } from '../terminal/terminal.ts'
 import { formatDuration, parseTimeOption } from '../terminal/times.ts'
 import type { PublicKeyFile } from './conversion.ts'
@@ -31,8 +32,7 @@ export async function addKey(session: Session, file: string, flags: KeyAddFlags)
     name: flags.label ?? (await suggestLabel(session, file, key)),
     algorithm,
     ...(flags.inactive === true ? { active: false } : {}),
-    ...(expireTime === undefined ? {} : { expireTime }),
-    ...(flags.publishedKid === undefined ? {} : { publishedKid: flags.publishedKid }),
+    ...present({ expireTime, publishedKid: flags.publishedKid }),
   })
   const registered = await client.keys.get(project, kid)
   session.print({ kid, ...registered }, () => `${kid}\n`)

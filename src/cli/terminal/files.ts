@@ -17,7 +17,7 @@ export async function readBytes(
   if (file === '-') return readInput(terminal, maxBytes)
   // No further than the limit: a device or pipe may have no end.
   return readBoundedAsync(file, maxBytes).catch((error: unknown) => {
-    throw unreadable(file, error, maxBytes)
+    throw unreadable(file, error)
   })
 }
 
@@ -37,16 +37,11 @@ export function sourceName(file: string): string {
   return file === '-' ? 'Standard input' : file
 }
 
-function tooLarge(file: string, maxBytes: number): CommandError {
-  return fileError(`${sourceName(file)} is too large: the limit is ${maxBytes} bytes.`)
-}
-
-function unreadable(file: string, error: unknown, maxBytes: number): CommandError {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  if (code === 'EFBIG') return tooLarge(file, maxBytes)
-  if (code === 'ENOENT') return fileError(`There is no file ${file}${suggestSibling(file)}`)
-  if (code === 'EISDIR') return fileError(`${file} is a folder: name the file of one key.`)
-  return fileError(`${file} ${unreadableReason(error)}.`)
+function unreadable(file: string, error: unknown): CommandError {
+  const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+  return isMissing
+    ? fileError(`There is no file ${file}${suggestSibling(file)}`)
+    : fileError(`${file} ${unreadableReason(error)}.`)
 }
 
 function suggestSibling(file: string): string {
@@ -65,7 +60,7 @@ async function readInput(terminal: Terminal, maxBytes: number): Promise<Buffer> 
   for await (const chunk of stdin) {
     chunks.push(Buffer.from(chunk))
     length += Buffer.byteLength(chunk)
-    if (length > maxBytes) throw tooLarge('-', maxBytes)
+    if (length > maxBytes) throw fileError(`${sourceName('-')} is too large.`)
   }
   return Buffer.concat(chunks)
 }

@@ -3,6 +3,7 @@ import type { Session } from '../connection/session.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { fileError, usageError } from '../terminal/failures.ts'
 import { readText, sourceName } from '../terminal/files.ts'
+import { present } from '../terminal/present.ts'
 import { formatSteps } from '../terminal/steps.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
 
@@ -20,11 +21,7 @@ export async function checkToken(
 ): Promise<void> {
   const token = await readToken(file, terminal)
   const { audience, issuer } = flags
-  const report = await client.tokens.check(project, {
-    token,
-    ...(audience === undefined ? {} : { audience }),
-    ...(issuer === undefined ? {} : { issuer }),
-  })
+  const report = await client.tokens.check(project, { token, ...present({ audience, issuer }) })
   print(report, () => reportText(report, terminal))
   if (!report.valid) terminal.exitCode = exitCodes.failed.code
 }

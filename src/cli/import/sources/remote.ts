@@ -17,7 +17,7 @@ export async function fetchKeySet(
 ): Promise<Buffer> {
   const headers = { accept: 'application/jwk-set+json, application/json' }
   const request = { ...options, what: 'a key set', headers }
-  return Buffer.from(await fetchRemote(parseAddress(address, allowHttp), request))
+  return fetchRemote(parseAddress(address, allowHttp), request)
 }
 
 function parseAddress(address: string, allowHttp: boolean): URL {
