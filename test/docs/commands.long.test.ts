@@ -65,7 +65,9 @@ const kongCredentials = () => ({
 /** What the pages expect to be there, before their first command. */
 const before: Record<string, string> = {
   'docs/cli.md': 'mkdir -p ~/.config/fish/completions',
-  'docs/importing.md': 'cat key.pem next.pem > keys.pem',
+  'docs/importing.md': `cat key.pem next.pem > keys.pem; cp keys.json keys.yaml
+    mkdir -p ~/.config/pubring; umask 077
+    printf '{"profiles": {"new-server": {"url": "%s", "apiKey": "%s"}}}' "$PUBRING_URL" "$PUBRING_API_KEY" > ~/.config/pubring/config.json`,
   'docs/ledger.md': 'pubring log key > log.vkey; pubring log checkpoint > /dev/null',
   'docs/rotating-keys.md': 'pubring key add other.pem --label KID > /dev/null',
   'examples/verifiers/README.md':
