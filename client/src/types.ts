@@ -692,8 +692,8 @@ export type Search = {
 
 /** What needs attention before it breaks. */
 export type Warning = {
-  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. */
-  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused'
+  /** `key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. `rotation_waiting`: a scheduled step of a rotation is due and cannot be taken. */
+  code: 'key_expires' | 'no_active_key' | 'api_key_expires' | 'api_key_unused' | 'rotation_waiting'
   /** Of what expires: `critical` within a day, `warning` within 7 days, else `info`. */
   severity: 'info' | 'warning' | 'critical'
   projectId?: string
@@ -718,6 +718,8 @@ export type ProjectHealth = {
   }
   /** When the next active key expires. */
   nextExpireTime?: string
+  /** Rotations under way. */
+  rotations: number
   /** Of its keys; the list of warnings has them. */
   warnings: number
 }

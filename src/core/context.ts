@@ -18,6 +18,7 @@ import type {
   KeyState,
   LedgerHead,
   ObservedHead,
+  OpenRotation,
   PersonRecord,
   ProjectRecord,
   ProjectSnapshot,
@@ -64,6 +65,8 @@ export interface Store {
   dueRotations(time: string, limit: number): Promise<RotationWithActors[]>
   /** The keys of projects, in no order. */
   keyStates(projectIds: readonly string[]): Promise<KeyState[]>
+  /** The rotations under way in projects, also those whose old key has expired, in no order. */
+  openRotations(projectIds: readonly string[]): Promise<OpenRotation[]>
   findSessionByDigest(digest: string): Promise<SessionRecord | undefined>
   findSession(id: string): Promise<SessionRecord | undefined>
   /** Sessions by creation, ended ones included: all, or those of a person or an API key. */

@@ -218,6 +218,9 @@ export type KeyState = Pick<
   'id' | 'projectId' | 'label' | 'enabled' | 'expireTime' | 'createTime'
 >
 
+/** A rotation that has not ended, without its schedule. */
+export type OpenRotation = Pick<RotationRecord, 'projectId' | 'fromKid' | 'waitingReason'>
+
 /** Counts of the whole registry. */
 export interface Census {
   keys: KeyCount[]

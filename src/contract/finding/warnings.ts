@@ -6,13 +6,14 @@ export const warningCodes = [
   'no_active_key',
   'api_key_expires',
   'api_key_unused',
+  'rotation_waiting',
 ] as const
 
 export const Warning = Type.Object(
   {
     code: Type.Enum([...warningCodes], {
       description:
-        '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days.',
+        '`key_expires`: an active key expires within 30 days, and the project has no newer active key that remains. `no_active_key`: the project has keys, and none is active. `api_key_expires`: within 30 days. `api_key_unused`: for 90 days. `rotation_waiting`: a scheduled step of a rotation is due and cannot be taken.',
     }),
     severity: Type.Enum(['info', 'warning', 'critical'], {
       description:
@@ -43,6 +44,7 @@ export const ProjectHealth = Type.Object(
     nextExpireTime: Type.Optional(
       Type.Unsafe<string>({ ...Time, description: 'When the next active key expires.' }),
     ),
+    rotations: Type.Integer({ description: 'Rotations under way.' }),
     warnings: Type.Integer({ description: 'Of its keys; the list of warnings has them.' }),
   },
   { $id: 'ProjectHealth', description: 'The state of a project at a glance.' },

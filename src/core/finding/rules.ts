@@ -1,6 +1,6 @@
 import type { Warning } from '../../contract/finding/warnings.ts'
 import { isActive } from '../expiry.ts'
-import type { ApiKeyRecord, KeyState } from '../records.ts'
+import type { ApiKeyRecord, KeyState, OpenRotation } from '../records.ts'
 import { isoTime } from '../times.ts'
 
 const dayMs = 86_400_000
@@ -32,6 +32,8 @@ export function expiringKey(expireTime: string, time: string): WarningKind {
 
 export const withoutActiveKey: WarningKind = { code: 'no_active_key', severity: 'warning' }
 
+export const rotationWaiting: WarningKind = { code: 'rotation_waiting', severity: 'warning' }
+
 /** The warnings about the keys of one project. The census of storage counts by the same rules. */
 export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] {
   const active = keys.filter((key) => isActive(key, time))
@@ -57,6 +59,27 @@ function hasSuccessor({ createTime, expireTime = '' }: KeyState, active: readonl
       other.createTime > createTime &&
       (other.expireTime === undefined || other.expireTime > expireTime),
   )
+}
+
+/** Rotations whose old key exists and has not expired, with which they end. */
+export function liveRotations(
+  rotations: readonly OpenRotation[],
+  keys: readonly KeyState[],
+  time: string,
+): (OpenRotation & { from: KeyState })[] {
+  return rotations.flatMap((rotation) => {
+    const from = keys.find(({ id }) => id === rotation.fromKid)
+    const hasEnded = from === undefined || (from.expireTime ?? time + 1) <= time
+    return hasEnded ? [] : [{ ...rotation, from }]
+  })
+}
+
+export function rotationWarnings(rotations: ReturnType<typeof liveRotations>): Warning[] {
+  return rotations.flatMap(({ projectId, fromKid: kid, from: { label }, waitingReason }) => {
+    if (waitingReason === undefined) return []
+    const detail = `The next step of its rotation is due and was not taken (${waitingReason}). Finish the rotation, schedule the step anew or abandon it.`
+    return [{ ...rotationWaiting, projectId, kid, label, detail }]
+  })
 }
 
 export function apiKeyWarnings(

@@ -5,9 +5,9 @@ import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import type { KeyStatistics } from '../keys/statistics.ts'
-import type { KeyState } from '../records.ts'
+import type { KeyState, OpenRotation } from '../records.ts'
 import { now } from '../times.ts'
-import { apiKeyWarnings, keyWarnings } from './rules.ts'
+import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings } from './rules.ts'
 
 /** The most that are listed. */
 const maxWarnings = 200
@@ -26,11 +26,11 @@ export async function listWarnings(
   const time = now(clock)
   const visible = projectsWith(grants, roles[0])
   const projects = visible === 'all' ? (await statistics.census()).warnedProjects : visible
-  const byProject = await keysByProject(store, projects)
+  const states = await readStates(store, projects)
   const administered = projectsWith(grants, 'admin')
   const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
   const warnings = [
-    ...[...byProject.values()].flatMap((keys) => keyWarnings(keys, time)),
+    ...projects.flatMap((id) => projectWarnings(states(id), time)),
     ...apiKeys.flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
   const shown = warnings.sort(compareUrgency).slice(0, maxWarnings)
@@ -52,11 +52,12 @@ export async function projectHealth(
 ): Promise<ProjectHealth[]> {
   const time = now(clock)
   const ids = projects.map(({ id }) => id)
-  const byProject = await keysByProject(store, ids)
-  return ids.map((projectId) => healthOf(projectId, byProject.get(projectId) ?? [], time))
+  const states = await readStates(store, ids)
+  return ids.map((projectId) => healthOf(projectId, states(projectId), time))
 }
 
-function healthOf(projectId: string, keys: readonly KeyState[], time: string): ProjectHealth {
+function healthOf(projectId: string, state: ProjectState, time: string): ProjectHealth {
+  const { keys, rotations } = state
   const active = keys.filter((key) => isActive(key, time))
   const expired = keys.filter(({ expireTime = time + 1 }) => expireTime <= time)
   const [next] = active.flatMap(({ expireTime }) => expireTime ?? []).sort()
@@ -68,13 +69,26 @@ function healthOf(projectId: string, keys: readonly KeyState[], time: string): P
       expired: expired.length,
     },
     ...(next === undefined ? {} : { nextExpireTime: next }),
-    warnings: keyWarnings(keys, time).length,
+    rotations: liveRotations(rotations, keys, time).length,
+    warnings: projectWarnings(state, time).length,
   }
 }
 
-async function keysByProject(
+interface ProjectState {
+  keys: KeyState[]
+  rotations: OpenRotation[]
+}
+
+function projectWarnings({ keys, rotations }: ProjectState, time: string): Warning[] {
+  return [...keyWarnings(keys, time), ...rotationWarnings(liveRotations(rotations, keys, time))]
+}
+
+async function readStates(
   store: Context['store'],
   projects: readonly string[],
-): Promise<Map<string, KeyState[]>> {
-  return Map.groupBy(await store.keyStates(projects), ({ projectId }) => projectId)
+): Promise<(projectId: string) => ProjectState> {
+  const byProject = ({ projectId }: { projectId: string }) => projectId
+  const keys = Map.groupBy(await store.keyStates(projects), byProject)
+  const rotations = Map.groupBy(await store.openRotations(projects), byProject)
+  return (id) => ({ keys: keys.get(id) ?? [], rotations: rotations.get(id) ?? [] })
 }

@@ -11,6 +11,7 @@ import * as log from '../../contract/log.ts'
 import * as problem from '../../contract/problem.ts'
 import * as projects from '../../contract/projects.ts'
 import * as published from '../../contract/published.ts'
+import * as rotations from '../../contract/rotations.ts'
 import * as signInRules from '../../contract/sign-in/rules.ts'
 import * as sessions from '../../contract/sign-in/sessions.ts'
 import * as tokenChecks from '../../contract/token-checks.ts'
@@ -20,7 +21,7 @@ import { readManifest } from '../../runtime/version.ts'
 import { reference, responsesOf } from './operations.ts'
 
 const modules = [apiKeys, events, keyChecks, keyImports, keys, log, problem, projects, published]
-const finding = [search, warnings]
+const finding = [rotations, search, warnings]
 const access = [sessions, signInRules, tokenChecks, tokenExchange, trustPolicies]
 const components = [...modules, ...finding, ...access]
   .flatMap((module) => Object.values<unknown>(module))

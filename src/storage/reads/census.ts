@@ -4,12 +4,14 @@ import {
   apiKeyWarnings,
   expiringKey,
   expiryWindow,
+  rotationWaiting,
   type WarningKind,
   withoutActiveKey,
 } from '../../core/finding/rules.ts'
 import type { Census, KeyCount } from '../../core/records.ts'
 import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
+import { openRotations } from './rotations.ts'
 
 /** Projects with warnings that are named, those that break first before others. */
 const maxWarnedProjects = 200
@@ -18,13 +20,17 @@ const maxWarnedProjects = 200
 export async function takeCensus(db: Db, time: string): Promise<Census> {
   const expiring = await expiringKeys(db, time)
   const without = await projectsWithoutActiveKey(db, time)
+  const waiting = await waitingRotations(db, time)
   const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).execute()
   const kinds = [
     ...expiring.map(({ expire_time }) => expiringKey(expire_time, time)),
     ...without.map(() => withoutActiveKey),
+    ...waiting.map(() => rotationWaiting),
     ...apiKeys.map(apiKeyFromRow).flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
-  const projects = new Set([...expiring, ...without].map(({ project_id }) => project_id))
+  const projects = new Set(
+    [...expiring, ...waiting, ...without].map(({ project_id }) => project_id),
+  )
   return {
     keys: await countKeys(db, time),
     warnings: countKinds(kinds),
@@ -72,6 +78,21 @@ async function expiringKeys(db: Db, time: string) {
       .orderBy('key.expire_time')
       .execute()
   )
+}
+
+/** Of keys that have not expired: rotations end with them. */
+function waitingRotations(db: Db, time: string) {
+  return openRotations(db)
+    .innerJoin('jwt_key', (join) =>
+      join
+        .onRef('jwt_key.project_id', '=', 'rotation.project_id')
+        .onRef('jwt_key.id', '=', 'rotation.from_kid'),
+    )
+    .where('rotation.waiting_reason', 'is not', null)
+    .where(({ or, eb }) =>
+      or([eb('jwt_key.expire_time', 'is', null), eb('jwt_key.expire_time', '>', time)]),
+    )
+    .execute()
 }
 
 async function projectsWithoutActiveKey(db: Db, time: string) {

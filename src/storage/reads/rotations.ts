@@ -1,9 +1,11 @@
+import type { Selectable } from 'kysely'
 import type { Store } from '../../core/context.ts'
 import type { Actor, LedgerEvent } from '../../core/ledger/chain.ts'
-import type { RotationWithActors } from '../../core/records.ts'
+import type { OpenRotation, RotationWithActors } from '../../core/records.ts'
+import type { ErrorCode } from '../../errors.ts'
 import { eventFromRow } from '../row-mapping.ts'
-import { columnsOf, type Db } from '../schema.ts'
-import { statement } from '../statements.ts'
+import { columnsOf, type Db, type Tables } from '../schema.ts'
+import { chunked, statement } from '../statements.ts'
 import { withNames } from './events.ts'
 import { checkedRotation, rotationsWithLastEvents } from './last-events.ts'
 
@@ -25,12 +27,36 @@ const dueRotations = statement((db, values: { time: string; limit: number }) =>
     .limit(values.limit),
 )
 
+/** The rotations of all projects that have not ended. */
+export function openRotations(db: Db) {
+  return db
+    .selectFrom('rotation')
+    .select(['rotation.project_id', 'rotation.from_kid', 'rotation.waiting_reason'])
+    .where('rotation.outcome', 'is', null)
+}
+
+function openRotationOf(
+  row: Pick<Selectable<Tables['rotation']>, 'project_id' | 'from_kid' | 'waiting_reason'>,
+): OpenRotation {
+  const { project_id: projectId, from_kid: fromKid, waiting_reason } = row
+  const waiting = waiting_reason === null ? {} : { waitingReason: waiting_reason as ErrorCode }
+  return { projectId, fromKid, ...waiting }
+}
+
 /** For an event that the ledger no longer has. */
 const unknown: Actor = { name: '' }
 
 export function createRotationReads(db: Db) {
   return {
     rotations: async (projectId) => withActors(db, await rotationsOfProject(db, { projectId })),
+    async openRotations(projectIds) {
+      const open: OpenRotation[] = []
+      for (const some of chunked(projectIds)) {
+        const rows = await openRotations(db).where('rotation.project_id', 'in', some).execute()
+        open.push(...rows.map(openRotationOf))
+      }
+      return open
+    },
     dueRotations: async (time, limit) => withActors(db, await dueRotations(db, { time, limit })),
   } satisfies Partial<Store>
 }

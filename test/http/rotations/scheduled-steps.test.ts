@@ -501,3 +501,25 @@ test('a server takes due steps by itself', async () => {
     .poll(async () => (await server.get(scene, id)).state, { timeout: 5_000, interval: 50 })
     .toBe('finished')
 })
+
+test('a step that waits is a warning, and a rotation under way is part of the health of its project', async () => {
+  const scene = await server.scene()
+  const { id: projectId } = scene.project
+  const reader = { 'x-api-key': await server.apiKey('reader', projectId) }
+  const read = async (url: string) => (await server.send('GET', url, { headers: reader })).json()
+  const body = { name: 'leaving', role: 'writer', project: projectId }
+  const { apiKey, id } = (await server.send('POST', '/v1/api-keys', { body })).json()
+  await scheduled(scene, apiKey)
+  expect(await read('/v1/project-health')).toMatchObject([{ rotations: 1, warnings: 0 }])
+  await server.send('DELETE', `/v1/api-keys/${id}`)
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect(await read('/v1/warnings')).toMatchObject([
+    { code: 'rotation_waiting', severity: 'warning', projectId, kid: scene.from, label: 'old' },
+  ])
+  expect(await read('/v1/project-health')).toMatchObject([{ rotations: 1, warnings: 1 }])
+  const time = new Date(server.clock.now()).toISOString()
+  const census = await server.context.store.census(time)
+  expect(census.warnedProjects).toContain(projectId)
+  expect(census.warnings.map(({ code }) => code)).toContain('rotation_waiting')
+})

@@ -168,6 +168,7 @@ describe('the health of projects', () => {
       {
         projectId: project.id,
         keys: { active: 1, off: 1, expired: 1 },
+        rotations: 0,
         nextExpireTime: expect.any(String),
         warnings: 1,
       },
