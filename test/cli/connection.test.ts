@@ -61,7 +61,7 @@ describe('the server address', () => {
 
   test('may have a path and an IPv6 host', async () => {
     const server = await serve('::1', (request, response) => {
-      const fits = request.url?.startsWith('/sub/path/v1/projects/payments/jwt-keys') === true
+      const fits = request.url?.startsWith('/sub/path/v1/projects/payments/') === true
       response.writeHead(fits ? 200 : 404, { 'content-type': 'application/json' })
       response.end('[]')
     })
@@ -99,10 +99,13 @@ describe('the server address', () => {
     })
     const env = { HTTP_PROXY: `http://127.0.0.1:${portOf(proxy)}` }
     expect((await shell.pubring(list, { env })).code).toBe(0)
-    expect(proxied).toEqual([`${shell.url}/v1/projects/payments/jwt-keys`])
+    const urls = ['jwt-keys', 'key-roles'].map(
+      (path) => `${shell.url}/v1/projects/payments/${path}`,
+    )
+    expect(proxied).toEqual(urls)
     const direct = await shell.pubring(list, { env: { ...env, NO_PROXY: '127.0.0.1' } })
     expect(direct.code).toBe(0)
-    expect(proxied).toHaveLength(1)
+    expect(proxied).toEqual(urls)
     proxy.closeAllConnections()
     proxy.close()
   })

@@ -44,6 +44,8 @@ const session: readonly (readonly string[])[] = [
     '--project',
     'store',
   ],
+  ['key', 'rotation', 'list', '--project', 'store'],
+  ['key', 'delete', 'first', '--project', 'store'],
   ['key', 'deactivate', 'next', '--yes', '--project', 'store'],
   ['key', 'activate', 'next', '--project', 'store'],
   ['key', 'deactivate', 'next', '--yes', '--project', 'store'],

@@ -58,7 +58,7 @@ describe('a table', () => {
     const { stdout } = await shell.pubring(['key', 'list'], { columns: 100, env: plain })
     const [head = '', ...rows] = stdout.trimEnd().split('\n')
     expect(head).toMatch(/^KID +LABEL +ALGORITHM +STATE +CREATED +EXPIRES$/)
-    expect(rows[0]).toMatch(/^019ac8f2-6c1e-7d53-a1b0-000000000001 +orders se…ring 2026 /)
+    expect(rows[0]).toMatch(/^019ac8f2-6c1e-7d53-a1b0-000000000001 +orders se…ing 2026 /)
     const wide = await shell.pubring(['key', 'list', '-o', 'wide'], { columns: 40, env: plain })
     for (const text of [...labels, ...ids]) expect(wide.stdout).toContain(text)
   })

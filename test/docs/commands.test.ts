@@ -25,7 +25,7 @@ test('every block with commands is run by a test, except these', () => {
       "docs/key-policy.md: pip install badkeys && badkeys --update-bl && pubring serve --blocklist ~/.cache/badkeys/blocklist.dat: downloads a large list",
       "docs/ledger.md: go install filippo.io/torchwood/cmd/litewitness@v0.6.1: downloads a program; test/e2e/litewitness.long.test.ts runs the same one",
       "docs/operating.md: mkdir otel && cd otel && npm init --yes: downloads packages; tried by hand as described below",
-      "docs/rotating-keys.md: pubring key rotate new.pem --name 'orders, autumn' --token-lifetime 5m: waits until tokens have expired; test/e2e runs the same steps with curl",
+      "docs/rotating-keys.md: pubring key rotate new.pem --label 'orders, autumn' --token-lifetime 5m: waits until tokens have expired; test/e2e runs the same steps with curl",
       "docs/scaling.md: export PUBRING_DATABASE_URL='postgres://pubring@db-1.example.com,db-2.example.com/pubring?sslmode=verify-full': needs database servers of that name",
       "docs/scaling.md: pubring copy --from sqlite:./data/pubring.db --to postgres://pubring@db.example.com/pubring: needs a database server of that name; test/engines/copy.test.ts copies to a real one",
       "docs/sign-in.md: pubring login --url https://keys.example.com: waits for a person in a browser; test/console signs in",

@@ -49,7 +49,8 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .option('--expires <when>', 'When it expires: 90d, or 2027-01-31T12:00:00Z')
     .action(sessionAction(terminal, async () => (await import('../keys/add.ts')).addKey))
   addProjectCommand(key, 'list', 'List the keys of a project, oldest first', {
-    notes: 'In a pipe: kid, label, algorithm, state, createTime, expireTime, tab-separated.',
+    notes:
+      'In a pipe: kid, label, algorithm, state, createTime, expireTime, tab-separated. On a terminal, the state is the role of the key: spreading, current, previous, off or expired.',
     examples: ['pubring key list --active', 'pubring key list --json | jq -r ".[].kid"'],
   })
     .option('--active', 'Only active keys')
@@ -107,42 +108,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .addOption(descendantsOption())
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await loadChanges()).deleteKeys))
-  const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
-  const rotation = addProjectCommand(
-    key,
-    'rotate',
-    'Replace a key step by step, so that no token fails to verify',
-    {
-      notes: [
-        'Registers the new key and waits until every verifier has it. Then switch the signer. The old key expires with the last token that it signed, and stays in the list. With --delete, it is deleted once every verifier has dropped it.',
-        'Stop it at any time with Ctrl-C: the server keeps the state, and the same command resumes. Without a terminal it stops before the signer must switch; resume it with --switched.',
-        'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id.',
-      ].join('\n\n'),
-      examples: [
-        'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
-        'pubring key rotate new.pem --label autumn --old spring --switched --token-lifetime 15m --delete',
-        'pubring key rotate --self private.pem --project PROJECT-ID',
-      ],
-    },
-  )
-    .argument('[file]', 'The new public key, as for key add')
-    .option('--self <file>', 'The current private key, which vouches for a new one')
-    .option('--old <key>', `The key to replace: ${refHelp}; default: the only other active key`)
-    .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
-    .option('--switched', 'Confirm that the signer uses the new key')
-    .option(
-      '--token-lifetime <time>',
-      'Lifetime of tokens: the old key stays active this long after the switch; required without --self',
-    )
-    .option('--delete', 'Delete the old key in the end; without it, it stays, inactive')
-    .addOption(descendantsOption())
-    .addOption(yesOption())
-    .action(async function (file, { label, ...others }) {
-      const flags = { ...others, ...(label === undefined ? {} : { name: label }) }
-      if (flags.self === undefined) await rotate.call(this, file, flags)
-      else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
-    })
-  addLabelOption(rotation, 'Label of the new key; not needed to resume, nor with --self')
+  registerRotations(key, terminal)
   addCommand(key, 'check', 'Check offline whether a public key would be accepted', {
     notes:
       'Takes every form that key add takes, and sends nothing. Exits with 1 if the key would be rejected.',
@@ -151,4 +117,64 @@ export function registerKeys(program: Command, terminal: Terminal): void {
     .argument('<file>', 'The key, as for key add; - reads standard input')
     .option('-a, --algorithm <name>', 'The alg of tokens signed with it')
     .action(lazyAction(terminal, async () => (await import('../keys/check.ts')).check))
+}
+
+/** Long because it is a list. */
+function registerRotations(key: Command, terminal: Terminal): void {
+  const rotate = sessionAction(terminal, async () => (await import('../keys/rotate.ts')).rotateKey)
+  const command = addProjectCommand(
+    key,
+    'rotate',
+    'Replace a key step by step, so that no token fails to verify',
+    {
+      notes: [
+        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. The command schedules the end of the old key for when the last token that it signed has expired, and the server does the rest.',
+        'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
+        'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id. The old key is ended by a caller with the role writer.',
+      ].join('\n\n'),
+      examples: [
+        'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
+        'pubring key rotate --resume --switched --token-lifetime 15m --delete',
+        'pubring key rotate --self private.pem --project PROJECT-ID',
+      ],
+    },
+  )
+    .argument('[file]', 'The new public key, as for key add')
+    .option('--new <key>', `The new key, if it is registered: ${refHelp}`)
+    .option('--resume [rotation]', 'Go on with this rotation; default: the only one under way')
+    .option('--self <file>', 'The current private key, which vouches for a new one')
+    .option('--old <key>', `The key to replace: ${refHelp}; default: the only other active key`)
+    .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
+    .option('--switched', 'Confirm that the signer uses the new key')
+    .option(
+      '--token-lifetime <time>',
+      'Lifetime of tokens: the old key stays active this long after the switch',
+    )
+    .option('--delete [time]', 'Also delete the old key, this long after its end; default: 1d')
+    .addOption(descendantsOption())
+    .addOption(yesOption())
+    .action(async function (file, { label, ...others }) {
+      const flags = { ...others, ...(label === undefined ? {} : { name: label }) }
+      if (flags.self === undefined) await rotate.call(this, file, flags)
+      else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
+    })
+  addLabelOption(command, 'Label of the new key; not needed to resume, nor with --self')
+  const loadRotations = () => import('../keys/rotations.ts')
+  const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
+  addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {
+    notes:
+      'In a pipe: id, old kid, new kid, state, convergedTime, disableTime, deleteTime, who started it, tab-separated.',
+    examples: ['pubring key rotation list'],
+  }).action(sessionAction(terminal, async () => (await loadRotations()).listRotations))
+  addProjectCommand(rotation, 'finish', 'Deactivate the old key of a rotation now', {
+    examples: ['pubring key rotation finish ID'],
+  })
+    .argument('<rotation>', 'Id, or the beginning of an id if unique')
+    .addOption(descendantsOption())
+    .action(sessionAction(terminal, async () => (await loadRotations()).finishRotation))
+  addProjectCommand(rotation, 'abandon', 'Give up a rotation; the keys stay as they are', {
+    examples: ['pubring key rotation abandon ID'],
+  })
+    .argument('<rotation>', 'Id, or the beginning of an id if unique')
+    .action(sessionAction(terminal, async () => (await loadRotations()).abandonRotation))
 }

@@ -1,5 +1,4 @@
-import type { JwtKey, JwtKeyUpdate, JwtKeyWithDetails } from '../../../client/src/index.ts'
-import { parseId } from '../../core/ids.ts'
+import type { JwtKey, Rotation } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
 import { ask, type YesFlag } from '../terminal/confirm.ts'
@@ -14,101 +13,102 @@ import { readPublicKeyFile } from './files.ts'
 import { findKey } from './find.ts'
 import { parseAlgorithm } from './kinds.ts'
 import { confirmPatch } from './last-active.ts'
+import { findRotation, readRotations } from './rotations.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
+export interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
+  /** Without an id: the only rotation under way. */
+  resume?: string | true
   name?: string
+  new?: string
   old?: string
   algorithm?: string
   switched?: true
   tokenLifetime?: string
-  delete?: true
+  /** Without a time: after a day. */
+  delete?: string | true
 }
 
-/** A rotation in progress. All of its state is on the server, so it can be resumed. */
-interface Rotation {
-  session: Session
-  signal: AbortSignal
-  /** The file of the new key. */
-  file: string
-  flags: KeyRotateFlags & { tokenLifetime: string }
-  tokenLifetimeMs: number
-  next: JwtKeyWithDetails
-  old: JwtKey
-}
-
-/** How far the rotation is when the command ends. */
-type Outcome = 'switch_signer' | 'deleted' | 'kept'
-
-/**
- * Replaces a key by a new one without rejecting any legitimate token. Run again with the same file,
- * it resumes where it stopped. One file, because the steps only make sense together.
- */
+/** Replaces a key by a new one. All state is on the server: anyone can go on with it. */
 export async function rotateKey(
   session: Session,
   file: string | undefined,
-  { tokenLifetime, ...others }: KeyRotateFlags,
+  flags: KeyRotateFlags,
 ): Promise<void> {
-  if (file === undefined) throw usageError('Name the file of the new public key, or use --self.')
-  if (tokenLifetime === undefined) {
+  for (const option of ['tokenLifetime', 'delete'] as const) lifetimeOf(flags, option)
+  parseAlgorithm(flags.algorithm)
+  const rotation =
+    flags.resume === undefined
+      ? await begin(session, file, flags)
+      : await findRotation(session, flags.resume)
+  const signal = session.terminal.interruptSignal()
+  try {
+    report(session, await proceed(session, rotation, flags, signal))
+  } catch (error) {
+    if (!isInterruption(error, signal)) throw error
+    const hints = [`Resume with: ${resumeCommand(session, rotation)}`]
+    throw new CommandError('interrupted', 'Stopped. Completed steps stay.', { hints })
+  }
+}
+
+/** Seconds of an option; undefined if it has no value. Throws a usage error. */
+function lifetimeOf(flags: KeyRotateFlags, option: 'tokenLifetime' | 'delete'): number | undefined {
+  const value = flags[option]
+  const name = option === 'delete' ? '--delete' : '--token-lifetime'
+  return typeof value === 'string' ? parseDurationOption(value, name) : undefined
+}
+
+/** Step 1: registers the new key unless it is there, and starts the rotation unless it is under way. */
+async function begin(
+  session: Session,
+  file: string | undefined,
+  flags: KeyRotateFlags,
+): Promise<Rotation> {
+  const { client, project, notify } = session
+  if ((file === undefined) === (flags.new === undefined)) {
+    throw usageError('Name the file of the new public key, or pass --new, --resume or --self.')
+  }
+  if (flags.tokenLifetime === undefined) {
     throw usageError('--token-lifetime is missing: how long your tokens are valid.')
   }
-  const flags = { tokenLifetime, ...others }
-  const tokenLifetimeMs = parseDurationOption(tokenLifetime, '--token-lifetime') * 1_000
-  parseAlgorithm(flags.algorithm)
-  const key = await readPublicKeyFile(file, session.terminal)
-  if (key.converted !== undefined) session.notify(key.converted)
-  const { publicKeyPem } = await requireAccepted(session, key)
-  const keys = await session.client.keys.list(session.project)
-  const registered = keys.find((each) => each.publicKeyPem === publicKeyPem)
-  const oldKid = parseId(flags.old ?? '')
-  if (registered && oldKid !== undefined && keys.every(({ id }) => id !== oldKid)) {
-    const { id: kid, label, algorithm } = registered
-    session.print({ outcome: 'deleted', kid, algorithm, old: flags.old }, () => `${kid}\n`)
-    session.notify(`“${label}” is registered and the old key is gone: the rotation is complete.`)
-    return
+  // First, as it must be no private key.
+  const key = file === undefined ? undefined : await readPublicKeyFile(file, session.terminal)
+  if (key?.converted !== undefined) notify(key.converted)
+  // Before anything is registered, as an older server has none.
+  const rotations = await readRotations(session)
+  const keys = await client.keys.list(project)
+  const next = key && (await registered(session, key, keys, flags))
+  const to = next ?? findKey(session, keys, flags.new ?? '').id
+  const others = keys.filter(({ id }) => id !== to)
+  const known = rotations.find((one) => one.to === to && one.state !== 'abandoned')
+  const isSame = flags.old === undefined || flags.old === known?.from
+  if (
+    known !== undefined &&
+    (isSame || findKey(session, others, flags.old ?? '').id === known.from)
+  ) {
+    notify(`1. Resuming the rotation ${known.id}.`)
+    return known
   }
-  const signal = session.terminal.interruptSignal()
-  const pair = await registerNewKey(session, key, { keys, registered }, flags)
-  const rotation = { session, signal, file, flags, tokenLifetimeMs, ...pair }
-  try {
-    report(rotation, await resume(rotation))
-  } catch (error) {
-    throw isInterruption(error, signal) ? interruptedError(rotation) : error
-  }
+  const old = flags.old === undefined ? onlyActive(others) : findKey(session, others, flags.old)
+  const rotation = await client.rotations.start(project, { from: old.id, to })
+  notify(`1. The key ${to} replaces “${old.label}”: rotation ${rotation.id}.`)
+  return rotation
 }
 
-/** Step 1: both keys are registered. */
-async function registerNewKey(
+/** The kid of the key in the file. */
+async function registered(
   session: Session,
   key: PublicKeyFile,
-  { keys, registered }: { keys: JwtKey[]; registered: JwtKey | undefined },
-  flags: KeyRotateFlags,
-): Promise<Pick<Rotation, 'next' | 'old'>> {
-  const { client, project } = session
-  const others = keys.filter(({ id }) => id !== registered?.id)
-  const old = flags.old === undefined ? onlyActive(others) : findKey(session, others, flags.old)
-  const kid = registered?.id ?? (await registerKey(session, key, registration(flags)))
-  const next = await client.keys.get(project, kid)
-  if (!next.active) {
-    throw new CommandError('conflict', `The new key “${next.label}” is inactive.`, {
-      code: 'key_inactive',
-      hints: [`pubring key activate ${kid} --project ${project}`],
-    })
-  }
-  session.notify(`1. ${registered ? 'Resuming with' : 'Registered'} “${next.label}”, kid ${kid}.`)
-  if (next.createTime < old.createTime) {
-    session.notify(
-      `   It is older than “${old.label}”, which it replaces: press Ctrl-C if that is a mistake.`,
-    )
-  }
-  return { next, old }
-}
-
-function registration({ name, algorithm }: KeyRotateFlags) {
-  if (name === undefined) throw usageError('The new key is not registered yet: add --name.')
-  return { name, algorithm: parseAlgorithm(algorithm) }
+  keys: readonly JwtKey[],
+  { name, algorithm, old }: KeyRotateFlags,
+): Promise<string> {
+  const { publicKeyPem } = await requireAccepted(session, key)
+  const present = keys.find((each) => each.publicKeyPem === publicKeyPem)
+  if (present !== undefined) return present.id
+  if (name === undefined) throw usageError('The new key is not registered yet: add --label.')
+  if (old === undefined) onlyActive(keys)
+  return registerKey(session, key, { name, algorithm: parseAlgorithm(algorithm) })
 }
 
 function onlyActive(keys: readonly JwtKey[]): JwtKey {
@@ -125,108 +125,85 @@ function onlyActive(keys: readonly JwtKey[]): JwtKey {
   throw usageError('Several keys are active: choose the one to replace.', ...hints)
 }
 
-/** Steps 2 to 6, skipping those that are already done. */
-async function resume(rotation: Rotation): Promise<Outcome> {
-  const { session, next, old, signal } = rotation
-  const { client, project } = session
-  const nextKnown = Date.parse(next.details.convergedTime)
-  await waitUntil(session, nextKnown, '2. Until every verifier knows it', signal)
-  session.notify('2. Every verifier that honors the cache headers knows the new key.')
-  if (!(await isSignerSwitched(rotation))) return 'switch_signer'
-  await retireOldKey(rotation)
-  const { details } = await client.keys.get(project, old.id)
-  const oldForgotten = Date.parse(details.convergedTime)
-  await waitUntil(session, oldForgotten, '5. Until no verifier trusts the old key', signal)
-  session.notify('5. No verifier that honors the cache headers trusts the old key.')
-  if (rotation.flags.delete !== true) return 'kept'
-  await client.keys.delete(project, old.id, decisionOf(rotation.flags))
-  return 'deleted'
-}
-
-/** Step 3: the signer uses the new key, or the old one expires within a token's lifetime anyway. */
-async function isSignerSwitched(rotation: Rotation): Promise<boolean> {
-  const { session, next, old, flags, tokenLifetimeMs } = rotation
-  if (!old.active || expiresBy(old, session.now() + tokenLifetimeMs)) return true
-  if (flags.switched === true) return true
-  const { details, id } = next
-  const kid = details.publishedKid ?? id
-  session.notify(`3. Now switch the signer to the new key: ${details.jwsAlgorithm}, kid ${kid}.`)
-  if (!isInteractive(session.terminal)) return false
-  return ask(session.terminal, 'Does every signer use it?')
-}
-
-function expiresBy({ expireTime }: JwtKey, time: number): boolean {
-  return expireTime !== undefined && Date.parse(expireTime) <= time
-}
-
-/** Step 4: the old key expires once the last token that it signed has expired. */
-async function retireOldKey(rotation: Rotation): Promise<void> {
-  const { session, old, tokenLifetimeMs, signal } = rotation
-  if (!old.active) return
-  if (tokenLifetimeMs === 0) {
-    await updateOldKey(rotation, { active: false })
-    session.notify(`4. Deactivated “${old.label}”.`)
-    return
+/** Steps 2 to 4, without those that are done. Servers take the last ones by themselves. */
+async function proceed(
+  session: Session,
+  rotation: Rotation,
+  flags: KeyRotateFlags,
+  signal: AbortSignal,
+): Promise<Rotation> {
+  const { client, project, notify } = session
+  const { id, from, to, convergedTime, schedule } = rotation
+  const isWaiting = schedule?.waitingReason !== undefined
+  if (isWaiting) notify(`   ${schedule.waitingDetail}`)
+  if (rotation.state === 'finished' || (schedule && !isWaiting)) return rotation
+  if (convergedTime === undefined) {
+    throw new CommandError('conflict', 'The new key is inactive.', {
+      code: 'key_inactive',
+      hints: [`pubring key activate ${to} --project ${project}`],
+    })
   }
-  const end = session.now() + tokenLifetimeMs
-  const { expireTime = new Date(end).toISOString() } = expiresBy(old, end) ? old : {}
-  if (expireTime !== old.expireTime) await updateOldKey(rotation, { expireTime })
-  session.notify(`4. “${old.label}” stays valid until ${expireTime}, for the tokens it has signed.`)
-  await waitUntil(session, Date.parse(expireTime), '4. Until its tokens have expired', signal)
-}
-
-/** Demands a confirmation if the new key is no longer active, or expires as well. */
-async function updateOldKey({ session, old, flags }: Rotation, patch: JwtKeyUpdate): Promise<void> {
-  const { client, project } = session
+  await waitUntil(session, Date.parse(convergedTime), '2. Until every verifier knows it', signal)
+  notify('2. Every verifier that honors the cache headers knows the new key.')
+  if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
+  const seconds = lifetimeOf(flags, 'tokenLifetime')
+  if (seconds === undefined) {
+    throw usageError('--token-lifetime is missing: how long your tokens are valid.')
+  }
   const keys = await client.keys.list(project)
-  await confirmPatch(session, keys, [old.id, patch], flags)
-  await client.keys.update(project, old.id, patch, decisionOf(flags))
-}
-
-function report(rotation: Rotation, outcome: Outcome): void {
-  const { session, next, old, flags } = rotation
-  const resumed = { ...rotation, flags: { ...flags, switched: true as const } }
-  const messages: Record<Outcome, string> = {
-    deleted: `6. Deleted “${old.label}”. The rotation is complete.`,
-    kept: `6. “${old.label}” stays in the list, inactive. The rotation is complete.`,
-    switch_signer: `   Once they do, run: ${resumeCommand(resumed)}\n   It ${remainingSteps(rotation)}.`,
+  await confirmPatch(session, keys, [from, { active: false }], flags)
+  if (seconds === 0) await client.rotations.finish(project, id, decisionOf(flags))
+  const end = session.now() + seconds * 1_000
+  const deleteTime = end + (lifetimeOf(flags, 'delete') ?? defaultDeletion) * 1_000
+  const patch = {
+    ...(seconds === 0 ? {} : { disableTime: new Date(end).toISOString(), ...decisionOf(flags) }),
+    ...(flags.delete === undefined ? {} : { deleteTime: new Date(deleteTime).toISOString() }),
   }
-  const document = { outcome, kid: next.id, algorithm: next.algorithm, old: old.id }
-  session.print(document, () => `${next.id}\n`)
-  session.notify(messages[outcome])
+  return client.rotations.schedule(project, id, patch)
 }
 
-/** What is left to do once the signer is switched, in the words of a promise. */
-function remainingSteps({ old, flags }: Rotation): string {
-  const retire =
-    flags.tokenLifetime === '0'
-      ? `deactivates “${old.label}” immediately`
-      : `lets “${old.label}” expire ${flags.tokenLifetime} later`
-  const last = flags.delete === true ? 'deletes it' : 'keeps it in the list, inactive'
-  return `${retire}, waits until no verifier trusts it, and ${last}`
+/** Seconds. Longer than any verifier is known to keep a key. */
+const defaultDeletion = 86_400
+
+/** Step 3. */
+async function isSignerSwitched(
+  { client, project, terminal, notify }: Session,
+  { to }: Rotation,
+  { switched }: KeyRotateFlags,
+): Promise<boolean> {
+  if (switched === true) return true
+  const { details } = await client.keys.get(project, to)
+  const kid = details.publishedKid ?? to
+  notify(`3. Now switch the signer to the new key: ${details.jwsAlgorithm}, kid ${kid}.`)
+  return isInteractive(terminal) && ask(terminal, 'Does every signer use it?')
 }
 
-/** The same command, with the old key that it determined the first time. */
-function resumeCommand({ session, old, flags, file }: Rotation): string {
-  const { url, apiKeyFile, profile, tokenLifetime, descendants } = flags
-  const own = { project: session.project, tokenLifetime, descendants }
-  const options = { url, apiKeyFile, profile, ...own }
+function report(session: Session, rotation: Rotation): void {
+  const { id, state, from, to, schedule, endTime } = rotation
+  session.print({ ...rotation, kid: to, old: from }, () => `${to}\n`)
+  const next = schedule?.disableTime
+  const deletion = schedule?.deleteTime
+  const lines = [
+    state === 'finished' && `4. The old key, ${from}, is off since ${endTime}.`,
+    next && `4. The server deactivates the old key, ${from}, at ${next}: rotation ${id}.`,
+    deletion && `   It deletes that key at ${deletion}.`,
+    state === 'overlapping' &&
+      next === undefined &&
+      `   Once every signer uses it, run: ${resumeCommand(session, rotation)}`,
+  ]
+  for (const line of lines) if (typeof line === 'string') session.notify(line)
+}
+
+function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
+  const { tokenLifetime = 'TIME', url, profile, apiKeyFile }: KeyRotateFlags = flags ?? {}
+  const options = { project, tokenLifetime, url, profile, apiKeyFile }
   const words = Object.entries(options).flatMap(([name, value]) => {
     const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
     return value === undefined ? [] : [option, quoteForShell(value)]
   })
-  const switches = [flags.switched && '--switched', flags.delete && '--delete'].filter(Boolean)
-  const command = ['pubring key rotate', quoteForShell(file), '--old', old.id]
-  return [...command, ...words, ...switches].join(' ')
+  return ['pubring key rotate --resume', id, '--switched', ...words].join(' ')
 }
 
 export function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof Error && error.name === 'ExitPromptError')
-}
-
-function interruptedError(rotation: Rotation): CommandError {
-  const message = 'Stopped. Completed steps stay; a scheduled expiry still applies.'
-  const start = rotation.flags.switched === true ? 'It' : 'Once the signer is switched, it'
-  const hints = [`Resume with: ${resumeCommand(rotation)}`, `${start} ${remainingSteps(rotation)}.`]
-  return new CommandError('interrupted', message, { hints })
 }

@@ -1,4 +1,10 @@
-import type { JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import {
+  type Client,
+  type JwtKey,
+  type JwtKeyWithDetails,
+  type KeyRole,
+  PubringError,
+} from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
 import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
@@ -34,12 +40,22 @@ export async function listKeys(
 ): Promise<void> {
   const arrange = arrangement(flags)
   const all = await client.keys.list(project)
-  const keys = arrange(all)
+  const roles = await rolesOf(client, project)
+  const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, all))
   if (all.length === 0) {
     notify(`Project ${project} has no keys. To register one, use pubring key add.`)
   } else if (keys.length === 0)
     notify(`None of the ${all.length} keys of project ${project} matches.`)
+}
+
+/** The role of each key; none from a server that is older than roles. */
+async function rolesOf({ keys }: Client, project: string): Promise<Map<string, KeyRole>> {
+  const entries = await keys.roles(project).catch((error: unknown) => {
+    if (error instanceof PubringError && error.code === 'route_not_found') return []
+    throw error
+  })
+  return new Map(entries.map(({ kid, role }) => [kid, role]))
 }
 
 /** Filters, sorts and limits a list as the flags say. Throws a usage error. */
@@ -65,11 +81,12 @@ function compare(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 
-const columns: readonly Column<JwtKey>[] = [
+/** On a terminal, the role says more than the state. */
+const columns: readonly Column<JwtKey & { role?: KeyRole | undefined }>[] = [
   { heading: 'KID', value: ({ id }) => id, id: true },
   { heading: 'LABEL', value: ({ label }) => label, cut: true },
   { heading: 'ALGORITHM', value: ({ algorithm }) => algorithm },
-  { heading: 'STATE', value: stateOf },
+  { heading: 'STATE', value: stateOf, display: (key) => key.role ?? stateOf(key) },
   timeColumn('CREATED', ({ createTime }) => createTime),
   timeColumn('EXPIRES', ({ expireTime }) => expireTime),
 ]
@@ -103,6 +120,7 @@ function detailsOf(terminal: Terminal, key: JwtKeyWithDetails): string {
     ['label', key.label],
     ['project', key.projectId],
     ['state', stateOf(key)],
+    ['role', details.role],
     ['algorithm', key.algorithm],
     ['key', describeKind(details)],
     ['thumbprint', details.thumbprint],
