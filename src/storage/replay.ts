@@ -19,6 +19,8 @@ export function createReplayThread(databaseUrl: string): {
     minThreads: 0,
     maxThreads: 1,
     idleTimeout: idleMs,
+    // It has time to collect garbage often, and would otherwise use more memory than all caches.
+    resourceLimits: { maxYoungGenerationSizeMb: 8 },
   })
   return { replayLedger: (ledgerId) => pool.run(ledgerId), close: () => pool.destroy() }
 }

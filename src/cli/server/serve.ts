@@ -3,6 +3,7 @@ import process from 'node:process'
 import type { Config } from '../../config/server-settings.ts'
 import { prepareRegistry } from '../../core/first-start.ts'
 import type { HttpApp } from '../../http/app.ts'
+import { limitHeapGrowth } from '../../runtime/heap-growth.ts'
 import { collectStartupGarbage } from '../../runtime/startup-garbage.ts'
 import { exitCodes } from '../terminal/exit-codes.ts'
 import { createApp, listen, listenForMetrics, loadApp, openRegistry } from './instance.ts'
@@ -17,6 +18,7 @@ import { announceReady } from './welcome.ts'
 export async function serve(load: () => Config): Promise<void> {
   const config = load()
   ignoreOtherSignals()
+  limitHeapGrowth()
   if (config.workers > 1 && cluster.isPrimary) {
     const { runWorkers } = await import('./workers.ts')
     return runWorkers(config)

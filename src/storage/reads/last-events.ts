@@ -147,15 +147,20 @@ export function checkedProject(
 /** Undefined if there is none, or it is not an event any more. */
 function parseLastEvent(text: string | null): LastEvent | undefined {
   const end = text?.indexOf(' ') ?? -1
-  if (text === null || !hasValidChanges(text.slice(end + 1))) return undefined
-  return { type: text.slice(0, end), changes: JSON.parse(text.slice(end + 1)) as EventChanges }
+  const changes = text === null ? undefined : parseChanges(text.slice(end + 1))
+  return text === null || changes === undefined ? undefined : { type: text.slice(0, end), changes }
 }
 
 /** Whether the column holds valid `EventChanges`: two levels of objects, then values. */
 export function hasValidChanges(changes: string | null): boolean {
-  if (changes === null) return true
-  const value = parseJson(changes)
-  return isObject(value) && isNestedWithin(value, 2) && Object.values(value).every(isObject)
+  return changes === null || parseChanges(changes) !== undefined
+}
+
+function parseChanges(text: string): EventChanges | undefined {
+  const value = parseJson(text)
+  const isValid =
+    isObject(value) && isNestedWithin(value, 2) && Object.values(value).every(isObject)
+  return isValid ? (value as EventChanges) : undefined
 }
 
 /**
