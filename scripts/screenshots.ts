@@ -24,7 +24,11 @@ type Shot = {
 
 const shots: Shot[] = [
   { name: 'projects', route: () => '/' },
+  { name: 'warnings', route: () => '/', prepare: openBell },
+  { name: 'search', route: () => '/', prepare: search },
   { name: 'keys', route: ({ project }) => `/projects/${project}/keys` },
+  { name: 'key', route: ({ project, current }) => `/projects/${project}/keys/${current}` },
+  { name: 'timeline', route: ({ project }) => `/projects/${project}/timeline` },
   { name: 'register', route: ({ project }) => `/projects/${project}/keys`, prepare: fillKeyForm },
   { name: 'connect', route: ({ project }) => `/projects/${project}/connect` },
   { name: 'verify', route: ({ project }) => `/projects/${project}/verify`, prepare: checkToken },
@@ -33,6 +37,16 @@ const shots: Shot[] = [
   { name: 'api-keys', route: () => '/api-keys' },
   { name: 'ledger', route: () => '/ledger' },
 ]
+
+async function openBell(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /warnings$/ }).click()
+}
+
+async function search(page: Page, { current }: DemoData): Promise<void> {
+  await page.keyboard.press('/')
+  await page.keyboard.insertText(current.slice(0, 8))
+  await page.getByRole('option').first().waitFor()
+}
 
 async function fillKeyForm(page: Page, { publicKeyPem }: DemoData): Promise<void> {
   await page.getByRole('button', { name: 'Register a key' }).first().click()
@@ -51,10 +65,10 @@ const looks: { suffix: string; only?: string[]; options: BrowserContextOptions }
   { suffix: '', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } },
   {
     suffix: '-dark',
-    only: ['keys', 'verify'],
+    only: ['projects', 'keys', 'timeline', 'verify'],
     options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
   },
-  { suffix: '-phone', only: ['keys', 'verify', 'ledger'], options: phone },
+  { suffix: '-phone', only: ['projects', 'keys', 'timeline', 'verify', 'ledger'], options: phone },
 ]
 
 /** The whole page up to 1,400 px, so that a picture stays readable beside text. */

@@ -30,6 +30,7 @@ import { LiveStatus } from './components/live-status.tsx'
 import { Logo } from './components/logo.tsx'
 import { SearchButton } from './search/button.tsx'
 import { useRights } from './session/rights.ts'
+import { WarningBell } from './warnings/bell.tsx'
 
 /** The header and navigation around every page. */
 export function Frame({ children }: { children: ReactNode }) {
@@ -80,6 +81,7 @@ function Header({ menuOpened, onToggleMenu }: { menuOpened: boolean; onToggleMen
       </Group>
       <Group gap="xs" wrap="nowrap">
         <SearchButton />
+        <WarningBell />
         <ColorSchemeButton />
         <AccountMenu />
       </Group>

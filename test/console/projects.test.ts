@@ -1,9 +1,30 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openConsole, type TestConsole } from '../support/console/console.ts'
+import {
+  accessibilityViolations,
+  openConsole,
+  type TestConsole,
+} from '../support/console/console.ts'
+import { ecKey } from '../support/keys/pem.ts'
 
 let console_: TestConsole
+let soon: { id: string; kid: string }
+
 beforeAll(async () => {
   console_ = await openConsole()
+  const { client } = console_
+  const add = async (name: string, days?: number) => {
+    const { id } = await client.projects.create({ name })
+    const { publicKeyPem } = ecKey()
+    const expireTime = new Date(Date.now() + (days ?? 0) * 86_400_000).toISOString()
+    const key = { name: `${name} key`, algorithm: 'ES256' as const, publicKeyPem }
+    const { kid } = await client.keys.create(id, { ...key, ...(days && { expireTime }) })
+    return { id, kid }
+  }
+  await add('calm')
+  soon = await add('next-week', 5)
+  await add('next-month', 29)
+  const broken = await add('broken')
+  await client.keys.update(broken.id, broken.kid, { active: false })
 })
 afterAll(() => console_.close())
 
@@ -30,27 +51,56 @@ test('a project is created, renamed and deleted', async () => {
   await page.getByRole('button', { name: 'Delete project' }).click()
   await page.getByRole('heading', { name: 'Projects' }).waitFor()
   await expect(console_.client.projects.get(id)).rejects.toMatchObject({ status: 404 })
-  await page.context().close()
 })
 
-test('a project is found by part of its name if it is loaded, and by its full name or id in any case', async () => {
+test('what breaks first comes first, the bell counts it, and a warning leads to its key', async () => {
+  const { client } = console_
+  const page = await console_.open('/')
+  const names = () => page.locator('tbody tr[data-id] a').allTextContents()
+  await expect
+    .poll(async () => (await names()).slice(0, 3))
+    .toEqual(['broken', 'next-week', 'next-month'])
+  const row = page.getByRole('row', { name: /next-week/ })
+  await row.getByText('Key expires soon').waitFor()
+  await row.getByText('in 4 days').waitFor()
+  await page
+    .getByRole('row', { name: /broken/ })
+    .getByText('No active key')
+    .waitFor()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  await expect.poll(async () => (await names())[0]).toBe('broken')
+  await page.getByRole('button', { name: 'Name', exact: true }).click()
+  await expect.poll(async () => (await names()).at(-1)).toBe('broken')
+
+  await page.getByRole('button', { name: '3 warnings' }).click()
+  expect(await accessibilityViolations(page)).toEqual([])
+  await page.getByRole('menuitem', { name: /next-week key · next-week/ }).click()
+  await page.getByRole('heading', { name: 'next-week key' }).waitFor()
+  expect(page.url()).toContain(`/projects/${soon.id}/keys/${soon.kid}`)
+  // It is mended, and the bell says so on the next page.
+  await client.keys.update(soon.id, soon.kid, { expireTime: null })
+  await page.getByRole('button', { name: '2 warnings' }).waitFor()
+})
+
+test('a project is found by part of its name, and by its full name or id in any case', async () => {
   const names = Array.from({ length: 120 }, (_, index) => `team-${index}`)
   for (const name of names) await console_.client.projects.create({ name })
   const page = await console_.open('/')
-  await page.getByRole('link', { name: 'team-7', exact: true }).waitFor()
-  expect(await page.getByRole('link', { name: /^team-/ }).count()).toBeLessThan(101)
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
   const search = page.getByRole('textbox', { name: 'Search projects' })
-  await search.fill('eam-9')
-  await page.getByRole('link', { name: 'team-7', exact: true }).waitFor({ state: 'detached' })
-  await search.fill('team-119')
-  await page.getByRole('link', { name: 'team-119', exact: true }).waitFor()
+  await search.fill('eam-11')
+  await link('team-119').waitFor()
+  expect(await page.getByRole('link', { name: /^team-/ }).allTextContents()).toEqual([
+    'team-11',
+    ...Array.from({ length: 10 }, (_, index) => `team-11${index}`),
+  ])
   const { id } = await console_.client.projects.get('team-118')
-  await search.fill(id)
-  await page.getByRole('link', { name: 'team-118', exact: true }).waitFor()
-  await search.fill('')
-  await page.getByRole('button', { name: 'Load 100 more' }).click()
-  await page.getByRole('link', { name: 'team-119', exact: true }).waitFor()
+  await search.fill(id.toUpperCase())
+  await link('team-119').waitFor({ state: 'detached' })
+  await link('team-118').waitFor()
   await search.fill('nowhere')
   await page.getByText('No projects match “nowhere”').waitFor()
-  await page.context().close()
+  await search.fill('')
+  await link('broken').waitFor()
 })

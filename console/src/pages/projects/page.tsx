@@ -1,28 +1,23 @@
-import { Anchor, Button, Card, Group } from '@mantine/core'
+import { Button, Card, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconPlus, IconSearch } from '@tabler/icons-react'
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { Link } from 'wouter'
-import { type Project, PubringError } from '../../../../client/src/index.ts'
-import { CopyButton } from '../../components/copy.tsx'
-import { DataTable } from '../../components/data-table.tsx'
+import { useSearchParams } from 'wouter'
 import { ErrorNotice } from '../../components/error-notice.tsx'
-import { EmptyState, LoadingRows, PageHeader } from '../../components/states.tsx'
-import { RelativeTime } from '../../components/times.tsx'
-import { useDraft, useOpenDialog } from '../../forms/drafts.ts'
+import { EmptyState, PageHeader, QueryResult } from '../../components/states.tsx'
+import { useOpenDialog } from '../../forms/drafts.ts'
 import { TextField } from '../../forms/text-fields.tsx'
-import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { ProjectForm } from './project-form.tsx'
+import { maxProjects, useExactMatch, useProjectRows } from './query.ts'
+import { isProjectOrder, type ProjectRow, sortedProjects } from './rows.ts'
+import { ProjectTable } from './table.tsx'
+import { TotalFigures } from './totals.tsx'
 
-const pageSize = 100
-
-/** All projects, page by page; a search finds any of them by its full name or id. */
+/** All projects with their health; what breaks first comes first. */
 export function ProjectsPage() {
   const { mayManage } = useRights()
   const [adding, setAdding] = useOpenDialog('projects', ['create'])
-  const [{ search }, change] = useDraft('projects', { search: '' })
-  const [term] = useDebouncedValue(search.trim().toLowerCase(), 200)
+  const { query, health, rows = [], isPartial } = useProjectRows()
   return (
     <>
       <PageHeader
@@ -40,80 +35,69 @@ export function ProjectsPage() {
       >
         Each project has its own keys, issuer and JWKS.
       </PageHeader>
-      <TextField
-        aria-label="Search projects"
-        placeholder="Search by name, or enter an id"
-        leftSection={<IconSearch size={16} />}
-        value={search}
-        onValue={(text) => change({ search: text })}
-        mb="md"
-        maw={420}
-      />
-      <MatchingProjects term={term} />
+      {health.isLoadingError && (
+        <ErrorNotice error={health.error} retry={() => void health.refetch()} />
+      )}
+      {health.data && rows.length > 0 && <TotalFigures rows={rows} />}
+      <QueryResult query={query}>
+        {() => <SearchableProjects rows={rows} isPartial={isPartial} />}
+      </QueryResult>
       {adding !== undefined && <ProjectForm onClose={() => setAdding(undefined)} />}
     </>
   )
 }
 
-function MatchingProjects({ term }: { term: string }) {
-  const pages = useProjectPages()
+function SearchableProjects({ rows, isPartial }: { rows: ProjectRow[]; isPartial: boolean }) {
+  const [params, setParams] = useSearchParams()
+  const search = params.get('q') ?? ''
+  const [term] = useDebouncedValue(search.trim().toLowerCase(), 200)
   const exact = useExactMatch(term)
-  const loaded = pages.data?.pages.flatMap(({ items }) => items) ?? []
-  const matching = loaded.filter(({ name, id }) => name.includes(term) || id === term)
-  const isLoaded = matching.some(({ id }) => id === exact.data?.id)
-  const shown = exact.data && !isLoaded ? [exact.data, ...matching] : matching
+  const sort = params.get('sort') ?? 'urgency'
+  const name = sort.replace(/^-/, '')
+  const by = isProjectOrder(name) ? name : 'urgency'
+  const descending = sort.startsWith('-')
+  const change = (part: Record<string, string>) =>
+    setParams((old) => ({ ...Object.fromEntries(old), ...part }), { replace: true })
+
+  const matching = rows.filter((row) => row.name.includes(term) || row.id === term)
+  const isListed = matching.some(({ id }) => id === exact.data?.id)
+  const found = exact.data && !isListed ? [exact.data, ...matching] : matching
   return (
-    <Card withBorder padding="sm">
-      {pages.isPending && <LoadingRows />}
-      {pages.isLoadingError && (
-        <ErrorNotice error={pages.error} retry={() => void pages.refetch()} />
+    <>
+      <TextField
+        aria-label="Search projects"
+        placeholder="Search by name, or enter an id"
+        leftSection={<IconSearch size={16} />}
+        value={search}
+        onValue={(q) => change({ q })}
+        mb="md"
+        maw={420}
+      />
+      <Card withBorder padding={0} className="list-card">
+        {found.length === 0 ? (
+          <NoMatch term={term} />
+        ) : (
+          <ProjectTable
+            rows={sortedProjects(found, { by, descending })}
+            sorting={{
+              by,
+              descending,
+              onSort: (next) => change({ sort: next === by && !descending ? `-${next}` : next }),
+            }}
+          />
+        )}
+      </Card>
+      {isPartial && (
+        <Text size="sm" c="dimmed" mt="sm" role="status">
+          The first {maxProjects.toLocaleString()} projects are listed. Search for others by their
+          full name or id.
+        </Text>
       )}
-      {pages.data && shown.length > 0 && <ProjectTable projects={shown} />}
-      {pages.data && shown.length === 0 && <NoMatch term={term} more={pages.hasNextPage} />}
-      {pages.hasNextPage && (
-        <Group justify="center" p="sm">
-          <Button
-            variant="default"
-            loading={pages.isFetchingNextPage}
-            onClick={() => void pages.fetchNextPage()}
-          >
-            Load {pageSize} more
-          </Button>
-        </Group>
-      )}
-    </Card>
+    </>
   )
 }
 
-function useProjectPages() {
-  const { client } = useSession()
-  return useInfiniteQuery({
-    queryKey: ['projects'],
-    queryFn: ({ signal, pageParam }) =>
-      client.projects.list({ signal, limit: pageSize, ...(pageParam && { after: pageParam }) }),
-    initialPageParam: '',
-    getNextPageParam: (page) => page.next,
-  })
-}
-
-/** The project with exactly this name or id, which may be on a page that is not loaded; or null. */
-function useExactMatch(term: string) {
-  const { client } = useSession()
-  return useQuery({
-    queryKey: ['project-named', term],
-    queryFn: async ({ signal }) => {
-      try {
-        return await client.projects.get(term, { signal })
-      } catch (error) {
-        if (error instanceof PubringError && error.status === 404) return null
-        throw error
-      }
-    },
-    enabled: /^[a-z0-9][a-z0-9-]*$/.test(term),
-  })
-}
-
-function NoMatch({ term, more }: { term: string; more: boolean }) {
+function NoMatch({ term }: { term: string }) {
   if (term === '') {
     return (
       <EmptyState title="No projects yet">
@@ -121,39 +105,5 @@ function NoMatch({ term, more }: { term: string; more: boolean }) {
       </EmptyState>
     )
   }
-  return (
-    <EmptyState title={`No projects match “${term}”`}>
-      {more
-        ? 'Only loaded projects were searched. Enter the full name, or load more.'
-        : 'Check the spelling.'}
-    </EmptyState>
-  )
-}
-
-function ProjectTable({ projects }: { projects: Project[] }) {
-  return (
-    <DataTable
-      rows={projects}
-      columns={[
-        {
-          title: 'Name',
-          cell: ({ id, name }) => (
-            <Anchor component={Link} href={`/projects/${id}`} fw={600}>
-              {name}
-            </Anchor>
-          ),
-        },
-        {
-          title: 'Id',
-          cell: ({ id, name }) => (
-            <Group gap={2} wrap="nowrap">
-              <span className="mono">{id}</span>
-              <CopyButton value={id} name={`id of ${name}`} />
-            </Group>
-          ),
-        },
-        { title: 'Updated', cell: ({ updateTime }) => <RelativeTime time={updateTime} /> },
-      ]}
-    />
-  )
+  return <EmptyState title={`No projects match “${term}”`}>Check the spelling.</EmptyState>
 }

@@ -1,0 +1,74 @@
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import {
+  type Client,
+  type Project,
+  type ProjectHealth,
+  PubringError,
+} from '../../../../client/src/index.ts'
+import { useSession } from '../../session/context.tsx'
+import type { ProjectRow } from './rows.ts'
+
+/** The largest pages of the service. */
+const projectsPerPage = 200
+const healthPerPage = 50
+
+/** Projects that the page lists; it finds others by their full name or id. */
+export const maxProjects = 1_000
+
+/** The projects with their health; `isPartial` if there are more than the page lists. */
+export function useProjectRows() {
+  const { client } = useSession()
+  const query = useQuery({
+    queryKey: ['projects'],
+    queryFn: ({ signal }) =>
+      readAll(projectsPerPage, (page) => client.projects.list({ ...page, signal })),
+  })
+  const health = useQuery({
+    queryKey: ['projects', 'health'],
+    queryFn: ({ signal }) =>
+      readAll(healthPerPage, (page) => client.projects.health({ ...page, signal })),
+  })
+  const rows = useMemo(() => {
+    const byId = new Map(health.data?.items.map((each) => [each.projectId, each]))
+    return query.data?.items.map((project) => withHealth(project, byId.get(project.id)))
+  }, [query.data, health.data])
+  return { query, health, rows, isPartial: query.data?.isPartial === true }
+}
+
+const withHealth = (project: Project, health: ProjectHealth | undefined): ProjectRow =>
+  health === undefined ? project : { ...project, health }
+
+type Page<Item> = { items: Item[]; next?: string }
+
+async function readAll<Item>(
+  limit: number,
+  read: (page: { limit: number; after?: string }) => Promise<Page<Item>>,
+): Promise<{ items: Item[]; isPartial: boolean }> {
+  const items: Item[] = []
+  let page: Page<Item> = { items }
+  do {
+    page = await read({ limit, ...(page.next && { after: page.next }) })
+    items.push(...page.items)
+  } while (page.next !== undefined && items.length < maxProjects)
+  return { items, isPartial: page.next !== undefined }
+}
+
+/** The project with exactly this name or id, which may not be listed; or null. */
+export function useExactMatch(term: string) {
+  const { client } = useSession()
+  return useQuery({
+    queryKey: ['project-named', term],
+    queryFn: ({ signal }) => findProject(client, term, signal),
+    enabled: /^[a-z0-9][a-z0-9-]*$/.test(term),
+  })
+}
+
+async function findProject(client: Client, term: string, signal: AbortSignal) {
+  try {
+    return await client.projects.get(term, { signal })
+  } catch (error) {
+    if (error instanceof PubringError && error.status === 404) return null
+    throw error
+  }
+}

@@ -1,0 +1,111 @@
+import { Anchor, Badge, Group, Text } from '@mantine/core'
+import { Link } from 'wouter'
+import { CopyButton } from '../../components/copy.tsx'
+import { RelativeTime } from '../../components/times.tsx'
+import { type SortableColumn, type Sorting, VirtualTable } from '../../components/virtual-table.tsx'
+import { breakTime, type ProjectRow } from './rows.ts'
+
+const week = 7 * 86_400_000
+
+/** The projects, sortable by each part of their health. */
+export function ProjectTable({ rows, sorting }: { rows: ProjectRow[]; sorting: Sorting }) {
+  return <VirtualTable name="Projects" rows={rows} columns={columns} sorting={sorting} />
+}
+
+const columns: SortableColumn<ProjectRow>[] = [
+  {
+    title: 'Name',
+    sort: 'name',
+    cell: ({ id, name }) => (
+      <div className="row-name">
+        <Anchor component={Link} href={`/projects/${id}`} fw={600} inherit>
+          {name}
+        </Anchor>
+        <Group gap={2} wrap="nowrap" className="row-kid">
+          <Text span size="xs" c="dimmed" className="mono" style={{ whiteSpace: 'nowrap' }}>
+            {id.slice(0, 8)}…{id.slice(-4)}
+          </Text>
+          <CopyButton value={id} name={`id of ${name}`} />
+        </Group>
+      </div>
+    ),
+  },
+  { title: 'Health', sort: 'urgency', width: '10rem', cell: (row) => <Health row={row} /> },
+  { title: 'Keys', sort: 'keys', width: '13rem', cell: (row) => <Keys row={row} /> },
+  { title: 'Next expiry', sort: 'expiry', width: '9rem', cell: (row) => <NextExpiry row={row} /> },
+  { title: 'Rotations', sort: 'rotations', width: '9rem', cell: (row) => <Rotations row={row} /> },
+]
+
+/** Whether the project breaks, and when; the number of its warnings. */
+function Health({ row }: { row: ProjectRow }) {
+  const { health } = row
+  if (health === undefined) return <Pending />
+  const time = breakTime(row)
+  const isSoon = time - Date.now() < week
+  const { active, off, expired } = health.keys
+  const [color, text] =
+    time === 0
+      ? ['red', 'No active key']
+      : active + off + expired === 0
+        ? ['gray', 'No keys yet']
+        : isSoon
+          ? ['red', 'Key expires soon']
+          : health.warnings > 0
+            ? ['yellow', health.warnings === 1 ? '1 warning' : `${health.warnings} warnings`]
+            : ['teal', 'Healthy']
+  return (
+    <Badge
+      variant="light"
+      color={color}
+      tt="none"
+      className="unshrinkable"
+      {...(color === 'teal' && { c: 'light-dark(#056146, var(--mantine-color-teal-2))' })}
+    >
+      {text}
+    </Badge>
+  )
+}
+
+/** Active keys large, the others beside them. */
+function Keys({ row: { health } }: { row: ProjectRow }) {
+  if (health === undefined) return <Pending />
+  const { active, off, expired } = health.keys
+  const others = [off > 0 && `${off} off`, expired > 0 && `${expired} expired`].filter(Boolean)
+  return (
+    <span>
+      <Text span inherit fw={650} size="lg">
+        {active}
+      </Text>{' '}
+      <Text span size="xs" c="dimmed">
+        {['active', ...others].join(' · ')}
+      </Text>
+    </span>
+  )
+}
+
+function NextExpiry({ row: { health } }: { row: ProjectRow }) {
+  if (health === undefined) return <Pending />
+  const { nextExpireTime } = health
+  if (nextExpireTime === undefined) return <None>none</None>
+  const isSoon = Date.parse(nextExpireTime) - Date.now() < week
+  return (
+    <Text span inherit {...(isSoon && { className: 'warning', fw: 600 })}>
+      <RelativeTime time={nextExpireTime} />
+    </Text>
+  )
+}
+
+function Rotations({ row: { health } }: { row: ProjectRow }) {
+  if (health === undefined) return <Pending />
+  return health.rotations === 0 ? <None>none</None> : <>{health.rotations} under way</>
+}
+
+const Pending = () => <None>…</None>
+
+function None({ children }: { children: string }) {
+  return (
+    <Text span inherit c="dimmed">
+      {children}
+    </Text>
+  )
+}

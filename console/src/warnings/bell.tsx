@@ -1,0 +1,96 @@
+import { ActionIcon, Indicator, Menu, Text } from '@mantine/core'
+import { IconAlertTriangle, IconBell, IconInfoCircle } from '@tabler/icons-react'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { useEffect } from 'react'
+import { Link } from 'wouter'
+import type { Warning } from '../../../client/src/index.ts'
+import { localTime } from '../components/times.tsx'
+import { withVisibleControls } from '../components/user-text.tsx'
+import { useSession } from '../session/context.tsx'
+import { placeOf } from './places.ts'
+
+/** Warnings that are listed; the rest are counted. */
+const maxListed = 20
+
+/**
+ * The number of warnings, and a list of them, each of which leads to where it is mended. They are read
+ * again when the user goes to another page or comes back to the tab, and not by a timer, because that
+ * would keep an unattended session alive.
+ */
+export function WarningBell() {
+  const { data: warnings = [], isError } = useWarnings()
+  const { length } = warnings
+  const name = length === 0 ? 'No warnings' : length === 1 ? '1 warning' : `${length} warnings`
+  const isCritical = warnings.some(({ severity }) => severity === 'critical')
+  return (
+    <Menu position="bottom-end" width={380}>
+      <Indicator
+        label={length > 99 ? '99+' : length}
+        disabled={length === 0}
+        size={17}
+        offset={4}
+        color={isCritical ? 'red.8' : 'orange.9'}
+        inline
+      >
+        <Menu.Target>
+          <ActionIcon variant="default" size="lg" aria-label={name}>
+            <IconBell size={18} />
+          </ActionIcon>
+        </Menu.Target>
+      </Indicator>
+      <Menu.Dropdown className="warning-list">
+        <Menu.Label>{isError ? 'The warnings could not be loaded' : name}</Menu.Label>
+        {warnings.slice(0, maxListed).map((warning) => (
+          <WarningItem key={JSON.stringify(warning)} warning={warning} />
+        ))}
+        {length > maxListed && (
+          <Menu.Item component={Link} href="/">
+            {length - maxListed} more: the projects show which of them break first
+          </Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}
+
+function useWarnings() {
+  const { client } = useSession()
+  const queries = useQueryClient()
+  useEffect(() => {
+    const refresh = () => void queries.refetchQueries({ queryKey: ['warnings'], stale: true })
+    addEventListener('hashchange', refresh)
+    return () => removeEventListener('hashchange', refresh)
+  }, [queries])
+  return useQuery({
+    queryKey: ['warnings'],
+    queryFn: ({ signal }) => client.warnings({ signal }),
+    staleTime: 10_000,
+  })
+}
+
+function WarningItem({ warning }: { warning: Warning }) {
+  const { severity, label, projectName, detail } = warning
+  const Icon = severity === 'info' ? IconInfoCircle : IconAlertTriangle
+  const subject = [label, projectName].filter((each) => each !== undefined).join(' · ')
+  return (
+    <Menu.Item
+      component={Link}
+      href={placeOf(warning)}
+      leftSection={
+        <Icon size={18} aria-hidden {...(severity === 'critical' && { className: 'warning' })} />
+      }
+    >
+      {subject !== '' && (
+        <Text size="sm" fw={600} style={{ overflowWrap: 'anywhere' }}>
+          {withVisibleControls(subject)}
+        </Text>
+      )}
+      <Text size="sm" style={{ overflowWrap: 'anywhere' }}>
+        {withVisibleControls(inLocalTime(detail))}
+      </Text>
+    </Menu.Item>
+  )
+}
+
+/** The text with its ISO 8601 times as local times. */
+const inLocalTime = (text: string) => text.replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, localTime)
