@@ -88,7 +88,10 @@ test('it contains the compiled files, the license and the pages, and no developm
   expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.bin')
   expect(contents).toContain('package/dist/src/intake/blocklists/factored-primes.LICENSE')
   expect(contents).toContain('package/dist/console/dist/index.html')
-  const others = contents.filter((file) => !/^package\/(bin|dist|docs|[^/]+$)/.test(file))
+  for (const name of ['pubring.service', 'pubring-backup.timer', 'prometheus-rules.yaml']) {
+    expect(contents).toContain(`package/deploy/${name}`)
+  }
+  const others = contents.filter((file) => !/^package\/(bin|deploy|dist|docs|[^/]+$)/.test(file))
   expect(others).toEqual([])
   expect(contents.filter((file) => /\.tsx?$|test|node_modules/.test(file))).toEqual([])
 })
