@@ -63,13 +63,8 @@ export function globalOptionsLast(program: Command, args: readonly string[]) {
   let index = 0
   for (; index < args.length; index += 1) {
     const arg = args[index] ?? ''
-    const option = globalOptions.find(({ long, short }) => {
-      return (
-        arg === long ||
-        arg.startsWith(`${long}=`) ||
-        (short && /^-\w/.test(arg) && arg.startsWith(short))
-      )
-    })
+    const [name] = arg.startsWith('--') ? arg.split('=', 1) : [arg.slice(0, 2)]
+    const option = globalOptions.find(({ long, short }) => name === long || name === short)
     if (option !== undefined) {
       const hasValue = option.required && (arg === option.long || arg === option.short)
       options.push(...args.slice(index, index + (hasValue ? 2 : 1)))
@@ -112,11 +107,9 @@ function commonOptionsLast<Item extends Command | Option>(
   visible: Item[],
   groupOf: (item: Item) => string,
 ): Map<string, Item[]> {
-  const groups = new Help().groupItems(all, visible, groupOf)
-  const common = groups.get(commonOptions)
-  if (common === undefined) return groups
-  groups.delete(commonOptions)
-  return groups.set(commonOptions, common)
+  const isCommon = (item: Item) => Number(groupOf(item) === commonOptions)
+  const inOrder = all.toSorted((one, other) => isCommon(one) - isCommon(other))
+  return new Help().groupItems(inOrder, visible, groupOf)
 }
 
 const examples = `

@@ -1,6 +1,5 @@
 import type { ApiKey } from '../../../client/src/index.ts'
 import { roles } from '../../contract/roles.ts'
-import { parseId } from '../../core/ids.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { type ItemKind, pickOne } from '../connection/pick.ts'
 import { type Session, withSession } from '../connection/session.ts'
@@ -102,10 +101,7 @@ const apiKeyKind: ItemKind<ApiKey> = {
   listHint: 'pubring api-key list shows the API keys.',
 }
 
-/** The API key with the id, or the only one with the name. */
 async function findApiKey({ client }: Session, ref: string): Promise<ApiKey> {
-  const id = parseId(ref)
-  if (id !== undefined) return client.apiKeys.get(id)
   return pickOne(await client.apiKeys.list(), ref, apiKeyKind)
 }
 

@@ -14,7 +14,7 @@ import {
   removesKeys,
   statesAfter,
 } from './plan.ts'
-import { hasCode } from './projects.ts'
+import { unless } from './projects.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
 import { readDeclaration } from './sources/declaration.ts'
@@ -41,7 +41,7 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   const rows = toRows(entries, { project })
   const privateKey = privateKeyError(rows)
   if (privateKey !== undefined) throw privateKey
-  const existing = await client.keys.list(project).catch(ofMissingProject)
+  const existing = await unless('project_not_found', client.keys.list(project))
   const registered = await findRegistered(session, rows, existing !== undefined)
   const all = registered.map((row) => ({ ...row, declared: keys[row.number - 1]?.declared ?? {} }))
   const now = session.now()
@@ -56,22 +56,11 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   const before = existing ?? []
   await confirmLastActive(session, { before, after: statesAfter(plan, before, now) }, flags)
   await confirmPlan(terminal, plan, flags)
-  if (isNew) await createMissingProject(session)
+  if (isNew) await unless('project_name_taken', client.projects.create({ name: project }))
   await carryOut(session, plan)
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
   )
-}
-
-function ofMissingProject(error: unknown): undefined {
-  if (!hasCode(error, 'project_not_found')) throw error
-}
-
-/** Another run may have created it meanwhile. */
-async function createMissingProject({ client, project }: Session): Promise<void> {
-  await client.projects.create({ name: project }).catch((error: unknown) => {
-    if (!hasCode(error, 'project_name_taken')) throw error
-  })
 }
 
 /**
@@ -158,12 +147,7 @@ async function carryOut(session: Session, plan: Plan): Promise<void> {
   await sendAll(session, plan.add, {})
   for (const { key, patch } of plan.change) await client.keys.update(project, key.id, patch)
   for (const { id, active } of plan.delete) {
-    try {
-      if (active) await client.keys.update(project, id, { active: false })
-      await client.keys.delete(project, id)
-    } catch (error) {
-      // Another run may have deleted it meanwhile.
-      if (!hasCode(error, 'key_not_found')) throw error
-    }
+    if (active) await unless('key_not_found', client.keys.update(project, id, { active: false }))
+    await unless('key_not_found', client.keys.delete(project, id))
   }
 }

@@ -63,11 +63,8 @@ function otherProject(name: string, here: string, id: string): CommandError {
   })
 }
 
-async function findProject(client: Client, ref: string): Promise<Project | undefined> {
-  return client.projects.get(ref).catch((error: unknown) => {
-    if (!hasCode(error, 'project_not_found')) throw error
-    return undefined
-  })
+function findProject(client: Client, ref: string): Promise<Project | undefined> {
+  return unless('project_not_found', client.projects.get(ref))
 }
 
 /** Keeps the keys of missing projects out of a dry run, which creates no projects. */
@@ -108,13 +105,20 @@ export async function withNewProjects<Result>(
   } finally {
     for (const { name } of missing.filter(({ id }) => id === undefined)) {
       const isUsed = rows.some(({ project, outcome }) => project === name && outcome === 'created')
-      if (!isUsed) {
-        await client.projects.delete(name).catch((error: unknown) => {
-          if (!hasCode(error, 'project_not_empty')) throw error
-        })
-      }
+      if (!isUsed) await unless('project_not_empty', client.projects.delete(name))
     }
   }
+}
+
+/** Undefined if the server answers with the code, because another run was faster, for example. */
+export async function unless<Result>(
+  code: string,
+  request: Promise<Result>,
+): Promise<Result | undefined> {
+  return request.catch((error: unknown) => {
+    if (!hasCode(error, code)) throw error
+    return undefined
+  })
 }
 
 /** Whether the server answered with the code. */
