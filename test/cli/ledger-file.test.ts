@@ -261,10 +261,10 @@ describe('pubring ledger verify --log', () => {
   })
 
   test.each([
-    ['/other', /responded with the status 404/],
-    ['0/log', /cannot be reached/],
-  ])('fails for an address %s with exit code 8', async (path, message) => {
+    ['/other', 6, /answered 404, not checkpoint of a log/],
+    ['0/log', 64, /is not an address/],
+  ])('fails for an address %s with exit code %i', async (path, exitCode, message) => {
     const { code, stderr } = await verify(events, '--log', `${server.url}${path}`)
-    expect({ code, stderr }).toEqual({ code: 8, stderr: expect.stringMatching(message) })
+    expect({ code, stderr }).toEqual({ code: exitCode, stderr: expect.stringMatching(message) })
   })
 })

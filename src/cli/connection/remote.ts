@@ -1,5 +1,5 @@
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
-import { CommandError } from '../terminal/failures.ts'
+import { CommandError, usageError } from '../terminal/failures.ts'
 
 /** A request to another host than the server. */
 export interface RemoteRequest {
@@ -49,7 +49,8 @@ export async function fetchRemote(url: URL, request: RemoteRequest): Promise<Buf
 
 /** The file at a path below the address of a log, such as `checkpoint`. */
 export async function readLogFile(log: string, path: string): Promise<Uint8Array> {
-  const url = new URL(`${log.replace(/\/+$/, '')}/${path}`)
+  const url = URL.parse(`${log.replace(/\/+$/, '')}/${path}`)
+  if (url === null) throw usageError(`${log} is not an address.`)
   return fetchRemote(url, { what: `${path} of a log`, headers: {}, timeoutMs: 30_000 })
 }
 
