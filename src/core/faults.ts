@@ -7,6 +7,30 @@ import {
 } from '../errors.ts'
 import { type IntakeCode, intakeCodes } from '../intake/codes.ts'
 
+const notFoundDetails = {
+  project_not_found:
+    'Your API key can see no project with this id or name. GET /v1/projects lists those it can see.',
+  person_not_found:
+    'There is no person with this id. GET /v1/people lists those who have signed in.',
+  session_not_found:
+    'You can see no session with this id. GET /v1/sessions lists those you can see.',
+  sign_in_rule_not_found:
+    'There is no sign-in rule with this id. GET /v1/sign-in-rules lists them.',
+  api_key_not_found:
+    'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
+  rotation_not_found:
+    'The project has no rotation with this id. GET …/rotations lists its rotations.',
+  trust_policy_not_found:
+    'There is no trust policy with this id. GET /v1/trust-policies lists them.',
+  key_not_found: 'The project has no key with this kid. GET …/jwt-keys lists its keys.',
+} satisfies Partial<Record<ErrorCode, string>>
+
+export type NotFoundCode = keyof typeof notFoundDetails
+
+export function notFound(code: NotFoundCode): PubringError {
+  return new PubringError(code, notFoundDetails[code])
+}
+
 /** The members of a body, as they were sent. */
 export interface Submitted<Fields> {
   /** Those that match the schema. */

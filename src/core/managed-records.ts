@@ -1,19 +1,28 @@
-import type { PubringError } from '../errors.ts'
 import type { RequestContext } from './access/principal.ts'
+import { type NotFoundCode, notFound } from './faults.ts'
 import { parseId } from './ids.ts'
 import type { RecordReference } from './records.ts'
 
-/** What every change of a record says. Throws `notFound` for a text that is no id. */
+/** What every change of a record says. Throws the error of the code for a text that is no id. */
 export function changeOf(
   { origin }: RequestContext,
   { id, ifMatch }: RecordReference,
-  notFound: () => PubringError,
+  code: NotFoundCode,
 ) {
-  return { origin, id: requireId(id, notFound), ...(ifMatch === undefined ? {} : { ifMatch }) }
+  return { origin, id: requireId(id, code), ...(ifMatch === undefined ? {} : { ifMatch }) }
 }
 
-export function requireId(text: string, notFound: () => PubringError): string {
+type RecordDeletion = `${'api_key' | 'sign_in_rule' | 'trust_policy'}.delete`
+
+/** The operation that deletes a record of one kind. */
+export function deletionOf(type: RecordDeletion, code: NotFoundCode) {
+  return async (context: RequestContext, record: RecordReference): Promise<void> => {
+    await context.store.commit({ type, ...changeOf(context, record, code) })
+  }
+}
+
+export function requireId(text: string, code: NotFoundCode): string {
   const id = parseId(text)
-  if (id === undefined) throw notFound()
+  if (id === undefined) throw notFound(code)
   return id
 }

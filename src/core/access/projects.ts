@@ -1,7 +1,7 @@
 import { projectNamePattern } from '../../contract/names.ts'
 import { roles } from '../../contract/roles.ts'
-import { PubringError } from '../../errors.ts'
 import type { Context, ProjectRef } from '../context.ts'
+import { notFound } from '../faults.ts'
 import { parseId } from '../ids.ts'
 import type { ProjectSnapshot } from '../records.ts'
 import { projectsWith } from './grants.ts'
@@ -34,17 +34,10 @@ export async function findProject(
   const read = visible === 'all' ? [ref] : visible.map((id) => ({ id }))
   const found = canExist ? await Promise.all(read.map(store.findProject)) : []
   const project = found.find((each) => each !== undefined && matchesRef(ref, each))
-  if (project === undefined) throw projectNotFound()
+  if (project === undefined) throw notFound('project_not_found')
   return project
 }
 
 function matchesRef(ref: ProjectRef, { id, name }: ProjectSnapshot): boolean {
   return 'id' in ref ? ref.id === id : ref.name === name
-}
-
-export function projectNotFound(): PubringError {
-  return new PubringError(
-    'project_not_found',
-    'Your API key can see no project with this id or name. GET /v1/projects lists those it can see.',
-  )
 }

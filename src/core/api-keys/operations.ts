@@ -5,12 +5,12 @@ import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
 import { isActive, parseExpireTime, parseExpiryPatch, patchExpireTime } from '../expiry.ts'
-import { collectFaults, type Submitted } from '../faults.ts'
+import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
 import type { Origin } from '../ledger/changes.ts'
-import { changeOf, requireId } from '../managed-records.ts'
+import { changeOf, deletionOf, requireId } from '../managed-records.ts'
 import type { ApiKeyRecord, RecordReference } from '../records.ts'
 import { now } from '../times.ts'
 import { apiKeyDigest, newApiKeySecret, secretPrefix } from './secrets.ts'
@@ -96,11 +96,11 @@ export async function getOwnApiKey(context: Context, principal: Principal): Prom
   const id = 'apiKeyId' in holder ? holder.apiKeyId : ''
   if (principal.credential.type !== 'exchanged_key') {
     const record = await store.findApiKey(id)
-    if (record === undefined) throw apiKeyNotFound()
+    if (record === undefined) throw notFound('api_key_not_found')
     return toApiKey(record, now(clock))
   }
   const key = await store.findExchangedKey(id)
-  if (key === undefined || key.role === 'session') throw apiKeyNotFound()
+  if (key === undefined || key.role === 'session') throw notFound('api_key_not_found')
   const { policyId: _policyId, issuer: _issuer, subject: _subject, ...members } = key
   return toApiKey({ ...members, enabled: true }, now(clock))
 }
@@ -124,14 +124,14 @@ export async function getApiKey(
   { grants }: Principal,
   id: string,
 ): Promise<ApiKey> {
-  const parsed = requireId(id, apiKeyNotFound)
+  const parsed = requireId(id, 'api_key_not_found')
   const { store, clock } = context
   const projects = projectsWith(grants, 'admin')
   const record =
     projects === 'all'
       ? await store.findApiKey(parsed)
       : (await store.listApiKeys(projects)).find((each) => each.id === parsed)
-  if (record === undefined) throw apiKeyNotFound()
+  if (record === undefined) throw notFound('api_key_not_found')
   return toApiKey(record, now(clock))
 }
 
@@ -150,28 +150,13 @@ export async function updateApiKey(
     ...attempt(() => parseExpiryPatch(expireTime)),
   }
   throwAny()
-  const change = { ...changeOf(context, apiKey, apiKeyNotFound), patch }
+  const change = { ...changeOf(context, apiKey, 'api_key_not_found'), patch }
   const record = await context.store.commit({ type: 'api_key.update', ...change })
   return toApiKey(record, now(context.clock))
 }
 
 /** Deletes an API key, which revokes its secret. */
-export async function deleteApiKey(
-  context: RequestContext,
-  apiKey: RecordReference,
-): Promise<void> {
-  await context.store.commit({
-    type: 'api_key.delete',
-    ...changeOf(context, apiKey, apiKeyNotFound),
-  })
-}
-
-export function apiKeyNotFound(): PubringError {
-  return new PubringError(
-    'api_key_not_found',
-    'Your API key can see no API key with this id. GET /v1/api-keys lists those it can see.',
-  )
-}
+export const deleteApiKey = deletionOf('api_key.delete', 'api_key_not_found')
 
 export function patchApiKey(before: ApiKeyRecord, patch: ApiKeyUpdate): ApiKeyRecord {
   const { expireTime: _expireTime, ...rest } = before

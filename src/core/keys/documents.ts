@@ -2,13 +2,14 @@ import type { KeyRole } from '../../contract/keys.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { entityTag, keyEntityTag } from '../entity-tags.ts'
 import { isActive } from '../expiry.ts'
+import { notFound } from '../faults.ts'
 import type { KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
 import { keyRole, type RoleSituation, toKeyRoleEntry } from '../rotations/roles.ts'
 import { isoTime } from '../times.ts'
 import { includes, spanUntilExpiry, type Validity } from '../validity.ts'
 import { activationConvergedTime } from './jwks.ts'
-import { findByKid, keyNotFound } from './kids.ts'
+import { findByKid } from './kids.ts'
 import { requireKeySet, toJwtKey, toJwtKeyWithDetails } from './operations.ts'
 
 /** Keys as they are sent. */
@@ -67,7 +68,7 @@ export async function keyDocument(
   const time = context.clock.now()
   const { single, validity } = documentsOf(context, projectId, keySet, time)
   const key = findByKid(keySet.keys, kid)
-  if (key === undefined) throw keyNotFound()
+  if (key === undefined) throw notFound('key_not_found')
   const known = single.get(key.id)
   if (known !== undefined) return known
   const role = keyRole(key, await situationOf(context, projectId, keySet, isoTime(time)))

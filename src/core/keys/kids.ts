@@ -1,5 +1,5 @@
 import { placeholderKid } from '../../contract/names.ts'
-import { invalidField, PubringError } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import { parseId } from '../ids.ts'
 import { requireNoSecrets } from '../labels.ts'
 import type { KeyRecord } from '../records.ts'
@@ -18,13 +18,6 @@ export function findByKid<Key extends KidNames>(
 ): Key | undefined {
   const id = parseId(kid)
   return keys.find((key) => key.id === id || key.publishedKid === kid)
-}
-
-export function keyNotFound(): PubringError {
-  return new PubringError(
-    'key_not_found',
-    'The project has no key with this kid. GET …/jwt-keys lists its keys.',
-  )
 }
 
 /** Throws `invalid_request`. */

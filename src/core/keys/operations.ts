@@ -6,10 +6,9 @@ import type {
   KeyRole,
 } from '../../contract/keys.ts'
 import type { RequestContext } from '../access/principal.ts'
-import { projectNotFound } from '../access/projects.ts'
 import type { Context, CoreConfig } from '../context.ts'
 import { isActive, parseExpiryPatch, requireValidExpiry } from '../expiry.ts'
-import { collectFaults, rejection, type Submitted } from '../faults.ts'
+import { collectFaults, notFound, rejection, type Submitted } from '../faults.ts'
 import { parseLabel } from '../labels.ts'
 import type { KeyLimits, KeyUpdate } from '../ledger/changes.ts'
 import type { KeyRecord, KeySet } from '../records.ts'
@@ -85,7 +84,7 @@ export async function createKey(
 /** Throws `project_not_found` if the project was deleted after the access check. */
 export async function requireKeySet({ store }: Context, projectId: string): Promise<KeySet> {
   const keySet = await store.keySet(projectId)
-  if (keySet === undefined) throw projectNotFound()
+  if (keySet === undefined) throw notFound('project_not_found')
   return keySet
 }
 

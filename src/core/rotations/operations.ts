@@ -2,14 +2,13 @@ import type { Rotation, RotationCreate, RotationUpdate } from '../../contract/ro
 import { type ErrorCode, errorTable } from '../../errors.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
-import { collectFaults, type Submitted } from '../faults.ts'
+import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import { changeOf, requireId } from '../managed-records.ts'
 import type { KeySet, RecordReference, RotationRecord, RotationWithActors } from '../records.ts'
 import { now, parseTime } from '../times.ts'
-import { rotationNotFound } from './records.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
 
 /** Those under way first, the newest first. */
@@ -38,9 +37,9 @@ export async function getRotation(
 }
 
 async function readRotation(context: Context, projectId: string, id: string): Promise<Rotation> {
-  const known = requireId(id, rotationNotFound)
+  const known = requireId(id, 'rotation_not_found')
   const found = (await readRotations(context, projectId)).find((one) => one.id === known)
-  if (found === undefined) throw rotationNotFound()
+  if (found === undefined) throw notFound('rotation_not_found')
   return found
 }
 
@@ -69,7 +68,12 @@ export async function scheduleRotation(
 ): Promise<Rotation> {
   const patch = await parseSchedule(context, projectId, submission)
   const { jwksMaxAge } = context.config
-  const change = { ...changeOf(context, rotation, rotationNotFound), projectId, patch, jwksMaxAge }
+  const change = {
+    ...changeOf(context, rotation, 'rotation_not_found'),
+    projectId,
+    patch,
+    jwksMaxAge,
+  }
   await context.store.commit({ type: 'rotation.schedule', ...change })
   return readRotation(context, projectId, rotation.id)
 }
@@ -87,7 +91,7 @@ export async function finishRotation(
   const { jwksMaxAge } = context.config
   await context.store.commit({
     type: 'rotation.finish',
-    ...changeOf(context, { id }, rotationNotFound),
+    ...changeOf(context, { id }, 'rotation_not_found'),
     projectId,
     ...(descendants === undefined ? {} : { descendants }),
     jwksMaxAge,
@@ -101,7 +105,7 @@ export async function abandonRotation(
   rotation: RecordReference,
   projectId: string,
 ): Promise<void> {
-  const change = { ...changeOf(context, rotation, rotationNotFound), projectId }
+  const change = { ...changeOf(context, rotation, 'rotation_not_found'), projectId }
   await context.store.commit({ type: 'rotation.abandon', ...change })
 }
 

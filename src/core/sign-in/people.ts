@@ -1,7 +1,7 @@
 import type { Person } from '../../contract/sign-in/sessions.ts'
-import { PubringError } from '../../errors.ts'
 import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
+import { notFound } from '../faults.ts'
 import { parseId } from '../ids.ts'
 import type { PersonRecord } from '../records.ts'
 
@@ -12,15 +12,8 @@ export function listPeople({ store }: Context): Promise<Person[]> {
 /** Erases name and email of a person, and ends their sessions. Throws `person_not_found`. */
 export async function deletePerson({ store, origin }: RequestContext, id: string): Promise<void> {
   const parsed = parseId(id)
-  if (parsed === undefined) throw personNotFound()
+  if (parsed === undefined) throw notFound('person_not_found')
   await store.commit({ type: 'person.delete', origin, id: parsed })
-}
-
-export function personNotFound(): PubringError {
-  return new PubringError(
-    'person_not_found',
-    'There is no person with this id. GET /v1/people lists those who have signed in.',
-  )
 }
 
 /** What a person is called; after they were erased, their subject. */

@@ -4,15 +4,15 @@ import type {
   SignInRuleUpdate,
 } from '../../contract/sign-in/rules.ts'
 import type { ClaimValue, Conditions } from '../../contract/trust/conditions.ts'
-import { invalidField, PubringError } from '../../errors.ts'
+import { invalidField } from '../../errors.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
-import { collectFaults, type Submitted } from '../faults.ts'
+import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
-import { changeOf } from '../managed-records.ts'
+import { changeOf, deletionOf } from '../managed-records.ts'
 import type { RecordReference, SignInRuleRecord } from '../records.ts'
 import { isPlain, mergeConditions, prefixOf, requireConditions } from '../trust/conditions.ts'
 
@@ -115,7 +115,7 @@ export async function getSignInRule(
   id: string,
 ): Promise<SignInRule> {
   const rule = (await store.signInRules()).find((one) => one.id === parseId(id))
-  if (rule === undefined) throw signInRuleNotFound()
+  if (rule === undefined) throw notFound('sign_in_rule_not_found')
   return toSignInRule(rule)
 }
 
@@ -131,26 +131,11 @@ export async function updateSignInRule(
   const label = attempt(() => (name === undefined ? undefined : parseLabel(name, '/name')))
   throwAny()
   const patch = { ...rest, ...(label === undefined ? {} : { name: label }) }
-  const change = { ...changeOf(context, rule, signInRuleNotFound), patch }
+  const change = { ...changeOf(context, rule, 'sign_in_rule_not_found'), patch }
   return toSignInRule(await context.store.commit({ type: 'sign_in_rule.update', ...change }))
 }
 
-export async function deleteSignInRule(
-  context: RequestContext,
-  rule: RecordReference,
-): Promise<void> {
-  await context.store.commit({
-    type: 'sign_in_rule.delete',
-    ...changeOf(context, rule, signInRuleNotFound),
-  })
-}
-
-export function signInRuleNotFound(): PubringError {
-  return new PubringError(
-    'sign_in_rule_not_found',
-    'There is no sign-in rule with this id. GET /v1/sign-in-rules lists them.',
-  )
-}
+export const deleteSignInRule = deletionOf('sign_in_rule.delete', 'sign_in_rule_not_found')
 
 /** Throws `invalid_request` if the patched rule would be too wide. */
 export function patchSignInRule(

@@ -6,6 +6,7 @@ import type { Principal, RequestContext } from '../access/principal.ts'
 import { signedInRecently } from '../access/recent-sign-in.ts'
 import { apiKeyDigest, newApiKeySecret } from '../api-keys/secrets.ts'
 import type { Context } from '../context.ts'
+import { notFound } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import type { ApiKeyRecord, PersonRecord, SessionRecord } from '../records.ts'
 import { isoTime } from '../times.ts'
@@ -62,7 +63,7 @@ export async function signInWithApiKey(context: RequestContext): Promise<NewSess
 
 /** The caller's own session; throws `session_not_found` if the request has an API key. */
 export function ownSessionId({ credential }: Principal): string {
-  if (credential.type !== 'session') throw sessionNotFound()
+  if (credential.type !== 'session') throw notFound('session_not_found')
   return credential.id
 }
 
@@ -116,7 +117,7 @@ function toSession(
 /** Ends a session, from its next request on. Throws `session_not_found`. */
 export async function endSession({ store, origin }: RequestContext, id: string): Promise<void> {
   const parsed = parseId(id)
-  if (parsed === undefined) throw sessionNotFound()
+  if (parsed === undefined) throw notFound('session_not_found')
   const isOwn = origin.authorization?.credential.id === parsed
   const reason = isOwn ? 'signed_out' : 'revoked'
   await store.commit({ type: 'session.end', origin, ended: { ids: [parsed] }, reason })
@@ -126,13 +127,6 @@ export async function endSession({ store, origin }: RequestContext, id: string):
 export async function endSessionsOf({ store, origin }: RequestContext, id: string): Promise<void> {
   const ended = { personId: parseId(id) ?? id }
   await store.commit({ type: 'session.end', origin, ended, reason: 'revoked' })
-}
-
-export function sessionNotFound(): PubringError {
-  return new PubringError(
-    'session_not_found',
-    'You can see no session with this id. GET /v1/sessions lists those you can see.',
-  )
 }
 
 /** Whether the caller may see and end the session: an admin of all projects, or its holder. */

@@ -8,11 +8,11 @@ import { PubringError } from '../../errors.ts'
 import type { Principal, RequestContext } from '../access/principal.ts'
 import { findProject } from '../access/projects.ts'
 import type { Context } from '../context.ts'
-import { collectFaults, type Submitted } from '../faults.ts'
+import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId, parseId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { parseLabel } from '../labels.ts'
-import { changeOf } from '../managed-records.ts'
+import { changeOf, deletionOf } from '../managed-records.ts'
 import type { RecordReference, TrustPolicyRecord } from '../records.ts'
 import { mergeConditions, requireConditions } from './conditions.ts'
 import {
@@ -124,15 +124,8 @@ export async function getTrustPolicy(
 /** The policy that a request names. Throws `trust_policy_not_found`. */
 export function findTrustPolicy(all: readonly TrustPolicyRecord[], id: string): TrustPolicyRecord {
   const policy = all.find((one) => one.id === parseId(id))
-  if (policy === undefined) throw trustPolicyNotFound()
+  if (policy === undefined) throw notFound('trust_policy_not_found')
   return policy
-}
-
-export function trustPolicyNotFound(): PubringError {
-  return new PubringError(
-    'trust_policy_not_found',
-    'There is no trust policy with this id. GET /v1/trust-policies lists them.',
-  )
 }
 
 /** Applies a merge patch (RFC 7396). All API keys exchanged under the policy end, unless only its name changes. */
@@ -152,19 +145,11 @@ export async function updateTrustPolicy(
     ...(label ? { name: label } : {}),
     ...(audience === undefined ? {} : { audience }),
   }
-  const change = { ...changeOf(context, policy, trustPolicyNotFound), patch }
+  const change = { ...changeOf(context, policy, 'trust_policy_not_found'), patch }
   return toTrustPolicy(await context.store.commit({ type: 'trust_policy.update', ...change }))
 }
 
-export async function deleteTrustPolicy(
-  context: RequestContext,
-  policy: RecordReference,
-): Promise<void> {
-  await context.store.commit({
-    type: 'trust_policy.delete',
-    ...changeOf(context, policy, trustPolicyNotFound),
-  })
-}
+export const deleteTrustPolicy = deletionOf('trust_policy.delete', 'trust_policy_not_found')
 
 /** Throws `invalid_request` if the patched policy breaks a rule. */
 export function patchTrustPolicy(

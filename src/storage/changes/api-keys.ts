@@ -1,16 +1,11 @@
 import type { Caller } from '../../core/access/callers.ts'
 import { type Access, projectsWith, requireAccess } from '../../core/access/grants.ts'
-import { projectNotFound } from '../../core/access/projects.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { requireLifetime } from '../../core/api-keys/lifetime.ts'
-import {
-  apiKeyNotFound,
-  patchApiKey,
-  requireOtherAdmin,
-  toApiKey,
-} from '../../core/api-keys/operations.ts'
+import { patchApiKey, requireOtherAdmin, toApiKey } from '../../core/api-keys/operations.ts'
 import { recordEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
+import { notFound } from '../../core/faults.ts'
 import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
@@ -141,7 +136,7 @@ export async function requireProject(db: Db, id: string): Promise<void> {
     .select('id')
     .where('id', '=', id)
     .executeTakeFirst()
-  if (project === undefined) throw projectNotFound()
+  if (project === undefined) throw notFound('project_not_found')
 }
 
 async function readOldest(db: Db): Promise<ApiKeyRecord | undefined> {
@@ -167,7 +162,7 @@ function findVisible(
   const found = all.find((apiKey) => apiKey.id === id)
   const projects = caller === undefined ? 'all' : projectsWith(caller.grants, 'admin')
   const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
-  if (found === undefined || !isVisible) throw apiKeyNotFound()
+  if (found === undefined || !isVisible) throw notFound('api_key_not_found')
   return found
 }
 

@@ -1,5 +1,5 @@
 import { isActive } from '../../core/expiry.ts'
-import { keyNotFound } from '../../core/keys/kids.ts'
+import { notFound } from '../../core/faults.ts'
 import { patchKey } from '../../core/keys/patches.ts'
 import type { EventChanges } from '../../core/ledger/chain.ts'
 import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
@@ -56,7 +56,7 @@ export async function reportWeakness(
   const { ledger, keySet } = await lockKeySet(db, projectId, origin)
   const key = findKey(keySet, kid)
   // An event would record the row as it is now. It is not published anyway.
-  if (key.contradicted) throw keyNotFound()
+  if (key.contradicted) throw notFound('key_not_found')
   const known = await readReportedWeaknesses(db, { projectId, kid })
   const reported = weaknesses.filter((code) => !known.includes(code))
   const after = deactivate ? patchKey(key, { active: false }, origin.time) : key

@@ -1,4 +1,4 @@
-import { projectNotFound } from '../../core/access/projects.ts'
+import { notFound } from '../../core/faults.ts'
 import { admitImport } from '../../core/keys/import-admission.ts'
 import type { ChangeOf, ImportResult } from '../../core/ledger/changes.ts'
 import { keyToRow } from '../row-mapping.ts'
@@ -21,7 +21,7 @@ export async function importKeys(
   const { origin, projectId, limits, compared, dryRun } = change
   const ledger = await lockProjectLedger(db, projectId, origin)
   const existing = await readKeysForAdmission(db, projectId)
-  if (existing === undefined) throw projectNotFound()
+  if (existing === undefined) throw notFound('project_not_found')
   const keys = change.keys.map(({ key }) => key)
   const kids = change.keys.filter(({ kidProvided }) => kidProvided).map(({ key }) => key.id)
   const blocked = await findBlockedUnderLock(db, { keys, kids }, origin.time)

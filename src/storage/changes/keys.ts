@@ -1,12 +1,12 @@
 import type { KeyWarning } from '../../contract/keys.ts'
 import type { Caller } from '../../core/access/callers.ts'
-import { projectNotFound } from '../../core/access/projects.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { keyEntityTags, requireIfMatch } from '../../core/entity-tags.ts'
 import { isActive, requireValidExpiry } from '../../core/expiry.ts'
+import { notFound } from '../../core/faults.ts'
 import { admitKey } from '../../core/keys/admission.ts'
 import { deletedKeyChanges } from '../../core/keys/events.ts'
-import { findByKid, keyNotFound, kidOf } from '../../core/keys/kids.ts'
+import { findByKid, kidOf } from '../../core/keys/kids.ts'
 import {
   patchKey,
   patchWarnings,
@@ -49,7 +49,7 @@ export async function createKey(
     () => readKeysForAdmission(db, submitted.projectId),
     () => lockFingerprints(db, submitted, origin.time),
   )
-  if (existing === undefined) throw projectNotFound()
+  if (existing === undefined) throw notFound('project_not_found')
   const key = await withIntroducer(db, submitted, ledger.caller)
   const { publishedKid } = key
   const kidUse = await readKidUse(
@@ -240,13 +240,13 @@ export interface LockedKeySet {
 export async function lockKeySet(db: Db, projectId: string, origin: Origin): Promise<LockedKeySet> {
   const ledger = await lockProjectLedger(db, projectId, origin)
   const keySet = await readKeySet(db, projectId)
-  if (keySet === undefined) throw projectNotFound()
+  if (keySet === undefined) throw notFound('project_not_found')
   return { ledger, keySet, origin }
 }
 
 export function findKey(keySet: KeySet, kid: string): KeyRecord {
   const key = findByKid(keySet.keys, kid)
-  if (key === undefined) throw keyNotFound()
+  if (key === undefined) throw notFound('key_not_found')
   return key
 }
 

@@ -1,6 +1,6 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import type { Caller } from '../../core/access/callers.ts'
-import { projectNotFound } from '../../core/access/projects.ts'
+import { notFound } from '../../core/faults.ts'
 import { type EventContent, eventHash, systemLedgerId } from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { eventToRow } from '../row-mapping.ts'
@@ -81,7 +81,7 @@ export async function lockProjectLedger(
   origin: Origin,
 ): Promise<LockedLedger> {
   const ledger = await lockForRequest(db, projectId, origin)
-  if (ledger === undefined) throw projectNotFound()
+  if (ledger === undefined) throw notFound('project_not_found')
   return ledger
 }
 

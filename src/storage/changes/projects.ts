@@ -1,6 +1,6 @@
-import { projectNotFound } from '../../core/access/projects.ts'
 import { requireRecentSignIn } from '../../core/access/recent-sign-in.ts'
 import { projectEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
+import { notFound } from '../../core/faults.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ProjectRecord } from '../../core/records.ts'
@@ -109,7 +109,7 @@ async function lockProject(
     .select(['id', 'name', 'create_time', 'update_time'])
     .where('id', '=', projectId)
     .executeTakeFirst()
-  if (row === undefined) throw projectNotFound()
+  if (row === undefined) throw notFound('project_not_found')
   return { ledger, project: projectFromRow({ ...row, revision: ledger.revision - 1 }) }
 }
 

@@ -1,10 +1,11 @@
 import type { RotationUpdate } from '../../../contract/rotations.ts'
 import { requireIfMatch } from '../../../core/entity-tags.ts'
 import { isActive } from '../../../core/expiry.ts'
+import { notFound } from '../../../core/faults.ts'
 import { patchKey } from '../../../core/keys/patches.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
-import { rotationEntityTag, rotationNotFound } from '../../../core/rotations/records.ts'
+import { rotationEntityTag } from '../../../core/rotations/records.ts'
 import {
   patchSchedule,
   type RotationSituation,
@@ -224,7 +225,7 @@ async function lockRotation(
     .where('id', '=', id)
     .executeTakeFirst()
   const rotation = row && checkedRotation(row)
-  if (rotation === undefined || rotation.contradicted) throw rotationNotFound()
+  if (rotation === undefined || rotation.contradicted) throw notFound('rotation_not_found')
   return { ...locked, rotation }
 }
 

@@ -1,11 +1,12 @@
 import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
 import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
+import { notFound } from '../../../core/faults.ts'
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { SignInRuleRecord } from '../../../core/records.ts'
-import { patchSignInRule, signInRuleNotFound, toSignInRule } from '../../../core/sign-in/rules.ts'
+import { patchSignInRule, toSignInRule } from '../../../core/sign-in/rules.ts'
 import { latest } from '../../../core/times.ts'
 import {
   checkedSignInRule,
@@ -90,7 +91,7 @@ async function readRules(db: Db): Promise<SignInRuleRecord[]> {
 
 async function readRule(db: Db, id: string): Promise<SignInRuleRecord> {
   const rule = (await readRules(db)).find((one) => one.id === id)
-  if (rule === undefined) throw signInRuleNotFound()
+  if (rule === undefined) throw notFound('sign_in_rule_not_found')
   return rule
 }
 

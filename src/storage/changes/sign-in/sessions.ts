@@ -1,10 +1,10 @@
 import type { Caller } from '../../../core/access/callers.ts'
+import { notFound } from '../../../core/faults.ts'
 import type { ChangeOf, SessionEndReason } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { PersonRecord, SessionRecord } from '../../../core/records.ts'
 import { usedLogoutToken } from '../../../core/sign-in/claims.ts'
-import { personNotFound } from '../../../core/sign-in/people.ts'
-import { canSee, sessionNotFound } from '../../../core/sign-in/sessions.ts'
+import { canSee } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
 import { chunked } from '../../statements.ts'
@@ -153,7 +153,7 @@ async function requireVisible(
     .where('id', 'in', ids)
     .execute()
   const visible = rows.map(sessionFromRow).filter((session) => canSee(caller, session))
-  if (visible.length < ids.length) throw sessionNotFound()
+  if (visible.length < ids.length) throw notFound('session_not_found')
 }
 
 /** Deletes a person and ends their sessions; the ledger keeps issuer and subject. */
@@ -163,7 +163,7 @@ export async function deletePerson(
 ): Promise<Outcome<undefined>> {
   const ledger = await lockSystemLedger(db, origin)
   const query = db.deleteFrom('person').where('id', '=', id).returning('id')
-  if ((await query.executeTakeFirst()) === undefined) throw personNotFound()
+  if ((await query.executeTakeFirst()) === undefined) throw notFound('person_not_found')
   const events = await endSessionsOf(db, { personId: id }, 'person_deleted')
   const deleted = { type: 'person.deleted', subject: { type: 'person', id } } as const
   await appendEvents(db, ledger, origin, [...events, deleted])

@@ -1,16 +1,13 @@
 import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
 import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
+import { notFound } from '../../../core/faults.ts'
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { TrustPolicyRecord } from '../../../core/records.ts'
 import { latest } from '../../../core/times.ts'
-import {
-  patchTrustPolicy,
-  toTrustPolicy,
-  trustPolicyNotFound,
-} from '../../../core/trust/policies.ts'
+import { patchTrustPolicy, toTrustPolicy } from '../../../core/trust/policies.ts'
 import {
   checkedTrustPolicy,
   requireUncontradicted,
@@ -114,7 +111,7 @@ function requireGiver(
 
 async function readPolicy(db: Db, id: string): Promise<TrustPolicyRecord> {
   const policy = (await readPolicies(db)).find((one) => one.id === id)
-  if (policy === undefined) throw trustPolicyNotFound()
+  if (policy === undefined) throw notFound('trust_policy_not_found')
   return policy
 }
 
