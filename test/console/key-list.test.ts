@@ -154,6 +154,23 @@ test('one confirmation identifies the selected keys, and says which of them fail
   await page.getByText('selected', { exact: false }).waitFor({ state: 'detached' })
 })
 
+test('an outage stops a change of many keys, which can be continued', async () => {
+  await open('?q=service+9,')
+  await expectRows(20)
+  await page.getByRole('checkbox', { name: 'Select all' }).click()
+  await page.route('**/jwt-keys/*', (route) => route.abort())
+  await page.getByRole('button', { name: 'Activate 20' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('button', { name: 'Activate 20 keys' }).click()
+  await dialog.getByRole('heading', { name: '0 of 20 keys activated' }).waitFor()
+  await dialog.getByText('Not tried. The service cannot be reached.').first().waitFor()
+  await page.unrouteAll()
+  await dialog.getByRole('button', { name: 'Try 20 keys again' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  const keys = await console_.client.keys.list(projectId, { active: true })
+  expect(keys.filter(({ label }) => label.startsWith('service 9,'))).toHaveLength(20)
+})
+
 test('deactivating all active keys at once warns', async () => {
   await open('')
   await expectRows(count - 1)

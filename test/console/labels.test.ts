@@ -63,7 +63,13 @@ async function expectReadable(page: Page, width: number, where: string): Promise
 test('no state is cut and no word broken by long labels, at any width', async () => {
   const page = await console_.open('/')
   const routes = ['keys', 'history'].map((tab) => `/projects/${projectId}/${tab}`)
-  for (const route of [...routes, '/api-keys', '/ledger']) {
+  const [key] = await console_.client.keys.list(projectId, { active: true })
+  for (const route of [
+    ...routes,
+    `/projects/${projectId}/keys/${key?.id}`,
+    '/api-keys',
+    '/ledger',
+  ]) {
     await page.goto(`${console_.server.url}/console/#${route}`)
     await page.getByText(long).first().waitFor()
     for (const width of [360, 900, 1280]) await expectReadable(page, width, route)

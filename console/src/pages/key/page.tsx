@@ -5,6 +5,7 @@ import { KeyStateBadge } from '../../components/key-state-badge.tsx'
 import { LoadingRows, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
 import { useActiveKeys, useKey, useLiveProject, useProject } from '../../keys/queries.ts'
+import { useRefreshAt } from '../../keys/roles.ts'
 import { KeyActionButtons } from './actions.tsx'
 import { Breadcrumb } from './breadcrumb.tsx'
 import { DeletedKey } from './deleted.tsx'
@@ -52,6 +53,7 @@ function LoadedKey({ project, jwtKey }: { project: Project; jwtKey: JwtKeyWithDe
   const active = useActiveKeys(project.id)
   const label = withVisibleControls(jwtKey.label)
   const { role, convergedTime } = jwtKey.details
+  useRefreshAt(project.id, [convergedTime, jwtKey.expireTime])
   return (
     <>
       <PageHeader

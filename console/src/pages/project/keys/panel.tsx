@@ -9,7 +9,7 @@ import { EmptyState, LoadingRows, QueryResult } from '../../../components/states
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
-import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
+import { type KeyRow, useKeyRoles, useKeyRows, useRefreshAt } from '../../../keys/roles.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { useRights } from '../../../session/rights.ts'
 import { type KeyAction, keyActions } from '../key-actions.ts'
@@ -95,6 +95,10 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry
   const { projectId, keys, roles } = props
   usePreload(loadKeyDialog)
   const rows = useKeyRows(keys, roles)
+  useRefreshAt(
+    projectId,
+    rows.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime]),
+  )
   const [query, setQuery] = useListQuery()
   const { matching, shown } = useShownKeys(rows, query)
   const [selected, setSelected] = useState<Set<string>>(new Set())
