@@ -51,7 +51,7 @@ const programs = [
   },
 ]
 
-test.each(programs)(
+test.concurrent.each(programs)(
   'the configuration of $program passes on key sets, held requests and events',
   async (one) => {
     const [, block = ''] =
