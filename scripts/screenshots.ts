@@ -44,6 +44,7 @@ async function openBell(page: Page): Promise<void> {
 
 async function search(page: Page, { current }: DemoData): Promise<void> {
   await page.keyboard.press('/')
+  await page.getByRole('dialog').waitFor()
   await page.keyboard.insertText(current.slice(0, 8))
   await page.getByRole('option').first().waitFor()
 }
@@ -65,10 +66,10 @@ const looks: { suffix: string; only?: string[]; options: BrowserContextOptions }
   { suffix: '', options: { viewport: { width: 1280, height: 860 }, colorScheme: 'light' } },
   {
     suffix: '-dark',
-    only: ['projects', 'keys', 'timeline', 'verify'],
+    only: ['keys', 'timeline'],
     options: { viewport: { width: 1280, height: 860 }, colorScheme: 'dark' },
   },
-  { suffix: '-phone', only: ['projects', 'keys', 'timeline', 'verify', 'ledger'], options: phone },
+  { suffix: '-phone', only: ['projects', 'keys', 'ledger'], options: phone },
 ]
 
 /** The whole page up to 1,400 px, so that a picture stays readable beside text. */
@@ -110,9 +111,11 @@ async function main(): Promise<void> {
   for (const { suffix, only, options } of looks) {
     const context = await browser.newContext({ reducedMotion: 'reduce', ...options })
     // The pictures show the public URL; the service accepts changes of a session only from there.
-    await context.route('**/v1/**', (route) =>
-      route.continue({ headers: { ...route.request().headers(), origin: publicUrl } }),
-    )
+    await context.route('**/v1/**', async (route) => {
+      if (route.request().method() === 'GET') return route.continue()
+      const headers = { ...route.request().headers(), origin: publicUrl }
+      await route.fulfill({ response: await route.fetch({ headers }) })
+    })
     const page = await context.newPage()
     await signIn(page, server.url, server.apiKey)
     for (const { name, route, prepare } of shots) {

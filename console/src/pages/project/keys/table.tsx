@@ -78,7 +78,7 @@ function columnsOf(onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
   ]
   if (onAction === undefined) return columns
   const cell = (row: KeyRow) => <KeyActions row={row} onAction={onAction} />
-  return [...columns, { title: 'Actions', width: '13.75rem', cell }]
+  return [...columns, { title: 'Actions', width: '14.75rem', cell }]
 }
 
 /** The label, which leads to the page of the key, and the kid. */
