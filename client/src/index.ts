@@ -17,6 +17,7 @@ export type {
 export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError, type PubringErrorCode } from './errors.ts'
+export { type Expiry, expiriesOf } from './expiries.ts'
 export type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

@@ -5,6 +5,7 @@ import { registerBulk } from './commands/bulk.ts'
 import { registerShell } from './commands/completion.ts'
 import { registerDatabase } from './commands/database.ts'
 import { registerEvents } from './commands/events.ts'
+import { registerFinding } from './commands/finding.ts'
 import { registerJwks } from './commands/jwks.ts'
 import { registerKeys } from './commands/key.ts'
 import { registerLog } from './commands/log.ts'
@@ -40,6 +41,7 @@ export function createProgram(terminal: Terminal): Command {
   registerJwks(program, terminal)
   registerTokens(program, terminal)
   registerEvents(program, terminal)
+  registerFinding(program, terminal)
   registerLog(program, terminal)
   program.commandsGroup('Access:')
   registerApiKeys(program, terminal)

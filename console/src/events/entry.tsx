@@ -19,12 +19,12 @@ import {
   IconPlus,
 } from '@tabler/icons-react'
 import { type ReactNode, useId } from 'react'
-import type { Event } from '../../../client/src/index.ts'
+import type { Event, Expiry } from '../../../client/src/index.ts'
 import { CopyField } from '../components/copy.tsx'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
-import type { Expiry } from './expiries.ts'
+
 import type { Filter } from './filter.ts'
 import { changePhrases, type NameOf, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 

@@ -1,8 +1,8 @@
-import { type Event, PubringError } from '../../../client/src/index.ts'
-import { formatPosition, parsePosition, positionOf } from '../../core/ledger/position.ts'
+import { type Event, type EventQuery, expiriesOf, PubringError } from '../../../client/src/index.ts'
+import { parsePosition } from '../../core/ledger/position.ts'
 import type { Session } from '../connection/session.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
-import { escapeControls } from '../terminal/output.ts'
+import { escapeControls, writeAll } from '../terminal/output.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { colorsFor, type Terminal, tableWidth } from '../terminal/terminal.ts'
 
@@ -11,49 +11,104 @@ interface EventFlags {
   system?: true
   after?: string
   limit?: string
+  type?: string
+  actor?: string
+  subject?: string
+  since?: string
+  until?: string
+  newestFirst?: true
+  format?: 'jsonl' | 'csv'
   follow?: true
+}
+
+/** What a table shows: an event, or an expiry, which has no revision and actor. */
+type Entry = Pick<Event, 'type' | 'time' | 'changes'> & {
+  revision?: number
+  actor: { name: string }
+  subject: { id: string }
+}
+
+/** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
+export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
+  const { client, terminal } = session
+  const { newestFirst, format } = flags
+  const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
+  const scope = flags.system === true ? {} : { project: session.project }
+  const range = { ...scope, after: readPosition(flags.after) }
+  const filters = filtersIn(flags)
+  if (flags.follow === true) {
+    if (newestFirst || format || Object.keys(filters).length > 0) {
+      throw usageError('--follow shows all events: leave out filters, --newest-first and --format.')
+    }
+    return follow(session, range, limit)
+  }
+  const query: EventQuery = { ...range, order: newestFirst === true ? 'desc' : 'asc', ...filters }
+  if (format !== undefined) {
+    for await (const text of client.events.export({ ...query, format })) {
+      await writeAll(terminal, text)
+    }
+    return
+  }
+  const events: Event[] = []
+  const size = Math.min(limit, pageSize)
+  for await (const event of limit === 0 ? [] : client.events.all({ ...query, limit: size })) {
+    if (events.push(event) >= limit) break
+  }
+  // Of other stretches it is not known what has expired.
+  const isPart = flags.system ?? flags.limit ?? flags.after ?? flags.type ?? flags.actor
+  const entries = isPart === undefined ? await withExpiries(session, events, query) : events
+  session.print(events, () => formatTable(terminal, columns, entries))
+  if (entries.length === 0) session.notify('No events match.')
+}
+
+function filtersIn(flags: EventFlags): Pick<EventQuery, (typeof filterNames)[number]> {
+  const given = filterNames.flatMap((name) => {
+    const value = flags[name]
+    // A date stands for its start in UTC.
+    return value === undefined ? [] : [[name, value.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')]]
+  })
+  return Object.fromEntries(given)
+}
+
+const filterNames = ['type', 'actor', 'subject', 'since', 'until'] as const
+
+async function withExpiries(
+  { client, project, now }: Session,
+  events: readonly Event[],
+  { subject, since = '', until = '9', order }: EventQuery,
+): Promise<Entry[]> {
+  const newestFirst = order === 'desc' ? events : events.toReversed()
+  // The ledger of a deleted project can still be read.
+  const keys = await client.keys.list(project).catch((error: unknown) => {
+    if (error instanceof PubringError && error.code === 'project_not_found') return []
+    throw error
+  })
+  const expiries = expiriesOf(newestFirst, keys, now())
+    .filter(({ kid, time }) => (subject ?? kid) === kid && time >= since && time < until)
+    .map(({ kid, time }) => ({
+      type: 'key.expired',
+      time,
+      actor: { name: '' },
+      subject: { id: kid },
+    }))
+  const sign = order === 'desc' ? -1 : 1
+  // The ledger keeps its order, also after the clock was set back.
+  if (expiries.length === 0) return [...events]
+  return [...events, ...expiries].sort((one, other) => sign * one.time.localeCompare(other.time))
 }
 
 /** Events per request. */
 const pageSize = 200
 
-/** The events to show; without a project, those of the system ledger. */
-interface Range {
-  scope: { project?: string }
-  after: string
-  limit: number
-}
-
-/** Shows the events of a ledger; with `--follow`, also new ones until interrupted. */
-export async function showEvents(session: Session, flags: EventFlags): Promise<void> {
-  const after = readPosition(flags.after)
-  const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
-  const scope = flags.system === true ? {} : { project: session.project }
-  const range = { scope, after, limit }
-  if (flags.follow === true) return follow(session, range)
-  const events = await readEvents(session, range)
-  session.print(events, () => formatTable(session.terminal, columns, events))
-  if (events.length === 0) session.notify('No events match.')
-}
-
-async function readEvents({ client }: Session, { scope, after, limit }: Range): Promise<Event[]> {
-  const events: Event[] = []
-  let last = after
-  while (events.length < limit) {
-    const size = Math.min(pageSize, limit - events.length)
-    const page = await client.events.list({ ...scope, after: last, limit: size })
-    events.push(...page)
-    last = page.map(positionOf).map(formatPosition).at(-1) ?? last
-    if (page.length < size) break
-  }
-  return events
-}
-
-async function follow({ client, terminal }: Session, { scope, after, limit }: Range) {
+async function follow(
+  { client, terminal }: Session,
+  range: Pick<EventQuery, 'project' | 'after'>,
+  limit: number,
+) {
   const signal = terminal.interruptSignal()
   let shown = 0
   try {
-    for await (const event of client.events.follow({ ...scope, after, signal })) {
+    for await (const event of client.events.follow({ ...range, signal })) {
       terminal.stdout.write(
         terminal.json ? formatOne(event, terminal) : formatEvent(event, terminal),
       )
@@ -80,8 +135,8 @@ function formatEvent(event: Event, terminal: Terminal): string {
   return `${dim(time)}  ${escapeControls(rest.join('  '))}\n`
 }
 
-const columns: readonly Column<Event>[] = [
-  { heading: 'REVISION', value: ({ revision }) => String(revision) },
+const columns: readonly Column<Entry>[] = [
+  { heading: 'REVISION', value: ({ revision = '' }) => String(revision) },
   timeColumn('TIME', ({ time }) => time),
   { heading: 'TYPE', value: ({ type }) => type },
   { heading: 'BY', value: ({ actor }) => actor.name, cut: true },
@@ -89,7 +144,7 @@ const columns: readonly Column<Event>[] = [
   { heading: 'CHANGES', value: formatChanges, cut: true },
 ]
 
-function formatChanges({ changes = {} }: Event): string {
+function formatChanges({ changes = {} }: Entry): string {
   const { state: _digest, ...shown } = changes
   return Object.entries(shown)
     .map(([name, { from, to }]) => {

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import type { Terminal } from '../terminal/terminal.ts'
 import { addProjectCommand, sessionAction } from './options.ts'
 
@@ -6,11 +6,12 @@ export function registerEvents(program: Command, terminal: Terminal): void {
   addProjectCommand(program, 'events', 'Show who changed what and when: the ledger of a project', {
     notes: [
       '--follow runs until Ctrl-C and survives lost connections; with --json it prints one JSON document per line.',
-      'In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
+      'A key that has expired is shown as key.expired, for which the ledger has no event. In a pipe: revision, time, type, actor, subject, changes, tab-separated.',
     ].join('\n\n'),
     examples: [
       'pubring events --project payments',
       'pubring events --system --follow --json | jq .type',
+      'pubring events --type key.updated,key.deleted --since 2026-01-01 --format csv > changes.csv',
     ],
   })
     .option('--system', 'Show the ledger of projects and API keys (admin of all projects only)')
@@ -19,6 +20,15 @@ export function registerEvents(program: Command, terminal: Terminal): void {
       'Show events after this revision, or REVISION.HASH8 to notice a restored database',
     )
     .option('--limit <number>', 'Maximum number of events; default: all')
+    .option('--type <types>', 'Only events of these types, separated by commas')
+    .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
+    .option('--subject <id>', 'Only events about the key, API key … with this id')
+    .option('--since <time>', 'Only events from this date or time on (2026-05-01, or RFC 3339)')
+    .option('--until <time>', 'Only events before this date or time')
+    .option('--newest-first', 'Begin with the newest event')
+    .addOption(
+      new Option('--format <format>', 'Export all of them as a file').choices(['jsonl', 'csv']),
+    )
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))
 }

@@ -1,0 +1,41 @@
+import type { Event, JwtKey } from './types.ts'
+
+/** A key that expired at `time`. */
+export type Expiry = { kid: string; label: string; time: string }
+
+/**
+ * When keys expired, which no event says: nothing is written when the time comes. Derived here, by whoever
+ * shows a history, and not by the service, so that a ledger stays what was done to it. `events`: newest
+ * first; `keys`: those that exist. An expiry counts if it passed before it was changed or the key was
+ * deleted, and before `now` (epoch milliseconds). Of the time before the first of `events`, only those
+ * of keys that still have them are known.
+ *
+ * @example
+ * const events = await Array.fromAsync(client.events.all({ project, order: 'desc' }))
+ * const expiries = expiriesOf(events, await client.keys.list(project), Date.now())
+ */
+export function expiriesOf(
+  events: readonly Event[],
+  keys: readonly Pick<JwtKey, 'id' | 'label' | 'expireTime'>[],
+  now: number,
+): Expiry[] {
+  const found = new Map<string, Expiry>()
+  const add = (expiry: { kid: string; label: string; time: unknown }, before: number) => {
+    const { kid, label, time } = expiry
+    if (typeof time !== 'string' || Date.parse(time) > before) return
+    found.set(`${kid} ${time}`, { kid, label, time })
+  }
+  for (const { id, label, expireTime } of keys) add({ kid: id, label, time: expireTime }, now)
+  const ofKeys = events.filter(({ subject }) => subject.type === 'key')
+  for (const [kid, newestFirst] of Map.groupBy(ofKeys, ({ subject }) => subject.id)) {
+    let end = now
+    for (const { type, changes, time, label = '' } of newestFirst) {
+      const change = changes?.expireTime
+      const at = Date.parse(time)
+      add({ kid, label, time: change?.to }, end)
+      add({ kid, label, time: change?.from }, at)
+      if (change !== undefined || type === 'key.deleted') end = at
+    }
+  }
+  return [...found.values()]
+}
