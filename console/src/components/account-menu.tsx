@@ -26,7 +26,7 @@ export function AccountMenu() {
           <UnstyledButton>
             <Group gap={6} wrap="nowrap">
               <VisuallyHidden>Signed in as {kind}</VisuallyHidden>
-              <Text size="sm" maw={{ base: 80, xs: 160 }} truncate>
+              <Text size="sm" maw={160} truncate visibleFrom="xs">
                 <UserText>{self.name}</UserText>
               </Text>
               <Badge variant="light" size="sm" tt="none" className="unshrinkable">

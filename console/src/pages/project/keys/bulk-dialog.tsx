@@ -63,7 +63,8 @@ export function BulkDialog(props: {
             title={`${keysOf(failed.length)} failed`}
             role="alert"
           >
-            The others were {done}. The reason is beside each key.
+            {failed.length < targets.length && `The others were ${done}. `}The reason is beside each
+            key.
           </Alert>
         )}
         <KeyRows keys={targets} outcomes={outcomes} />
