@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Time, TimeInput, Uuid } from './common.ts'
+import { described, Time, TimeInput, Uuid } from './common.ts'
 import { roles } from './roles.ts'
 
 export const RoleName = Type.Enum([...roles], {
@@ -13,10 +13,7 @@ const apiKeyMembers = {
   name: Type.String({ examples: ['deploy pipeline'] }),
   role: RoleName,
   projectId: Type.Optional(
-    Type.Unsafe<string>({
-      ...Uuid,
-      description: 'The project that it is bound to; if absent, it is valid for all projects.',
-    }),
+    described(Uuid, 'The project that it is bound to; if absent, it is valid for all projects.'),
   ),
   prefix: Type.String({
     description: 'The first characters of the secret.',

@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { type TString, Type } from 'typebox'
 import { uuidPattern } from './names.ts'
 
 /** A lower-case UUID (RFC 9562); new ids are version 7. */
@@ -21,6 +21,11 @@ export const TimeInput = Type.String({
   maxLength: 64,
   examples: ['2027-05-01T12:00:00Z'],
 })
+
+/** A text of the same form, with a description of its own. */
+export function described(text: TString, description: string) {
+  return Type.Unsafe<string>({ ...text, description })
+}
 
 /** Of a fault of a key. */
 export const SkippedRules = Type.Array(Type.String({ examples: ['rsa_primes_too_close'] }), {

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { TimeInput, Uuid } from './common.ts'
+import { described, TimeInput, Uuid } from './common.ts'
 import { newKeyMembers } from './keys.ts'
 
-const timeInput = (description: string) => Type.Unsafe<string>({ ...TimeInput, description })
+const timeInput = (description: string) => described(TimeInput, description)
 
 export const KeyImportItem = Type.Object(
   {

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { algorithmNames } from './algorithms.ts'
-import { Time, TimeInput, Uuid } from './common.ts'
+import { described, Time, TimeInput, Uuid } from './common.ts'
 import { keyRoles } from './roles.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
@@ -67,17 +67,13 @@ export const KeyRoleEntry = Type.Object(
     kid: Uuid,
     role: KeyRole,
     convergedTime: Type.Optional(
-      Type.Unsafe<string>({
-        ...Time,
-        description: '`spreading`: the time at which the key ceases to be that.',
-      }),
+      described(Time, '`spreading`: the time at which the key ceases to be that.'),
     ),
     rotationId: Type.Optional(
-      Type.Unsafe<string>({
-        ...Uuid,
-        description:
-          'Id of the rotation under way in which the key is replaced or replaces another.',
-      }),
+      described(
+        Uuid,
+        'Id of the rotation under way in which the key is replaced or replaces another.',
+      ),
     ),
   },
   { $id: 'KeyRoleEntry', description: 'The role of a key in its project.' },
@@ -97,15 +93,12 @@ export const KeyDetails = Type.Object({
     description:
       'SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`.',
   }),
-  convergedTime: Type.Unsafe<string>({
-    ...Time,
-    description:
-      'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
-  }),
-  publishedKid: PublishedKid,
-  introducedBy: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: 'Id of the key that vouched for it.' }),
+  convergedTime: described(
+    Time,
+    'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   ),
+  publishedKid: PublishedKid,
+  introducedBy: Type.Optional(described(Uuid, 'Id of the key that vouched for it.')),
 })
 
 export const JwtKeyWithDetails = Type.Object(

@@ -1,9 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Time, TimeInput, Uuid } from './common.ts'
+import { described, Time, TimeInput, Uuid } from './common.ts'
 import { Event } from './events.ts'
 
-const OptionalTime = (description: string) =>
-  Type.Optional(Type.Unsafe<string>({ ...Time, description }))
+const OptionalTime = (description: string) => Type.Optional(described(Time, description))
 
 export const RotationSchedule = Type.Object({
   disableTime: OptionalTime('When the old key is deactivated.'),
@@ -29,8 +28,8 @@ export const Rotation = Type.Object(
   {
     id: Uuid,
     projectId: Uuid,
-    from: Type.Unsafe<string>({ ...Uuid, description: 'Id of the old key.' }),
-    to: Type.Unsafe<string>({ ...Uuid, description: 'Id of the new key.' }),
+    from: described(Uuid, 'Id of the old key.'),
+    to: described(Uuid, 'Id of the new key.'),
     state: Type.Enum(['spreading', 'overlapping', 'finished', 'abandoned'], {
       description:
         '`spreading`: not every verifier knows the new key yet, or it is inactive. `overlapping`: every verifier that honors the cache headers knows both: let signers use the new one. `finished`: the old key is off or deleted. `abandoned`: given up, without any change of the keys.',

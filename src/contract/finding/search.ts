@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Time, Uuid } from '../common.ts'
+import { described, Time, Uuid } from '../common.ts'
 
 /** The member that the text was found in. */
 const Matched = <Name extends string>(...names: Name[]) =>
@@ -18,12 +18,7 @@ const KeyResult = Type.Object(
     label: Type.String(),
     algorithm: Type.Optional(Type.String({ description: 'Absent for a deleted key.' })),
     active: Type.Boolean(),
-    deleteTime: Type.Optional(
-      Type.Unsafe<string>({
-        ...Time,
-        description: 'When the key was deleted; absent if it exists.',
-      }),
-    ),
+    deleteTime: Type.Optional(described(Time, 'When the key was deleted; absent if it exists.')),
   },
   { description: 'A JWT key, or one that was deleted.' },
 )
@@ -51,9 +46,7 @@ const ApiKeyResult = Type.Object(
 const EventResult = Type.Object({
   type: Type.Enum(['event']),
   matched: Matched('requestId'),
-  projectId: Type.Optional(
-    Type.Unsafe<string>({ ...Uuid, description: 'Absent for the ledger of the registry.' }),
-  ),
+  projectId: Type.Optional(described(Uuid, 'Absent for the ledger of the registry.')),
   revision: Type.Integer(),
   eventType: Type.String({ examples: ['key.updated'] }),
   time: Time,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Time, Uuid } from '../common.ts'
+import { described, Time, Uuid } from '../common.ts'
 
 export const warningCodes = [
   'key_expires',
@@ -24,9 +24,7 @@ export const Warning = Type.Object(
     kid: Type.Optional(Uuid),
     apiKeyId: Type.Optional(Uuid),
     label: Type.Optional(Type.String({ description: 'Label or name of the key or API key.' })),
-    time: Type.Optional(
-      Type.Unsafe<string>({ ...Time, description: 'When it expires, or was last used.' }),
-    ),
+    time: Type.Optional(described(Time, 'When it expires, or was last used.')),
     detail: Type.String({ description: 'What it means and what to do.' }),
   },
   { $id: 'Warning', description: 'What needs attention before it breaks.' },
@@ -41,9 +39,7 @@ export const ProjectHealth = Type.Object(
       off: Type.Integer(),
       expired: Type.Integer(),
     }),
-    nextExpireTime: Type.Optional(
-      Type.Unsafe<string>({ ...Time, description: 'When the next active key expires.' }),
-    ),
+    nextExpireTime: Type.Optional(described(Time, 'When the next active key expires.')),
     rotations: Type.Integer({ description: 'Rotations under way.' }),
     warnings: Type.Integer({ description: 'Of its keys; the list of warnings has them.' }),
   },

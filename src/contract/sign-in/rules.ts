@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { RoleName } from '../api-keys.ts'
-import { Time, Uuid } from '../common.ts'
-import { type ClaimValue, Conditions } from '../trust/conditions.ts'
+import { described, Time, Uuid } from '../common.ts'
+import { Conditions, conditionsPatch } from '../trust/conditions.ts'
 
 const issuer = Type.String({
   description: 'The OpenID provider whose claims are compared.',
@@ -16,10 +16,7 @@ export const SignInRule = Type.Object(
     conditions: Conditions,
     role: RoleName,
     projectId: Type.Optional(
-      Type.Unsafe<string>({
-        ...Uuid,
-        description: 'The project that the role is for; if absent, it is for all projects.',
-      }),
+      described(Uuid, 'The project that the role is for; if absent, it is for all projects.'),
     ),
     active: Type.Boolean({ examples: [true] }),
     createTime: Time,
@@ -61,13 +58,7 @@ export type SignInRuleCreate = Static<typeof SignInRuleCreate>
 export const SignInRuleUpdate = Type.Object(
   {
     name: Type.Optional(Type.String({ examples: ['platform team'] })),
-    conditions: Type.Optional(
-      Type.Unsafe<Record<string, ClaimValue | null>>({
-        type: 'object',
-        additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
-        description: '`null` removes a condition.',
-      }),
-    ),
+    conditions: Type.Optional(conditionsPatch('`null` removes a condition.')),
     role: Type.Optional(RoleName),
     active: Type.Optional(Type.Boolean({ examples: [false] })),
   },

@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { RoleName } from '../api-keys.ts'
-import { Time, Uuid } from '../common.ts'
+import { described, Time, Uuid } from '../common.ts'
 
 const personMembers = {
   id: Uuid,
@@ -31,11 +31,10 @@ const sessionMembers = {
   apiKeyId: Type.Optional(Uuid),
   current: Type.Boolean({ description: 'Whether it is the session of this request.' }),
   signInTime: Type.Optional(
-    Type.Unsafe<string>({
-      ...Time,
-      description:
-        'When the person proved who they are; absent if the OpenID provider does not say.',
-    }),
+    described(
+      Time,
+      'When the person proved who they are; absent if the OpenID provider does not say.',
+    ),
   ),
   createTime: Time,
   expireTime: Time,
@@ -59,11 +58,10 @@ export const Self = Type.Object(
     }),
     session: Type.Optional(Type.Object(sessionMembers)),
     recentSignInUntil: Type.Optional(
-      Type.Unsafe<string>({
-        ...Time,
-        description:
-          'Until then, the session may do what needs a recent sign-in. Absent without a session, and if the sign-in is not recent.',
-      }),
+      described(
+        Time,
+        'Until then, the session may do what needs a recent sign-in. Absent without a session, and if the sign-in is not recent.',
+      ),
     ),
   },
   { $id: 'Self', description: 'The caller.' },

@@ -12,3 +12,12 @@ export const Conditions = Type.Unsafe<Record<string, ClaimValue>>({
   examples: [{ repository_id: '74', ref: 'refs/heads/main' }],
 })
 export type Conditions = Static<typeof Conditions>
+
+/** A merge patch (RFC 7396) of conditions. */
+export const conditionsPatch = (description: string, examples?: object[]) =>
+  Type.Unsafe<Record<string, ClaimValue | null>>({
+    type: 'object',
+    additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
+    description,
+    ...(examples && { examples }),
+  })

@@ -1,8 +1,8 @@
 import { type Static, Type } from 'typebox'
-import { Time, Uuid } from '../common.ts'
+import { described, Time, Uuid } from '../common.ts'
 import type { Role } from '../roles.ts'
 import { exampleToken, JsonObject, tokenCheckOutcomes } from '../token-checks.ts'
-import { Conditions } from './conditions.ts'
+import { Conditions, conditionsPatch } from './conditions.ts'
 
 /** Roles that a trust policy may grant. */
 export const grantableRoles = ['reader', 'registrar', 'writer'] as const satisfies Role[]
@@ -73,9 +73,7 @@ export const TrustPolicy = Type.Object(
     audience: Audience,
     conditions: Conditions,
     role: GrantedRole,
-    projectId: Type.Optional(
-      Type.Unsafe<string>({ ...Uuid, description: 'The project that exchanged API keys are for.' }),
-    ),
+    projectId: Type.Optional(described(Uuid, 'The project that exchanged API keys are for.')),
     allProjects: Type.Boolean({
       description: 'Whether exchanged API keys are valid for all projects.',
       examples: [false],
@@ -139,12 +137,9 @@ export const TrustPolicyUpdate = Type.Object(
     jwks: Type.Optional(Jwks),
     audience: Type.Optional(Audience),
     conditions: Type.Optional(
-      Type.Unsafe<Record<string, Conditions[string] | null>>({
-        type: 'object',
-        additionalProperties: { type: ['string', 'number', 'boolean', 'null'] },
-        description: 'Merged with the present ones; `null` removes a condition.',
-        examples: [{ ref: 'refs/heads/release' }],
-      }),
+      conditionsPatch('Merged with the present ones; `null` removes a condition.', [
+        { ref: 'refs/heads/release' },
+      ]),
     ),
     role: Type.Optional(GrantedRole),
     singleUse: Type.Optional(SingleUse),
@@ -207,9 +202,7 @@ export const TrustPolicyCheck = Type.Object(
         'The claims, if they could be decoded. They are verified only if `signature` passed.',
       ),
     ),
-    expireTime: Type.Optional(
-      Type.Unsafe<string>({ ...Time, description: 'The end of the API key, if accepted.' }),
-    ),
+    expireTime: Type.Optional(described(Time, 'The end of the API key, if accepted.')),
   },
   {
     $id: 'TrustPolicyCheck',
