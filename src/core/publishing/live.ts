@@ -1,22 +1,18 @@
 import { createPlaces } from '../../async/places.ts'
 import type { Context } from '../context.ts'
-import { createKeyStatistics, type KeyStatistics } from '../keys/statistics.ts'
+import { createKeyStatistics } from '../keys/statistics.ts'
 import { systemLedgerId } from '../ledger/chain.ts'
 import { withCommitNotices } from '../ledger/commit-notices.ts'
-import {
-  type Contradiction,
-  type Contradictions,
-  createContradictions,
-} from '../ledger/contradictions.ts'
-import { createEventFeed, type EventFeed } from '../ledger/feed.ts'
-import { createRevisionWatch, type RevisionWatch } from '../ledger/revision-watch.ts'
-import { createLog, type Log } from '../log/log.ts'
+import { type Contradiction, createContradictions } from '../ledger/contradictions.ts'
+import { createEventFeed } from '../ledger/feed.ts'
+import { createRevisionWatch } from '../ledger/revision-watch.ts'
+import { createLog } from '../log/log.ts'
 import { createWitnesses } from '../log/witnesses.ts'
 import { createRotationSchedule } from '../rotations/due-steps.ts'
-import { createLiveKeySets, type LiveKeySets } from './held-requests.ts'
-import { createPublishedNames, type PublishedNames } from './names.ts'
-import { createPublisher, type Publisher } from './publisher.ts'
-import { createReadPublished, type ReadPublished } from './read-published.ts'
+import { createLiveKeySets } from './held-requests.ts'
+import { createPublishedNames } from './names.ts'
+import { createPublisher } from './publisher.ts'
+import { createReadPublished } from './read-published.ts'
 
 /** Milliseconds between observations, so that a waiter learns of a change well within a second. */
 const watchIntervalMs = 250
@@ -27,27 +23,13 @@ interface Observers {
   onRotationError(error: unknown): void
 }
 
-/** The services that publish documents and events and wait for changes. */
-export interface LiveServices {
-  /** Its store invalidates the copies of this process before a commit resolves. */
-  context: Context
-  publisher: Publisher
-  contradictions: Contradictions
-  names: PublishedNames
-  readPublished: ReadPublished
-  keySets: LiveKeySets
-  watch: RevisionWatch
-  events: EventFeed
-  log: Log
-  statistics: KeyStatistics
-  /** Ends all waits and streams; later requests do not wait. */
-  close(): void
-}
+export type LiveServices = ReturnType<typeof createLiveServices>
 
+/** The services that publish documents and events and wait for changes. */
 export function createLiveServices(
   coreContext: Context,
   { onContradiction = () => {}, onRotationError = () => {} }: Partial<Observers> = {},
-): LiveServices {
+) {
   const contradictions = createContradictions(coreContext, onContradiction)
   const context = { ...coreContext, store: contradictions.store }
   const { store, clock, config } = context
@@ -71,6 +53,7 @@ export function createLiveServices(
   const log = createLog({ ...noticed, witnesses }, context.logSigner)
   const rotations = createRotationSchedule(noticed, onRotationError)
   return {
+    /** Its store invalidates the copies of this process before a commit resolves. */
     context: noticed,
     publisher,
     contradictions,
@@ -81,6 +64,7 @@ export function createLiveServices(
     events,
     log,
     statistics: createKeyStatistics(context),
+    /** Ends all waits and streams; later requests do not wait. */
     close() {
       rotations.close()
       log.close()
