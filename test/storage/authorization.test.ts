@@ -122,7 +122,12 @@ const changes: {
     ...rotation(),
     jwksMaxAge,
   }),
-  'rotation.abandon': (origin) => ({ type: 'rotation.abandon', origin, ...rotation() }),
+  'rotation.abandon': (origin) => ({
+    type: 'rotation.abandon',
+    origin,
+    ...rotation(),
+    jwksMaxAge,
+  }),
   'private_key.refuse': (origin) => ({
     type: 'private_key.refuse',
     origin,

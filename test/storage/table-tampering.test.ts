@@ -100,6 +100,10 @@ beforeAll(async () => {
     projectId,
     exposed: { thumbprint, materialSha256 },
   })
+  const rotation = { id: newId() }
+  const rotated = { from: key.id, to: second.id, schedule: {}, jwksMaxAge: 60 }
+  const started = { origin: origin(), projectId, ...rotation, ...rotated }
+  await store.commit({ type: 'rotation.start', ...started })
   await store.commit({
     type: 'project.rename',
     origin: origin(),
@@ -126,7 +130,7 @@ beforeAll(async () => {
     database: original,
     store: { events: async (ledgerId) => events.get(ledgerId) ?? [] },
     ...{ projectId, otherProjectId, key, second, inactive, reader, admin, revoked },
-    ...{ policy, exchanged, session, rule },
+    ...{ policy, exchanged, session, rule, rotation },
     exposed: thumbprint,
   }
 })
@@ -154,6 +158,9 @@ async function unused() {
     const keySet = await store.keySet(id).catch(() => undefined)
     if (keySet === undefined) found.push(`project ${id}`)
     for (const key of keySet?.keys ?? []) if (key.contradicted) found.push(`key ${key.id}`)
+    for (const rotation of await store.rotations(id)) {
+      if (rotation.contradicted) found.push(`rotation ${rotation.id}`)
+    }
     for (const key of keySet?.keys ?? [])
       expect(key.contradicted && isActive(key, time)).not.toBe(true)
   }
@@ -248,6 +255,7 @@ describe('odd values in columns with JSON', () => {
     ['trust_policy', 'jwks'],
     ['sign_in_rule', 'conditions'],
     ['session', 'person'],
+    ['rotation', 'author'],
     ['event', 'changes'],
   ])('%s.%s is found, and no row with it is used', async (table, column) => {
     for (const value of odd) {

@@ -122,6 +122,14 @@ interface RecordDeletion<Kind extends string> extends RecordReference {
   origin: Origin
 }
 
+interface RotationChange<Step extends string> {
+  type: `rotation.${Step}`
+  origin: Origin
+  projectId: string
+  id: string
+  jwksMaxAge: number
+}
+
 /**
  * A mutation as plain data, so that it can be queued, sent to the writer thread, committed together
  * with others, and repeated after an unclear commit: it contains the ids it creates. Long, as is this
@@ -174,54 +182,16 @@ export type Change =
       deactivate: boolean
     }
   | { type: 'key.pass_audit'; projectId: string; kids: string[]; rules: string; time: string }
-  | {
-      type: 'rotation.start'
-      origin: Origin
-      projectId: string
-      id: string
-      /** Ids or `publishedKid`s. */
-      from: string
-      to: string
-      schedule: RotationUpdate
-      jwksMaxAge: number
-    }
-  | {
-      type: 'rotation.schedule'
-      origin: Origin
-      projectId: string
-      id: string
-      ifMatch?: string
-      patch: RotationUpdate
-      jwksMaxAge: number
-    }
+  /** `from` and `to`: ids or `publishedKid`s. */
+  | (RotationChange<'start'> & { from: string; to: string; schedule: RotationUpdate })
+  | (RotationChange<'schedule'> & { ifMatch?: string; patch: RotationUpdate })
   /** Deactivates the old key. */
-  | {
-      type: 'rotation.finish'
-      origin: Origin
-      projectId: string
-      id: string
-      descendants?: boolean
-      jwksMaxAge: number
-    }
-  | { type: 'rotation.abandon'; origin: Origin; projectId: string; id: string; ifMatch?: string }
+  | (RotationChange<'finish'> & { descendants?: boolean })
+  | (RotationChange<'abandon'> & { ifMatch?: string })
   /** Takes the scheduled step that is due, with the rights of its author, who is the actor. */
-  | {
-      type: 'rotation.step'
-      origin: Origin
-      projectId: string
-      id: string
-      authorId: string
-      jwksMaxAge: number
-    }
-  /** Leaves the step that is due to a caller, since the one who scheduled it could not take it. */
-  | {
-      type: 'rotation.wait'
-      origin: Origin
-      projectId: string
-      id: string
-      authorId: string
-      reason: ErrorCode
-    }
+  | (RotationChange<'step'> & { authorId: string })
+  /** Leaves the step that is due to a caller, since its author could not take it. */
+  | (RotationChange<'wait'> & { authorId: string; reason: ErrorCode })
   | {
       type: 'private_key.refuse'
       origin: Origin

@@ -44,7 +44,9 @@ export async function takeDueSteps(
   onError: (error: unknown) => void,
 ): Promise<void> {
   const due = await context.store.dueRotations(now(context.clock), maxSteps)
-  for (const rotation of due) await takeStep(context, rotation).catch(onError)
+  for (const rotation of due) {
+    if (!rotation.contradicted) await takeStep(context, rotation).catch(onError)
+  }
 }
 
 /** In the name of its author. Where that is refused, the rotation waits for a caller. */
@@ -55,11 +57,11 @@ async function takeStep(
   if (author === undefined) return
   // No request made them.
   const origin = { requestId: id, time: now(clock) }
-  const step = { projectId, id, authorId: author.id }
+  const step = { projectId, id, authorId: author.id, jwksMaxAge }
   try {
     // The names of people are not stored with their events.
     const actor = scheduledBy.user === undefined ? scheduledBy : { ...scheduledBy, name: '' }
-    await store.commit({ type: 'rotation.step', origin: { ...origin, actor }, ...step, jwksMaxAge })
+    await store.commit({ type: 'rotation.step', origin: { ...origin, actor }, ...step })
   } catch (error) {
     if (!isRefusal(error)) throw error
     const actor = { name: 'pubring serve' }

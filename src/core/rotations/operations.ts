@@ -1,44 +1,37 @@
 import type { Rotation, RotationCreate, RotationUpdate } from '../../contract/rotations.ts'
 import { type ErrorCode, errorTable } from '../../errors.ts'
-import type { Principal, RequestContext } from '../access/principal.ts'
+import type { RequestContext } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { collectFaults, notFound, type Submitted } from '../faults.ts'
 import { newId } from '../ids.ts'
 import { rejectPrivateKeys } from '../keys/intake.ts'
 import { requireKeySet } from '../keys/operations.ts'
 import { changeOf, requireId } from '../managed-records.ts'
-import type { KeySet, RecordReference, RotationRecord, RotationWithActors } from '../records.ts'
+import type { RecordReference, RotationRecord, RotationWithActors } from '../records.ts'
 import { now, parseTime } from '../times.ts'
 import { hasEnded, type RotationSituation, takeoverTime } from './schedule.ts'
 
 /** Those under way first, the newest first. */
 export async function listRotations(
   context: Context,
-  _principal: Principal,
+  _principal: unknown,
   projectId: string,
 ): Promise<Rotation[]> {
-  return readRotations(context, projectId)
-}
-
-async function readRotations(context: Context, projectId: string): Promise<Rotation[]> {
   const { keys } = await requireKeySet(context, projectId)
   const rotations = await context.store.rotations(projectId)
-  return rotations.map((rotation) => toRotation(rotation, situationOf(context, keys)))
+  const situation = { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
+  return rotations.map((rotation) => toRotation(rotation, situation))
 }
 
 /** Throws `rotation_not_found`. */
 export async function getRotation(
   context: Context,
-  _principal: Principal,
+  principal: unknown,
   id: string,
   projectId: string,
 ): Promise<Rotation> {
-  return readRotation(context, projectId, id)
-}
-
-async function readRotation(context: Context, projectId: string, id: string): Promise<Rotation> {
   const known = requireId(id, 'rotation_not_found')
-  const found = (await readRotations(context, projectId)).find((one) => one.id === known)
+  const found = (await listRotations(context, principal, projectId)).find((one) => one.id === known)
   if (found === undefined) throw notFound('rotation_not_found')
   return found
 }
@@ -51,12 +44,10 @@ export async function startRotation(
 ): Promise<Rotation> {
   const { from = '', to = '' } = submission.fields
   const schedule = await parseSchedule(context, projectId, submission, { from, to })
-  const { origin, config } = context
   const id = newId()
-  const { jwksMaxAge } = config
-  const change = { origin, projectId, id, from, to, schedule, jwksMaxAge }
-  await context.store.commit({ type: 'rotation.start', ...change })
-  return readRotation(context, projectId, id)
+  const change = changeOfRotation(context, { id }, projectId)
+  await context.store.commit({ type: 'rotation.start', ...change, from, to, schedule })
+  return getRotation(context, undefined, id, projectId)
 }
 
 /** Changes what is scheduled. Throws `rotation_not_found`, and as `patchSchedule`. */
@@ -67,15 +58,9 @@ export async function scheduleRotation(
   projectId: string,
 ): Promise<Rotation> {
   const patch = await parseSchedule(context, projectId, submission)
-  const { jwksMaxAge } = context.config
-  const change = {
-    ...changeOf(context, rotation, 'rotation_not_found'),
-    projectId,
-    patch,
-    jwksMaxAge,
-  }
-  await context.store.commit({ type: 'rotation.schedule', ...change })
-  return readRotation(context, projectId, rotation.id)
+  const change = changeOfRotation(context, rotation, projectId)
+  await context.store.commit({ type: 'rotation.schedule', ...change, patch })
+  return getRotation(context, undefined, rotation.id, projectId)
 }
 
 /**
@@ -88,15 +73,10 @@ export async function finishRotation(
   id: string,
   descendants: boolean | undefined,
 ): Promise<Rotation> {
-  const { jwksMaxAge } = context.config
-  await context.store.commit({
-    type: 'rotation.finish',
-    ...changeOf(context, { id }, 'rotation_not_found'),
-    projectId,
-    ...(descendants === undefined ? {} : { descendants }),
-    jwksMaxAge,
-  })
-  return readRotation(context, projectId, id)
+  const change = changeOfRotation(context, { id }, projectId)
+  const decision = descendants === undefined ? {} : { descendants }
+  await context.store.commit({ type: 'rotation.finish', ...change, ...decision })
+  return getRotation(context, undefined, id, projectId)
 }
 
 /** Changes no key. Throws `rotation_not_found` or `rotation_ended`. */
@@ -105,8 +85,13 @@ export async function abandonRotation(
   rotation: RecordReference,
   projectId: string,
 ): Promise<void> {
-  const change = { ...changeOf(context, rotation, 'rotation_not_found'), projectId }
+  const change = changeOfRotation(context, rotation, projectId)
   await context.store.commit({ type: 'rotation.abandon', ...change })
+}
+
+function changeOfRotation(context: RequestContext, rotation: RecordReference, projectId: string) {
+  const { jwksMaxAge } = context.config
+  return { ...changeOf(context, rotation, 'rotation_not_found'), projectId, jwksMaxAge }
 }
 
 /** The schedule of a body, with all its faults, and those of the rest. */
@@ -131,10 +116,6 @@ async function parseSchedule(
 
 function parsePatch(field: string, value: string | null | undefined): RotationUpdate {
   return value === undefined ? {} : { [field]: value && parseTime(value, field) }
-}
-
-function situationOf(context: Context, keys: KeySet['keys']): RotationSituation {
-  return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
 }
 
 function toRotation(rotation: RotationWithActors, situation: RotationSituation): Rotation {

@@ -84,5 +84,9 @@ async function readDecisions(db: Db, rows: readonly { id: string }[]): Promise<L
     .where('type', 'in', ['rotation.started', 'rotation.scheduled'])
     .orderBy('revision')
     .execute()
-  return withNames(db, events.map(eventFromRow))
+  // Their changes may have been damaged, and are not needed.
+  return withNames(
+    db,
+    events.map((row) => eventFromRow({ ...row, changes: null })),
+  )
 }

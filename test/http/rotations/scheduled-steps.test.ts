@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Rotation } from '../../../src/contract/rotations.ts'
 import type { Credential } from '../../../src/core/access/grants.ts'
+import { newId } from '../../../src/core/ids.ts'
 import type { LedgerEvent } from '../../../src/core/ledger/chain.ts'
 import type { SessionEndReason } from '../../../src/core/ledger/changes.ts'
 import { takeDueSteps } from '../../../src/core/rotations/due-steps.ts'
@@ -418,6 +419,28 @@ describe('a step that the rules forbid at its time waits', () => {
     await database.execute('update jwt_key set introduced_by = ? where id = ?', from, kid)
     const own = { ledgerId: project.id, origin: origin() }
     await context.store.commit({ type: 'ledger.accept', ...own })
+  }
+})
+
+test('a row that contradicts the ledger takes no step, and changes no role', async () => {
+  const [altered, inserted] = [await server.scene(), await server.scene()]
+  const { id } = await scheduled(altered)
+  const { database } = server
+  const past = new Date(server.clock.now()).toISOString()
+  server.clock.advance(convergenceMs)
+  await database.execute('update rotation set due_time = ? where id = ?', past, id)
+  await database.execute(
+    `insert into rotation (project_id, id, from_kid, to_kid, create_time, update_time, disable_time, due_time, author)
+     select ?, ?, ?, ?, create_time, update_time, disable_time, due_time, author from rotation where id = ?`,
+    ...[inserted.project.id, newId(), inserted.from, inserted.to, id],
+  )
+  await server.takeDue()
+  for (const scene of [altered, inserted]) {
+    expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
+    expect((await server.send('GET', scene.url)).json()).toEqual([])
+  }
+  for (const { project } of [altered, inserted]) {
+    await database.execute('delete from rotation where project_id = ?', project.id)
   }
 })
 

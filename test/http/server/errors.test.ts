@@ -95,6 +95,11 @@ const elsewhere: ErrorCode[] = [
   'sign_in_unavailable',
   'key_has_descendants',
   'key_not_vouched',
+  'key_inactive',
+  'rotation_not_found',
+  'rotation_exists',
+  'rotation_not_ready',
+  'rotation_ended',
 ]
 
 test('no code is forgotten', () => {

@@ -34,6 +34,8 @@ export interface TamperedRegistry {
   /** Of a person. */
   session: SessionRecord
   rule: SignInRuleRecord
+  /** Of the first key by the second. */
+  rotation: { id: string }
   /** The thumbprint of a key whose private half was submitted. */
   exposed: string
 }
@@ -111,6 +113,7 @@ const grantTables = {
   session: 'session',
   rule: 'sign_in_rule',
   exchanged: 'exchanged_key',
+  rotation: 'rotation',
 } as const
 
 export const tamperings: Tampering[] = [
@@ -287,7 +290,7 @@ export const tamperings: Tampering[] = [
     caughtBy: 'read',
     named: ({ reader }) => ({ type: 'api_key', id: reader.id, member: 'expireTime' }),
   },
-  ...(['trust_policy', 'session', 'sign_in_rule', 'exchanged_key'] as const).map(
+  ...(['trust_policy', 'session', 'sign_in_rule', 'exchanged_key', 'rotation'] as const).map(
     (table): Tampering => ({
       name: `a row inserted into ${table}`,
       tamper({ database, otherProjectId }) {
@@ -318,6 +321,11 @@ export const tamperings: Tampering[] = [
       ['rule', 'conditions', '{}', 'conditions'],
       ['rule', 'role', 'admin', 'role'],
       ['rule', 'issuer', 'https://evil.test', 'issuer'],
+      ['rotation', 'to_kid', 'x', 'to'],
+      ['rotation', 'disable_time', '2020-01-01T00:00:00.000Z', 'disableTime'],
+      ['rotation', 'due_time', '2020-01-01T00:00:00.000Z', 'state'],
+      ['rotation', 'author', '{"type":"api_key","id":"x","grants":[],"revision":0}', 'state'],
+      ['rotation', 'outcome', 'abandoned', 'outcome'],
       ['exchanged', 'role', 'admin'],
       ['exchanged', 'expire_time', '2099-01-01T00:00:00.000Z'],
       ['exchanged', 'digest', 'd'],

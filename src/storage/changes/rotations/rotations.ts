@@ -36,12 +36,12 @@ import type { Outcome } from '../outcome.ts'
 import { authorOf, requireAuthor } from './authors.ts'
 import { type RotationChange, readOpenRotations, writeRotation } from './ending.ts'
 
-const done: Outcome<undefined> = { result: undefined, changed: true }
 const nothing: Outcome<undefined> = { result: undefined, changed: false }
 
-/** A rotation and the keys of its project, locked. */
+/** A rotation and the keys of its project, locked, and what its rules depend on. */
 interface LockedRotation extends LockedKeySet {
   rotation: RotationRecord
+  situation: RotationSituation
 }
 
 /** Only one under way for each old key. */
@@ -52,16 +52,17 @@ export async function startRotation(
   const { projectId, id, origin, schedule, jwksMaxAge } = change
   const { time } = origin
   const locked = await lockKeySet(db, projectId, origin)
-  const from = findKey(locked.keySet, change.from)
-  const to = findKey(locked.keySet, change.to)
+  const { keySet } = locked
+  const from = findKey(keySet, change.from)
+  const to = findKey(keySet, change.to)
   if (from === to) throw invalidField('/to', 'same_key', 'to must be another key than from.')
   for (const key of [from, to]) requireActive(key, time)
   await requireFree(db, from)
-  const started = { projectId, id, fromKid: from.id, toKid: to.id, createTime: time }
-  const before = { ...started, updateTime: time }
-  const after = await reschedule(db, { ...locked, rotation: before }, schedule, jwksMaxAge)
-  await append(db, locked, { type: 'rotation.started', before: undefined, after })
-  return done
+  const times = { createTime: time, updateTime: time }
+  const rotation = { projectId, id, fromKid: from.id, toKid: to.id, ...times }
+  const situation = { keys: keySet.keys, time, jwksMaxAge }
+  const after = await reschedule(db, { ...locked, rotation, situation }, schedule)
+  return append(db, locked, { type: 'rotation.started', before: undefined, after })
 }
 
 function requireActive(key: KeyRecord, time: string): void {
@@ -90,15 +91,10 @@ export async function scheduleRotation(
   const locked = await lockRotation(db, change)
   const { rotation: before } = locked
   requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
-  const after = await reschedule(db, locked, change.patch, change.jwksMaxAge)
+  const after = await reschedule(db, locked, change.patch)
   if (after === before) return nothing
-  const isScheduled = after.author !== undefined
-  await append(db, locked, {
-    type: isScheduled ? 'rotation.scheduled' : 'rotation.unscheduled',
-    before,
-    after,
-  })
-  return done
+  const type = after.author === undefined ? 'rotation.unscheduled' : 'rotation.scheduled'
+  return append(db, locked, { type, before, after })
 }
 
 /** What needs a recent sign-in by hand needs one to be scheduled. */
@@ -106,11 +102,10 @@ async function reschedule(
   db: Db,
   locked: LockedRotation,
   patch: RotationUpdate,
-  jwksMaxAge: number,
 ): Promise<RotationRecord> {
-  const { rotation, ledger, keySet, origin } = locked
+  const { rotation, situation, ledger, keySet, origin } = locked
   const author = await authorOf(db, ledger.caller, rotation.projectId)
-  const after = patchSchedule(rotation, patch, author, situationOf(locked, jwksMaxAge))
+  const after = patchSchedule(rotation, patch, author, situation)
   const from = keySet.keys.find(({ id }) => id === rotation.fromKid)
   if (after.disableTime !== undefined && after !== rotation && from !== undefined) {
     warnAbout(locked, [[from, patchKey(from, { active: false }, origin.time)]])
@@ -124,7 +119,7 @@ export async function finishRotation(
 ): Promise<Outcome<undefined>> {
   const locked = await lockRotation(db, change)
   const decision = change.descendants ?? locked.rotation.descendants
-  return disableOldKey(db, locked, change.jwksMaxAge, { decision, isScheduled: false })
+  return disableOldKey(db, locked, { decision, isScheduled: false })
 }
 
 export async function abandonRotation(
@@ -132,18 +127,14 @@ export async function abandonRotation(
   change: ChangeOf<'rotation.abandon'>,
 ): Promise<Outcome<undefined>> {
   const locked = await lockRotation(db, change)
-  const { rotation: before, origin } = locked
+  const { rotation: before, situation } = locked
   requireIfMatch(change.ifMatch, rotationEntityTag(before), 'rotation')
-  requireUnderWay(before, situationOf(locked, 0))
-  const { time } = origin
-  const after = {
-    ...withoutSchedule(before),
-    outcome: 'abandoned',
-    endTime: time,
-    updateTime: latest(time, before.updateTime),
-  } as const
-  await append(db, locked, { type: 'rotation.abandoned', before, after })
-  return done
+  requireUnderWay(before, situation)
+  const endTime = situation.time
+  const updateTime = latest(endTime, before.updateTime)
+  const end = { outcome: 'abandoned', endTime, updateTime } as const
+  const after = { ...withoutSchedule(before), ...end }
+  return append(db, locked, { type: 'rotation.abandoned', before, after })
 }
 
 /** Does nothing if another server has taken the step, or a caller has changed it, meanwhile. */
@@ -151,13 +142,13 @@ export async function takeStep(
   db: Db,
   change: ChangeOf<'rotation.step'>,
 ): Promise<Outcome<undefined>> {
-  const { projectId, origin, jwksMaxAge } = change
+  const { projectId, origin } = change
   const locked = await lockRotation(db, change)
   const { rotation, keySet } = locked
   if (!isDue(rotation, change) || rotation.author === undefined) return nothing
   await requireAuthor(db, rotation.author, projectId, origin.time)
   const decided = { decision: rotation.descendants, isScheduled: true }
-  if (rotation.disableTime !== undefined) return disableOldKey(db, locked, jwksMaxAge, decided)
+  if (rotation.disableTime !== undefined) return disableOldKey(db, locked, decided)
   const key = findKey(keySet, rotation.fromKid)
   const descendants = spared(locked, orphans(locked, key))
   return removeKey(db, locked, key, { ...decided, descendants })
@@ -174,8 +165,7 @@ export async function waitForCaller(
   const { dueTime: _dueTime, ...rest } = before
   const updateTime = latest(origin.time, before.updateTime)
   const after = { ...rest, waitingReason: change.reason, updateTime }
-  await append(db, locked, { type: 'rotation.waiting', before, after })
-  return done
+  return append(db, locked, { type: 'rotation.waiting', before, after })
 }
 
 function isDue(
@@ -189,11 +179,9 @@ function isDue(
 async function disableOldKey(
   db: Db,
   locked: LockedRotation,
-  jwksMaxAge: number,
   decided: { decision: boolean | undefined; isScheduled: boolean },
 ): Promise<Outcome<undefined>> {
-  const { rotation, keySet, origin } = locked
-  const situation = situationOf(locked, jwksMaxAge)
+  const { rotation, situation, keySet, origin } = locked
   const key = findKey(keySet, rotation.fromKid)
   // A schedule goes on with a key that has expired meanwhile.
   const isDone = !key.enabled || key.contradicted === true
@@ -202,7 +190,7 @@ async function disableOldKey(
   const descendants = spared(locked, activeDescendants(keySet.keys, key, origin.time))
   const patched = patchKey(key, { active: false }, origin.time)
   await storePatch(db, locked, [key, patched], { ...decided, descendants })
-  return done
+  return { result: undefined, changed: true }
 }
 
 /** Without the new key, which stays by the decision to rotate, and the keys that it vouched for. */
@@ -217,8 +205,9 @@ function spared(
 
 async function lockRotation(
   db: Db,
-  { projectId, id, origin }: { projectId: string; id: string; origin: Origin },
+  change: Pick<ChangeOf<'rotation.step'>, 'projectId' | 'id' | 'origin' | 'jwksMaxAge'>,
 ): Promise<LockedRotation> {
+  const { projectId, id, origin, jwksMaxAge } = change
   const locked = await lockKeySet(db, projectId, origin)
   const row = await rotationsWithLastEvents(db)
     .where('project_id', '=', projectId)
@@ -226,17 +215,15 @@ async function lockRotation(
     .executeTakeFirst()
   const rotation = row && checkedRotation(row)
   if (rotation === undefined || rotation.contradicted) throw notFound('rotation_not_found')
-  return { ...locked, rotation }
-}
-
-function situationOf({ keySet, origin }: LockedKeySet, jwksMaxAge: number): RotationSituation {
-  return { keys: keySet.keys, time: origin.time, jwksMaxAge }
+  const situation = { keys: locked.keySet.keys, time: origin.time, jwksMaxAge }
+  return { ...locked, rotation, situation }
 }
 
 async function append(
   db: Db,
   { ledger, origin }: LockedKeySet,
   change: RotationChange,
-): Promise<void> {
+): Promise<Outcome<undefined>> {
   await appendEvents(db, ledger, origin, [await writeRotation(db, change)])
+  return { result: undefined, changed: true }
 }
