@@ -21,7 +21,7 @@ export async function createProject(session: Session, name: string): Promise<voi
   const project = await session.client.projects.create({ name })
   session.print(project, () => `${project.id}\n`)
   session.notify(
-    `Created project ${project.name}. Add its first key: pubring key add key.pem --project ${project.name} --name …`,
+    `Created project ${project.name}. Add its first key: pubring key add key.pem --project ${project.name} --label …`,
   )
 }
 

@@ -140,10 +140,13 @@ function registerRotations(key: Command, terminal: Terminal): void {
     },
   )
     .argument('[file]', 'The new public key, as for key add')
-    .option('--new <key>', `The new key, if it is registered: ${refHelp}`)
+    .option('--new <key>', `The new key, if it is registered: ${refHelp.toLowerCase()}`)
     .option('--resume [rotation]', 'Go on with this rotation; default: the only one under way')
     .option('--self <file>', 'The current private key, which vouches for a new one')
-    .option('--old <key>', `The key to replace: ${refHelp}; default: the only other active key`)
+    .option(
+      '--old <key>',
+      `The key to replace: ${refHelp.toLowerCase()}; default: the only other active key`,
+    )
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
     .option(
