@@ -6,7 +6,6 @@ import { patchApiKey, requireOtherAdmin, toApiKey } from '../../core/api-keys/op
 import { recordEntityTag, requireIfMatch } from '../../core/entity-tags.ts'
 import { requireValidExpiry } from '../../core/expiry.ts'
 import { notFound } from '../../core/faults.ts'
-import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { ApiKeyRecord } from '../../core/records.ts'
@@ -17,7 +16,7 @@ import {
 } from '../reads/last-events.ts'
 import { apiKeyColumns, apiKeyFromRow, apiKeyToRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
-import { appendEvents, type LockedLedger, lockSystemLedger, type NewEvent } from './ledger.ts'
+import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { endSessionsOf } from './sign-in/sessions.ts'
 
@@ -46,7 +45,7 @@ export async function createApiKey(
   if (projectId !== undefined) await requireProject(db, projectId)
   await db.insertInto('api_key').values(apiKeyToRow(apiKey)).execute()
   const changes = recordedChanges('api_key', undefined, apiKey)
-  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.created', apiKey.id, changes)])
+  await appendEvents(db, ledger, origin, [eventAbout('api_key.created', apiKey.id, changes)])
   return { result: apiKey, changed: true }
 }
 
@@ -72,7 +71,7 @@ export async function updateApiKey(
     .set({ name, role, enabled, expire_time })
     .where('id', '=', id)
     .execute()
-  await appendEvents(db, ledger, origin, [apiKeyEvent('api_key.updated', id, changes)])
+  await appendEvents(db, ledger, origin, [eventAbout('api_key.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -105,7 +104,7 @@ async function remove(
   const changes = { name: { from: apiKey.name }, role: { from: apiKey.role } }
   await appendEvents(db, ledger, origin, [
     ...(await endSessionsOf(db, { apiKeyId: apiKey.id }, 'api_key_deleted')),
-    apiKeyEvent('api_key.deleted', apiKey.id, changes),
+    eventAbout('api_key.deleted', apiKey.id, changes),
   ])
 }
 
@@ -164,8 +163,4 @@ function findVisible(
   const isVisible = projects === 'all' || projects.includes(found?.projectId ?? '')
   if (found === undefined || !isVisible) throw notFound('api_key_not_found')
   return found
-}
-
-function apiKeyEvent(type: EventType, id: string, changes: EventChanges): NewEvent {
-  return { type, subject: { type: 'api_key', id }, changes }
 }

@@ -6,8 +6,8 @@ import type { ChangeOf, WeaknessReport } from '../../core/ledger/changes.ts'
 import { recordedChanges, stateChange } from '../../core/ledger/subjects.ts'
 import type { IntakeCode } from '../../intake/codes.ts'
 import type { Db } from '../schema.ts'
-import { findKey, keyEvent, lockKeySet, updateKeyRow } from './keys.ts'
-import { appendEvents, lockLedger, restoreRevision } from './ledger.ts'
+import { findKey, lockKeySet, updateKeyRow } from './keys.ts'
+import { appendEvents, eventAbout, lockLedger, restoreRevision } from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { endRotations } from './rotations/ending.ts'
 
@@ -73,7 +73,7 @@ export async function reportWeakness(
   const type = reported.length === 0 ? 'key.updated' : 'key.weakness_found'
   const end = { step: 'disable', time: origin.time, isScheduled: false } as const
   const ended = after === key ? [] : await endRotations(db, key, end)
-  await appendEvents(db, ledger, origin, [keyEvent(type, key, changes), ...ended])
+  await appendEvents(db, ledger, origin, [eventAbout(type, key.id, changes), ...ended])
   return { result, changed: true }
 }
 

@@ -13,7 +13,6 @@ import {
   rejectBlockedActivation,
   requirePatchCapacity,
 } from '../../core/keys/patches.ts'
-import type { EventChanges, EventType } from '../../core/ledger/chain.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
 import type { KeyRecord, KeySet } from '../../core/records.ts'
@@ -32,7 +31,13 @@ import { insertion, pipeline } from '../statements.ts'
 import { readKeysForAdmission } from './admission-keys.ts'
 import { isBlockedUnderLock, lockFingerprints } from './fingerprints.ts'
 import { readKidUse, reservePublishedKids } from './kids.ts'
-import { appendEvents, type LockedLedger, lockProjectLedger, type NewEvent } from './ledger.ts'
+import {
+  appendEvents,
+  eventAbout,
+  type LockedLedger,
+  lockProjectLedger,
+  type NewEvent,
+} from './ledger.ts'
 import type { Outcome } from './outcome.ts'
 import { endRotations } from './rotations/ending.ts'
 import { markUsed } from './trust/token-exchange.ts'
@@ -164,7 +169,7 @@ async function writeChanges(
   const events: NewEvent[] = []
   for (const [before, after] of changes) {
     await updateKeyRow(db, after)
-    events.push(keyEvent('key.updated', before, recordedChanges('key', before, after)))
+    events.push(eventAbout('key.updated', before.id, recordedChanges('key', before, after)))
     if (after.enabled || !before.enabled) continue
     events.push(...(await endRotations(db, before, { step: 'disable', time, isScheduled })))
   }
@@ -212,7 +217,7 @@ export async function removeKey(
     .execute()
   const end = { step: 'delete', time: origin.time, isScheduled } as const
   await appendEvents(db, ledger, origin, [
-    keyEvent('key.deleted', key, deletedKeyChanges(key)),
+    eventAbout('key.deleted', key.id, deletedKeyChanges(key)),
     ...(await endRotations(db, key, end)),
     ...(await writeChanges(db, changes, origin)),
   ])
@@ -271,9 +276,5 @@ export async function updateKeyRow(db: Db, key: KeyRecord): Promise<void> {
 }
 
 export function keyCreated(key: KeyRecord): NewEvent {
-  return keyEvent('key.created', key, recordedChanges('key', undefined, key))
-}
-
-export function keyEvent(type: EventType, key: KeyRecord, changes: EventChanges): NewEvent {
-  return { type, subject: { type: 'key', id: key.id }, changes }
+  return eventAbout('key.created', key.id, recordedChanges('key', undefined, key))
 }

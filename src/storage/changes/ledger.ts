@@ -1,7 +1,14 @@
 import { genesisHash } from '../../../client/src/log/chain.ts'
 import type { Caller } from '../../core/access/callers.ts'
 import { notFound } from '../../core/faults.ts'
-import { type EventContent, eventHash, systemLedgerId } from '../../core/ledger/chain.ts'
+import {
+  type EventChanges,
+  type EventContent,
+  type EventType,
+  eventHash,
+  type SubjectType,
+  systemLedgerId,
+} from '../../core/ledger/chain.ts'
 import type { Origin } from '../../core/ledger/changes.ts'
 import { eventToRow } from '../row-mapping.ts'
 import type { Db, Tables } from '../schema.ts'
@@ -19,6 +26,11 @@ export interface LockedLedger {
 
 /** What a change adds to its origin to make an event. */
 export type NewEvent = Pick<EventContent, 'type' | 'subject' | 'changes'>
+
+/** An event about a subject of the kind that its type begins with. */
+export function eventAbout(type: EventType, id: string, changes: EventChanges): NewEvent {
+  return { type, subject: { type: type.split('.')[0] as SubjectType, id }, changes }
+}
 
 /** Creates the ledger of a new project, locked at revision 1. */
 export async function openLedger(db: Db, ledgerId: string): Promise<LockedLedger> {

@@ -2,7 +2,6 @@ import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
 import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
 import { notFound } from '../../../core/faults.ts'
-import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { SignInRuleRecord } from '../../../core/records.ts'
@@ -16,7 +15,7 @@ import {
 import { signInRuleToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { requireProject } from '../api-keys.ts'
-import { appendEvents, lockSystemLedger, type NewEvent } from '../ledger.ts'
+import { appendEvents, eventAbout, lockSystemLedger, type NewEvent } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
 
 /** As for API keys, no rule outlives its project. */
@@ -30,7 +29,7 @@ export async function createSignInRule(
   if (rule.projectId !== undefined) await requireProject(db, rule.projectId)
   await db.insertInto('sign_in_rule').values(signInRuleToRow(rule)).execute()
   const changes = recordedChanges('sign_in_rule', undefined, rule)
-  await appendEvents(db, ledger, origin, [ruleEvent('sign_in_rule.created', rule.id, changes)])
+  await appendEvents(db, ledger, origin, [eventAbout('sign_in_rule.created', rule.id, changes)])
   return { result: rule, changed: true }
 }
 
@@ -52,7 +51,7 @@ export async function updateSignInRule(
     requirePermanent(ledger.caller?.apiKey, 'sign-in rule')
   }
   await db.updateTable('sign_in_rule').set(signInRuleToRow(after)).where('id', '=', id).execute()
-  await appendEvents(db, ledger, origin, [ruleEvent('sign_in_rule.updated', id, changes)])
+  await appendEvents(db, ledger, origin, [eventAbout('sign_in_rule.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -82,7 +81,7 @@ export async function deleteBoundSignInRules(
 
 async function removeRule(db: Db, { id, name, role }: SignInRuleRecord): Promise<NewEvent> {
   await db.deleteFrom('sign_in_rule').where('id', '=', id).execute()
-  return ruleEvent('sign_in_rule.deleted', id, { name: { from: name }, role: { from: role } })
+  return eventAbout('sign_in_rule.deleted', id, { name: { from: name }, role: { from: role } })
 }
 
 async function readRules(db: Db): Promise<SignInRuleRecord[]> {
@@ -93,8 +92,4 @@ async function readRule(db: Db, id: string): Promise<SignInRuleRecord> {
   const rule = (await readRules(db)).find((one) => one.id === id)
   if (rule === undefined) throw notFound('sign_in_rule_not_found')
   return rule
-}
-
-function ruleEvent(type: EventType, id: string, changes: EventChanges): NewEvent {
-  return { type, subject: { type: 'sign_in_rule', id }, changes }
 }

@@ -8,7 +8,13 @@ import { canSee } from '../../../core/sign-in/sessions.ts'
 import { personToRow, sessionFromRow, sessionToRow } from '../../row-mapping.ts'
 import { columnsOf, type Db } from '../../schema.ts'
 import { chunked } from '../../statements.ts'
-import { appendEvents, lockSystemLedger, type NewEvent, restoreRevision } from '../ledger.ts'
+import {
+  appendEvents,
+  eventAbout,
+  lockSystemLedger,
+  type NewEvent,
+  restoreRevision,
+} from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
 import { forgetTokens, markUsed } from '../trust/token-exchange.ts'
 
@@ -84,9 +90,7 @@ async function readExcess(db: Db, { person, apiKeyId }: SessionRecord): Promise<
 }
 
 function sessionCreated(session: SessionRecord): NewEvent {
-  const subject = { type: 'session', id: session.id } as const
-  const changes = recordedChanges('session', undefined, session)
-  return { type: 'session.created', subject, changes }
+  return eventAbout('session.created', session.id, recordedChanges('session', undefined, session))
 }
 
 /** Deletes the sessions that exist; returns an event for each. */
@@ -104,8 +108,7 @@ async function endByIds(
 }
 
 function sessionEnded(id: string, reason: SessionEndReason): NewEvent {
-  const subject = { type: 'session', id } as const
-  return { type: 'session.ended', subject, changes: { reason: { to: reason } } }
+  return eventAbout('session.ended', id, { reason: { to: reason } })
 }
 
 /** Ends the sessions of a person or of a deleted API key; returns an event for each. */

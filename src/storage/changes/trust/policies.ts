@@ -2,7 +2,6 @@ import { requireRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { requirePermanent } from '../../../core/api-keys/lifetime.ts'
 import { recordEntityTag, requireIfMatch } from '../../../core/entity-tags.ts'
 import { notFound } from '../../../core/faults.ts'
-import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import { recordedChanges } from '../../../core/ledger/subjects.ts'
 import type { TrustPolicyRecord } from '../../../core/records.ts'
@@ -16,7 +15,7 @@ import {
 import { trustPolicyToRow } from '../../row-mapping.ts'
 import type { Db } from '../../schema.ts'
 import { requireProject } from '../api-keys.ts'
-import { appendEvents, type LockedLedger, lockSystemLedger } from '../ledger.ts'
+import { appendEvents, eventAbout, type LockedLedger, lockSystemLedger } from '../ledger.ts'
 import type { Outcome } from '../outcome.ts'
 
 /** As for API keys, no policy outlives its project. */
@@ -29,7 +28,7 @@ export async function createTrustPolicy(
   if (policy.projectId !== undefined) await requireProject(db, policy.projectId)
   await db.insertInto('trust_policy').values(trustPolicyToRow(policy)).execute()
   const changes = recordedChanges('trust_policy', undefined, policy)
-  await append(db, { ledger, origin, type: 'trust_policy.created', id: policy.id, changes })
+  await appendEvents(db, ledger, origin, [eventAbout('trust_policy.created', policy.id, changes)])
   return { result: policy, changed: true }
 }
 
@@ -54,7 +53,7 @@ export async function updateTrustPolicy(
   await db.updateTable('trust_policy').set(row).where('id', '=', id).execute()
   // After the row is locked, so that an exchange in progress cannot add one.
   if (endsKeys) await deleteExchangedKeys(db, id)
-  await append(db, { ledger, origin, type: 'trust_policy.updated', id, changes })
+  await appendEvents(db, ledger, origin, [eventAbout('trust_policy.updated', id, changes)])
   return { result: after, changed: true }
 }
 
@@ -88,7 +87,7 @@ async function remove(
   await db.deleteFrom('trust_policy').where('id', '=', id).execute()
   await deleteExchangedKeys(db, id)
   const changes = { name: { from: name } }
-  await append(db, { ledger, origin, type: 'trust_policy.deleted', id, changes })
+  await appendEvents(db, ledger, origin, [eventAbout('trust_policy.deleted', id, changes)])
 }
 
 async function deleteExchangedKeys(db: Db, policyId: string): Promise<void> {
@@ -113,17 +112,4 @@ async function readPolicy(db: Db, id: string): Promise<TrustPolicyRecord> {
   const policy = (await readPolicies(db)).find((one) => one.id === id)
   if (policy === undefined) throw notFound('trust_policy_not_found')
   return policy
-}
-
-interface PolicyEvent {
-  ledger: LockedLedger
-  origin: Origin
-  type: EventType
-  id: string
-  changes: EventChanges
-}
-
-async function append(db: Db, { ledger, origin, type, id, changes }: PolicyEvent): Promise<void> {
-  const subject = { type: 'trust_policy', id } as const
-  await appendEvents(db, ledger, origin, [{ type, subject, changes }])
 }
