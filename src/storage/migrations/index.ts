@@ -13,7 +13,7 @@ import { eventSubjects, withoutEventKids } from './0009-event-subjects.ts'
 import { people } from './0011-people.ts'
 import { trustPolicies } from './0012-trust-policies.ts'
 import { vouchedKeys } from './0013-vouched-keys.ts'
-import { searchIndexes } from './0014-search.ts'
+import { searchIndexes } from './0014-0022-search.ts'
 import { rotations } from './0023-rotations.ts'
 
 interface SchemaMigration extends Migration {

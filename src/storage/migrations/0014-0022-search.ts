@@ -28,7 +28,7 @@ function ofDeletedKey<Column extends string>(index: CreateIndexBuilder<Column>) 
   return index.where(sql.ref('type'), '=', 'key.deleted')
 }
 
-/** One migration for each, numbered from 0014 on. */
+/** One migration for each, as PostgreSQL builds them: 0014 to 0022. */
 export const searchIndexes: Record<string, Migration & { oldestRelease: string; index: string }> =
   Object.fromEntries(
     indexes.map(([name, build], offset) => [
