@@ -108,7 +108,7 @@ test('workers that cannot start: the others serve; with none left the parent exi
   renameSync(file, `${file}.away`)
   const [victim = 0] = workerPids(server)
   process.kill(victim, 'SIGKILL')
-  await vi.waitUntil(() => /exit code 70\); starting another/.test(server.output()), wait)
+  await vi.waitUntil(() => /exit code 66\); starting another/.test(server.output()), wait)
   expect((await ask('/health/live')).status).toBe(200)
   for (const pid of workerPids(server)) process.kill(pid, 'SIGKILL')
   expect(await server.ended).toBe(70)
