@@ -6,6 +6,17 @@ import { ecKey } from '../support/keys/pem.ts'
 const publicKey = ecKey().publicKeyPem.replace(/-----[^-]+-----|\s/g, '')
 const table = (...lines: string[]) => lines.join('\n')
 
+test.each([
+  [{ active: 'false' }, /active of a.json, key 1 must be true or false/],
+  [{ expireTime: 1 }, /expireTime of a.json, key 1 must be text/],
+  [{ expiretime: '2020-01-01T00:00:00Z' }, /unknown member: expiretime/],
+])('an exported key with %j is rejected', (members, message) => {
+  const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem, ...members }
+  const projects = [{ name: 'p', keys: [key] }]
+  const text = JSON.stringify({ format: 'pubring-export', version: 1, projects })
+  expect(() => readContent(Buffer.from(text), 'a.json')).toThrow(message)
+})
+
 describe('a hand-written table', () => {
   test('needs only the required columns, in any order; semicolons and a byte order mark are fine', () => {
     const text = table('\uFEFFpublicKey;label;active', `${publicKey};spring;true`, ';;', '')
@@ -34,10 +45,18 @@ describe('a hand-written table', () => {
     ])
     const bare = readContent(Buffer.from(table('labl;publicKey', `;${publicKey}`)), 'keys.csv')
     expect(bare.entries).toMatchObject([{ label: '', key: { active: true } }])
+    expect(bare.notes).toEqual(['keys.csv: read column labl as label.'])
   })
 
   test.each([
     ['an unknown heading', table('label,colour,publicKey', 'a,red,b'), /unknown column: colour/],
+    ['the opposite of active', table('inactive,publicKey', 'true,b'), /column inactive.*no equiv/],
+    ['a heading near active', table('native,publicKey', 'true,b'), /unknown column: native/],
+    ['a heading near kid', table('kty,publicKey', 'EC,b'), /unknown column: kty/],
+    ['another near kid', table('kind,publicKey', 'EC,b'), /unknown column: kind/],
+    ['a heading near kid with a digit', table('id2,publicKey', 'x,b'), /unknown column: id2/],
+    ['a misspelt time', table('expireTme,publicKey', 'x,b'), /unknown column: expireTme/],
+    ['a misspelt double', table('label,labl,publicKey', 'a,b,c'), /unknown column: labl/],
     ['a heading twice', table('label,name,publicKey', 'a,b,c'), /column label twice/],
     ['a missing column', table('label,active', 'a,true'), /lacks the column publicKey/],
     ['an open quotation mark', table('label,active,publicKey', '"a,true,b'), /CSV.*quot/],

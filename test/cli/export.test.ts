@@ -1,3 +1,5 @@
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { csvHeadings, readCsv, writeCsv } from '../../src/cli/import/sources/csv.ts'
@@ -92,13 +94,15 @@ describe('import --all', () => {
         expect(documentOf(dry)).toMatchObject({ created: 0, notSent: labels.length + 2 })
         const ran = await fresh.pubring(['import', file, '--all'])
         expect(ran.code, ran.stderr).toBe(0)
-        expect(ran.stderr).toMatch(/Project payments \(.*\) was never used; it is replaced\./)
+        expect(ran.stderr).toMatch(/Project payments \(.*\) was never used.*payments-replaced/)
         const ids = (projects: { id: string; name: string }[]) =>
           projects.map(({ id, name }) => `${name} ${id}`).sort()
         const moved = (await projectsOf(from)).filter(
           ({ name }) => format === 'json' || name !== 'empty',
         )
-        expect(ids(await projectsOf(fresh))).toEqual(ids(moved))
+        const here = await projectsOf(fresh)
+        expect(here.map(({ name }) => name)).toContain('payments-replaced')
+        expect(ids(here.filter(({ name }) => name !== 'payments-replaced'))).toEqual(ids(moved))
         expect(await listed(fresh, 'orders')).toEqual(await listed(from, 'orders'))
         const again = await fresh.pubring(['import', file, '--all', '--json'])
         expect(documentOf(again)).toMatchObject({ created: 0, present: labels.length + 2 })
@@ -107,6 +111,58 @@ describe('import --all', () => {
       }
     },
   )
+
+  test('undoes the renaming of an unused project if its id was taken', async () => {
+    const used = await startShell()
+    try {
+      const bound = { name: 'deploy', role: 'writer', project: used.test.project.id }
+      await used.test.send('POST', '/v1/api-keys', { body: bound })
+      const gone = (await used.test.send('POST', '/v1/projects', { body: { name: 'gone' } })).json()
+      await used.test.send('DELETE', '/v1/projects/gone')
+      const key = { label: 'a', algorithm: 'ES256', publicKeyPem: ecKey().publicKeyPem }
+      const early = { id: '0f8fad5b-d9cb-469f-a165-70867728950d', name: 'early' }
+      const unused = { id: used.test.project.id, name: 'payments' }
+      const projects = [
+        { ...early, keys: [key] },
+        { id: gone.id, name: unused.name, keys: [] },
+      ]
+      const document = { format: 'pubring-export', version: 1, projects }
+      const ran = await used.pubring([
+        'import',
+        used.file('a.json', JSON.stringify(document)),
+        '--all',
+      ])
+      expect(ran).toMatchObject({
+        code: 7,
+        stderr: expect.stringContaining('was, a project with this id'),
+      })
+      expect(await projectsOf(used)).toEqual(
+        expect.arrayContaining([early, unused].map((each) => expect.objectContaining(each))),
+      )
+      expect(ran.stderr).toContain('Project early was created and stays')
+      const apiKeys = (await used.test.send('GET', '/v1/api-keys')).json()
+      expect(apiKeys.map(({ name }: { name: string }) => name)).toContain('deploy')
+    } finally {
+      await used.close()
+    }
+  })
+
+  test('creates a project once that two exports of a folder have', async () => {
+    const id = '0f8fad5b-d9cb-469f-a165-70867728950e'
+    const { publicKeyPem } = ecKey()
+    const key = { label: 'twice', algorithm: 'ES256', publicKeyPem }
+    const folder = mkdtempSync(join(to.folder, 'twice-'))
+    for (const name of ['a', 'b']) {
+      const projects = [{ id, name: `twice-${name}`, keys: name === 'a' ? [key] : [] }]
+      writeFileSync(
+        join(folder, `${name}.json`),
+        JSON.stringify({ format: 'pubring-export', version: 1, projects }),
+      )
+    }
+    const ran = await to.pubring(['import', folder, '--all'])
+    expect(ran.code, ran.stderr).toBe(0)
+    expect((await projectsOf(to)).filter((project) => project.id === id)).toHaveLength(1)
+  })
 
   test('does not give the keys of a project in use another issuer, but with --kids new', async () => {
     const used = await startShell()

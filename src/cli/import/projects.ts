@@ -35,12 +35,19 @@ export async function findMissingProjects(
   { projects, keepsIds }: { projects: readonly SourceProject[]; keepsIds: boolean },
 ): Promise<Missing[]> {
   const missing: Missing[] = []
-  for (const { id: given, name } of projects) {
+  const withIdsFirst = projects.toSorted((a, b) => Number(!a.id) - Number(!b.id))
+  for (const { id: given, name } of withIdsFirst) {
     const id = keepsIds ? given : undefined
+    const twin = missing.find((other) => other.name === name || (id && other.id === id))
+    if (twin?.name === name && id !== undefined && twin.id !== id) throw twoProjects(name)
+    if (twin !== undefined) {
+      moveRows(rows, name, twin.name)
+      continue
+    }
     const same = id === undefined ? undefined : await findProject(client, id)
     if (same !== undefined && same.name !== name) {
       notify(`Project ${name} is called ${same.name} here.`)
-      for (const row of rows) if (row.project === name) row.project = same.name
+      moveRows(rows, name, same.name)
     }
     if (same !== undefined) continue
     const named = await findProject(client, name)
@@ -50,6 +57,17 @@ export async function findMissingProjects(
     else if (id !== undefined) throw otherProject(name, named.id, id)
   }
   return missing
+}
+
+function moveRows(rows: readonly ImportRow[], from: string, to: string): void {
+  for (const row of rows) if (row.project === from) row.project = to
+}
+
+function twoProjects(name: string): CommandError {
+  return usageError(
+    `The source has two projects with the name ${name} and different ids.`,
+    'Import them one after the other, and rename the first in between. Nothing was imported.',
+  )
 }
 
 function otherProject(name: string, here: string, id: string): CommandError {
@@ -85,27 +103,73 @@ export function skipMissingProjects(
 
 /**
  * Creates the projects for an import, and deletes those that stay empty, but for those with an id of
- * the source: it can be given only once, and the import may be run again.
+ * the source: it can be given only once, and the import may be run again. No other project is
+ * deleted: API keys, trust policies and sign-in rules may be bound to one that has no keys.
  */
 export async function withNewProjects<Result>(
-  { client, notify }: Session,
+  session: Session,
   missing: readonly Missing[],
   rows: readonly ImportRow[],
   runImport: () => Promise<Result>,
 ): Promise<Result> {
-  for (const { name, id, replaces } of missing) {
-    if (replaces !== undefined) {
-      await client.projects.delete(replaces)
-      notify(`Project ${name} (${replaces}) was never used; it is replaced.`)
-    }
-    await client.projects.create({ name, ...(id === undefined ? {} : { id }) })
-  }
+  const created: Missing[] = []
   try {
+    for (const project of missing) {
+      await createProject(session, project)
+      created.push(project)
+    }
     return await runImport()
   } finally {
-    for (const { name } of missing.filter(({ id }) => id === undefined)) {
-      const isUsed = rows.some(({ project, outcome }) => project === name && outcome === 'created')
-      if (!isUsed) await unless('project_not_empty', client.projects.delete(name))
+    await deleteUnused(session, created, rows)
+  }
+}
+
+async function createProject({ client, notify }: Session, project: Missing): Promise<void> {
+  const { name, id, replaces } = project
+  const create = () => client.projects.create({ name, ...(id === undefined ? {} : { id }) })
+  if (replaces === undefined) {
+    await create()
+    return
+  }
+  const other = await findFreeName(client, `${name.slice(0, 100)}-replaced`)
+  await client.projects.rename(replaces, other)
+  try {
+    await create()
+  } catch (error) {
+    await client.projects.rename(replaces, name).catch(() => {
+      notify(`Project ${replaces} is now called ${other}: pubring project rename ${other} ${name}`)
+    })
+    throw error
+  }
+  notify(
+    `Project ${name} (${replaces}) was never used and is now called ${other}. If nothing needs it: pubring project delete ${other}`,
+  )
+}
+
+async function findFreeName(client: Client, wanted: string): Promise<string> {
+  for (let number = 1; ; number += 1) {
+    const name = number === 1 ? wanted : `${wanted}-${number}`
+    if ((await findProject(client, name)) === undefined) return name
+  }
+}
+
+/** Says which empty projects stay. Never throws, so that the error of the import is reported. */
+async function deleteUnused(
+  { client, notify }: Session,
+  created: readonly Missing[],
+  rows: readonly ImportRow[],
+): Promise<void> {
+  const isUsed = ({ name }: Missing) =>
+    rows.some(({ project, outcome }) => project === name && outcome === 'created')
+  const isMeantEmpty = ({ name }: Missing) => rows.every(({ project }) => project !== name)
+  for (const project of created.filter((each) => !isUsed(each))) {
+    const { name, id } = project
+    if (id === undefined) {
+      await unless('project_not_empty', client.projects.delete(name)).catch(() => {
+        notify(`Project ${name} was created and may be empty: pubring project delete ${name}`)
+      })
+    } else if (!isMeantEmpty(project)) {
+      notify(`Project ${name} was created and stays, without keys, for the next run.`)
     }
   }
 }

@@ -100,7 +100,7 @@ function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
   const message = 'Keeping kids and times requires an API key with the role admin for all projects.'
   return new CommandError('forbidden', message, {
     code: error.code,
-    hints: ['With --kids new, the keys get new ones. Nothing was imported.'],
+    hints: ['With --kids new, the keys get new ones.'],
   })
 }
 

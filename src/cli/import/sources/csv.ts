@@ -1,4 +1,5 @@
 import { CsvError, parse } from 'csv-parse/sync'
+import { distance } from 'fastest-levenshtein'
 import { nearest } from '../../../nearest.ts'
 import { csvLine, unescapeFormula } from '../../../runtime/csv.ts'
 import { fileError } from '../../terminal/failures.ts'
@@ -71,7 +72,13 @@ export function isCsv(text: string): boolean {
  */
 export function readCsv(text: string, name: string): Source {
   const [first = [], ...lines] = parseRows(text, name)
-  const headings = first.map((heading) => columnOf(heading, name))
+  const exact = first.map(exactColumn)
+  const headings = first.map((heading, index) => exact[index] ?? nearColumn(heading, exact, name))
+  const notes = first.flatMap((heading, index) => {
+    return exact[index] === undefined
+      ? [`${name}: read column ${heading} as ${headings[index]}.`]
+      : []
+  })
   if (!headings.includes('publicKey')) throw fileError(`${name} lacks the column publicKey.`)
   const double = headings.find((heading, index) => headings.indexOf(heading) !== index)
   if (double !== undefined) throw fileError(`${name} has the column ${double} twice.`)
@@ -89,15 +96,37 @@ export function readCsv(text: string, name: string): Source {
     projects.set(project, { ...projects.get(project), name: project, ...(id ? { id } : {}) })
     return { ...entry, project }
   })
-  return { entries, projects: [...projects.values()] }
+  return { entries, projects: [...projects.values()], notes }
 }
 
-function columnOf(heading: string, name: string): Column {
-  const folded = heading.toLowerCase().replace(/[\s_-]/g, '')
-  const exact = columns.find((column) => column.toLowerCase() === folded) ?? synonyms[folded]
-  const near = exact ?? nearest(heading, columns)
-  const column = columns.find((each) => each === near)
-  if (column !== undefined) return column
+function fold(heading: string): string {
+  return heading.toLowerCase().replace(/[\s_-]/g, '')
+}
+
+function exactColumn(heading: string): Column | undefined {
+  const folded = fold(heading)
+  return columns.find((column) => column.toLowerCase() === folded) ?? synonyms[folded]
+}
+
+/**
+ * The column that the heading misspells. Never a column of the state of a key: a wrong guess would
+ * have verifiers trust a key that the table has as inactive or expired.
+ */
+function nearColumn(heading: string, taken: readonly unknown[], name: string): Column {
+  const folded = fold(heading)
+  if (/^(?:inactive|disabled|revoked)$/.test(folded)) {
+    throw fileError(
+      `${name} has the column ${heading}, which has no equivalent.`,
+      'Replace it with a column active, which is true for the keys that verifiers may trust.',
+    )
+  }
+  const others = columns.filter((each) => !/^active|Time$/.test(each) && !taken.includes(each))
+  const near = nearest(folded, others)
+  const column = others.find((each) => each === near)
+  if (column !== undefined) {
+    const mistakes = distance(folded, column.toLowerCase())
+    if (mistakes <= 2 && mistakes * 3 < Math.min(folded.length, column.length)) return column
+  }
   throw fileError(
     `${name} has an unknown column: ${heading}.`,
     `Columns of keys are ${columns.join(', ')}.`,

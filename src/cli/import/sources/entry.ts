@@ -36,6 +36,8 @@ export interface SourceProject {
 export interface Source {
   entries: SourceEntry[]
   projects: SourceProject[]
+  /** For a person: what was guessed on reading. */
+  notes?: string[]
 }
 
 export const privateKeyCode = 'private_key_submitted'

@@ -1,5 +1,5 @@
 import type { JwtKey } from '../../../../client/src/index.ts'
-import { fileError } from '../../terminal/failures.ts'
+import { fileError, requireKnown } from '../../terminal/failures.ts'
 import { recordEntry, type Source, type SourceEntry } from './entry.ts'
 
 const format = 'pubring-export'
@@ -50,7 +50,26 @@ export function readExport(document: object, name: string): Source {
   }
 }
 
-/** Keys as the API lists them. */
+const members = [
+  'id',
+  'kid',
+  'projectId',
+  'name',
+  'label',
+  'algorithm',
+  'publicKeyPem',
+  'active',
+  'createTime',
+  'updateTime',
+  'expireTime',
+  'publishedKid',
+  'details',
+]
+
+/**
+ * Keys as the API lists them. Throws for an unknown member or a state of another type: ignored, it
+ * could make verifiers trust a key that the file has as inactive or expired.
+ */
 export function readKeys(keys: readonly unknown[], name: string): SourceEntry[] {
   return keys.map((value, index) => {
     const { id, label, publicKeyPem, active, ...others } = Object(value)
@@ -59,6 +78,12 @@ export function readKeys(keys: readonly unknown[], name: string): SourceEntry[] 
       const detail = 'This is not a key of an export: publicKeyPem or label is missing.'
       return { place, label: String(label ?? ''), rejection: { code: 'invalid_entry', detail } }
     }
+    requireKnown(Object.keys(Object(value)), members, `${place} has an unknown member`)
+    if (active !== undefined && typeof active !== 'boolean') {
+      throw fileError(`active of ${place} must be true or false.`)
+    }
+    const { expireTime = '' } = others
+    if (typeof expireTime !== 'string') throw fileError(`expireTime of ${place} must be text.`)
     return recordEntry({ ...others, kid: id, label, publicKeyPem, active: active !== false }, place)
   })
 }

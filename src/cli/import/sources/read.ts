@@ -35,7 +35,7 @@ export async function readSource(
   options: FetchOptions,
 ): Promise<Source> {
   if (/^https?:\/\//i.test(source)) {
-    return readContent(await fetchKeySet(source, options), new URL(source).hostname)
+    return readWithNotes(await fetchKeySet(source, options), new URL(source).hostname, terminal)
   }
   const entry = source === '-' ? undefined : statSync(source, { throwIfNoEntry: false })
   return entry?.isDirectory() ? readFolder(source, terminal) : readFile(source, terminal)
@@ -59,7 +59,13 @@ async function readFolder(folder: string, terminal: Terminal): Promise<Source> {
 }
 
 async function readFile(file: string, terminal: Terminal): Promise<Source> {
-  return readContent(await readBytes(file, terminal, maxFileBytes), sourceName(file))
+  return readWithNotes(await readBytes(file, terminal, maxFileBytes), sourceName(file), terminal)
+}
+
+function readWithNotes(bytes: Buffer, name: string, terminal: Terminal): Source {
+  const source = readContent(bytes, name)
+  for (const note of source.notes ?? []) notify(terminal, note)
+  return source
 }
 
 /** Reads content of any supported format; `name` is what messages call it. */
