@@ -61,8 +61,16 @@ export interface Store {
   keySet(projectId: string): Promise<KeySet | undefined>
   /** The project's rotations: those under way first, and the newest first; at most 200. */
   rotations(projectId: string): Promise<RotationWithActors[]>
-  /** Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first. */
-  dueRotations(time: string, limit: number): Promise<RotationWithActors[]>
+  findRotation(projectId: string, id: string): Promise<RotationWithActors | undefined>
+  /**
+   * Rotations of all projects with a scheduled step at or before the time (ISO 8601), earliest first;
+   * those that follow `after`, if given.
+   */
+  dueRotations(
+    time: string,
+    limit: number,
+    after?: Pick<RotationWithActors, 'dueTime' | 'id'>,
+  ): Promise<RotationWithActors[]>
   /** The keys of projects, in no order. */
   keyStates(projectIds: readonly string[]): Promise<KeyState[]>
   /** The rotations under way in projects, also those whose old key has expired, in no order. */

@@ -177,7 +177,13 @@ export function createContradictions(
       },
       keySet: (projectId) => readKeySet(store, projectId),
       rotations: async (projectId) => noteAll(await store.rotations(projectId)),
-      dueRotations: async (time, limit) => noteAll(await store.dueRotations(time, limit)),
+      async findRotation(projectId, id) {
+        const [rotation] = noteAll(
+          [await store.findRotation(projectId, id)].filter((one) => one !== undefined),
+        )
+        return rotation
+      },
+      dueRotations: async (...page) => noteAll(await store.dueRotations(...page)),
       findApiKeyByDigest: async (digest) =>
         noteInSystem('api_key', await store.findApiKeyByDigest(digest)),
       findApiKey: async (id) => noteInSystem('api_key', await store.findApiKey(id)),

@@ -6,8 +6,8 @@ import { now } from '../times.ts'
 /** Milliseconds between two looks for due steps. */
 const intervalMs = 1_000
 
-/** Steps taken between two looks. */
-const maxSteps = 100
+/** Rotations read at once. */
+const pageSize = 100
 
 type StepContext = Pick<Context, 'store' | 'clock' | 'config'>
 
@@ -43,9 +43,13 @@ export async function takeDueSteps(
   context: StepContext,
   onError: (error: unknown) => void,
 ): Promise<void> {
-  const due = await context.store.dueRotations(now(context.clock), maxSteps)
-  for (const rotation of due) {
-    if (!rotation.contradicted) await takeStep(context, rotation).catch(onError)
+  const time = now(context.clock)
+  let due = await context.store.dueRotations(time, pageSize)
+  while (due.length > 0) {
+    for (const rotation of due) {
+      if (!rotation.contradicted) await takeStep(context, rotation).catch(onError)
+    }
+    due = await context.store.dueRotations(time, pageSize, due.at(-1))
   }
 }
 

@@ -17,23 +17,28 @@ export async function listRotations(
   _principal: unknown,
   projectId: string,
 ): Promise<Rotation[]> {
-  const { keys } = await requireKeySet(context, projectId)
+  const situation = await readSituation(context, projectId)
   const rotations = await context.store.rotations(projectId)
-  const situation = { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
   return rotations.map((rotation) => toRotation(rotation, situation))
+}
+
+async function readSituation(context: Context, projectId: string): Promise<RotationSituation> {
+  const { keys } = await requireKeySet(context, projectId)
+  return { keys, time: now(context.clock), jwksMaxAge: context.config.jwksMaxAge }
 }
 
 /** Throws `rotation_not_found`. */
 export async function getRotation(
   context: Context,
-  principal: unknown,
+  _principal: unknown,
   id: string,
   projectId: string,
 ): Promise<Rotation> {
   const known = requireId(id, 'rotation_not_found')
-  const found = (await listRotations(context, principal, projectId)).find((one) => one.id === known)
-  if (found === undefined) throw notFound('rotation_not_found')
-  return found
+  const situation = await readSituation(context, projectId)
+  const found = await context.store.findRotation(projectId, known)
+  if (found === undefined || found.contradicted) throw notFound('rotation_not_found')
+  return toRotation(found, situation)
 }
 
 /** Throws `key_not_found`, `key_inactive`, `rotation_exists`, and as `patchSchedule`. */

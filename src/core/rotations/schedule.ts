@@ -57,7 +57,8 @@ export function requireReady(rotation: RotationRecord, situation: RotationSituat
 
 /**
  * The rotation with the schedule of the patch, decided by this caller; the same record if the patch
- * changes nothing. The times are in ISO 8601. Throws `invalid_request`, `rotation_ended` or
+ * changes neither it nor its author. `descendants` means nothing without a time. The times are in ISO
+ * 8601. Throws `invalid_request`, `rotation_ended` or
  * `rotation_not_ready`.
  */
 export function patchSchedule(
@@ -68,16 +69,18 @@ export function patchSchedule(
 ): RotationRecord {
   const disableTime = patch.disableTime === undefined ? before.disableTime : patch.disableTime
   const deleteTime = patch.deleteTime === undefined ? before.deleteTime : patch.deleteTime
-  const descendants = patch.descendants ?? before.descendants
   const times = { ...(disableTime && { disableTime }), ...(deleteTime && { deleteTime }) }
+  const isScheduled = Object.keys(times).length > 0
+  const descendants = isScheduled ? (patch.descendants ?? before.descendants) : undefined
   const isSame =
     times.disableTime === before.disableTime &&
     times.deleteTime === before.deleteTime &&
-    descendants === before.descendants
+    descendants === before.descendants &&
+    (!isScheduled || (author?.type === before.author?.type && author?.id === before.author?.id))
   if (isSame && before.waitingReason === undefined) return before
   const { time } = situation
   const rest = { ...withoutSchedule(before), updateTime: latest(time, before.updateTime) }
-  if (Object.keys(times).length === 0) return rest
+  if (!isScheduled) return rest
   if (author === undefined) throw new Error('a schedule needs an author')
   requireTimes(before, times, situation)
   return withSchedule(rest, {

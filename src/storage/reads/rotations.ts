@@ -20,11 +20,25 @@ const rotationsOfProject = statement((db, { projectId }: { projectId: string }) 
     .limit(maxRotations),
 )
 
-const dueRotations = statement((db, values: { time: string; limit: number }) =>
+const oneRotation = statement((db, values: { projectId: string; id: string }) =>
   rotationsWithLastEvents(db)
-    .where('due_time', '<=', values.time)
-    .orderBy('due_time')
-    .limit(values.limit),
+    .where('project_id', '=', values.projectId)
+    .where('id', '=', values.id),
+)
+
+const dueRotations = statement(
+  (db, values: { time: string; dueTime: string; id: string; limit: number }) =>
+    rotationsWithLastEvents(db)
+      .where('due_time', '<=', values.time)
+      .where((where) =>
+        where.or([
+          where('due_time', '>', values.dueTime),
+          where.and([where('due_time', '=', values.dueTime), where('id', '>', values.id)]),
+        ]),
+      )
+      .orderBy('due_time')
+      .orderBy('id')
+      .limit(values.limit),
 )
 
 /** The rotations of all projects that have not ended. */
@@ -49,6 +63,9 @@ const unknown: Actor = { name: '' }
 export function createRotationReads(db: Db) {
   return {
     rotations: async (projectId) => withActors(db, await rotationsOfProject(db, { projectId })),
+    async findRotation(projectId, id) {
+      return (await withActors(db, await oneRotation(db, { projectId, id })))[0]
+    },
     async openRotations(projectIds) {
       const open: OpenRotation[] = []
       for (const some of chunked(projectIds)) {
@@ -57,7 +74,9 @@ export function createRotationReads(db: Db) {
       }
       return open
     },
-    dueRotations: async (time, limit) => withActors(db, await dueRotations(db, { time, limit })),
+    async dueRotations(time, limit, { dueTime = '', id } = { id: '' }) {
+      return withActors(db, await dueRotations(db, { time, limit, dueTime, id }))
+    },
   } satisfies Partial<Store>
 }
 

@@ -107,6 +107,28 @@ test('a caller changes and clears a schedule, and becomes its author', async () 
   expect((await server.get(scene, id)).state).toBe('overlapping')
 })
 
+test('the same times, sent by somebody else, make them the author', async () => {
+  const scene = await server.scene()
+  const { id, schedule } = await scheduled(scene, await server.apiKey('writer', scene.project.id))
+  const body = { disableTime: schedule?.disableTime }
+  const again = await server.send('PATCH', `${scene.url}/${id}`, { body })
+  expect(again.json().schedule).toMatchObject({ ...body, scheduledBy: { name: 'a admin' } })
+  // Its digest keeps the row from being altered.
+  expect((await lastEvent(scene))?.changes).toMatchObject({ state: { to: expect.any(String) } })
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect((await lastEvent(scene))?.actor.name).toBe('a admin')
+})
+
+test('descendants without a time changes nothing', async () => {
+  const scene = await server.scene()
+  const { id } = await server.start(scene)
+  const before = await server.events(scene)
+  const body = { descendants: true }
+  expect((await server.send('PATCH', `${scene.url}/${id}`, { body })).statusCode).toBe(200)
+  expect(await server.events(scene)).toEqual(before)
+})
+
 test('the deletion is scheduled after the old key was deactivated by hand', async () => {
   const scene = await server.scene()
   const { id } = await server.start(scene)
@@ -391,6 +413,22 @@ describe('a step that the rules forbid at its time waits', () => {
     expect(await server.roles(scene)).toHaveProperty(scene.from)
   })
 
+  test('until every verifier knows that the old key, which was on again, is off', async () => {
+    const scene = await server.scene()
+    await scheduled(scene, undefined, { deleteTime: server.inFuture(2 * soon) })
+    server.clock.advance(soon)
+    await server.takeDue()
+    await patchKey(server, scene.from, { active: true }, scene.project.keys)
+    server.clock.advance(soon - 1_000)
+    await patchKey(server, scene.from, { active: false }, scene.project.keys)
+    server.clock.advance(1_000)
+    await server.takeDue()
+    expect(await server.roles(scene)).toHaveProperty(scene.from)
+    server.clock.advance(convergenceMs)
+    await server.takeDue()
+    expect(await server.roles(scene)).not.toHaveProperty(scene.from)
+  })
+
   test('if the old key vouched for keys that nobody has decided about, apart from the new one', async () => {
     const scene = await server.scene()
     const { keys } = scene.project
@@ -439,9 +477,29 @@ test('a row that contradicts the ledger takes no step, and changes no role', asy
     expect(await server.roles(scene)).toEqual({ [scene.from]: 'current', [scene.to]: 'current' })
     expect((await server.send('GET', scene.url)).json()).toEqual([])
   }
+  expect((await server.send('GET', `${altered.url}/${id}`)).statusCode).toBe(404)
   for (const { project } of [altered, inserted]) {
     await database.execute('delete from rotation where project_id = ?', project.id)
   }
+})
+
+test('rows that cannot be used, however many, do not keep the others from their steps', async () => {
+  const [broken, whole] = [await server.scene(), await server.scene()]
+  await scheduled(whole)
+  const { database } = server
+  const time = new Date(server.clock.now()).toISOString()
+  const values = Array.from({ length: 101 }, () => '(?, ?, ?, ?, ?, ?, ?)').join(', ')
+  const rows = Array.from({ length: 101 }, () => {
+    return [broken.project.id, newId(), broken.from, broken.to, time, time, time]
+  })
+  await database.execute(
+    `insert into rotation (project_id, id, from_kid, to_kid, create_time, update_time, due_time) values ${values}`,
+    ...rows.flat(),
+  )
+  server.clock.advance(soon)
+  await server.takeDue()
+  expect((await server.roles(whole))[whole.from]).toBe('off')
+  await database.execute('delete from rotation where project_id = ?', broken.project.id)
 })
 
 describe('a step is taken once', () => {

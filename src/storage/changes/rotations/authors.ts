@@ -10,6 +10,7 @@ import {
 import { permits, requireAccess } from '../../../core/access/grants.ts'
 import { systemLedgerId } from '../../../core/ledger/chain.ts'
 import type { RotationAuthor } from '../../../core/records.ts'
+import { isoTime, latest } from '../../../core/times.ts'
 import { checkedTrustPolicy, trustPoliciesWithLastEvents } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
 import { locked, lockedReads } from '../authorization.ts'
@@ -39,13 +40,11 @@ export async function authorOf(
 }
 
 async function systemRevision(db: Db): Promise<number> {
-  const row = await db
-    .selectFrom('ledger')
-    .select('revision')
-    .where('project_id', '=', systemLedgerId)
-    .executeTakeFirstOrThrow()
-  return row.revision
+  return (await systemLedger(db).executeTakeFirstOrThrow()).revision
 }
+
+const systemLedger = (db: Db) =>
+  db.selectFrom('ledger').select('revision').where('project_id', '=', systemLedgerId)
 
 /**
  * Checks that the author could still take the step by hand: by the API key as it is now; as a person
@@ -60,9 +59,13 @@ export async function requireAuthor(
   time: string,
 ): Promise<void> {
   const { type, id, grants } = author
+  // Its events must not change before the step is committed.
+  await locked(db, systemLedger(db)).executeTakeFirstOrThrow()
+  // Waiting for locks may have taken long.
+  const checkTime = latest(time, isoTime(Date.now()))
   if (type === 'api_key') {
     const apiKey = await lockedReads(db).findApiKey(id)
-    requireAccess(callerOf(apiKey, time).grants, access, projectId)
+    requireAccess(callerOf(apiKey, checkTime).grants, access, projectId)
     return
   }
   const changed = await changedSince(db, author)

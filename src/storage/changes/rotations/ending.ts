@@ -1,5 +1,5 @@
 import type { EventChanges, EventType } from '../../../core/ledger/chain.ts'
-import { recordedChanges } from '../../../core/ledger/subjects.ts'
+import { recordedChanges, stateChange } from '../../../core/ledger/subjects.ts'
 import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
 import { withoutSchedule } from '../../../core/rotations/schedule.ts'
 import { isoTime, latest } from '../../../core/times.ts'
@@ -105,6 +105,10 @@ export async function writeRotation(
       .where('id', '=', id)
       .execute()
   }
-  const changes: EventChanges = recordedChanges('rotation', before, after)
+  // A change of the author alone is in no member, and its event must cover the row all the same.
+  const changes: EventChanges = {
+    ...recordedChanges('rotation', before, after),
+    ...stateChange('rotation', after),
+  }
   return { type, subject: { type: 'rotation', id: after.id }, changes }
 }

@@ -2,6 +2,7 @@ import type { RotationUpdate } from '../../../contract/rotations.ts'
 import { requireIfMatch } from '../../../core/entity-tags.ts'
 import { isActive } from '../../../core/expiry.ts'
 import { notFound } from '../../../core/faults.ts'
+import { convergedTime } from '../../../core/keys/jwks.ts'
 import { patchKey } from '../../../core/keys/patches.ts'
 import type { ChangeOf, Origin } from '../../../core/ledger/changes.ts'
 import type { KeyRecord, RotationRecord } from '../../../core/records.ts'
@@ -142,14 +143,21 @@ export async function takeStep(
   db: Db,
   change: ChangeOf<'rotation.step'>,
 ): Promise<Outcome<undefined>> {
-  const { projectId, origin } = change
+  const { projectId, origin, jwksMaxAge } = change
+  const { time } = origin
   const locked = await lockRotation(db, change)
   const { rotation, keySet } = locked
   if (!isDue(rotation, change) || rotation.author === undefined) return nothing
-  await requireAuthor(db, rotation.author, projectId, origin.time)
+  await requireAuthor(db, rotation.author, projectId, time)
   const decided = { decision: rotation.descendants, isScheduled: true }
   if (rotation.disableTime !== undefined) return disableOldKey(db, locked, decided)
   const key = findKey(keySet, rotation.fromKid)
+  const dueTime = convergedTime(key, time, jwksMaxAge)
+  if (!isActive(key, time) && dueTime > time) {
+    // It was activated again, and has not been off for long.
+    const after = { ...rotation, dueTime, updateTime: latest(time, rotation.updateTime) }
+    return append(db, locked, { type: 'rotation.scheduled', before: rotation, after })
+  }
   const descendants = spared(locked, orphans(locked, key))
   return removeKey(db, locked, key, { ...decided, descendants })
 }
