@@ -1,16 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '../../src/core/ids.ts'
 import { patchKey, registerKey } from '../support/app/keys.ts'
 import { startShell } from './support.ts'
 
 let shell: Awaited<ReturnType<typeof startShell>>
 let kid: string
 let deleted: string
+let expireTime: string
 beforeAll(async () => {
   shell = await startShell()
   deleted = await registerKey(shell.test, { name: 'old', active: false })
   await shell.test.send('DELETE', `/v1/projects/payments/jwt-keys/${deleted}`)
-  const expireTime = new Date(Date.now() + 700).toISOString()
+  expireTime = new Date(Date.now() + 700).toISOString()
   kid = await registerKey(shell.test, { name: 'Orders, spring', expireTime })
   await patchKey(shell.test, kid, { label: 'Orders, autumn' })
   await delay(800)
@@ -76,6 +78,41 @@ describe('pubring events', () => {
     expect([follow.code, follow.stderr]).toEqual([
       64,
       expect.stringContaining('--follow shows all'),
+    ])
+  })
+
+  test('shows an expiry by the same times and ids as the server', async () => {
+    const elsewhere = new Date(Date.parse(expireTime) + 7_200_000).toISOString()
+    const time = elsewhere.replace('Z', '+02:00')
+    expect(typesOf((await shell.pubring(['events', '--since', time])).stdout)).toEqual([
+      'key.expired',
+    ])
+    const until = await shell.pubring(['events', '--until', time])
+    expect(typesOf(until.stdout)).not.toContain('key.expired')
+    const upper = await shell.pubring(['events', '--subject', kid.toUpperCase()])
+    expect(typesOf(upper.stdout)).toEqual(['key.created', 'key.updated', 'key.expired'])
+  })
+
+  test('leaves the events in their order if the clock was set back', async () => {
+    const { context, project } = shell.test
+    const origin = { actor: { name: 'test' }, requestId: newId(), time: '2020-01-01T00:00:00.000Z' }
+    const limits = { maxKeys: 50, maxJwksBytes: 51_200 }
+    const patch = { label: 'set back' }
+    const change = {
+      type: 'key.update',
+      projectId: project.id,
+      kid,
+      patch,
+      limits,
+      origin,
+    } as const
+    await context.store.commit(change)
+    const types = ['key.created', 'key.updated', 'key.updated', 'key.expired']
+    const oldest = await shell.pubring(['events', '--subject', kid])
+    expect(typesOf(oldest.stdout)).toEqual(types)
+    const newest = await shell.pubring(['events', '--subject', kid, '--newest-first'])
+    expect(typesOf(newest.stdout)).toEqual([
+      ...['key.expired', 'key.updated', 'key.updated', 'key.created'],
     ])
   })
 })

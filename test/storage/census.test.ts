@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { keyWarnings } from '../../src/core/finding/rules.ts'
+import { keyWarnings, urgency } from '../../src/core/finding/rules.ts'
 import { newId } from '../../src/core/ids.ts'
 import { keyRecord } from '../support/store/key-records.ts'
 import { createProject, openTestStore, origin, type TestStore } from '../support/store/store.ts'
@@ -50,6 +50,11 @@ test('the census counts the warnings that the rules give for each project', asyn
     new Map(census.warnings.map(({ code, severity, count }) => [`${code} ${severity}`, count])),
   ).toEqual(new Map([...counts].map(([kind, found]) => [kind, found.length])))
   expect(new Set(census.warnedProjects)).toEqual(new Set(warnings.map((each) => each.projectId)))
+  const worst = census.warnedProjects.map((id) => {
+    const own = warnings.filter(({ projectId }) => projectId === id)
+    return Math.min(...own.map(({ severity }) => urgency.indexOf(severity)))
+  })
+  expect(worst).toEqual(worst.toSorted())
 })
 
 const template = keyRecord('')

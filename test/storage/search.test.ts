@@ -106,3 +106,20 @@ test('the beginning of an id that thousands of events have finds keys all the sa
   expect(found.length).toBeLessThanOrEqual(20)
   expect(await reads.keys(createNeedle(key.id), 20)).toMatchObject([{ id: key.id, projectId }])
 })
+
+test('a key is found by the beginning of its kid that many deleted keys share', async () => {
+  const { id } = await createProject(opened.store, 'shared')
+  const ids = Array.from({ length: 30 }, (_, at) => `deadbeef-0000-7000-8000-0000000000${at + 10}`)
+  const keys = ids.map((kid, index) => {
+    const hashes = { thumbprint: `t-${kid}`, spkiSha256: `s-${kid}`, materialSha256: `m-${kid}` }
+    const key = { ...keyRecord(id), ...hashes, id: kid, enabled: false }
+    return { index, key, kidProvided: true }
+  })
+  const change = { type: 'key.import', origin: origin(), projectId: id, keys, limits } as const
+  await opened.store.commit({ ...change, compared: [], dryRun: false })
+  for (const kid of ids.slice(0, -1)) {
+    await opened.store.commit({ type: 'key.delete', origin: origin(), projectId: id, kid })
+  }
+  const found = await createSearchReads(db).keys(createNeedle('deadbeef'), 21)
+  expect(found.map((each) => each.id)).toEqual(ids.slice(-1))
+})

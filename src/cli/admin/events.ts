@@ -1,5 +1,7 @@
 import { type Event, type EventQuery, expiriesOf, PubringError } from '../../../client/src/index.ts'
+import { parseId } from '../../core/ids.ts'
 import { parsePosition } from '../../core/ledger/position.ts'
+import { parseTimeMs } from '../../core/times.ts'
 import type { Session } from '../connection/session.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
 import { escapeControls, writeAll } from '../terminal/output.ts'
@@ -75,7 +77,7 @@ const filterNames = ['type', 'actor', 'subject', 'since', 'until'] as const
 async function withExpiries(
   { client, project, now }: Session,
   events: readonly Event[],
-  { subject, since = '', until = '9', order }: EventQuery,
+  { subject = '', since = '', until = '', order }: EventQuery,
 ): Promise<Entry[]> {
   const newestFirst = order === 'desc' ? events : events.toReversed()
   // The ledger of a deleted project can still be read.
@@ -83,18 +85,26 @@ async function withExpiries(
     if (error instanceof PubringError && error.code === 'project_not_found') return []
     throw error
   })
+  const id = parseId(subject) ?? subject
+  const start = parseTimeMs(since) ?? Number.NEGATIVE_INFINITY
+  const end = parseTimeMs(until) ?? Number.POSITIVE_INFINITY
+  const sign = order === 'desc' ? -1 : 1
   const expiries = expiriesOf(newestFirst, keys, now())
-    .filter(({ kid, time }) => (subject ?? kid) === kid && time >= since && time < until)
+    .filter(({ kid }) => id === '' || id === kid)
+    .filter(({ time }) => Date.parse(time) >= start && Date.parse(time) < end)
     .map(({ kid, time }) => ({
       type: 'key.expired',
       time,
       actor: { name: '' },
       subject: { id: kid },
     }))
-  const sign = order === 'desc' ? -1 : 1
+    .sort((one, other) => sign * one.time.localeCompare(other.time))
   // The ledger keeps its order, also after the clock was set back.
-  if (expiries.length === 0) return [...events]
-  return [...events, ...expiries].sort((one, other) => sign * one.time.localeCompare(other.time))
+  const entries: Entry[] = events.flatMap((event) => {
+    const later = expiries.findIndex(({ time }) => sign * time.localeCompare(event.time) >= 0)
+    return [...expiries.splice(0, later === -1 ? expiries.length : later), event]
+  })
+  return [...entries, ...expiries]
 }
 
 /** Events per request. */

@@ -9,6 +9,9 @@ const dayMs = 86_400_000
 const warningDays = 30
 const unusedDays = 90
 
+/** Severities, the most urgent first. */
+export const urgency: readonly Warning['severity'][] = ['critical', 'warning', 'info']
+
 /** The expiries that are warned about: after the first time and up to the second (ISO 8601). */
 export function expiryWindow(time: string): [after: string, upTo: string] {
   return [time, daysAfter(time, warningDays)]
@@ -44,21 +47,30 @@ export function keyWarnings(keys: readonly KeyState[], time: string): Warning[] 
     return [{ ...withoutActiveKey, projectId: first.projectId, detail }]
   }
   const [, upTo] = expiryWindow(time)
+  const succeeded = findSucceeded(active)
   return active.flatMap((key) => {
     const { id: kid, projectId, label, expireTime } = key
-    if (expireTime === undefined || expireTime > upTo || hasSuccessor(key, active)) return []
+    if (expireTime === undefined || expireTime > upTo || succeeded.has(kid)) return []
     const detail = `It expires at ${expireTime}, and the project has no newer active key that remains. Register its successor now and sign with that before then, or change its expireTime.`
     return [{ ...expiringKey(expireTime, time), projectId, kid, label, time: expireTime, detail }]
   })
 }
 
-/** Whether a key that was registered later outlives it. */
-function hasSuccessor({ createTime, expireTime = '' }: KeyState, active: readonly KeyState[]) {
-  return active.some(
-    (other) =>
-      other.createTime > createTime &&
-      (other.expireTime === undefined || other.expireTime > expireTime),
-  )
+/** The ids of keys that one which was registered later outlives. */
+function findSucceeded(active: readonly KeyState[]): Set<string> {
+  const succeeded = new Set<string>()
+  const byCreateTime = Map.groupBy(active, ({ createTime }) => createTime)
+  let latestExpiry = Number.NEGATIVE_INFINITY
+  for (const createTime of [...byCreateTime.keys()].sort().reverse()) {
+    const keys = byCreateTime.get(createTime) ?? []
+    for (const key of keys) if (expiryMs(key) < latestExpiry) succeeded.add(key.id)
+    latestExpiry = keys.reduce((latest, key) => Math.max(latest, expiryMs(key)), latestExpiry)
+  }
+  return succeeded
+}
+
+function expiryMs({ expireTime }: KeyState): number {
+  return expireTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(expireTime)
 }
 
 /** Rotations whose old key exists and has not expired, with which they end. */

@@ -53,9 +53,7 @@ export async function search(
 async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
   const { store, visible, limit, time } = scope
   const candidates =
-    visible === 'all'
-      ? await store.search.keys(needle, limit)
-      : (await Promise.all(visible.map(store.keySet))).flatMap((keySet) => keySet?.keys ?? [])
+    visible === 'all' ? await store.search.keys(needle, limit) : await keysOf(store, visible)
   const found = matching(candidates, (key) => matchKey(needle, key), limit)
   const names = await projectNames(scope, found)
   return found.map(({ matched, id: kid, projectId, publishedKid, label, algorithm, ...key }) => ({
@@ -69,6 +67,13 @@ async function findKeys(scope: Scope, needle: Needle): Promise<Result[]> {
     algorithm,
     active: isActive(key, time),
   }))
+}
+
+/** Leaves out projects that contradict their ledgers, whose keys cannot be read. */
+async function keysOf(store: Scope['store'], visible: string[]) {
+  const projects = await store.search.projectsById(visible)
+  const keySets = await Promise.all(projects.map(({ id }) => store.keySet(id)))
+  return keySets.flatMap((keySet) => keySet?.keys ?? [])
 }
 
 async function findDeletedKeys(scope: Scope, needle: Needle): Promise<Result[]> {

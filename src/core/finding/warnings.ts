@@ -7,12 +7,10 @@ import { isActive } from '../expiry.ts'
 import type { KeyStatistics } from '../keys/statistics.ts'
 import type { KeyState, OpenRotation } from '../records.ts'
 import { now } from '../times.ts'
-import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings } from './rules.ts'
+import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings, urgency } from './rules.ts'
 
 /** The most that are listed. */
 const maxWarnings = 200
-
-const urgency = ['critical', 'warning', 'info']
 
 /**
  * What the caller should attend to, the most urgent first. For callers that see all projects, those

@@ -1,9 +1,13 @@
+import { PubringError } from '../../errors.ts'
 import type { Context } from '../context.ts'
 import type { Census, KeyCount } from '../records.ts'
 import { now } from '../times.ts'
 
 /** Counting reads an index entry for every key, so it is repeated no sooner than this. */
 const recountMs = 60_000
+
+/** Older censuses are not the present state. */
+const maxAgeMs = 2 * recountMs
 
 type KeyState = 'active' | 'inactive' | 'expired'
 
@@ -19,11 +23,11 @@ export interface KeyFigures {
   hasFailed: boolean
 }
 
-/** The last census of the registry. Each use takes another one in the background, if it is time. */
+/** Counts the registry. Each use takes another census in the background, if it is time. */
 export interface KeyStatistics {
   /** Never waits, and never throws. */
   figures(): KeyFigures
-  /** Waits for the first census. */
+  /** A census of the last two minutes. Rejects with `storage_unavailable` if none can be taken. */
   census(): Promise<Census>
 }
 
@@ -59,6 +63,7 @@ export function createKeyStatistics({
     counting ??= count()
     counting.catch(() => {})
   }
+  const isRecent = (time: number) => clock.monotonic() - time < maxAgeMs
   return {
     figures() {
       countIfDue()
@@ -69,9 +74,12 @@ export function createKeyStatistics({
     },
     async census() {
       countIfDue()
-      if (last !== undefined) return last
+      if (last !== undefined && countedAt !== undefined && isRecent(countedAt)) return last
       counting ??= count()
-      return counting
+      return counting.catch(() => {
+        const detail = 'The keys could not be counted. Try again in a minute.'
+        throw new PubringError('storage_unavailable', detail, { retryAfter: 60 })
+      })
     },
   }
 }

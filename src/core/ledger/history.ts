@@ -5,9 +5,11 @@ export interface EventFilter {
   types?: readonly EventType[]
   /**
    * Of API keys, sessions and trust policies the id; of API keys, commands and people the name; of
-   * people also the email address and, as of workloads, the subject.
+   * people also, as of workloads, the subject.
    */
   actor?: string
+  /** `actor` may also be the email address of a person, which not everyone may learn who reads names. */
+  byEmail?: true
   /** Id. */
   subject?: string
   /** ISO 8601: events from this time on, and before this time. */

@@ -5,6 +5,7 @@ import {
   expiringKey,
   expiryWindow,
   rotationWaiting,
+  urgency,
   type WarningKind,
   withoutActiveKey,
 } from '../../core/finding/rules.ts'
@@ -13,7 +14,7 @@ import { apiKeyColumns, apiKeyFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { openRotations } from './rotations.ts'
 
-/** Projects with warnings that are named, those that break first before others. */
+/** Projects with warnings that are named, those with the most urgent ones first. */
 const maxWarnedProjects = 200
 
 /** Reads an index entry for every key, and at least one key of every project. */
@@ -22,15 +23,19 @@ export async function takeCensus(db: Db, time: string): Promise<Census> {
   const without = await projectsWithoutActiveKey(db, time)
   const waiting = await waitingRotations(db, time)
   const apiKeys = await db.selectFrom('api_key').select(apiKeyColumns).execute()
+  const ofProjects = [
+    ...expiring.map((key) => ({ ...key, ...expiringKey(key.expire_time, time) })),
+    ...without.map((project) => ({ ...project, ...withoutActiveKey })),
+    ...waiting.map((rotation) => ({ ...rotation, ...rotationWaiting })),
+  ]
   const kinds = [
-    ...expiring.map(({ expire_time }) => expiringKey(expire_time, time)),
-    ...without.map(() => withoutActiveKey),
-    ...waiting.map(() => rotationWaiting),
+    ...ofProjects,
     ...apiKeys.map(apiKeyFromRow).flatMap((apiKey) => apiKeyWarnings(apiKey, time)),
   ]
-  const projects = new Set(
-    [...expiring, ...waiting, ...without].map(({ project_id }) => project_id),
+  const urgentFirst = urgency.flatMap((each) =>
+    ofProjects.filter(({ severity }) => severity === each),
   )
+  const projects = new Set(urgentFirst.map(({ project_id }) => project_id))
   return {
     keys: await countKeys(db, time),
     warnings: countKinds(kinds),

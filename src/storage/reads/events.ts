@@ -50,7 +50,7 @@ async function readHistory(db: Db, ledgerId: string, page: HistoryPage): Promise
     .select('revision')
     .offset(maxExamined - 1)
     .executeTakeFirst()
-  const matching = matchingEvents(all, filter, await namesakesOf(db, filter.actor))
+  const matching = matchingEvents(all, filter, await namesakesOf(db, filter))
   const examined =
     end === undefined
       ? matching
@@ -116,13 +116,19 @@ function hasActorMember(value: string) {
   return sql<boolean>`replace(event.actor, ${`:${JSON.stringify(value)}`}, '') <> event.actor`
 }
 
-/** The subjects of people with this name, email address or id. */
-async function namesakesOf(db: Db, name: string | undefined): Promise<string[]> {
+/** The subjects of people with this name, id or, if asked for, email address. */
+async function namesakesOf(db: Db, { actor: name, byEmail }: EventFilter): Promise<string[]> {
   if (name === undefined) return []
   const rows = await db
     .selectFrom('person')
     .select('subject')
-    .where(({ or, eb }) => or([eb('name', '=', name), eb('email', '=', name), eb('id', '=', name)]))
+    .where(({ or, eb }) =>
+      or([
+        eb('name', '=', name),
+        eb('id', '=', name),
+        ...(byEmail === true ? [eb('email', '=', name)] : []),
+      ]),
+    )
     .limit(maxNamesakes)
     .execute()
   return rows.map(({ subject }) => subject)

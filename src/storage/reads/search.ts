@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { DeletedKey, Needle, SearchReads } from '../../core/finding/reads.ts'
-import { type EventChanges, systemLedgerId } from '../../core/ledger/chain.ts'
+import type { EventChanges } from '../../core/ledger/chain.ts'
 import { keyColumns, projectFromRow } from '../row-mapping.ts'
 import type { Db } from '../schema.ts'
 import { chunked } from '../statements.ts'
@@ -75,7 +75,7 @@ function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: nu
       ? []
       : [
           all
-            .innerJoin(subjectsOf(db, id, limit).as('subject'), (join) =>
+            .innerJoin(kidsOf(db, id, limit).as('subject'), (join) =>
               join
                 .onRef('subject.project_id', '=', 'jwt_key.project_id')
                 .onRef('subject.subject_id', '=', 'jwt_key.id'),
@@ -101,10 +101,10 @@ function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: nu
 }
 
 /**
- * The subjects of project ledgers whose ids begin like this. Kids are found here, whose index all events
- * have anyway, and not by another index of all keys.
+ * The keys that exist whose kids begin like this. They are found by the index of subjects, which all
+ * events have anyway, and not by another index of all keys.
  */
-function subjectsOf(db: Db, id: string, limit: number) {
+function kidsOf(db: Db, id: string, limit: number) {
   const entries = db
     .selectFrom('event')
     .select(['subject_id', 'project_id'])
@@ -113,12 +113,23 @@ function subjectsOf(db: Db, id: string, limit: number) {
     .orderBy('project_id')
     .orderBy('revision')
     .limit(maxSubjectEntries)
-  return db
-    .selectFrom(entries.as('entry'))
-    .select(['subject_id', 'project_id'])
-    .where('project_id', '<>', systemLedgerId)
-    .distinct()
-    .limit(limit)
+  return (
+    db
+      .selectFrom(entries.as('entry'))
+      .select(['subject_id', 'project_id'])
+      // Of an EXISTS, PostgreSQL may make a join that reads all keys.
+      .where(
+        ({ selectFrom }) =>
+          selectFrom('jwt_key')
+            .select('jwt_key.id')
+            .whereRef('jwt_key.project_id', '=', 'entry.project_id')
+            .whereRef('jwt_key.id', '=', 'entry.subject_id'),
+        'is not',
+        null,
+      )
+      .distinct()
+      .limit(limit)
+  )
 }
 
 /** A published kid, of which short ones are only found whole. */

@@ -304,3 +304,12 @@ test('a key whose row contradicts the ledger is not active', async () => {
   await server.database.execute('update jwt_key set enabled = 1 where id = ?', key)
   expect(await find('tampered', keys.reader)).toMatchObject([{ kid: key, active: false }])
 })
+
+test('a project whose row contradicts its ledger is left out of a search', async () => {
+  const project = await newProject(server, 'rewritten')
+  const key = await registerKey(server, {}, project.keys)
+  const reader = await server.apiKey('reader', project.id)
+  expect(await found(key, reader)).toEqual([['key', 'kid', key]])
+  await server.database.execute("update project set name = 'else' where id = ?", project.id)
+  expect(await find(key, reader)).toEqual([])
+})

@@ -108,6 +108,25 @@ describe('a key that expires', () => {
   })
 })
 
+test('a day after the last census there is another one before the response', async () => {
+  await warnings()
+  const project = await projectWith(30.5)
+  clock.advance(dayMs)
+  const all = await listed(server.admin)
+  expect(all.filter(({ projectId }) => projectId === project.id)).toHaveLength(1)
+})
+
+test('if the keys cannot be counted, there is no old list but an error', async () => {
+  await warnings()
+  clock.advance(dayMs)
+  const { database } = server
+  await database.execute('alter table rotation rename column waiting_reason to gone')
+  const response = await server.send('GET', '/v1/warnings')
+  await database.execute('alter table rotation rename column gone to waiting_reason')
+  expect(response.json()).toMatchObject({ status: 503, code: 'storage_unavailable' })
+  await listed(server.admin)
+})
+
 test('a project with keys and none that is active is a warning, an empty one is none', async () => {
   const project = await projectWith(undefined)
   await patchKey(server, project.kids[0] ?? '', { active: false }, project.keys)

@@ -26,7 +26,7 @@ const filters = {
     'key.created,key.deleted',
   ),
   actor: Text(
-    'Only events by this actor: the id of an API key, session or trust policy; the name of an API key, command or person; the email address of a person; or the subject of a person or workload.',
+    'Only events by this actor: the id of an API key, session or trust policy; the name of an API key, command or person; or the subject of a person or workload; for admins of all projects also the email address of a person.',
     'deploy pipeline',
   ),
   subject: Text(
@@ -70,15 +70,18 @@ export const eventQuery = (maximum: number) =>
 
 export type EventQuery = Static<ReturnType<typeof eventQuery>>
 
-/** Throws `invalid_request` for unknown types and for times that are none. */
-export function readEventQuery(query: EventQuery): HistoryRequest {
+/**
+ * Throws `invalid_request` for unknown types, for times that are none and for control characters.
+ * `findsEmail`: whether `actor` may be an email address.
+ */
+export function readEventQuery(query: EventQuery, findsEmail: boolean): HistoryRequest {
   const { after = '', before, order, limit = pageSize } = query
   return {
     after: parsePosition(after) ?? ledgerStart,
     before,
     limit,
     newestFirst: order === 'desc',
-    filter: readFilter(query),
+    filter: readFilter(query, findsEmail),
   }
 }
 
@@ -92,7 +95,10 @@ export function requireUnfiltered({ before, order }: EventQuery, { filter }: His
   )
 }
 
-function readFilter({ type, actor, subject, since, until }: EventQuery): EventFilter {
+function readFilter(
+  { type, actor, subject, since, until }: EventQuery,
+  findsEmail: boolean,
+): EventFilter {
   const faults: FieldError[] = []
   const fault = (parameter: string, code: string, detail: string) => {
     faults.push({ parameter, code, detail })
@@ -113,12 +119,18 @@ function readFilter({ type, actor, subject, since, until }: EventQuery): EventFi
   if (range.since !== undefined && range.until !== undefined && range.since > range.until) {
     fault('until', 'out_of_range', 'until lies before since. Swap the two.')
   }
+  for (const [parameter, text = ''] of Object.entries({ actor, subject })) {
+    // PostgreSQL rejects NUL.
+    if (!/\p{Cc}/u.test(text)) continue
+    fault(parameter, 'invalid', `${parameter} has control characters. Leave them out.`)
+  }
   if (faults.length > 0) {
     const detail = faults.map((each) => each.detail).join(' ')
     throw new PubringError('invalid_request', detail, { errors: faults })
   }
   const id = subject === undefined ? undefined : (parseId(subject) ?? subject)
-  return defined({ types, actor, subject: id, ...range })
+  const byEmail = actor !== undefined && findsEmail ? true : undefined
+  return defined({ types, actor, byEmail, subject: id, ...range })
 }
 
 function defined(filter: { [Name in keyof EventFilter]: EventFilter[Name] | undefined }) {
@@ -135,9 +147,11 @@ function unknownType(name: string): string {
 /** The query of the page that follows. */
 export function nextQuery(query: EventQuery, { after, before, limit }: HistoryRequest): string {
   const { order, type, actor, subject, since, until } = query
-  const parameters = { limit, after: formatPosition(after), before, order, type, actor, subject }
+  const position = formatPosition(after)
+  const start = position === '0' ? undefined : position
+  const parameters = { limit, after: start, before, order, type, actor, subject }
   const entries = Object.entries({ ...parameters, since, until }).flatMap(([name, value]) =>
-    value === undefined || value === '0' ? [] : [[name, String(value)]],
+    value === undefined ? [] : [[name, String(value)]],
   )
   return new URLSearchParams(entries).toString()
 }

@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { keyWarnings } from '../../../src/core/finding/rules.ts'
+import { newId } from '../../../src/core/ids.ts'
+import type { KeyState } from '../../../src/core/records.ts'
+import { keyRecord } from '../../support/store/key-records.ts'
+
+test('the keys of a large project are not all compared with each other', () => {
+  const template = keyRecord(newId())
+  const time = '2026-03-01T00:00:00.000Z'
+  let reads = 0
+  const keys: KeyState[] = Array.from({ length: 1_000 }, (_, index) => ({
+    ...template,
+    id: newId(),
+    expireTime: '2026-03-05T00:00:00.000Z',
+    get createTime() {
+      reads += 1
+      return new Date(index * 1_000).toISOString()
+    },
+  }))
+  expect(keyWarnings(keys, time)).toHaveLength(1_000)
+  expect(reads).toBeLessThan(50_000)
+})
