@@ -172,6 +172,39 @@ describe('pubring apply', () => {
     expect(await keys()).toMatchObject([{ active: false }])
   })
 
+  test('does not bring back a deleted key without --restore-deleted', async () => {
+    await apply(declare(spring))
+    const [{ id } = {}] = await keys()
+    await shell.pubring(['key', 'deactivate', String(id), '--project', project, '--yes'])
+    await shell.pubring(['key', 'delete', String(id), '--project', project, '--yes'])
+    expect(await keys()).toEqual([])
+    const ran = await apply(declare(spring, summer))
+    expect(ran).toMatchObject({
+      code: 3,
+      stderr: expect.stringMatching(/spring.*\n.*--restore-deleted/),
+    })
+    expect(await keys()).toMatchObject([{ label: 'summer' }])
+    expect((await apply(declare(spring, summer))).code).toBe(3)
+    expect((await apply(declare(spring, summer), '--restore-deleted')).code).toBe(0)
+    expect(await keys()).toHaveLength(2)
+  })
+
+  test('leaves out a key that is over', async () => {
+    const ran = await apply(declare({ ...spring, expireTime: '2020-01-01T00:00:00Z' }))
+    expect(ran).toMatchObject({
+      code: 0,
+      stdout: '',
+      stderr: expect.stringContaining('Nothing to do'),
+    })
+  })
+
+  test('leaves no new project behind whose keys are rejected', async () => {
+    project = `rejected-${projects}`
+    const ran = await apply(declare({ name: 'x', publicKeyPem: rsaKey(1024).publicKeyPem }))
+    expect(ran).toMatchObject({ code: 3, stderr: expect.stringContaining('Nothing was changed') })
+    expect((await shell.test.send('GET', `/v1/projects/${project}`)).statusCode).toBe(404)
+  })
+
   test('prints the plan with --json', async () => {
     const plan = documentOf(await apply(declare(spring), '--json', '--dry-run'))
     expect(plan).toMatchObject({

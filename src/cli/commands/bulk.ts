@@ -45,11 +45,12 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
   addProjectCommand(program, 'apply', "Make a project's keys match a file", {
     notes:
-      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set. So do the active state and the expireTime of a key where the file leaves them out. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
+      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set. So do the active state and the expireTime of a key where the file leaves them out. A key that was deleted is not registered again without --restore-deleted. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
     examples: ['pubring apply keys.yaml --dry-run', 'pubring apply keys.yaml --prune --yes'],
   })
     .argument('<file>', 'The declaration, as YAML or JSON; - reads standard input')
     .option('--prune', 'Deactivate and delete keys that are not in the file')
+    .option('--restore-deleted', 'Register keys of the file again that were deleted')
     .option('--dry-run', 'Show the plan, and change nothing')
     .addOption(yesOption())
     .action(sessionAction(terminal, async () => (await import('../import/apply.ts')).applyFile))

@@ -23,6 +23,7 @@ import { readDeclaration } from './sources/declaration.ts'
 interface ApplyFlags extends YesFlag {
   project?: string
   prune?: true
+  restoreDeleted?: true
   dryRun?: true
 }
 
@@ -47,8 +48,13 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   const now = session.now()
   const plan = createPlan(all, existing ?? [], { prune: flags.prune === true, now })
   const isNew = existing === undefined
+  if (!isNew && flags.restoreDeleted !== true) await withholdDeleted(session, plan)
   showPlan(session, plan, { ...flags, file, isNew })
-  if (isEmpty(plan) && !isNew) return
+  const withheld = withheldError(plan)
+  if (isEmpty(plan) && !isNew) {
+    if (withheld !== undefined) throw withheld
+    return
+  }
   if (flags.dryRun === true) {
     terminal.exitCode = exitCodes.drift.code
     return
@@ -56,11 +62,42 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
   const before = existing ?? []
   await confirmLastActive(session, { before, after: statesAfter(plan, before, now) }, flags)
   await confirmPlan(terminal, plan, flags)
-  if (isNew) await unless('project_name_taken', client.projects.create({ name: project }))
-  await carryOut(session, plan)
+  await (isNew ? carryOutInNewProject(session, plan) : carryOut(session, plan))
   session.notify(
     `Added ${plan.add.length}, changed ${plan.change.length}, deleted ${plan.delete.length}.`,
   )
+  if (withheld !== undefined) throw withheld
+}
+
+/**
+ * Takes the keys that were registered before out of those to add: a run every minute must not bring
+ * back a key that was deleted because it leaked.
+ */
+async function withholdDeleted({ client, project }: Session, plan: Plan): Promise<void> {
+  if (plan.add.length === 0) return
+  const kids = new Map<unknown, string>()
+  for await (const { changes, subject } of client.events.all({ project, type: 'key.created' })) {
+    kids.set(changes?.spkiSha256?.to, subject.id)
+  }
+  if (!plan.add.some(({ spkiSha256 }) => kids.has(spkiSha256))) return
+  // Another run may have registered them since the first list.
+  const present = new Set((await client.keys.list(project)).map(({ id }) => id))
+  const isDeleted = ({ spkiSha256 }: SendableRow) => {
+    const kid = kids.get(spkiSha256)
+    return kid !== undefined && !present.has(kid)
+  }
+  plan.withheld = plan.add.filter(isDeleted)
+  plan.add = plan.add.filter((row) => !isDeleted(row))
+}
+
+function withheldError({ withheld }: Plan): CommandError | undefined {
+  if (withheld.length === 0) return undefined
+  const labels = withheld.map(({ label }) => label).join(', ')
+  const message = `Keys of the file were deleted here and are not registered again: ${labels}.`
+  return new CommandError('refused', message, {
+    code: 'import_refused',
+    hints: ['Remove them from the file. To register them again: --restore-deleted'],
+  })
 }
 
 /**
@@ -129,7 +166,8 @@ function showPlan(
   }
   const count = plan.undeclared.length
   if (count > 0) notify(`Keys that are not in the file: ${count}. They stay; --prune deletes them.`)
-  if (isEmpty(plan)) notify(`Nothing to do: project ${project} matches the file.`)
+  if (isEmpty(plan) && plan.withheld.length === 0)
+    notify(`Nothing to do: project ${project} matches the file.`)
 }
 
 async function confirmPlan(terminal: Terminal, plan: Plan, flags: ApplyFlags): Promise<void> {
@@ -139,6 +177,23 @@ async function confirmPlan(terminal: Terminal, plan: Plan, flags: ApplyFlags): P
     question: 'Do it?',
     unattended: isRemoval ? 'refuse' : 'proceed',
   })
+}
+
+/** Deletes the project again if its keys are rejected. */
+async function carryOutInNewProject(session: Session, plan: Plan): Promise<void> {
+  const { client, project, notify } = session
+  const create = client.projects.create({ name: project })
+  const created = await unless('project_name_taken', create)
+  try {
+    await carryOut(session, plan)
+  } catch (error) {
+    if (created !== undefined) {
+      await client.projects.delete(created.id).catch(() => {
+        notify(`Project ${project} was created and stays.`)
+      })
+    }
+    throw error
+  }
 }
 
 /** Adds keys first and removes them last, so that there is always one to sign with. */

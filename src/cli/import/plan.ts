@@ -15,6 +15,8 @@ export interface Plan {
   delete: JwtKey[]
   /** Keys that are not in the file and stay. */
   undeclared: JwtKey[]
+  /** Declared keys that were registered before and deleted; they are not registered again. */
+  withheld: SendableRow[]
 }
 
 /** The plan for the declared keys, of which the registered ones have a kid. */
@@ -24,11 +26,12 @@ export function createPlan(
   { prune, now }: { prune: boolean; now: number },
 ): Plan {
   const byKid = new Map(existing.map((key) => [key.id, key]))
-  const plan: Plan = { add: [], change: [], delete: [], undeclared: [] }
+  const plan: Plan = { add: [], change: [], delete: [], undeclared: [], withheld: [] }
   for (const row of declared) {
     const key = byKid.get(row.kid ?? '')
     if (key === undefined) {
-      plan.add.push(row)
+      // A key that is over has nothing to register, and the server would reject it.
+      if (!isOver(row.declared.expireTime, now)) plan.add.push(row)
       continue
     }
     const patch = patchFor(row, key, now)
@@ -39,10 +42,14 @@ export function createPlan(
   return prune ? { ...plan, delete: others } : { ...plan, undeclared: others }
 }
 
+function isOver(expireTime: string | null | undefined, now: number): boolean {
+  return typeof expireTime === 'string' && Date.parse(expireTime) <= now
+}
+
 /** Members that the file leaves out stay: a revocation is not undone by the next run. */
 function patchFor({ label, declared }: DeclaredRow, key: JwtKey, now: number): JwtKeyUpdate {
   const { active, expireTime = key.expireTime ?? null } = declared
-  const isExpired = expireTime !== null && Date.parse(expireTime) <= now
+  const isExpired = isOver(expireTime, now)
   const isWanted = active === undefined ? key.active : active && !isExpired
   return {
     ...(label === key.label ? {} : { label }),
@@ -96,12 +103,13 @@ export function planText(terminal: Terminal, plan: Plan, names: { from: string; 
 }
 
 /** For programs. */
-export function planDocument({ add, change, delete: removed, undeclared }: Plan) {
+export function planDocument({ add, change, delete: removed, undeclared, withheld }: Plan) {
   const reference = ({ id, label }: JwtKey) => ({ kid: id, label })
   return {
     add: add.map(({ label, item: { algorithm, active = true } }) => ({ label, algorithm, active })),
     change: change.map(({ key, patch }) => ({ ...reference(key), patch })),
     delete: removed.map(reference),
     undeclared: undeclared.map(reference),
+    withheld: withheld.map(({ label }) => ({ label })),
   }
 }
