@@ -39,6 +39,7 @@ export const eventTypes = [
   'sign_in_rule.updated',
   'sign_in_rule.deleted',
   'sign_in_rule.recorded',
+  'person.signed_out',
   'person.deleted',
   'trust_policy.created',
   'trust_policy.updated',

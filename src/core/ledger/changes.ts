@@ -97,8 +97,10 @@ export interface TokenUse {
   until: string
 }
 
-/** Which sessions end. */
-type EndedSessions = { ids: readonly string[] } | { personId: string }
+/** Which sessions end; `identity` is whom the provider has signed out. */
+export type EndedSessions =
+  | { ids: readonly string[]; identity?: { issuer: string; subject: string } }
+  | { personId: string }
 
 export type SessionEndReason =
   | 'signed_out'

@@ -133,7 +133,7 @@ export async function createSignIn(context: Context): Promise<SignIn | undefined
       await store.commit({
         type: 'session.end',
         origin,
-        ended: { ids },
+        ended: subject === undefined ? { ids } : { ids, identity: { issuer, subject } },
         reason: 'provider_logout',
         once,
       })

@@ -251,6 +251,28 @@ describe('the rotation waits, and says so once, if its author', () => {
       },
     ],
     [
+      'is a person whose sessions were all ended after they had signed out',
+      'invalid_session',
+      async (scene) => {
+        const { id, session, person } = await sessionOf(scene)
+        await endSession(session.id, 'signed_out')
+        const ended = { personId: person.id }
+        await commit({ type: 'session.end', origin: origin(), ended, reason: 'revoked' })
+        return id
+      },
+    ],
+    [
+      'is a person whom the provider has signed out after they had signed out here',
+      'invalid_session',
+      async (scene) => {
+        const { id, session, person } = await sessionOf(scene)
+        await endSession(session.id, 'signed_out')
+        const ended = { ids: [], identity: person }
+        await commit({ type: 'session.end', origin: origin(), ended, reason: 'provider_logout' })
+        return id
+      },
+    ],
+    [
       'is a person who was erased, and has signed in again',
       'invalid_session',
       async (scene) => {

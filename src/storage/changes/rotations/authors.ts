@@ -87,7 +87,7 @@ export async function requireAuthor(
   requireAccess(rules.map(grantOf), access, projectId)
 }
 
-/** Which of them has an event since: a rule, the policy, or the person who was erased. */
+/** Which of them has an event since: a rule, the policy, or the person who was erased or signed out. */
 async function changedSince(
   db: Db,
   { id, grants, revision }: RotationAuthor,
