@@ -137,7 +137,7 @@ Redirects are not followed: the API key is sent only to the given address.
 
 Results go to standard output; messages, hints, questions, progress and errors go to standard error.
 
-- **On a terminal**, lists are tables that never wrap: labels are shortened in the middle, and ids to the length that
+- **On a terminal**, lists are tables that fit its width: labels are shortened in the middle, and ids to the length that
   tells them apart, which every command accepts as an id. Times are relative. Colors appear only there, and not with
   \`NO_COLOR\`.
 - **In a pipe**, a list is one line per item: tab-separated values, whole, without headings, in the order

@@ -88,7 +88,7 @@ export function globalOptionsLast(program: Command, args: readonly string[]) {
 }
 
 function outputTo(terminal: Terminal): OutputConfiguration {
-  const { stdout, stderr } = terminal
+  const { stdout, stderr, env } = terminal
   return {
     writeOut: (text) => stdout.write(text),
     writeErr(text) {
@@ -96,8 +96,8 @@ function outputTo(terminal: Terminal): OutputConfiguration {
     },
     // `run` reports invalid calls like all other errors.
     outputError: () => {},
-    getOutHelpWidth: () => columnsOf(stdout) ?? 100,
-    getErrHelpWidth: () => columnsOf(stderr) ?? 100,
+    getOutHelpWidth: () => columnsOf(stdout, env) ?? 100,
+    getErrHelpWidth: () => columnsOf(stderr, env) ?? 100,
     getOutHasColors: () => stdout.isTTY === true,
     getErrHasColors: () => stderr.isTTY === true,
   }

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,12 +11,17 @@ import { startShell } from './support.ts'
 const main = join(import.meta.dirname, '../../src/main.ts')
 let shell: Awaited<ReturnType<typeof startShell>>
 let kid: string
+/** Runs commands where a shell expands it. */
+const evil = 'evil$(touch PWNED)`touch PWNED`"\\ $HOME;touch PWNED;'
+let evilKid: string
 beforeAll(async () => {
   shell = await startShell()
   const add = (label: string) =>
     shell.pubring(['key', 'add', '-', '--label', label], { input: ecKey().publicKeyPem })
   kid = (await add('orders service')).stdout.trim()
   await add("it's 5 $")
+  evilKid = (await add(evil)).stdout.trim()
+  await add('wow!')
   await shell.pubring(['login', '--url', shell.url, '--profile', 'production'], {
     input: shell.test.admin,
   })
@@ -68,7 +73,7 @@ describe('completion offers', () => {
     const [first = ''] = await offered(['key', 'show', kid.slice(0, 8)])
     expect(kid.startsWith(first)).toBe(true)
     expect((await shell.pubring(['key', 'show', first, '--json'])).stdout).toContain(kid)
-    expect(await offered(['key', 'show', ''])).toHaveLength(4)
+    expect(await offered(['key', 'show', ''])).toHaveLength(8)
   })
 
   test('keys of the project and server in the line, and nothing while that is away', async () => {
@@ -109,6 +114,17 @@ const harness: Readonly<Record<string, string>> = {
     offer() { words=("$@"); CURRENT=$#; _pubring; print .; }`,
 }
 
+test('bash is offered nothing that no quoting keeps from expanding', async () => {
+  const out = await runReal('bash', [
+    '-c',
+    `${harness.bash}
+    offer pubring key show '"wow'
+    offer pubring key show "'wow"
+    offer pubring key show "'it"`,
+  ])
+  expect(out.split(/^\.\n/m)).toEqual(['\n', 'wow!\n', '\n', ''])
+})
+
 describe.each([
   ['bash', ['orders\\ service', "it\\'s\\ 5\\ \\$"], ['orders service']],
   ['zsh', ['orders service', "it's 5 $"], ['orders service']],
@@ -141,6 +157,18 @@ describe.each([
       const start = name === 'zsh' ? 'zsh -f -i' : 'bash --norc --noprofile -i'
       const typed = `eval "$(pubring completion ${name})"\npubring key show ord\t\nexit\n`
       expect(await runReal('script', ['-qec', start, '/dev/null'], typed)).toContain(kid)
+    },
+  )
+
+  test.runIf(isInstalled(name) && isInstalled('script'))(
+    'a completed label runs no command, whatever the quote',
+    async () => {
+      const start = name === 'zsh' ? 'zsh -f -i' : 'bash --norc --noprofile -i'
+      const lines = ['', '"', "'"].map((quote) => `pubring key show ${quote}evil\t\necho .\n`)
+      const typed = `eval "$(pubring completion ${name})"\n${lines.join('')}exit\n`
+      const out = await runReal('script', ['-qec', start, '/dev/null'], typed)
+      expect(existsSync(join(shell.folder, 'PWNED'))).toBe(false)
+      expect(out.split(evilKid)).toHaveLength(4)
     },
   )
 })

@@ -1,7 +1,8 @@
 import truncatedWidth from 'fast-string-truncated-width'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { cutMiddle, uniqueLength } from '../../src/cli/terminal/table.ts'
+import { cutMiddle, formatTable, uniqueLength } from '../../src/cli/terminal/table.ts'
+import { columnsOf, type Terminal } from '../../src/cli/terminal/terminal.ts'
 import { sendImport } from '../support/app/imports.ts'
 import { ecKey, rsaKey } from '../support/keys/pem.ts'
 import { documentOf, startShell } from './support.ts'
@@ -44,14 +45,40 @@ const listed = async (...args: string[]) =>
     .flatMap((line) => ids.indexOf(line.split('\t')[0] ?? '') + 1 || [])
 
 describe('a table', () => {
-  test.each([40, 60, 80])('never wraps at %i columns', async (columns) => {
+  test.each([40, 60, 80])('never wraps at %i columns unless ids need the room', async (columns) => {
+    // Of a whole id and five columns that do not shrink further.
+    const narrowest = 36 + 5 * (2 + 3)
     for (const command of [['key', 'list'], ['api-key', 'list'], ['events'], ['project', 'list']]) {
       const { stdout } = await shell.pubring(command, { columns, env: plain })
       const lines = stdout.trimEnd().split('\n')
       expect(lines.length, stdout).toBeGreaterThan(1)
       for (const line of lines)
-        expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(columns)
+        expect(truncatedWidth(line).width, line).toBeLessThanOrEqual(Math.max(columns, narrowest))
+      if (command[0] === 'key') for (const id of ids) expect(stdout).toContain(id)
     }
+  })
+
+  test('tells the ids of all columns apart, and from others', () => {
+    const stdout = { isTTY: true, columns: 20 } as Terminal['stdout']
+    const columns = [0, 1].map((index) => ({
+      heading: `ID${index}`,
+      value: (row: readonly string[]) => row[index] ?? '',
+      id: true as const,
+    }))
+    const format = (row: string[], others: string[] = []) =>
+      formatTable({ stdout, env: plain } as unknown as Terminal, columns, [row], others).split(
+        '\n',
+      )[1]
+    expect(format(['019ac8f2-6c1e', '0a9ac8f2-6c1e'])).toBe('019ac8f2  0a9ac8f2')
+    expect(format(['019ac8f2-6c1e', '019ac8f2-6c1f'])).toBe('019ac8f2-6c1e  019ac8f2-6c1f')
+    expect(format(['019ac8f2-6c1e', ''], ['019ac8f2-7'])).toBe('019ac8f2-6')
+  })
+
+  test('has 80 columns if neither the terminal nor COLUMNS tells', () => {
+    const unknown = { isTTY: true, columns: 0 }
+    expect(columnsOf(unknown, { COLUMNS: '50' })).toBe(50)
+    expect(columnsOf(unknown, {})).toBe(80)
+    expect(columnsOf({ isTTY: true, columns: 90 }, { COLUMNS: '50' })).toBe(90)
   })
 
   test('keeps the ends of labels and as much of the ids as tells them apart', async () => {

@@ -3,6 +3,7 @@ import { parseId } from '../../core/ids.ts'
 import { parsePosition } from '../../core/ledger/position.ts'
 import { parseTimeMs } from '../../core/times.ts'
 import type { Session } from '../connection/session.ts'
+import { resolveKids } from '../keys/find.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
 import { escapeControls, writeAll } from '../terminal/output.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
@@ -37,7 +38,8 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   const limit = parseWholeNumber(flags.limit, '--limit') ?? Number.POSITIVE_INFINITY
   const scope = flags.system === true ? {} : { project: session.project }
   const range = { ...scope, after: readPosition(flags.after) }
-  const filters = filtersIn(flags)
+  const subject = flags.subject && (await subjectOf(session, flags, flags.subject))
+  const filters = filtersIn({ ...flags, ...(subject && { subject }) })
   if (flags.follow === true) {
     if (newestFirst || format || Object.keys(filters).length > 0) {
       throw usageError('--follow shows all events: leave out filters, --newest-first and --format.')
@@ -61,6 +63,17 @@ export async function showEvents(session: Session, flags: EventFlags): Promise<v
   const entries = isPart === undefined ? await withExpiries(session, events, query) : events
   session.print(events, () => formatTable(terminal, columns, entries))
   if (entries.length === 0) session.notify('No events match.')
+}
+
+/** The kid of the key that is meant, or else the text: of other subjects, and of keys that are gone. */
+async function subjectOf(session: Session, { system }: EventFlags, ref: string): Promise<string> {
+  try {
+    return system ? ref : ((await resolveKids(session, [ref]))[0] ?? ref)
+  } catch (error) {
+    const { code } = error as { code?: unknown }
+    if (code === 'key_not_found' || code === 'project_not_found') return ref
+    throw error
+  }
 }
 
 function filtersIn(flags: EventFlags): Pick<EventQuery, (typeof filterNames)[number]> {

@@ -14,7 +14,12 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     ],
   })
     .argument('<source>', 'File, folder, https address, or - for standard input')
-    .option('--all', 'Import all projects of an export; create missing ones with their ids')
+    .addOption(
+      new Option(
+        '--all',
+        'Import all projects of an export; create missing ones with their ids',
+      ).conflicts('project'),
+    )
     .option('-a, --algorithm <name>', 'Algorithm of keys that fit it and have none in the source')
     .option('--label-prefix <text>', 'Prefix for every label')
     .addOption(new Option('--name-prefix <text>').hideHelp())
@@ -36,7 +41,9 @@ export function registerBulk(program: Command, terminal: Terminal): void {
       'json and csv contain everything that import needs to restore the keys. jwks is the key set that verifiers get, pem the bare keys.',
     examples: ['pubring export > payments.json', 'pubring export --all --format csv > keys.csv'],
   })
-    .option('--all', 'Export all projects that the API key can access')
+    .addOption(
+      new Option('--all', 'Export all projects that the API key can access').conflicts('project'),
+    )
     .addOption(
       new Option('--format <format>', 'Output format')
         .choices(['json', 'jwks', 'pem', 'csv'])
@@ -45,7 +52,7 @@ export function registerBulk(program: Command, terminal: Terminal): void {
     .action(sessionAction(terminal, async () => (await import('../import/export.ts')).exportKeys))
   addProjectCommand(program, 'apply', "Make a project's keys match a file", {
     notes:
-      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set. So do the active state and the expireTime of a key where the file leaves them out. A key that was deleted is not registered again without --restore-deleted. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
+      'The plan is shown first, as a diff. A project that does not exist is created. Keys that are not in the file stay, unless --prune is set. If the file leaves out active or expireTime, that value is not changed. A key that was deleted is not registered again without --restore-deleted. The last active key is never removed without --yes. With --dry-run, the exit code is 2 if the project differs from the file.',
     examples: ['pubring apply keys.yaml --dry-run', 'pubring apply keys.yaml --prune --yes'],
   })
     .argument('<file>', 'The declaration, as YAML or JSON; - reads standard input')

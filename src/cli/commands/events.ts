@@ -14,7 +14,12 @@ export function registerEvents(program: Command, terminal: Terminal): void {
       'pubring events --type key.updated,key.deleted --since 2026-01-01 --format csv > changes.csv',
     ],
   })
-    .option('--system', 'Show the ledger of projects and API keys (admin of all projects only)')
+    .addOption(
+      new Option(
+        '--system',
+        'Show the ledger of projects and API keys (admin of all projects only)',
+      ).conflicts('project'),
+    )
     .option(
       '--after <revision>',
       'Show events after this revision, or REVISION.HASH8 to notice a restored database',
@@ -27,7 +32,9 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     .option('--until <time>', 'Only events before this date or time')
     .option('--newest-first', 'Begin with the newest event')
     .addOption(
-      new Option('--format <format>', 'Export all of them as a file').choices(['jsonl', 'csv']),
+      new Option('--format <format>', 'Export all of them as a file')
+        .choices(['jsonl', 'csv'])
+        .conflicts(['limit', 'json', 'output']),
     )
     .option('-f, --follow', 'Show new events as they happen')
     .action(sessionAction(terminal, async () => (await import('../admin/events.ts')).showEvents))

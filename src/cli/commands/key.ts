@@ -30,7 +30,7 @@ export function registerKeys(program: Command, terminal: Terminal): void {
   const key = addGroup(program, 'key', 'Manage JWT public keys')
   const add = addProjectCommand(key, 'add', 'Register a public key and print its kid', {
     notes:
-      'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Other formats than PEM are converted on this machine. A private key is refused before anything is sent.',
+      'The file contains one public key: PEM, DER, a certificate, an SSH public key or a JWK. Formats other than PEM are converted on this machine. A private key is refused before anything is sent.',
     examples: [
       'pubring key add key.pem --label "orders service, spring 2026"',
       'openssl pkey -in private.pem -pubout | pubring key add - --label orders --expires 90d',
@@ -128,9 +128,9 @@ function registerRotations(key: Command, terminal: Terminal): void {
     'Replace a key step by step, so that no token fails to verify',
     {
       notes: [
-        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. The command schedules the end of the old key for when the last token that it signed has expired, and the server does the rest.',
+        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself.',
         'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
-        'With --self, a service replaces its own key without an API key: the command makes a new key pair beside the file, in which the current private key stays, lets that key vouch for it, registers it, and waits. The project needs a trust policy for this, and must be named by its id. The old key is ended by a caller with the role writer.',
+        'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
       ].join('\n\n'),
       examples: [
         'pubring key rotate new.pem --label "orders service, autumn 2026" --token-lifetime 15m',
@@ -140,12 +140,29 @@ function registerRotations(key: Command, terminal: Terminal): void {
     },
   )
     .argument('[file]', 'The new public key, as for key add')
-    .option('--new <key>', `The new key, if it is registered: ${refHelp.toLowerCase()}`)
-    .option('--resume [rotation]', 'Go on with this rotation; default: the only one under way')
-    .option('--self <file>', 'The current private key, which vouches for a new one')
+    .addOption(
+      new Option(
+        '--new <key>',
+        `The new key, if it is registered: its ${refHelp.toLowerCase()}`,
+      ).conflicts(['label', 'algorithm']),
+    )
+    .addOption(
+      new Option(
+        '--resume [rotation]',
+        'Go on with this rotation; default: the only one under way',
+      ).conflicts(['new', 'old', 'label', 'algorithm']),
+    )
+    .addOption(
+      new Option('--self <file>', 'The current private key, which vouches for a new one').conflicts(
+        [
+          ...['old', 'new', 'resume', 'switched', 'tokenLifetime'],
+          ...['delete', 'descendants', 'algorithm', 'yes'],
+        ],
+      ),
+    )
     .option(
       '--old <key>',
-      `The key to replace: ${refHelp.toLowerCase()}; default: the only other active key`,
+      `The key to replace: its ${refHelp.toLowerCase()}; default: the only other active key`,
     )
     .option('-a, --algorithm <name>', 'Algorithm of the new key, as for key add')
     .option('--switched', 'Confirm that the signer uses the new key')
@@ -161,7 +178,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
       if (flags.self === undefined) await rotate.call(this, file, flags)
       else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
     })
-  addLabelOption(command, 'Label of the new key; not needed to resume, nor with --self')
+  addLabelOption(command, 'Label of the new key; not needed with --self')
   const loadRotations = () => import('../keys/rotations.ts')
   const rotation = addGroup(key, 'rotation', 'Manage the rotations of a project')
   addProjectCommand(rotation, 'list', 'List rotations: those under way first, the newest first', {

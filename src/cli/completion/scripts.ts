@@ -1,10 +1,12 @@
 /** Each asks `pubring complete -- WORDS`, of which the last ends at the cursor. */
 export const completionScripts: Readonly<Record<string, string>> = {
-  // A word that begins with a quote is completed without it; bash closes it.
+  // Labels may hold anything, so each value is quoted, or left out where it cannot be: what bash
+  // completes must not expand. Behind an opening quote, bash takes the value as it is, and closes it.
   bash: `_pubring() {
   local cur=\${COMP_WORDS[COMP_CWORD]} line value
   local words=("\${COMP_WORDS[@]:1:COMP_CWORD-1}")
-  local open=\${cur%%[!\\'\\"]*}
+  local open=
+  [[ $cur == [\\'\\"]* ]] && open=\${cur:0:1}
   cur=\${cur#[\\'\\"]}
   COMPREPLY=()
   while IFS= read -r line; do
@@ -12,6 +14,10 @@ export const completionScripts: Readonly<Record<string, string>> = {
     if [[ $line == :files ]]; then
       compopt -o filenames 2> /dev/null
       while IFS= read -r value; do COMPREPLY+=("$value"); done < <(compgen -f -- "$cur")
+    elif [[ $value == *[[:cntrl:]]* || $open$value == \\'*\\'* || $open$value == \\"*!* ]]; then
+      continue
+    elif [[ $open == \\" ]]; then
+      COMPREPLY+=("$(sed 's/[\\"$\`]/\\\\&/g' <<< "$value")")
     elif [[ -n $open ]]; then
       COMPREPLY+=("$value")
     else
@@ -60,7 +66,8 @@ complete -c pubring -f -a '(__pubring_complete)'
   pubring complete -- @words 2> $null | ForEach-Object {
     $value, $about = $_ -split "\`t", 2
     if ($value -ne ':files') {
-      $text = if ($value -match '\\s') { "'$($value -replace "'", "''")'" } else { $value }
+      # PowerShell ends a quoted word at a typographic quote, too.
+      $text = if ($value -match '^[\\w.-]+$') { $value } else { "'$($value -replace "['\\u2018-\\u201B]", '$0$0')'" }
       [System.Management.Automation.CompletionResult]::new($text, $value, 'ParameterValue', ($about, $value -ne $null)[0])
     }
   }

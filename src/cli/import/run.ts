@@ -111,7 +111,10 @@ function refusedError(
   const { created, refused } = countRows(rows)
   if (refused === 0 || (skipRefused === true && refused < rows.length)) return undefined
   const are = rows.length === 1 ? 'key is' : 'keys are'
-  const others = created === 0 ? 'nothing was imported' : `${created} others were imported`
+  const others =
+    created === 0
+      ? 'nothing was imported'
+      : `${created} ${created === 1 ? 'other was' : 'others were'} imported`
   return new CommandError('refused', `${refused} of ${rows.length} ${are} refused: ${others}.`, {
     code: 'import_refused',
     hints: skipRefused

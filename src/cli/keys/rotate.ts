@@ -38,6 +38,9 @@ export async function rotateKey(
 ): Promise<void> {
   for (const option of ['tokenLifetime', 'delete'] as const) lifetimeOf(flags, option)
   parseAlgorithm(flags.algorithm)
+  if (file !== undefined && flags.resume !== undefined) {
+    throw usageError('--resume takes no file: the rotation has its new key.')
+  }
   const rotation =
     flags.resume === undefined
       ? await begin(session, file, flags)

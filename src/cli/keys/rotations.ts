@@ -20,9 +20,10 @@ const columns: readonly Column<Rotation>[] = [
 ]
 
 export async function listRotations(session: Session): Promise<void> {
-  const { project, terminal, print, notify } = session
+  const { client, project, terminal, print, notify } = session
   const rotations = await readRotations(session)
-  print(rotations, () => formatTable(terminal, columns, rotations))
+  const kids = (await client.keys.list(project)).map(({ id }) => id)
+  print(rotations, () => formatTable(terminal, columns, rotations, kids))
   if (rotations.length === 0) notify(`Project ${project} has no rotations.`)
   for (const { id, schedule } of rotations) {
     if (schedule?.waitingDetail) notify(`${id} waits. ${schedule.waitingDetail}`)

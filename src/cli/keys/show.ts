@@ -42,7 +42,8 @@ export async function listKeys(
   const all = await client.keys.list(project)
   const roles = await rolesOf(client, project)
   const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
-  print(keys.map(withKid), () => formatTable(terminal, columns, keys, all))
+  const kids = all.map(({ id }) => id)
+  print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
   if (all.length === 0) {
     notify(`Project ${project} has no keys. To register one, use pubring key add.`)
   } else if (keys.length === 0)

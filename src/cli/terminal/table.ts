@@ -37,20 +37,21 @@ export function timeColumn<Row>(
 
 const gap = '  '
 
-/** Widths below which the columns that may be cut, and all others, do not shrink. */
+/** Widths below which the columns that may be cut, and all others but ids, do not shrink. */
 const minWidths = { cut: 6, other: 3 }
 
 const minIdLength = 8
 
 /**
  * On a terminal: aligned under headings, at most as wide, without empty columns, with ids cut to a
- * length that is unique among those of `all`. In a pipe: tab-separated values, whole, without headings.
+ * length that tells all of them and `otherIds` apart. In a pipe: tab-separated values, whole, without
+ * headings.
  */
 export function formatTable<Row>(
   terminal: Terminal,
   columns: readonly Column<Row>[],
   rows: readonly Row[],
-  all: readonly Row[] = rows,
+  otherIds: readonly string[] = [],
 ): string {
   const width = tableWidth(terminal)
   if (width === undefined) {
@@ -59,13 +60,15 @@ export function formatTable<Row>(
       .join('')
   }
   const isWide = terminal.format === 'wide'
+  const ids = columns.flatMap(({ id, value }) => (id ? rows.map(value) : []))
+  const idLength = isWide ? undefined : uniqueLength([...ids, ...otherIds])
   const cells = columns
     .filter((column) => isWide || column.wide !== true)
     .map((column) => {
-      const { heading, value, display = value } = column
-      const length = column.id && !isWide ? uniqueLength(all.map(value)) : undefined
+      const { heading, value, display = value, id = false, cut = false } = column
+      const length = id ? idLength : undefined
       const texts = rows.map((row) => escapeControls(display(row)).slice(0, length))
-      return { cut: column.cut === true, texts: [heading, ...texts] }
+      return { id, cut, texts: [heading, ...texts] }
     })
     .filter(({ texts }) => texts.slice(1).some((text) => text !== ''))
   const widths = fitColumns(cells, width)
@@ -88,9 +91,9 @@ export function uniqueLength(ids: readonly string[]): number {
   return Math.max(minIdLength, ...lengths)
 }
 
-/** Widths of the columns; the widest of those that may be cut shrinks first, others only after them. */
+/** Widths of the columns; the widest of those that may be cut shrinks first, then others, ids never. */
 function fitColumns(
-  columns: readonly { texts: string[]; cut: boolean }[],
+  columns: readonly { texts: string[]; id: boolean; cut: boolean }[],
   width: number,
 ): number[] {
   const widths = columns.map(({ texts }) => Math.max(...texts.map(textWidth)))
@@ -98,7 +101,7 @@ function fitColumns(
   for (const [kind, min] of Object.entries(minWidths)) {
     for (; excess > 0; excess -= 1) {
       const shrinkable = widths.map((each, index) =>
-        kind === 'other' || columns[index]?.cut ? each : 0,
+        columns[index]?.cut || (kind === 'other' && !columns[index]?.id) ? each : 0,
       )
       const widest = Math.max(...shrinkable)
       if (widest <= min) break

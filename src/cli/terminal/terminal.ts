@@ -69,14 +69,17 @@ export function colorsFor({ stdout, env }: Terminal, stream: { isTTY?: boolean }
 }
 
 /** The width of a table on stdout, without end for `-o wide`; undefined if tab-separated values are due. */
-export function tableWidth({ stdout, format }: Terminal): number | undefined {
+export function tableWidth({ stdout, format, env }: Terminal): number | undefined {
   if (format === 'wide') return Number.POSITIVE_INFINITY
-  return columnsOf(stdout) ?? (format === 'table' ? 80 : undefined)
+  return columnsOf(stdout, env) ?? (format === 'table' ? 80 : undefined)
 }
 
-/** The width of the terminal; undefined if the stream is not a terminal. */
-export function columnsOf({ isTTY, columns }: { isTTY?: boolean; columns?: number }) {
-  return isTTY === true ? (columns ?? 80) : undefined
+/** The width of the terminal, which may not know it or say 0; undefined if the stream is not a terminal. */
+export function columnsOf(
+  { isTTY, columns }: { isTTY?: boolean; columns?: number },
+  env: Environment,
+): number | undefined {
+  return isTTY === true ? columns || Number(env.COLUMNS) || 80 : undefined
 }
 
 /** Whether a person can read a question and answer it. */

@@ -92,7 +92,7 @@ export async function listSessions(
   })
   return sessions
     .filter((session) => isLive(session) && [undefined, session.person?.id].includes(personId))
-    .map((session) => toSession(session, principal, holderOf(session)))
+    .map((session) => describeSession(session, principal, holderOf(session)))
 }
 
 /** The holder of a session, as far as it still exists. */
@@ -101,16 +101,29 @@ interface KnownHolder {
   apiKey: ApiKeyRecord | undefined
 }
 
-function toSession(
-  { digest: _digest, person, ...session }: SessionRecord,
+function describeSession(
+  session: SessionRecord,
   { credential }: Principal,
-  known: KnownHolder,
+  { person, apiKey }: KnownHolder,
 ): Session {
+  const subject = session.person?.subject
+  const name = subject === undefined ? (apiKey?.name ?? '') : nameOf(person, subject)
+  return toSession(session, name, credential.id === session.id)
+}
+
+/** Names each member, so that none of the record that is not public is in a response. */
+export function toSession(record: SessionRecord, name: string, current: boolean): Session {
+  const { id, person, apiKeyId, signInTime, createTime, expireTime, lastUseTime } = record
   return {
-    ...session,
-    name: person === undefined ? (known.apiKey?.name ?? '') : nameOf(known.person, person.subject),
-    ...(person === undefined ? {} : { personId: person.id }),
-    current: credential.id === session.id,
+    id,
+    name,
+    ...(person && { personId: person.id }),
+    ...(apiKeyId === undefined ? {} : { apiKeyId }),
+    current,
+    ...(signInTime === undefined ? {} : { signInTime }),
+    createTime,
+    expireTime,
+    lastUseTime,
   }
 }
 
@@ -151,7 +164,7 @@ export async function describeSelf(context: Context, principal: Principal): Prom
     ...('apiKeyId' in holder ? holder : {}),
     ...(person === undefined ? {} : { person }),
     grants: [...grants],
-    ...(session && { session: toSession(session, principal, { person, apiKey }) }),
+    ...(session && { session: describeSession(session, principal, { person, apiKey }) }),
     ...(isRecent ? { recentSignInUntil: isoTime(recentUntil) } : {}),
   }
 }

@@ -58,6 +58,15 @@ test('a caller whose row got rights after it was authenticated does not get them
   expect([401, 403]).toContain(sent.statusCode)
 })
 
+test('a session that was changed by SQL shows no member of its record that is not public', async () => {
+  const created = await server.send('POST', '/v1/sessions', { body: {} })
+  const { id } = created.json()
+  await server.database.execute("update session set sign_in_time = '2026-01-01' where id = ?", id)
+  const listed: { id: string }[] = (await server.send('GET', '/v1/sessions')).json()
+  const shown = listed.find((session) => session.id === id)
+  expect(Object.keys(shown ?? {}).toSorted()).toEqual(Object.keys(created.json()).toSorted())
+})
+
 test('a key that was inserted by SQL is not published, is listed as inactive, and can only be deleted', async () => {
   const { id, keys, jwks } = await newProject(server, 'inserted')
   const kid = await registerKey(server, {}, keys)

@@ -9,6 +9,7 @@ import {
   listSessions,
   ownSessionId,
   signInWithApiKey,
+  toSession,
 } from '../../../core/sign-in/sessions.ts'
 import type { SignIn } from '../../../core/sign-in/sign-in.ts'
 import { contextOf, principalOf } from '../../hooks/access.ts'
@@ -96,13 +97,12 @@ function createRoute(app: App, context: Context): void {
       const requestContext = contextOf(request, context)
       const { session, secret } = await signInWithApiKey(requestContext)
       cookie.set(reply, secret, context.config.sessionLifetime)
-      const { id, digest: _digest, person: _person, ...members } = session
       const { name } = requestContext.principal.actor
       return reply
         .code(201)
-        .header('location', `${publicUrl}${collection}/${id}`)
+        .header('location', `${publicUrl}${collection}/${session.id}`)
         .header('cache-control', 'no-store')
-        .send({ id, ...members, name, current: true })
+        .send(toSession(session, name, true))
     },
   })
 }
