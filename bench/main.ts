@@ -24,7 +24,7 @@ import { type Results, saveResults } from './report/results.ts'
 import { resultsText } from './report/table.ts'
 import { startBaseline } from './server/baseline.ts'
 import { createDatabases, type Databases, type Engine } from './server/databases.ts'
-import { createFixtures } from './server/fixtures.ts'
+import { createFixtures, whenConverged } from './server/fixtures.ts'
 import { type BenchServer, startServer } from './server/start.ts'
 
 const engines: Engine[] = ['sqlite', 'postgres']
@@ -73,6 +73,7 @@ const parts: Record<string, Part> = {
       for (const server of servers) {
         prepared.push({ server, fixtures: await createFixtures(server.replica) })
       }
+      for (const { server, fixtures } of prepared) await whenConverged(server.replica, fixtures)
       const reads = await measureReads(context, prepared)
       await Promise.all(servers.map((server) => server.close()))
       return { reads, figures: [...workersOverOne(reads), ...loggingOverSilence(reads)] }

@@ -1,4 +1,5 @@
 import { generateKeyPair } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { createProject, type Replica, registerKey } from '../../test/support/server/replicas.ts'
 import { capture } from './capture.ts'
@@ -38,6 +39,14 @@ export async function createFixtures(replica: Replica): Promise<Fixtures> {
   const { headers } = await capture(port, { method: 'GET', path, headers: {} })
   const etag = headers[headers.findIndex((name) => name.toLowerCase() === 'etag') + 1] ?? ''
   return { apiKey: replica.apiKey, three, fifty, pems, kids, etag }
+}
+
+/** Waits until the role of the keys no longer changes with time, and with it the size of responses. */
+export async function whenConverged(replica: Replica, { apiKey, three, kids }: Fixtures) {
+  const url = `${replica.url}/v1/projects/${three}/jwt-keys/${kids.at(-1)}`
+  const response = await fetch(url, { headers: { 'x-api-key': apiKey } })
+  const { details }: { details: { convergedTime: string } } = Object(await response.json())
+  await sleep(Math.max(0, Date.parse(details.convergedTime) - Date.now()))
 }
 
 async function register(replica: Replica, project: string, pems: string[]): Promise<string[]> {
