@@ -112,6 +112,7 @@ test('keys are filtered by state, expiry and kid, and counted by state', async (
   await open('?expires=7')
   await expectRows(1)
   expect(await labels()).toEqual(['service 10, key 010'])
+  expect(await rows().first().locator('.warning').textContent()).toMatch(/^in \d days$/)
   const kid = (await rows().first().getAttribute('data-id')) ?? ''
   await open(`?q=${kid}`)
   await expectRows(1)

@@ -131,6 +131,12 @@ test.each<[string, string]>([
     'time=12:00 level=warn kid=01a2203f-3744-7019-8c01-fe68a0d14723 rejected',
     '01a2203f-3744-7019-8c01-fe68a0d14723',
   ],
+  [
+    'trace=01a2203f-0000-7000-8000-000000000000 msg="auth failed" key=01a2203f-3744-7019-8c01-fe68a0d14723',
+    '01a2203f-3744-7019-8c01-fe68a0d14723',
+  ],
+  ['req_id=7 key_id="orders-2026"', 'orders-2026'],
+  ['the key of orders', 'the key of orders'],
   // Logs often leave the claims and the signature out.
   [`token ${header({ alg: 'ES256', kid: 'orders-2026' })}.[redacted]`, 'orders-2026'],
   [`${header({ alg: 'ES256' })}.e30.abc`, ''],

@@ -56,9 +56,29 @@ export function RelativeTime({ time }: { time: string }) {
   )
 }
 
-/** The relative time, or “never”. */
-export function OptionalTime({ time }: { time: string | undefined }) {
-  if (time !== undefined) return <RelativeTime time={time} />
+/** What is called soon, in milliseconds. */
+export const week = 7 * 86_400_000
+
+/** Whether the time is within the next week. */
+export function isSoon(time: string): boolean {
+  const distance = Date.parse(time) - Date.now()
+  return distance > 0 && distance < week
+}
+
+/** The relative time, marked if something breaks then within a week, or “never”. */
+export function OptionalTime(props: { time: string | undefined; breaks?: boolean }) {
+  const { time, breaks = false } = props
+  if (time !== undefined) {
+    return (
+      <Text
+        component="span"
+        inherit
+        {...(breaks && isSoon(time) && { className: 'warning', fw: 600 })}
+      >
+        <RelativeTime time={time} />
+      </Text>
+    )
+  }
   return (
     <Text component="span" inherit c="dimmed">
       never

@@ -90,7 +90,10 @@ function ApiKeyTable({ apiKeys }: { apiKeys: ApiKey[] }) {
               projectId === undefined ? 'all projects' : <ProjectName id={projectId} />,
           },
           { title: 'Last used', cell: ({ lastUseTime }) => <OptionalTime time={lastUseTime} /> },
-          { title: 'Expires', cell: ({ expireTime }) => <OptionalTime time={expireTime} /> },
+          {
+            title: 'Expires',
+            cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
+          },
           {
             title: 'Actions',
             cell: (row) => (

@@ -1,7 +1,7 @@
 import { Card, SimpleGrid } from '@mantine/core'
 import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../../client/src/index.ts'
 import { Figure } from '../../components/figure.tsx'
-import { exactTime, relativeTime, useNow } from '../../components/times.tsx'
+import { exactTime, isSoon, relativeTime, useNow } from '../../components/times.tsx'
 
 /** What a role means for those who sign and verify. */
 const meanings: Record<KeyRole, string> = {
@@ -31,10 +31,9 @@ export function Summary(props: { jwtKey: JwtKeyWithDetails; activeKeys: JwtKey[]
         <Figure
           name={details.role === 'expired' ? 'Expired' : 'Expires'}
           value={expireTime ? time(expireTime) : 'never'}
+          alarming={jwtKey.active && expireTime !== undefined && isSoon(expireTime)}
         >
-          {expireTime === undefined
-            ? 'It stays until somebody deactivates it.'
-            : exactTime(expireTime)}
+          {expireTime === undefined ? 'It has no expiry time.' : exactTime(expireTime)}
         </Figure>
         <Figure name="Other active keys" value={others === undefined ? '…' : String(others)}>
           {others === 0 && jwtKey.active ? 'It is the last one.' : 'In this project.'}

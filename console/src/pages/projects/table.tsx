@@ -1,11 +1,9 @@
 import { Anchor, Badge, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { CopyButton } from '../../components/copy.tsx'
-import { RelativeTime } from '../../components/times.tsx'
+import { OptionalTime, week } from '../../components/times.tsx'
 import { type SortableColumn, type Sorting, VirtualTable } from '../../components/virtual-table.tsx'
 import { breakTime, type ProjectRow } from './rows.ts'
-
-const week = 7 * 86_400_000
 
 /** The projects, sortable by each part of their health. */
 export function ProjectTable({ rows, sorting }: { rows: ProjectRow[]; sorting: Sorting }) {
@@ -87,12 +85,7 @@ function NextExpiry({ row: { health } }: { row: ProjectRow }) {
   if (health === undefined) return <Pending />
   const { nextExpireTime } = health
   if (nextExpireTime === undefined) return <None>none</None>
-  const isSoon = Date.parse(nextExpireTime) - Date.now() < week
-  return (
-    <Text span inherit {...(isSoon && { className: 'warning', fw: 600 })}>
-      <RelativeTime time={nextExpireTime} />
-    </Text>
-  )
+  return <OptionalTime time={nextExpireTime} breaks />
 }
 
 function Rotations({ row: { health } }: { row: ProjectRow }) {

@@ -1,9 +1,7 @@
 import { Card, SimpleGrid } from '@mantine/core'
 import { Figure } from '../../components/figure.tsx'
-import { useNow } from '../../components/times.tsx'
+import { useNow, week } from '../../components/times.tsx'
 import { type ProjectRow, totalsOf } from './rows.ts'
-
-const week = 7 * 86_400_000
 
 /** What an operator asks first: how many keys there are, and what breaks soon. */
 export function TotalFigures({ rows }: { rows: ProjectRow[] }) {

@@ -141,7 +141,7 @@ function Unschedule({ rotation }: { rotation: Rotation }) {
           onClose={() => setAsking(false)}
           {...change}
         >
-          The rotation stays under way, and the old key stays active until somebody deactivates it.
+          The rotation stays under way, and the old key stays active until it is deactivated.
         </ActionDialog>
       )}
     </>

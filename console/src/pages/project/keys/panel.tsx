@@ -71,7 +71,7 @@ function NoKeys({ projectId, onRegister }: { projectId: string; onRegister(): vo
   )
 }
 
-/** Links to the rotations that are under way, whoever started them. */
+/** Links to the rotations that are under way. */
 function PendingRotations({ projectId, keys }: { projectId: string; keys: JwtKey[] }) {
   const { data: rotations = [] } = useRotations(projectId)
   const labels = new Map(keys.map(({ id, label }) => [id, label]))

@@ -73,7 +73,7 @@ function columnsOf(onAction: OnAction | undefined): SortableColumn<KeyRow>[] {
       title: 'Expires',
       sort: 'expires',
       width: '7rem',
-      cell: ({ expireTime }) => <OptionalTime time={expireTime} />,
+      cell: ({ active, expireTime }) => <OptionalTime time={expireTime} breaks={active} />,
     },
   ]
   if (onAction === undefined) return columns
