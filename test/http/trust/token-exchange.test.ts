@@ -371,6 +371,8 @@ test('a database that is away is not a refusal', async () => {
   await restore()
   expect(response.statusCode).toBe(503)
   expect(response.json().error).toBe('temporarily_unavailable')
+  const exchangeAgain = async () => (await server.exchange(server.issuer.token())).statusCode
+  await expect.poll(exchangeAgain, { timeout: 20_000 }).toBe(200)
 })
 
 describe('a row that somebody wrote into the database grants nothing:', () => {
