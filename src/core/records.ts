@@ -66,8 +66,8 @@ export type KeyRecord = Stored<JwtKey> & {
 }
 
 /**
- * Whose rights the scheduled steps of a rotation need: those of an API key, of a person whatever becomes
- * of the session, or of workloads under a trust policy.
+ * The holder of the rights that the scheduled steps of a rotation need: an API key; a person, even after
+ * their session has ended; or the workloads under a trust policy.
  */
 export interface RotationAuthor {
   type: 'api_key' | 'person' | 'trust_policy'

@@ -111,7 +111,7 @@ export function apiKeyWarnings(
   if ((lastUseTime ?? createTime) <= daysAfter(time, -unusedDays)) {
     const last = lastUseTime === undefined ? '' : ` since ${lastUseTime}`
     const never = last === '' ? 'never' : 'not'
-    const detail = `The API key was ${never} used${last}. Revoke it if nothing needs it: an unused secret is one that nobody misses.`
+    const detail = `The API key was ${never} used${last}. Revoke it if nothing needs it: if its secret leaked, nothing would show it.`
     const used = lastUseTime === undefined ? {} : { time: lastUseTime }
     warnings.push({ code: 'api_key_unused', severity: 'info', ...subject, ...used, detail })
   }

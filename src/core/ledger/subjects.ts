@@ -116,7 +116,7 @@ export const subjectKinds: { [Name in SubjectName]: SubjectKind<SubjectRows[Name
       outcome: rotation.outcome,
       scheduledStep: rotation.scheduledStep,
     }),
-    // With the credential whose rights the scheduled steps need.
+    // With the author, whose rights the scheduled steps need.
     stored: ({ contradicted: _contradicted, ...rotation }) => rotation,
     required: ['from', 'to'],
   },

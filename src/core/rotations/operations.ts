@@ -148,7 +148,7 @@ function stateOf(rotation: RotationRecord, situation: RotationSituation): Rotati
   return ready !== undefined && ready <= situation.time ? 'overlapping' : 'spreading'
 }
 
-/** It also ends when the old key expires, which nobody records. */
+/** It also ends when the old key expires, which is not stored. */
 function endTimeOf(rotation: RotationRecord, situation: RotationSituation): string | undefined {
   if (rotation.endTime !== undefined || !hasEnded(rotation, situation)) return rotation.endTime
   return situation.keys.find(({ id }) => id === rotation.fromKid)?.expireTime
@@ -170,13 +170,13 @@ function scheduleOf(rotation: RotationWithActors): Pick<Rotation, 'schedule'> {
   }
 }
 
-/** For whoever decides how to go on; the message of the error was for the author. */
+/** Addressed to the callers who read it; the message of the error addresses the author. */
 function waitingDetail(reason: ErrorCode): string {
   const cause =
     reason === 'invalid_api_key' || reason === 'invalid_session'
-      ? 'Who scheduled the step has lost access since.'
+      ? 'The author of the step has lost access since they scheduled it.'
       : reason === 'insufficient_role'
-        ? 'Who scheduled the step no longer has the role writer in the project, or has it by another rule.'
+        ? 'The author of the step no longer has the role writer in the project, or has it by another rule.'
         : `${errorTable[reason].title}.`
   return `${cause} Finish the rotation, schedule it anew, or abandon it.`
 }

@@ -14,7 +14,7 @@ export interface RotationSituation {
   jwksMaxAge: number
 }
 
-/** Whether the old key is off, whatever the reason, or the rotation was abandoned. */
+/** Whether the old key is inactive or deleted, or the rotation was abandoned. */
 export function hasEnded(
   { outcome, fromKid }: RotationRecord,
   { keys, time }: RotationSituation,
@@ -58,8 +58,7 @@ export function requireReady(rotation: RotationRecord, situation: RotationSituat
 /**
  * The rotation with the schedule of the patch, decided by this caller; the same record if the patch
  * changes neither it nor its author. `descendants` means nothing without a time. The times are in ISO
- * 8601. Throws `invalid_request`, `rotation_ended` or
- * `rotation_not_ready`.
+ * 8601. Throws `invalid_request`, `rotation_ended` or `rotation_not_ready`.
  */
 export function patchSchedule(
   before: RotationRecord,

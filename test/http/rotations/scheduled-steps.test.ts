@@ -107,7 +107,7 @@ test('a caller changes and clears a schedule, and becomes its author', async () 
   expect((await server.get(scene, id)).state).toBe('overlapping')
 })
 
-test('the same times, sent by somebody else, make them the author', async () => {
+test('the same times, sent by another caller, make that the author', async () => {
   const scene = await server.scene()
   const { id, schedule } = await scheduled(scene, await server.apiKey('writer', scene.project.id))
   const body = { disableTime: schedule?.disableTime }
@@ -344,7 +344,7 @@ describe('the rotation waits, and says so once, if its author', () => {
     expect(state).toBe('overlapping')
     expect(waiting).toMatchObject({
       waitingReason: reason,
-      waitingDetail: expect.stringMatching(/^Who /),
+      waitingDetail: expect.stringMatching(/^The author of the step /),
     })
     const types = await typesOf(scene)
     expect(types.filter((type) => type === 'rotation.waiting')).toHaveLength(1)
@@ -370,7 +370,7 @@ describe('the rotation waits, and says so once, if its author', () => {
       },
     ],
     [
-      'a person, while a session of somebody else was revoked',
+      'a person, while a session of another person was revoked',
       async (scene) => {
         const { id } = await sessionOf(scene)
         const { session } = await createPersonSession(server.context.store)
@@ -451,7 +451,7 @@ describe('a step that the rules forbid at its time waits', () => {
     expect(await server.roles(scene)).not.toHaveProperty(scene.from)
   })
 
-  test('if the old key vouched for keys that nobody has decided about, apart from the new one', async () => {
+  test('if the old key vouched for keys, apart from the new one, that are not decided about', async () => {
     const scene = await server.scene()
     const { keys } = scene.project
     const other = await registerKey(server, {}, keys)

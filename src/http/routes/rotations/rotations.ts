@@ -15,17 +15,13 @@ import type { App } from '../../options.ts'
 import { ProjectPath, Query, recordPath } from '../../request/paths.ts'
 import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
 
-const tag = 'Rotations'
-const collection = '/v1/projects/:projectIdOrName/rotations'
-const access = { role: 'writer' } as const
-
 const rotations = managedRecords({
-  collection,
-  tag,
+  collection: '/v1/projects/:projectIdOrName/rotations',
+  tag: 'Rotations',
   type: { one: 'Rotation', many: 'Rotations' },
   noun: { bare: 'rotation', one: 'a rotation', many: 'rotations' },
   deletion: { verb: 'Abandon', done: 'abandoned' },
-  access,
+  access: { role: 'writer' },
   readAccess: { role: 'reader' },
   schemas: { shown: Rotation, created: Rotation, create: RotationCreate, update: RotationUpdate },
   notFound: 'rotation_not_found',
@@ -73,6 +69,7 @@ const FinishQuery = Query({
 })
 
 function finishRoute(app: App, context: Context): void {
+  const { collection, access, tag } = rotations
   app.route({
     method: 'POST',
     url: `${collection}/:id/finish`,

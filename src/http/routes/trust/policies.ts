@@ -19,17 +19,13 @@ import type { App } from '../../options.ts'
 import { recordPath } from '../../request/paths.ts'
 import { collectionRoutes, managedRecords, memberRoutes } from '../managed-records.ts'
 
-const tag = 'Trust policies'
-const collection = '/v1/trust-policies'
-const access = { role: 'admin', unbound: true } as const
-
 const trustPolicies = managedRecords({
-  collection,
-  tag,
+  collection: '/v1/trust-policies',
+  tag: 'Trust policies',
   type: { one: 'TrustPolicy', many: 'TrustPolicies' },
   noun: { bare: 'trust policy', one: 'a trust policy', many: 'trust policies' },
   deletion: { verb: 'Delete', done: 'deleted' },
-  access,
+  access: { role: 'admin', unbound: true },
   schemas: {
     shown: TrustPolicy,
     created: TrustPolicy,
@@ -62,6 +58,7 @@ export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys):
 }
 
 function checkRoute(app: App, context: Context, keys: IssuerKeys): void {
+  const { collection, access, tag } = trustPolicies
   app.route({
     method: 'POST',
     url: `${collection}/:id/checks`,

@@ -18,7 +18,7 @@ import { locked, lockedReads } from '../authorization.ts'
 /** Of the same steps by hand. */
 const access = { role: 'writer' } as const
 
-/** Who is to be the author of what the caller schedules; undefined for the system. */
+/** The author of what the caller schedules; undefined for the system. */
 export async function authorOf(
   db: Db,
   caller: Caller | undefined,

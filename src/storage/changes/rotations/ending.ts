@@ -19,8 +19,8 @@ export interface KeyEnd {
 }
 
 /**
- * Ends the rotations of a key that is deactivated or deleted, by whatever change, in its transaction:
- * those that replace it are finished, and those to a deleted key abandoned. Returns their events.
+ * Ends the rotations of a key that is deactivated or deleted, in the transaction of that change: those
+ * that replace it are finished, and those to a deleted key abandoned. Returns their events.
  */
 export async function endRotations(db: Db, key: KeyRecord, end: KeyEnd): Promise<NewEvent[]> {
   const rotations = await readOpenRotations(db, key.projectId)
