@@ -76,6 +76,8 @@ export interface RotationAuthor {
   grants: string[]
   /** Of the system's ledger at that time: what changes later is not what gave the right. */
   revision: number
+  /** Set if they scheduled the steps by a session without a recent sign-in. */
+  lacksRecentSignIn?: true
 }
 
 /** What is left to do of a rotation, and who decided it. */

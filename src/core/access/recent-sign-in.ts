@@ -1,5 +1,6 @@
 import { PubringError } from '../../errors.ts'
 import type { Origin } from '../ledger/changes.ts'
+import type { RotationAuthor } from '../records.ts'
 import { isoTime } from '../times.ts'
 import type { Caller } from './callers.ts'
 
@@ -12,17 +13,28 @@ export function signedInRecently(
   return signInTime !== undefined && signInTime > isoTime(now - seconds * 1_000)
 }
 
+/** Whether the caller has a session whose holder did not sign in recently. */
+export function lacksRecentSignIn(
+  caller: Caller | undefined,
+  { time, authorization }: Origin,
+): boolean {
+  const session = caller?.session
+  const { recentSignIn = 0 } = authorization ?? {}
+  return session !== undefined && !signedInRecently(session, recentSignIn, Date.parse(time))
+}
+
 /**
  * Throws `recent_sign_in_required` for a session whose holder did not sign in recently, so that a
- * session left open, or its stolen cookie, is not enough for what is hard to undo. API keys pass.
+ * session left open, or its stolen cookie, is not enough for what is hard to undo. API keys pass. A
+ * scheduled step has no caller: its author must have signed in recently before they scheduled it.
  */
 export function requireRecentSignIn(
   caller: Caller | undefined,
-  { time, authorization }: Origin,
+  origin: Origin,
+  scheduledBy?: RotationAuthor,
 ): void {
-  const { recentSignIn = 0 } = authorization ?? {}
-  const session = caller?.session
-  if (session === undefined || signedInRecently(session, recentSignIn, Date.parse(time))) return
+  if (!scheduledBy?.lacksRecentSignIn && !lacksRecentSignIn(caller, origin)) return
+  const { recentSignIn = 0 } = origin.authorization ?? {}
   throw new PubringError(
     'recent_sign_in_required',
     `This operation needs a sign-in within the last ${Math.round(recentSignIn / 60)} minutes. Sign in again and repeat it.`,

@@ -75,7 +75,7 @@ export function patchSchedule(
     times.disableTime === before.disableTime &&
     times.deleteTime === before.deleteTime &&
     descendants === before.descendants &&
-    (!isScheduled || (author?.type === before.author?.type && author?.id === before.author?.id))
+    (!isScheduled || isSameAuthor(author, before.author))
   if (isSame && before.waitingReason === undefined) return before
   const { time } = situation
   const rest = { ...withoutSchedule(before), updateTime: latest(time, before.updateTime) }
@@ -87,6 +87,14 @@ export function patchSchedule(
     ...(descendants === undefined ? {} : { descendants }),
     author,
   })
+}
+
+function isSameAuthor(author: RotationAuthor | undefined, before: RotationAuthor | undefined) {
+  return (
+    author?.type === before?.type &&
+    author?.id === before?.id &&
+    author?.lacksRecentSignIn === before?.lacksRecentSignIn
+  )
 }
 
 /** Earlier times would reject tokens of the new key, or take the trace of a key still in use. */

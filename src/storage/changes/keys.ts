@@ -15,7 +15,7 @@ import {
 } from '../../core/keys/patches.ts'
 import type { ChangeOf, KeyPrecondition, KeyUpdate, Origin } from '../../core/ledger/changes.ts'
 import { recordedChanges } from '../../core/ledger/subjects.ts'
-import type { KeyRecord, KeySet } from '../../core/records.ts'
+import type { KeyRecord, KeySet, RotationAuthor } from '../../core/records.ts'
 import {
   activeDescendants,
   hasActiveAncestor,
@@ -113,26 +113,27 @@ export async function updateKey(
 }
 
 /** What a change of a key means for others. */
-interface Consequences {
+export interface Consequences {
   /** The active keys that it vouched for, and whether they are deactivated; undefined: not decided. */
   descendants: readonly KeyRecord[]
   decision: boolean | undefined
-  /** A rotation has scheduled the change. */
-  isScheduled?: boolean
+  /** The author of the rotation that has scheduled the change. */
+  scheduledBy?: RotationAuthor
 }
 
 export async function storePatch(
   db: Db,
   locked: LockedKeySet,
   [key, patched]: KeyChange,
-  { descendants, decision, isScheduled = false }: Consequences,
+  { descendants, decision, scheduledBy }: Consequences,
 ): Promise<Outcome<KeyUpdate>> {
   const { ledger, origin } = locked
   if (key.enabled) requireDecision(decision, descendants)
   const patches = [[key, patched] as const, ...deactivations(decision, descendants, origin.time)]
   const changes = patches.filter(([before, after]) => after !== before)
   if (changes.length === 0) return { result: { key, warnings: [] }, changed: false }
-  const warnings = warnAbout(locked, changes)
+  const warnings = warnAbout(locked, changes, scheduledBy)
+  const isScheduled = scheduledBy !== undefined
   await appendEvents(db, ledger, origin, await writeChanges(db, changes, origin, isScheduled))
   return { result: { key: patched, warnings }, changed: true }
 }
@@ -148,14 +149,18 @@ function deactivations(
   return descendants.map((key) => [key, patchKey(key, { active: false }, time)])
 }
 
-/** The warnings about the changes. A person must have signed in recently if there are any. */
+/**
+ * The warnings about the changes. If there are any, the caller, or the author when they scheduled the
+ * changes, must have signed in recently.
+ */
 export function warnAbout(
   { ledger, keySet, origin }: LockedKeySet,
   changes: readonly KeyChange[],
+  scheduledBy?: RotationAuthor,
 ): KeyWarning[] {
   const after = changes.map(([, changed]) => changed)
   const warnings = patchWarnings(keySet.keys, after, origin.time)
-  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin)
+  if (warnings.length > 0) requireRecentSignIn(ledger.caller, origin, scheduledBy)
   return warnings
 }
 
@@ -196,7 +201,7 @@ export async function removeKey(
   db: Db,
   locked: LockedKeySet,
   key: KeyRecord,
-  { descendants, decision, isScheduled = false }: Consequences,
+  { descendants, decision, scheduledBy }: Consequences,
 ): Promise<Outcome<undefined>> {
   const { ledger, origin } = locked
   const { projectId, id } = key
@@ -208,13 +213,14 @@ export async function removeKey(
   }
   requireDecision(decision, descendants)
   const changes = deactivations(decision, descendants, origin.time)
-  warnAbout(locked, changes)
+  warnAbout(locked, changes, scheduledBy)
   await db.deleteFrom('jwt_key').where('project_id', '=', projectId).where('id', '=', id).execute()
   await db
     .deleteFrom('key_audit')
     .where('project_id', '=', projectId)
     .where('key_id', '=', id)
     .execute()
+  const isScheduled = scheduledBy !== undefined
   const end = { step: 'delete', time: origin.time, isScheduled } as const
   await appendEvents(db, ledger, origin, [
     eventAbout('key.deleted', key.id, deletedKeyChanges(key)),

@@ -162,7 +162,8 @@ describe('the rotation waits, and says so once, if its author', () => {
   async function byCredential(scene: RotationScene, credential: Credential) {
     const { id } = await server.start(scene)
     const { project } = scene
-    const authorization = { credential, access: { role: 'writer' }, projectId: project.id } as const
+    const access = { role: 'writer' } as const
+    const authorization = { credential, access, projectId: project.id, recentSignIn: 900 }
     const patch = { disableTime: server.inFuture(soon) }
     const time = new Date(server.clock.now()).toISOString()
     const change = { projectId: project.id, id, patch, jwksMaxAge: 60 }
@@ -170,12 +171,13 @@ describe('the rotation waits, and says so once, if its author', () => {
     await commit({ type: 'rotation.schedule', origin: own, ...change })
     return id
   }
-  const sessionOf = async (scene: RotationScene) => {
+  const sessionOf = async (scene: RotationScene, signedInMs = 0) => {
     const { id: projectId, name } = scene.project
     const rule = ruleRecord({ role: 'writer', projectId, conditions: { groups: name } })
     await commit({ type: 'sign_in_rule.create', origin: origin(), rule })
     const lastUseTime = new Date(server.clock.now()).toISOString()
-    const times = { lastUseTime, expireTime: server.inFuture(3_600_000) }
+    const signInTime = server.inFuture(-signedInMs)
+    const times = { signInTime, lastUseTime, expireTime: server.inFuture(3_600_000) }
     const made = await createPersonSession(server.context.store, times, { groups: [name] })
     const { session } = made
     const id = await byCredential(scene, { type: 'session', id: session.id })
@@ -357,6 +359,29 @@ describe('the rotation waits, and says so once, if its author', () => {
     const finished = await server.send('POST', `${scene.url}/${id}/finish`)
     expect(finished.json()).toMatchObject({ state: 'finished' })
     expect(finished.json()).not.toHaveProperty('schedule')
+  })
+
+  test.each([
+    ['did not sign in recently', 3_600_000, 'overlapping', 'recent_sign_in_required'],
+    ['could not take it; one who signed in recently still can', 0, 'finished', undefined],
+  ])('%s, when no active key would be left', async (_name, ms, state, reason) => {
+    const scene = await server.scene()
+    const { id } = await sessionOf(scene, ms)
+    await patchKey(
+      server,
+      scene.to,
+      { expireTime: server.inFuture(86_400_000) },
+      scene.project.keys,
+    )
+    server.clock.advance(soon)
+    await server.takeDue()
+    const rotation = await server.get(scene, id)
+    expect(rotation.state).toBe(state)
+    expect(rotation.schedule?.waitingReason).toBe(reason)
+    expect(rotation.schedule?.waitingDetail).toBe(
+      reason &&
+        'A recent sign-in is required. Finish the rotation, schedule it anew, or abandon it.',
+    )
   })
 
   test.each<[string, (scene: RotationScene) => Promise<string>]>([

@@ -1,6 +1,5 @@
 import { sql } from 'kysely'
 import {
-  type Caller,
   callerOf,
   grantOf,
   invalidApiKey,
@@ -8,12 +7,14 @@ import {
   rulesFor,
 } from '../../../core/access/callers.ts'
 import { permits, requireAccess } from '../../../core/access/grants.ts'
+import { lacksRecentSignIn } from '../../../core/access/recent-sign-in.ts'
 import { systemLedgerId } from '../../../core/ledger/chain.ts'
 import type { RotationAuthor } from '../../../core/records.ts'
 import { isoTime, latest } from '../../../core/times.ts'
 import { checkedTrustPolicy, trustPoliciesWithLastEvents } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
 import { locked, lockedReads } from '../authorization.ts'
+import type { LockedKeySet } from '../keys.ts'
 
 /** Of the same steps by hand. */
 const access = { role: 'writer' } as const
@@ -21,22 +22,25 @@ const access = { role: 'writer' } as const
 /** The author of what the caller schedules; undefined for the system. */
 export async function authorOf(
   db: Db,
-  caller: Caller | undefined,
+  { ledger: { caller }, origin }: LockedKeySet,
   projectId: string,
 ): Promise<RotationAuthor | undefined> {
   if (caller === undefined) return undefined
   const { apiKey, session, workload } = caller
-  const revision = await systemRevision(db)
+  const now = {
+    revision: await systemRevision(db),
+    ...(lacksRecentSignIn(caller, origin) ? { lacksRecentSignIn: true as const } : {}),
+  }
   if (workload !== undefined) {
     const id = workload.policyId
-    return { type: 'trust_policy', id, grants: [id], revision }
+    return { type: 'trust_policy', id, grants: [id], ...now }
   }
-  if (apiKey !== undefined) return { type: 'api_key', id: apiKey.id, grants: [], revision }
+  if (apiKey !== undefined) return { type: 'api_key', id: apiKey.id, grants: [], ...now }
   const { person } = session ?? {}
   if (person === undefined) throw new Error('a caller without a holder')
   const rules = rulesFor(person, await lockedReads(db).signInRules())
   const giving = rules.filter((rule) => permits([grantOf(rule)], access, projectId))
-  return { type: 'person', id: person.id, grants: giving.map(({ id }) => id), revision }
+  return { type: 'person', id: person.id, grants: giving.map(({ id }) => id), ...now }
 }
 
 async function systemRevision(db: Db): Promise<number> {

@@ -24,6 +24,7 @@ import {
 } from '../../reads/last-events.ts'
 import type { Db } from '../../schema.ts'
 import {
+  type Consequences,
   findKey,
   type LockedKeySet,
   lockKeySet,
@@ -104,8 +105,8 @@ async function reschedule(
   locked: LockedRotation,
   patch: RotationUpdate,
 ): Promise<RotationRecord> {
-  const { rotation, situation, ledger, keySet, origin } = locked
-  const author = await authorOf(db, ledger.caller, rotation.projectId)
+  const { rotation, situation, keySet, origin } = locked
+  const author = await authorOf(db, locked, rotation.projectId)
   const after = patchSchedule(rotation, patch, author, situation)
   const from = keySet.keys.find(({ id }) => id === rotation.fromKid)
   if (after.disableTime !== undefined && after !== rotation && from !== undefined) {
@@ -120,7 +121,7 @@ export async function finishRotation(
 ): Promise<Outcome<undefined>> {
   const locked = await lockRotation(db, change)
   const decision = change.descendants ?? locked.rotation.descendants
-  return disableOldKey(db, locked, { decision, isScheduled: false })
+  return disableOldKey(db, locked, { decision })
 }
 
 export async function abandonRotation(
@@ -147,9 +148,10 @@ export async function takeStep(
   const { time } = origin
   const locked = await lockRotation(db, change)
   const { rotation, keySet } = locked
-  if (!isDue(rotation, change) || rotation.author === undefined) return nothing
-  await requireAuthor(db, rotation.author, projectId, time)
-  const decided = { decision: rotation.descendants, isScheduled: true }
+  const { author } = rotation
+  if (!isDue(rotation, change) || author === undefined) return nothing
+  await requireAuthor(db, author, projectId, time)
+  const decided = { decision: rotation.descendants, scheduledBy: author }
   if (rotation.disableTime !== undefined) return disableOldKey(db, locked, decided)
   const key = findKey(keySet, rotation.fromKid)
   const dueTime = convergedTime(key, time, jwksMaxAge)
@@ -187,13 +189,13 @@ function isDue(
 async function disableOldKey(
   db: Db,
   locked: LockedRotation,
-  decided: { decision: boolean | undefined; isScheduled: boolean },
+  decided: Omit<Consequences, 'descendants'>,
 ): Promise<Outcome<undefined>> {
   const { rotation, situation, keySet, origin } = locked
   const key = findKey(keySet, rotation.fromKid)
   // A schedule goes on with a key that has expired meanwhile.
   const isDone = !key.enabled || key.contradicted === true
-  if (isDone || !decided.isScheduled) requireUnderWay(rotation, situation)
+  if (isDone || decided.scheduledBy === undefined) requireUnderWay(rotation, situation)
   requireReady(rotation, situation)
   const descendants = spared(locked, activeDescendants(keySet.keys, key, origin.time))
   const patched = patchKey(key, { active: false }, origin.time)
