@@ -79,8 +79,9 @@ export function liveRotations(
   keys: readonly KeyState[],
   time: string,
 ): (OpenRotation & { from: KeyState })[] {
+  const byId = new Map(keys.map((key) => [key.id, key]))
   return rotations.flatMap((rotation) => {
-    const from = keys.find(({ id }) => id === rotation.fromKid)
+    const from = byId.get(rotation.fromKid)
     const hasEnded = from === undefined || (from.expireTime ?? time + 1) <= time
     return hasEnded ? [] : [{ ...rotation, from }]
   })

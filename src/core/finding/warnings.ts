@@ -5,7 +5,7 @@ import type { Principal } from '../access/principal.ts'
 import type { Context } from '../context.ts'
 import { isActive } from '../expiry.ts'
 import type { KeyStatistics } from '../keys/statistics.ts'
-import type { KeyState, OpenRotation } from '../records.ts'
+import type { KeyState } from '../records.ts'
 import { now } from '../times.ts'
 import { apiKeyWarnings, keyWarnings, liveRotations, rotationWarnings, urgency } from './rules.ts'
 
@@ -24,7 +24,7 @@ export async function listWarnings(
   const time = now(clock)
   const visible = projectsWith(grants, roles[0])
   const projects = visible === 'all' ? (await statistics.census()).warnedProjects : visible
-  const states = await readStates(store, projects)
+  const states = await readStates(store, projects, time)
   const administered = projectsWith(grants, 'admin')
   const apiKeys = administered.length === 0 ? [] : await store.listApiKeys(administered)
   const warnings = [
@@ -50,7 +50,7 @@ export async function projectHealth(
 ): Promise<ProjectHealth[]> {
   const time = now(clock)
   const ids = projects.map(({ id }) => id)
-  const states = await readStates(store, ids)
+  const states = await readStates(store, ids, time)
   return ids.map((projectId) => healthOf(projectId, states(projectId), time))
 }
 
@@ -67,26 +67,30 @@ function healthOf(projectId: string, state: ProjectState, time: string): Project
       expired: expired.length,
     },
     ...(next === undefined ? {} : { nextExpireTime: next }),
-    rotations: liveRotations(rotations, keys, time).length,
+    rotations: rotations.length,
     warnings: projectWarnings(state, time).length,
   }
 }
 
 interface ProjectState {
   keys: KeyState[]
-  rotations: OpenRotation[]
+  rotations: ReturnType<typeof liveRotations>
 }
 
 function projectWarnings({ keys, rotations }: ProjectState, time: string): Warning[] {
-  return [...keyWarnings(keys, time), ...rotationWarnings(liveRotations(rotations, keys, time))]
+  return [...keyWarnings(keys, time), ...rotationWarnings(rotations)]
 }
 
 async function readStates(
   store: Context['store'],
   projects: readonly string[],
+  time: string,
 ): Promise<(projectId: string) => ProjectState> {
   const byProject = ({ projectId }: { projectId: string }) => projectId
-  const keys = Map.groupBy(await store.keyStates(projects), byProject)
-  const rotations = Map.groupBy(await store.openRotations(projects), byProject)
-  return (id) => ({ keys: keys.get(id) ?? [], rotations: rotations.get(id) ?? [] })
+  const keysOf = Map.groupBy(await store.keyStates(projects), byProject)
+  const rotationsOf = Map.groupBy(await store.openRotations(projects), byProject)
+  return (id) => {
+    const keys = keysOf.get(id) ?? []
+    return { keys, rotations: liveRotations(rotationsOf.get(id) ?? [], keys, time) }
+  }
 }

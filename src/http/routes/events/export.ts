@@ -14,6 +14,8 @@ import { historyChanged, refusedStream } from './faults.ts'
 const pageSize = 200
 
 interface Format {
+  /** Media type. */
+  type: string
   extension: string
   head: string
   line(event: LedgerEvent): string
@@ -37,23 +39,24 @@ const columns: readonly [heading: string, cell: (event: LedgerEvent) => string |
   ['hash', ({ hash }) => hash],
 ]
 
-/** By media type. */
-const formats: Record<string, Format> = {
-  'application/x-ndjson': {
+const formats: readonly Format[] = [
+  {
+    type: 'application/x-ndjson',
     extension: 'jsonl',
     head: '',
     line: (event) => `${JSON.stringify({ ledgerId: event.ledgerId, ...toEvent(event) })}\n`,
   },
-  'text/csv': {
+  {
+    type: 'text/csv',
     extension: 'csv',
     head: csvLine(columns.map(([heading]) => heading)),
     line: (event) => csvLine(columns.map(([, cell]) => cell(event) ?? '')),
   },
-}
+]
 
-/** The media type of the export that the client prefers to a page; undefined if none. */
-export function exportTypeOf(accept: string | undefined): string | undefined {
-  return Object.keys(formats).find((type) => prefers(accept, type, 'application/json'))
+/** The export that the client prefers to a page; undefined if none. */
+export function exportFormatOf(accept: string | undefined): Format | undefined {
+  return formats.find(({ type }) => prefers(accept, type, 'application/json'))
 }
 
 /**
@@ -65,10 +68,8 @@ export async function sendExport(
   live: LiveServices,
   request: FastifyRequest,
   reply: FastifyReply,
-  { ledgerId, access, type, page }: ExportRequest,
+  { ledgerId, access, format, page }: ExportRequest,
 ): Promise<void> {
-  const format = formats[type]
-  if (format === undefined) throw new Error('no such format')
   const { store } = live.context
   const principal = principalOf(request)
   const release = live.events.reserve({ ledgerId, callerId: principal.callerId })
@@ -80,9 +81,9 @@ export async function sendExport(
     return found
   }
   async function* text(first: FoundPage): AsyncGenerator<string> {
-    yield format?.head ?? ''
+    yield format.head
     for (let found = first; ; ) {
-      yield found.events.map((event) => format?.line(event)).join('')
+      yield found.events.map((event) => format.line(event)).join('')
       if (found.next === undefined) return
       const permission = await readPermission(live.context, principal, access, ledgerId)
       const mayContinue = permission !== 'refused' && !request.server.readiness.shuttingDown
@@ -97,7 +98,7 @@ export async function sendExport(
   const body = Readable.from(text(first), { objectMode: false })
   body.once('close', release)
   reply
-    .header('content-type', `${type}; charset=utf-8`)
+    .header('content-type', `${format.type}; charset=utf-8`)
     .header('content-disposition', `attachment; filename="events-${ledgerId}.${format.extension}"`)
     .header('cache-control', 'no-store')
     .header('vary', 'Accept')
@@ -107,7 +108,6 @@ export async function sendExport(
 interface ExportRequest {
   ledgerId: string
   access: Access
-  /** A media type that `exportTypeOf` returned. */
-  type: string
+  format: Format
   page: HistoryRequest
 }

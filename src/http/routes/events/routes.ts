@@ -11,7 +11,7 @@ import { ledgerOf, principalOf } from '../../hooks/access.ts'
 import type { App, HttpOptions } from '../../options.ts'
 import { prefers } from '../../request/accept.ts'
 import { defaultMaxPageSize, ProjectPath } from '../../request/paths.ts'
-import { exportTypeOf, sendExport } from './export.ts'
+import { exportFormatOf, sendExport } from './export.ts'
 import { historyChanged } from './faults.ts'
 import {
   type EventQuery,
@@ -127,8 +127,8 @@ async function respond(
       after: lastEventId(request) ?? page.after,
     })
   }
-  const type = method === 'GET' ? exportTypeOf(headers.accept) : undefined
-  if (type !== undefined) return sendExport(live, request, reply, { ...ledger, type, page })
+  const format = method === 'GET' ? exportFormatOf(headers.accept) : undefined
+  if (format !== undefined) return sendExport(live, request, reply, { ...ledger, format, page })
   const { store, config } = live.context
   const found = await readHistory(store, ledgerId, page)
   if (found === 'history_changed') throw historyChanged()
