@@ -686,7 +686,7 @@ export type Search = {
         requestId: string
       }
   )[]
-  /** Whether there are more results of some type than were asked for. */
+  /** Whether there are more results of some type than were asked for, or may be, as more ids begin with `q` than are looked through. */
   hasMore: boolean
 }
 

@@ -63,6 +63,7 @@ const uuid = newId()
 const queries: [string, (reads: SearchReads) => Promise<unknown>][] = [
   ['keys by kid', (reads) => reads.keys(createNeedle(uuid), 20)],
   ['keys by the beginning of a kid', (reads) => reads.keys(createNeedle(uuid.slice(0, 8)), 20)],
+  ['more kids', (reads) => reads.hasMoreKids(createNeedle(key.id.slice(0, 8)))],
   ['keys by label and published kid', (reads) => reads.keys(createNeedle('key 7-'), 20)],
   ['deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), undefined, 20)],
   ['its deleted keys', (reads) => reads.deletedKeys(createNeedle(uuid), projectId, 20)],

@@ -59,7 +59,8 @@ export const Search = Type.Object(
   {
     results: Type.Array(Type.Union([KeyResult, ProjectResult, ApiKeyResult, EventResult])),
     hasMore: Type.Boolean({
-      description: 'Whether there are more results of some type than were asked for.',
+      description:
+        'Whether there are more results of some type than were asked for, or may be, as more ids begin with `q` than are looked through.',
     }),
   },
   { $id: 'Search', description: 'What was found: keys, projects, API keys and events.' },

@@ -26,6 +26,8 @@ export interface DeletedKey extends Pick<KeyRecord, 'id' | 'projectId' | 'publis
  */
 export interface SearchReads {
   keys(needle: Needle, limit: number): Promise<KeyRecord[]>
+  /** Whether more ids begin like this than `keys` looks through. */
+  hasMoreKids(needle: Needle): Promise<boolean>
   /** Found by kid or published kid, in one project or in all. */
   deletedKeys(needle: Needle, projectId: string | undefined, limit: number): Promise<DeletedKey[]>
   apiKeys(needle: Needle, limit: number): Promise<ApiKeyRecord[]>

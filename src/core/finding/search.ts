@@ -44,9 +44,10 @@ export async function search(
   }
   const finders = [findKeys, findDeletedKeys, findProjects, findApiKeys, findEvents]
   const found = await Promise.all(finders.map((find) => find(scope, needle)))
+  const isCut = scope.visible === 'all' && (await context.store.search.hasMoreKids(needle))
   return {
     results: found.flatMap((results) => results.slice(0, limit)),
-    hasMore: found.some((results) => results.length > limit),
+    hasMore: isCut || found.some((results) => results.length > limit),
   }
 }
 

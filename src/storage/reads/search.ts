@@ -26,6 +26,7 @@ export function createSearchReads(db: Db): SearchReads {
       const found = keyQueries(db, needle, limit).map((query) => query.execute())
       return (await Promise.all(found)).flat().map(checkedKey)
     },
+    hasMoreKids: ({ id }) => (id === undefined ? Promise.resolve(false) : hasMoreSubjects(db, id)),
     deletedKeys: (needle, projectId, limit) => readDeletedKeys(db, needle, { projectId, limit }),
     async apiKeys({ id, text, folded }, limit) {
       const all = apiKeysWithLastEvents(db).limit(limit)
@@ -105,17 +106,9 @@ function keyQueries(db: Db, { id, hex, prefix, text, folded }: Needle, limit: nu
  * events have anyway, and not by another index of all keys.
  */
 function kidsOf(db: Db, id: string, limit: number) {
-  const entries = db
-    .selectFrom('event')
-    .select(['subject_id', 'project_id'])
-    .where(begins('subject_id', id))
-    .orderBy('subject_id')
-    .orderBy('project_id')
-    .orderBy('revision')
-    .limit(maxSubjectEntries)
   return (
     db
-      .selectFrom(entries.as('entry'))
+      .selectFrom(subjectEntries(db, id).limit(maxSubjectEntries).as('entry'))
       .select(['subject_id', 'project_id'])
       // Of an EXISTS, PostgreSQL may make a join that reads all keys.
       .where(
@@ -130,6 +123,25 @@ function kidsOf(db: Db, id: string, limit: number) {
       .distinct()
       .limit(limit)
   )
+}
+
+function subjectEntries(db: Db, id: string) {
+  return db
+    .selectFrom('event')
+    .select(['subject_id', 'project_id'])
+    .where(begins('subject_id', id))
+    .orderBy('subject_id')
+    .orderBy('project_id')
+    .orderBy('revision')
+}
+
+/** Whether other subjects follow the entries that `kidsOf` reads. */
+async function hasMoreSubjects(db: Db, id: string): Promise<boolean> {
+  const entry = subjectEntries(db, id).limit(1)
+  const last = await entry.offset(maxSubjectEntries - 1).executeTakeFirst()
+  if (last === undefined) return false
+  const isLater = sql<boolean>`(subject_id, project_id) > (${last.subject_id}, ${last.project_id})`
+  return (await entry.where(isLater).executeTakeFirst()) !== undefined
 }
 
 /** A published kid, of which short ones are only found whole. */
