@@ -115,4 +115,14 @@ describe('pubring events', () => {
       ...['key.expired', 'key.updated', 'key.updated', 'key.created'],
     ])
   })
+
+  test('an actor may be called like a date', async () => {
+    const create = ['api-key', 'create', '--name', '2026-05-01', '--role', 'writer']
+    const created = await shell.pubring([...create, '--project', 'payments'])
+    const env = { PUBRING_API_KEY: created.stdout.trim() }
+    const renamed = await shell.pubring(['key', 'rename', kid, 'Orders, winter'], { env })
+    expect(renamed.code, renamed.stderr).toBe(0)
+    const { stdout } = await shell.pubring(['events', '--actor', '2026-05-01'])
+    expect(typesOf(stdout)).toEqual(['key.updated'])
+  })
 })

@@ -6,6 +6,7 @@ import type { Session } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
 import { escapeControls, writeAll } from '../terminal/output.ts'
+import { present } from '../terminal/present.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { colorsFor, type Terminal, tableWidth } from '../terminal/terminal.ts'
 
@@ -76,16 +77,14 @@ async function subjectOf(session: Session, { system }: EventFlags, ref: string):
   }
 }
 
-function filtersIn(flags: EventFlags): Pick<EventQuery, (typeof filterNames)[number]> {
-  const given = filterNames.flatMap((name) => {
-    const value = flags[name]
-    // A date stands for its start in UTC.
-    return value === undefined ? [] : [[name, value.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')]]
-  })
-  return Object.fromEntries(given)
+function filtersIn({ type, actor, subject, since, until }: EventFlags) {
+  return present({ type, actor, subject, since: startOf(since), until: startOf(until) })
 }
 
-const filterNames = ['type', 'actor', 'subject', 'since', 'until'] as const
+/** A date stands for its start in UTC. */
+function startOf(time: string | undefined): string | undefined {
+  return time?.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')
+}
 
 async function withExpiries(
   { client, project, now }: Session,
