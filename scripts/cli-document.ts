@@ -126,7 +126,7 @@ writes them; you can also edit the file:
 \`\`\`
 
 \`apiKeyFile\` is relative to the file. A file that holds an \`apiKey\` must be readable by its owner only. The
-API key of a profile is sent only to the \`url\` of that profile, whatever \`PUBRING_URL\` says.
+API key of a profile is sent only to the \`url\` of that profile, even if \`PUBRING_URL\` names another server.
 
 **Networks.** The address may end in a slash, have a path before \`/v1\`, or be IPv6 (\`http://[::1]:8080\`).
 \`HTTPS_PROXY\`, \`HTTP_PROXY\` and \`NO_PROXY\` are honored (Node 25.4 or later). To trust a private certificate
@@ -160,7 +160,7 @@ expired (\`key deactivate\`, \`key expire\`, \`key rotate\`, \`apply\`), and rev
 
 ## Exit codes
 
-Each has one meaning, whatever the command:
+Each has the same meaning for all commands:
 
 | code | name | meaning |
 |---|---|---|

@@ -182,7 +182,7 @@ export type KeyOperations = {
 }
 
 /**
- * Rotations: the replacement of keys, step by step. Their state is the same for everybody who reads it.
+ * Rotations: the replacement of keys, step by step. The service keeps their state.
  *
  * @example
  * const { id } = await client.rotations.start('payments', { from: oldKid, to: newKid })

@@ -4,11 +4,11 @@ import type { Event, JwtKey } from './types.ts'
 export type Expiry = { kid: string; label: string; time: string }
 
 /**
- * When keys expired, which no event says: nothing is written when the time comes. Derived here, by whoever
- * shows a history, and not by the service, so that a ledger stays what was done to it. `events`: newest
- * first; `keys`: those that exist. An expiry counts if it passed before it was changed or the key was
- * deleted, and before `now` (epoch milliseconds). Of the time before the first of `events`, only those
- * of keys that still have them are known.
+ * When keys expired. The ledger records changes, and no change is made when the time comes, so a history
+ * that is to show expiries derives them with this function. `events`: newest first; `keys`: those that
+ * exist. An expiry is included if its time passed before it was changed, before the key was deleted, and
+ * before `now` (epoch milliseconds). Expiries before the oldest of `events` are found only for keys that
+ * still have them.
  *
  * @example
  * const events = await Array.fromAsync(client.events.all({ project, order: 'desc' }))
