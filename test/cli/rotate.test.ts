@@ -57,6 +57,33 @@ test('it stops before the switch, and anyone resumes; the server ends the old ke
   expect(done.stderr).toMatch(/4\. The old key, .*, is off since/)
 })
 
+test('--resume changes what is scheduled; without new times, and for the same command, it stays', async () => {
+  const { rotate, pubring, states, list } = await createProject('changed')
+  const begin = ['--label', 'new', '--switched', '--token-lifetime']
+  await rotate(...begin, '1h')
+  const hoursUntil = (time: string) => (Date.parse(time) - Date.now()) / 3_600_000
+  const scheduleAfter = async (ran: Promise<Ran>) => {
+    expect((await ran).code, (await ran).stderr).toBe(0)
+    return (await list())[0].schedule
+  }
+  const resume = (...args: string[]) => scheduleAfter(pubring('key', 'rotate', '--resume', ...args))
+  const { disableTime } = await resume()
+  expect(await scheduleAfter(rotate('--switched', '--token-lifetime', '4h'))).toMatchObject({
+    disableTime,
+  })
+  expect(hoursUntil(disableTime)).toBeCloseTo(1, 1)
+  const { deleteTime, ...end } = await resume('--delete')
+  expect(end).toMatchObject({ disableTime })
+  expect(Date.parse(deleteTime) - Date.parse(disableTime)).toBe(86_400_000)
+  const later = await resume('--token-lifetime', '3h', '--delete', '2d')
+  expect(hoursUntil(later.disableTime)).toBeCloseTo(3, 1)
+  expect(hoursUntil(later.deleteTime)).toBeCloseTo(51, 1)
+  expect(await resume('--token-lifetime', '0')).not.toHaveProperty('disableTime')
+  expect(await states()).toEqual({ old: 'off', new: 'on' })
+  const [{ id }] = await list()
+  expect(hoursUntil((await resume(id, '--delete', '1h')).deleteTime)).toBeCloseTo(1, 1)
+})
+
 test('a token lifetime of 0 ends the old key immediately; --delete schedules its deletion', async () => {
   const { rotate, states, list } = await createProject('immediate')
   const args = ['--label', 'new', '--switched', '--token-lifetime', '0', '--delete', '2d']
@@ -74,7 +101,8 @@ test('interrupted while it waits, it prints the command that resumes it', async 
   const { pubring, list } = await createProject('left')
   const controller = new AbortController()
   const file = `${shell.folder}/left-new.pem`
-  const args = ['key', 'rotate', file, '--label', 'new', '--token-lifetime', '6s']
+  const times = ['--token-lifetime', '6s', '--delete', '2d', '--descendants', 'true']
+  const args = ['key', 'rotate', file, '--label', 'new', ...times]
   const rotating = shell.pubring([...args, '--project', 'left'], { signal: controller.signal })
   await vi.waitUntil(async () => (await list()).length > 0, { timeout: 20_000, interval: 20 })
   controller.abort()
@@ -83,6 +111,10 @@ test('interrupted while it waits, it prints the command that resumes it', async 
   const [, command = ''] = /hint: Resume with: pubring (.*)/.exec(ran.stderr) ?? []
   expect((await shell.pubring(command.split(' '))).stderr).toMatch(/4\. The server deactivates/)
   expect((await pubring('key', 'rotation', 'list')).stdout).toMatch(/\toverlapping\t/)
+  expect((await list())[0].schedule).toMatchObject({
+    deleteTime: expect.any(String),
+    descendants: true,
+  })
 })
 
 test('the keys must be unambiguous', async () => {

@@ -128,7 +128,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
     'Replace a key step by step, so that no token fails to verify',
     {
       notes: [
-        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself.',
+        'Registers the new key, starts a rotation on the server, and waits until every verifier has the key. Then switch the signer. It then schedules the old key to be deactivated once its last token has expired. The server does that by itself. Until then, --resume with another --token-lifetime or --delete changes the schedule.',
         'Stop it at any time with Ctrl-C. The server keeps the state: anyone resumes with --resume, on any machine. Without a terminal it stops before the signer must switch; resume it with --switched.',
         'With --self, a service replaces its own key without an API key: it writes a new key pair next to FILE, which stays as it is, signs a request with the current key to register the new one, and waits. The project needs a trust policy for this, and must be named by its id. A writer must deactivate the old key.',
       ].join('\n\n'),
@@ -173,8 +173,7 @@ function registerRotations(key: Command, terminal: Terminal): void {
     .option('--delete [time]', 'Also delete the old key, this long after its end; default: 1d')
     .addOption(descendantsOption())
     .addOption(yesOption())
-    .action(async function (file, { label, ...others }) {
-      const flags = { ...others, ...(label === undefined ? {} : { name: label }) }
+    .action(async function (file, flags) {
       if (flags.self === undefined) await rotate.call(this, file, flags)
       else await (await import('../keys/rotate-self.ts')).rotateSelf(terminal, file, flags)
     })

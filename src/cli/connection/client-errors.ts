@@ -3,6 +3,7 @@ import { isoTime } from '../../core/times.ts'
 import { nearest } from '../../nearest.ts'
 import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError } from '../terminal/failures.ts'
+import { toFlag } from '../terminal/output.ts'
 import { present } from '../terminal/present.ts'
 import type { Terminal } from '../terminal/terminal.ts'
 import type { Connection } from './connection.ts'
@@ -67,8 +68,7 @@ function withOptionNames({ message, problem }: PubringError, { flags = {} }: Con
     const isLabel = member === 'name' && 'label' in flags && !('name' in flags)
     const option = isLabel ? 'label' : (optionNames[member] ?? member)
     if (!(option in flags) || !detail.startsWith(`${member} `)) continue
-    const flag = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
-    text = text.replace(detail, `--${flag}${detail.slice(member.length)}`)
+    text = text.replace(detail, `${toFlag(option)}${detail.slice(member.length)}`)
   }
   return text
 }

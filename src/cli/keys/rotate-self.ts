@@ -17,7 +17,7 @@ import { waitUntil } from './waiting.ts'
 /** Flags of `key rotate --self`. */
 interface SelfRotateFlags extends ConnectionFlags {
   self: string
-  name?: string
+  label?: string
 }
 
 /** Seconds that the tokens of a rotation are valid; at most 5 minutes are accepted. */
@@ -66,7 +66,7 @@ export async function rotateSelf(
     }
     idToken.claims = { iss: issuer, cnf: { jkt: next.thumbprint } }
     idToken.read = () => vouch(old, { kid })
-    const keys = await registerNext(session, { kid, next, name: flags.name }, () => vouch(next))
+    const keys = await registerNext(session, { kid, next, label: flags.label }, () => vouch(next))
     await finish(session, { ...keys, file, next })
   })
 }
@@ -110,7 +110,7 @@ interface Keys {
 
 async function registerNext(
   { client, project, now, notify }: Session,
-  { kid, next, name }: { kid: string; next: Pair; name: string | undefined },
+  { kid, next, label }: { kid: string; next: Pair; label: string | undefined },
   prove: () => Promise<string>,
 ): Promise<Keys> {
   const old = await client.keys.get(project, kid)
@@ -124,8 +124,8 @@ async function registerNext(
 
   async function create() {
     const date = new Date(now()).toISOString().slice(0, 10)
-    const usualName = `${old.label.replace(/ \(\d{4}-\d\d-\d\d\)$/, '')} (${date})`
-    const body = { name: name ?? usualName, algorithm: old.algorithm, publicKeyPem }
+    const usualLabel = `${old.label.replace(/ \(\d{4}-\d\d-\d\d\)$/, '')} (${date})`
+    const body = { name: label ?? usualLabel, algorithm: old.algorithm, publicKeyPem }
     return (await client.keys.create(project, { ...body, proof: await prove() })).kid
   }
 }

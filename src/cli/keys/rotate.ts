@@ -3,7 +3,7 @@ import type { ConnectionFlags } from '../connection/connection.ts'
 import type { Session } from '../connection/session.ts'
 import { ask, type YesFlag } from '../terminal/confirm.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
-import { quoteForShell } from '../terminal/output.ts'
+import { quoteForShell, toFlag } from '../terminal/output.ts'
 import { isInteractive } from '../terminal/terminal.ts'
 import { parseDurationOption } from '../terminal/times.ts'
 import { registerKey, requireAccepted } from './add.ts'
@@ -20,7 +20,7 @@ import { waitUntil } from './waiting.ts'
 export interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
   /** Without an id: the only rotation under way. */
   resume?: string | true
-  name?: string
+  label?: string
   new?: string
   old?: string
   algorithm?: string
@@ -104,14 +104,14 @@ async function registered(
   session: Session,
   key: PublicKeyFile,
   keys: readonly JwtKey[],
-  { name, algorithm, old }: KeyRotateFlags,
+  { label, algorithm, old }: KeyRotateFlags,
 ): Promise<string> {
   const { publicKeyPem } = await requireAccepted(session, key)
   const present = keys.find((each) => each.publicKeyPem === publicKeyPem)
   if (present !== undefined) return present.id
-  if (name === undefined) throw usageError('The new key is not registered yet: add --label.')
+  if (label === undefined) throw usageError('The new key is not registered yet: add --label.')
   if (old === undefined) onlyActive(keys)
-  return registerKey(session, key, { name, algorithm: parseAlgorithm(algorithm) })
+  return registerKey(session, key, { name: label, algorithm: parseAlgorithm(algorithm) })
 }
 
 function onlyActive(keys: readonly JwtKey[]): JwtKey {
@@ -136,10 +136,16 @@ async function proceed(
   signal: AbortSignal,
 ): Promise<Rotation> {
   const { client, project, notify } = session
-  const { id, from, to, convergedTime, schedule } = rotation
+  const { id, to, state, convergedTime, schedule } = rotation
   const isWaiting = schedule?.waitingReason !== undefined
   if (isWaiting) notify(`   ${schedule.waitingDetail}`)
-  if (rotation.state === 'finished' || (schedule && !isWaiting)) return rotation
+  if (state === 'finished' || (schedule && !isWaiting)) {
+    const { resume, tokenLifetime, delete: deletion } = flags
+    const changed = state === 'finished' ? deletion : (tokenLifetime ?? deletion)
+    // The same command run again, without --resume, postpones nothing.
+    const isChange = resume !== undefined && changed !== undefined
+    return isChange ? scheduleEnd(session, rotation, flags) : rotation
+  }
   if (convergedTime === undefined) {
     throw new CommandError('conflict', 'The new key is inactive.', {
       code: 'key_inactive',
@@ -149,17 +155,33 @@ async function proceed(
   await waitUntil(session, Date.parse(convergedTime), '2. Until every verifier knows it', signal)
   notify('2. Every verifier that honors the cache headers knows the new key.')
   if (!(await isSignerSwitched(session, rotation, flags))) return client.rotations.get(project, id)
-  const seconds = lifetimeOf(flags, 'tokenLifetime')
-  if (seconds === undefined) {
+  if (flags.tokenLifetime === undefined) {
     throw usageError('--token-lifetime is missing: how long your tokens are valid.')
   }
-  const keys = await client.keys.list(project)
-  await confirmPatch(session, keys, [from, { active: false }], flags)
-  if (seconds === 0) await client.rotations.finish(project, id, decisionOf(flags))
-  const end = session.now() + seconds * 1_000
+  return scheduleEnd(session, rotation, flags)
+}
+
+/** Step 4. Without `--token-lifetime`, the end of the old key stays as it is. */
+async function scheduleEnd(
+  session: Session,
+  { id, from, state, schedule }: Rotation,
+  flags: KeyRotateFlags,
+): Promise<Rotation> {
+  const { client, project } = session
+  const isFinished = state === 'finished'
+  const seconds = isFinished ? 0 : lifetimeOf(flags, 'tokenLifetime')
+  if (!isFinished && seconds !== undefined) {
+    const keys = await client.keys.list(project)
+    await confirmPatch(session, keys, [from, { active: false }], flags)
+    if (seconds === 0) await client.rotations.finish(project, id, decisionOf(flags))
+  }
+  const end =
+    seconds === undefined
+      ? Date.parse(schedule?.disableTime ?? '')
+      : session.now() + seconds * 1_000
   const deleteTime = end + (lifetimeOf(flags, 'delete') ?? defaultDeletion) * 1_000
   const patch = {
-    ...(seconds === 0 ? {} : { disableTime: new Date(end).toISOString(), ...decisionOf(flags) }),
+    ...(seconds ? { disableTime: new Date(end).toISOString(), ...decisionOf(flags) } : {}),
     ...(flags.delete === undefined ? {} : { deleteTime: new Date(deleteTime).toISOString() }),
   }
   return client.rotations.schedule(project, id, patch)
@@ -198,11 +220,12 @@ function report(session: Session, rotation: Rotation): void {
 }
 
 function resumeCommand({ project, flags }: Session, { id }: Rotation): string {
-  const { tokenLifetime = 'TIME', url, profile, apiKeyFile }: KeyRotateFlags = flags ?? {}
-  const options = { project, tokenLifetime, url, profile, apiKeyFile }
-  const words = Object.entries(options).flatMap(([name, value]) => {
-    const option = `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
-    return value === undefined ? [] : [option, quoteForShell(value)]
+  const given: KeyRotateFlags = flags ?? {}
+  const { tokenLifetime = 'TIME', delete: deletion, descendants, url, profile, apiKeyFile } = given
+  const kept = { delete: deletion, descendants, url, profile, apiKeyFile }
+  const words = Object.entries({ project, tokenLifetime, ...kept }).flatMap(([name, value]) => {
+    if (value === undefined) return []
+    return value === true ? [toFlag(name)] : [toFlag(name), quoteForShell(value)]
   })
   return ['pubring key rotate --resume', id, '--switched', ...words].join(' ')
 }
