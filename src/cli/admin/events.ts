@@ -1,7 +1,8 @@
-import { type Event, type EventQuery, expiriesOf, PubringError } from '../../../client/src/index.ts'
+import { type Event, type EventQuery, expiriesOf } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
 import { parsePosition } from '../../core/ledger/position.ts'
 import { parseTimeMs } from '../../core/times.ts'
+import { hasCode, unless } from '../connection/error-codes.ts'
 import type { Session } from '../connection/session.ts'
 import { resolveKids } from '../keys/find.ts'
 import { parseWholeNumber, usageError } from '../terminal/failures.ts'
@@ -93,10 +94,7 @@ async function withExpiries(
 ): Promise<Entry[]> {
   const newestFirst = order === 'desc' ? events : events.toReversed()
   // The ledger of a deleted project can still be read.
-  const keys = await client.keys.list(project).catch((error: unknown) => {
-    if (error instanceof PubringError && error.code === 'project_not_found') return []
-    throw error
-  })
+  const keys = (await unless('project_not_found', client.keys.list(project))) ?? []
   const id = parseId(subject) ?? subject
   const start = parseTimeMs(since) ?? Number.NEGATIVE_INFINITY
   const end = parseTimeMs(until) ?? Number.POSITIVE_INFINITY
@@ -139,7 +137,7 @@ async function follow(
     }
   } catch (error) {
     // Ctrl-C is the normal end.
-    if (!(error instanceof PubringError && error.code === 'aborted')) throw error
+    if (!hasCode(error, 'aborted')) throw error
   }
 }
 

@@ -1,3 +1,4 @@
+import { unless } from '../connection/error-codes.ts'
 import { type Session, selectProject } from '../connection/session.ts'
 import { confirmLastActive } from '../keys/last-active.ts'
 import { confirm, type YesFlag } from '../terminal/confirm.ts'
@@ -14,7 +15,6 @@ import {
   removesKeys,
   statesAfter,
 } from './plan.ts'
-import { unless } from './projects.ts'
 import { type ImportRow, privateKeyError, toRows } from './rows.ts'
 import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
 import { readDeclaration } from './sources/declaration.ts'

@@ -1,4 +1,5 @@
-import { type Client, type Project, PubringError } from '../../../client/src/index.ts'
+import type { Client, Project } from '../../../client/src/index.ts'
+import { unless } from '../connection/error-codes.ts'
 import type { Session } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 import type { ImportRow } from './rows.ts'
@@ -172,20 +173,4 @@ async function deleteUnused(
       notify(`Project ${name} was created and stays, without keys, for the next run.`)
     }
   }
-}
-
-/** Undefined if the server answers with the code, because another run was faster, for example. */
-export async function unless<Result>(
-  code: string,
-  request: Promise<Result>,
-): Promise<Result | undefined> {
-  return request.catch((error: unknown) => {
-    if (!hasCode(error, code)) throw error
-    return undefined
-  })
-}
-
-/** Whether the server answered with the code. */
-export function hasCode(error: unknown, code: string): boolean {
-  return error instanceof PubringError && error.code === code
 }

@@ -1,4 +1,4 @@
-import { PubringError } from '../../../client/src/index.ts'
+import { hasCode } from '../connection/error-codes.ts'
 import type { Session } from '../connection/session.ts'
 import { parseAlgorithm } from '../keys/kinds.ts'
 import { CommandError } from '../terminal/failures.ts'
@@ -93,7 +93,7 @@ async function sendWithProgress(
 
 /** Points to `--kids` if the server forbids to keep kids and times. */
 function withAdvice(error: unknown, rows: readonly ImportRow[]): unknown {
-  if (!(error instanceof PubringError) || error.code !== 'insufficient_role') return error
+  if (!hasCode(error, 'insufficient_role')) return error
   if (rows.every(({ item }) => item?.createTime === undefined && item?.kid === undefined)) {
     return error
   }

@@ -3,9 +3,9 @@ import {
   type KeyImportReport,
   PubringError,
 } from '../../../client/src/index.ts'
+import { hasCode } from '../connection/error-codes.ts'
 import type { Session } from '../connection/session.ts'
 import { CommandError } from '../terminal/failures.ts'
-import { hasCode } from './projects.ts'
 import type { ImportRow } from './rows.ts'
 
 export interface SendOptions {
@@ -225,7 +225,7 @@ async function sendAccepted(send: Send, batch: Batch, dryRun: boolean): Promise<
 
 /** Sets the rejections in their rows. Throws any other error. */
 function setRefused(rows: readonly SendableRow[], error: unknown): void {
-  if (!(error instanceof PubringError && hasCode(error, 'import_refused'))) throw error
+  if (!hasCode(error, 'import_refused')) throw error
   const placeAt = (index: string) => rows[Number(index)]?.place ?? `/keys/${index}`
   for (const { pointer = '', code, detail } of error.problem?.errors ?? []) {
     const row = rows[Number(pointer.split('/')[2])]

@@ -1,5 +1,6 @@
-import { type JwtKey, PubringError } from '../../../client/src/index.ts'
+import type { JwtKey } from '../../../client/src/index.ts'
 import { parseId } from '../../core/ids.ts'
+import { unless } from '../connection/error-codes.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 
@@ -19,13 +20,9 @@ export async function resolveKids(session: Session, refs: readonly string[]): Pr
 
 async function resolveKid(session: Session, keys: readonly JwtKey[], ref: string): Promise<string> {
   if (keys.some(({ label }) => label === ref)) return findKey(session, keys, ref).id
-  try {
-    // Lists do not show published kids.
-    return (await session.client.keys.get(session.project, ref)).id
-  } catch (error) {
-    if (!(error instanceof PubringError) || error.code !== 'key_not_found') throw error
-    return findKey(session, keys, ref).id
-  }
+  // Lists do not show published kids.
+  const published = await unless('key_not_found', session.client.keys.get(session.project, ref))
+  return (published ?? findKey(session, keys, ref)).id
 }
 
 /** The key with that kid, beginning of a kid or label. Throws if there is none, or several. */

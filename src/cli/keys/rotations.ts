@@ -1,4 +1,5 @@
-import { PubringError, type Rotation } from '../../../client/src/index.ts'
+import type { Rotation } from '../../../client/src/index.ts'
+import { unless } from '../connection/error-codes.ts'
 import { pickOne } from '../connection/pick.ts'
 import type { Session } from '../connection/session.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
@@ -72,13 +73,10 @@ export async function findRotation(session: Session, ref: string | true): Promis
 
 /** Those of the project; throws a failure of its own for a server that has none. */
 export async function readRotations({ client, project }: Session): Promise<Rotation[]> {
-  try {
-    return await client.rotations.list(project)
-  } catch (error) {
-    if (!(error instanceof PubringError) || error.code !== 'route_not_found') throw error
-    throw new CommandError('failed', 'The server is older than rotations on the server.', {
-      code: error.code,
-      hints: ['Upgrade it, or rotate by hand: key add, key expire, key delete.'],
-    })
-  }
+  const rotations = await unless('route_not_found', client.rotations.list(project))
+  if (rotations !== undefined) return rotations
+  throw new CommandError('failed', 'The server is older than rotations on the server.', {
+    code: 'route_not_found',
+    hints: ['Upgrade it, or rotate by hand: key add, key expire, key delete.'],
+  })
 }

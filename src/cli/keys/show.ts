@@ -1,11 +1,6 @@
-import {
-  type Client,
-  type JwtKey,
-  type JwtKeyWithDetails,
-  type KeyRole,
-  PubringError,
-} from '../../../client/src/index.ts'
+import type { Client, JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
+import { unless } from '../connection/error-codes.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
 import { parseChoice, parseWholeNumber } from '../terminal/failures.ts'
 import { type Column, formatMembers, formatTable, timeColumn } from '../terminal/table.ts'
@@ -52,11 +47,8 @@ export async function listKeys(
 
 /** The role of each key; none from a server that is older than roles. */
 async function rolesOf({ keys }: Client, project: string): Promise<Map<string, KeyRole>> {
-  const entries = await keys.roles(project).catch((error: unknown) => {
-    if (error instanceof PubringError && error.code === 'route_not_found') return []
-    throw error
-  })
-  return new Map(entries.map(({ kid, role }) => [kid, role]))
+  const entries = await unless('route_not_found', keys.roles(project))
+  return new Map(entries?.map(({ kid, role }) => [kid, role]))
 }
 
 /** Filters, sorts and limits a list as the flags say. Throws a usage error. */
