@@ -34,8 +34,7 @@ export async function listKeys(
   flags: KeyListFlags,
 ): Promise<void> {
   const arrange = arrangement(flags)
-  const all = await client.keys.list(project)
-  const roles = await rolesOf(client, project)
+  const [all, roles] = await Promise.all([client.keys.list(project), rolesOf(client, project)])
   const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
