@@ -1,30 +1,18 @@
 import type { CallOptions, Precondition } from './call-options.ts'
+import type { EventOperations } from './event-api.ts'
+import type { KeyOperations, RotationOperations } from './key-api.ts'
 import type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 import type {
-  Algorithm,
   ApiKey,
   ApiKeyCreate,
   ApiKeyCreated,
   ApiKeyUpdate,
   Discovery,
-  Event,
   Jwks,
-  JwtKey,
-  JwtKeyCreate,
-  JwtKeyUpdate,
-  JwtKeyUpdated,
-  JwtKeyWithDetails,
-  KeyCheck,
-  KeyImport,
-  KeyImportReport,
-  KeyRoleEntry,
   LedgerProof,
   LogTree,
   Project,
   ProjectHealth,
-  Rotation,
-  RotationCreate,
-  RotationUpdate,
   Search,
   TokenCheck,
   TokenExchangeResponse,
@@ -72,16 +60,8 @@ export type ClientOptions = {
 }
 
 /**
- * Whether the active keys that a key vouched for, directly or through others, are deactivated too.
- *
- * @example
- * await client.keys.update('payments', kid, { active: false }, { descendants: true })
- */
-export type DescendantsDecision = { descendants?: boolean }
-
-/**
  * The operations of one service. A `project` is an id or a name. Every operation throws only
- * `PubringError`. Long, with what follows, because it is the list of all operations.
+ * `PubringError`.
  *
  * @example
  * const client: Client = createClient({ url, apiKey })
@@ -138,80 +118,6 @@ export type ProjectOperations = {
 }
 
 /**
- * JWT keys: the public keys that tokens are verified with.
- *
- * @example
- * const { kid } = await client.keys.create('payments', { name: 'spring', algorithm: 'RSA', publicKeyPem })
- * await client.keys.update('payments', kid, { active: false })
- */
-export type KeyOperations = {
-  /** All keys, oldest first; with `active: true` only the active ones. */
-  list(project: string, options?: CallOptions & { active?: boolean }): Promise<JwtKey[]>
-  get(project: string, kid: string, options?: CallOptions): Promise<JwtKeyWithDetails>
-  /** The role of each key, in the order of `list`. */
-  roles(project: string, options?: CallOptions): Promise<KeyRoleEntry[]>
-  /**
-   * Registers a key and returns its `kid`. Not retried if it may have succeeded; a repeated call fails
-   * with `duplicate_key` and the `kid` in `error.problem.kid`.
-   */
-  create(project: string, body: JwtKeyCreate, options?: CallOptions): Promise<{ kid: string }>
-  /**
-   * Changes the members in the patch and returns the updated key. `warnings` says if the project is
-   * left without an active key. Fails with `key_has_descendants`, and the kids in `error.problem.kids`,
-   * if a key is deactivated that vouched for active ones, unless `descendants` decides about them.
-   */
-  update(
-    project: string,
-    kid: string,
-    patch: JwtKeyUpdate,
-    options?: CallOptions & Precondition & DescendantsDecision,
-  ): Promise<JwtKeyUpdated>
-  /** Fails with `key_active` while the key is active. */
-  delete(
-    project: string,
-    kid: string,
-    options?: CallOptions & Precondition & DescendantsDecision,
-  ): Promise<void>
-  /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
-  import(project: string, body: KeyImport, options?: CallOptions): Promise<KeyImportReport>
-  /** Checks a key without registering it. */
-  check(
-    body: { publicKeyPem: string; algorithm?: Algorithm },
-    options?: CallOptions,
-  ): Promise<KeyCheck>
-}
-
-/**
- * Rotations: the replacement of keys, step by step. The service keeps their state.
- *
- * @example
- * const { id } = await client.rotations.start('payments', { from: oldKid, to: newKid })
- * await client.rotations.finish('payments', id)
- */
-export type RotationOperations = {
-  /** Those under way first, then the ended ones, each newest first. */
-  list(project: string, options?: CallOptions): Promise<Rotation[]>
-  get(project: string, id: string, options?: CallOptions): Promise<Rotation>
-  /** Changes no key. Not retried if it may have succeeded; fails with `rotation_exists` then. */
-  start(project: string, body: RotationCreate, options?: CallOptions): Promise<Rotation>
-  /** Schedules the steps that are left; `null` clears a time. They are taken with your rights. */
-  schedule(
-    project: string,
-    id: string,
-    patch: RotationUpdate,
-    options?: CallOptions & Precondition,
-  ): Promise<Rotation>
-  /** Deactivates the old key now. Fails with `rotation_not_ready` until verifiers know the new one. */
-  finish(
-    project: string,
-    id: string,
-    options?: CallOptions & DescendantsDecision,
-  ): Promise<Rotation>
-  /** Changes no key. */
-  abandon(project: string, id: string, options?: CallOptions & Precondition): Promise<void>
-}
-
-/**
  * Tokens: explains why one verifies or not, and exchanges one for an API key.
  *
  * @example
@@ -231,70 +137,6 @@ export type TokenOperations = {
     body: { token: string; policy?: string },
     options?: CallOptions,
   ): Promise<TokenExchangeResponse>
-}
-
-/**
- * The ledger of a project; without `project`, the system's ledger.
- *
- * @example
- * for await (const { revision, type, subject } of client.events.follow({ project: 'payments' })) {
- *   console.log(revision, type, subject.id)
- * }
- */
-export type EventOperations = {
-  /**
-   * Up to `limit` (1 to 200) events that match. Fails with `history_changed` if the ledger has no event
-   * `after`, because the database was restored. With filters, use `page` or `all`: the service examines
-   * a bounded number of events, so fewer than `limit` does not mean that there are no more.
-   */
-  list(options?: CallOptions & EventQuery): Promise<Event[]>
-  /** The same, with the position of the next page, if there is one: pass it with the same filters. */
-  page(options?: CallOptions & EventQuery): Promise<{ items: Event[]; next?: EventPosition }>
-  /** All events that match, fetched page by page. */
-  all(options?: CallOptions & EventQuery): AsyncIterable<Event>
-  /**
-   * All events that match, as the text of a file: JSON lines, or CSV with a line of headings. Throws if
-   * it was cut off.
-   */
-  export(options: CallOptions & EventQuery & { format: 'jsonl' | 'csv' }): AsyncIterable<string>
-  /**
-   * The events after `after`, then each new one as it happens: in order and without gaps, across lost
-   * connections and restarts of the service. Ends after `project.deleted`. Throws if the first
-   * connection fails, if the service rejects the request, or when `signal` is aborted, and
-   * `history_changed` if the database was restored and the ledger no longer has those events.
-   */
-  follow(
-    options?: CallOptions & { project?: string; after?: number | string },
-  ): AsyncIterable<Event>
-}
-
-/** Where a page of events begins. */
-export type EventPosition = {
-  /**
-   * Only later events: a revision, or better `REVISION.HASH8` with the first 8 characters of that
-   * event's hash. Default: 0.
-   */
-  after?: number | string
-  /** Only events before this revision. */
-  before?: number
-}
-
-/** Which events; without `project`, of the system's ledger. */
-export type EventQuery = EventPosition & {
-  project?: string
-  limit?: number
-  /** Default: `asc`; `desc` is newest first. */
-  order?: 'asc' | 'desc'
-  /** Types, separated by commas. */
-  type?: string
-  /** Id, name, email address or subject of the actor. */
-  actor?: string
-  /** Id of the subject. */
-  subject?: string
-  /** From this time on (RFC 3339). */
-  since?: string
-  /** Before this time (RFC 3339). */
-  until?: string
 }
 
 /**

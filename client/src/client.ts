@@ -2,17 +2,15 @@ import type {
   ApiKeyOperations,
   Client,
   ClientOptions,
-  DescendantsDecision,
   JwksOperations,
-  KeyOperations,
   LogOperations,
   ProjectOperations,
-  RotationOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { eventOperations } from './events.ts'
+import type { DescendantsDecision, KeyOperations, RotationOperations } from './key-api.ts'
 import {
   conditional,
   create,

@@ -1,6 +1,6 @@
-import type { EventOperations, EventPosition, EventQuery } from './api.ts'
 import type { CallOptions } from './call-options.ts'
 import { createDeadline } from './deadline.ts'
+import type { EventOperations, EventPosition, EventQuery } from './event-api.ts'
 import { followEvents, systemPath } from './follow.ts'
 import { nextPage, read, readList } from './operations.ts'
 import { textChunks } from './text-chunks.ts'

@@ -2,22 +2,18 @@ export type {
   ApiKeyOperations,
   Client,
   ClientOptions,
-  DescendantsDecision,
-  EventOperations,
-  EventPosition,
-  EventQuery,
   JwksOperations,
-  KeyOperations,
   LogOperations,
   ProjectOperations,
-  RotationOperations,
   TokenOperations,
   TrustPolicyOperations,
 } from './api.ts'
 export type { CallOptions, Precondition } from './call-options.ts'
 export { createClient } from './client.ts'
 export { type ClientErrorCode, PubringError, type PubringErrorCode } from './errors.ts'
+export type { EventOperations, EventPosition, EventQuery } from './event-api.ts'
 export { type Expiry, expiriesOf } from './expiries.ts'
+export type { DescendantsDecision, KeyOperations, RotationOperations } from './key-api.ts'
 export type { PersonOperations, SessionOperations, SignInRuleOperations } from './sign-in-api.ts'
 export type * from './types.ts'
 export { algorithms } from './types.ts'

@@ -1,0 +1,98 @@
+import type { CallOptions, Precondition } from './call-options.ts'
+import type {
+  Algorithm,
+  JwtKey,
+  JwtKeyCreate,
+  JwtKeyUpdate,
+  JwtKeyUpdated,
+  JwtKeyWithDetails,
+  KeyCheck,
+  KeyImport,
+  KeyImportReport,
+  KeyRoleEntry,
+  Rotation,
+  RotationCreate,
+  RotationUpdate,
+} from './types.ts'
+
+/**
+ * Whether the active keys that a key vouched for, directly or through others, are deactivated too.
+ *
+ * @example
+ * await client.keys.update('payments', kid, { active: false }, { descendants: true })
+ */
+export type DescendantsDecision = { descendants?: boolean }
+
+/**
+ * JWT keys: the public keys that tokens are verified with.
+ *
+ * @example
+ * const { kid } = await client.keys.create('payments', { name: 'spring', algorithm: 'RSA', publicKeyPem })
+ * await client.keys.update('payments', kid, { active: false })
+ */
+export type KeyOperations = {
+  /** All keys, oldest first; with `active: true` only the active ones. */
+  list(project: string, options?: CallOptions & { active?: boolean }): Promise<JwtKey[]>
+  get(project: string, kid: string, options?: CallOptions): Promise<JwtKeyWithDetails>
+  /** The role of each key, in the order of `list`. */
+  roles(project: string, options?: CallOptions): Promise<KeyRoleEntry[]>
+  /**
+   * Registers a key and returns its `kid`. Not retried if it may have succeeded; a repeated call fails
+   * with `duplicate_key` and the `kid` in `error.problem.kid`.
+   */
+  create(project: string, body: JwtKeyCreate, options?: CallOptions): Promise<{ kid: string }>
+  /**
+   * Changes the members in the patch and returns the updated key. `warnings` says if the project is
+   * left without an active key. Fails with `key_has_descendants`, and the kids in `error.problem.kids`,
+   * if a key is deactivated that vouched for active ones, unless `descendants` decides about them.
+   */
+  update(
+    project: string,
+    kid: string,
+    patch: JwtKeyUpdate,
+    options?: CallOptions & Precondition & DescendantsDecision,
+  ): Promise<JwtKeyUpdated>
+  /** Fails with `key_active` while the key is active. */
+  delete(
+    project: string,
+    kid: string,
+    options?: CallOptions & Precondition & DescendantsDecision,
+  ): Promise<void>
+  /** Imports all keys or none. Safe to repeat: keys that already exist are reported as `present`. */
+  import(project: string, body: KeyImport, options?: CallOptions): Promise<KeyImportReport>
+  /** Checks a key without registering it. */
+  check(
+    body: { publicKeyPem: string; algorithm?: Algorithm },
+    options?: CallOptions,
+  ): Promise<KeyCheck>
+}
+
+/**
+ * Rotations: the replacement of keys, step by step. The service keeps their state.
+ *
+ * @example
+ * const { id } = await client.rotations.start('payments', { from: oldKid, to: newKid })
+ * await client.rotations.finish('payments', id)
+ */
+export type RotationOperations = {
+  /** Those under way first, then the ended ones, each newest first. */
+  list(project: string, options?: CallOptions): Promise<Rotation[]>
+  get(project: string, id: string, options?: CallOptions): Promise<Rotation>
+  /** Changes no key. Not retried if it may have succeeded; fails with `rotation_exists` then. */
+  start(project: string, body: RotationCreate, options?: CallOptions): Promise<Rotation>
+  /** Schedules the steps that are left; `null` clears a time. They are taken with your rights. */
+  schedule(
+    project: string,
+    id: string,
+    patch: RotationUpdate,
+    options?: CallOptions & Precondition,
+  ): Promise<Rotation>
+  /** Deactivates the old key now. Fails with `rotation_not_ready` until verifiers know the new one. */
+  finish(
+    project: string,
+    id: string,
+    options?: CallOptions & DescendantsDecision,
+  ): Promise<Rotation>
+  /** Changes no key. */
+  abandon(project: string, id: string, options?: CallOptions & Precondition): Promise<void>
+}
