@@ -12,6 +12,7 @@ export function Facts({ name, children }: { name: string; children: ReactNode })
   )
 }
 
+/** A named value. */
 export function Fact({ name, children }: { name: string; children: ReactNode }) {
   return (
     <div style={{ minWidth: 0 }}>

@@ -1,7 +1,7 @@
-import { Anchor, Stack, Text } from '@mantine/core'
-import type { ReactNode } from 'react'
+import { Anchor, Stack } from '@mantine/core'
 import { Link } from 'wouter'
 import type { JwtKeyWithDetails } from '../../../../client/src/index.ts'
+import { Fact } from '../../components/facts.tsx'
 import { Section } from '../../components/section.tsx'
 import { exactTime } from '../../components/times.tsx'
 import { ActorName } from '../../events/actor.tsx'
@@ -15,19 +15,19 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
   return (
     <Section title="Details">
       <Stack gap="sm">
-        <Detail name="Registered by">
+        <Fact name="Registered by">
           {registration === undefined ? '…' : <ActorName actor={registration.actor} />}
-        </Detail>
-        <Detail name="Last changed">{exactTime(updateTime)}</Detail>
-        <Detail name="Its state is known to verifiers that honor the cache headers from">
+        </Fact>
+        <Fact name="Last changed">{exactTime(updateTime)}</Fact>
+        <Fact name="Its state is known to verifiers that honor the cache headers from">
           {exactTime(details.convergedTime)}
-        </Detail>
-        <Detail name="Algorithm">
+        </Fact>
+        <Fact name="Algorithm">
           {algorithm} {describeMaterial(jwtKey)}
-        </Detail>
-        <Detail name="alg of its tokens">{details.jwsAlgorithm}</Detail>
+        </Fact>
+        <Fact name="alg of its tokens">{details.jwsAlgorithm}</Fact>
         {details.introducedBy !== undefined && (
-          <Detail name="Introduced by the key">
+          <Fact name="Introduced by the key">
             <Anchor
               component={Link}
               href={`/projects/${projectId}/keys/${details.introducedBy}`}
@@ -36,22 +36,9 @@ export function Details({ jwtKey }: { jwtKey: JwtKeyWithDetails }) {
             >
               {details.introducedBy}
             </Anchor>
-          </Detail>
+          </Fact>
         )}
       </Stack>
     </Section>
-  )
-}
-
-function Detail({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <div>
-      <Text size="xs" c="dimmed" fw={600}>
-        {name}
-      </Text>
-      <Text size="sm" component="div" style={{ overflowWrap: 'anywhere' }}>
-        {children}
-      </Text>
-    </div>
   )
 }

@@ -2,10 +2,11 @@ import { Grid, Stack } from '@mantine/core'
 import { type JwtKeyWithDetails, type Project, PubringError } from '../../../../client/src/index.ts'
 import { CurlHint } from '../../components/curl.tsx'
 import { KeyStateBadge } from '../../components/key-state-badge.tsx'
-import { LoadingRows, MessagePage, PageHeader, QueryResult } from '../../components/states.tsx'
+import { LoadingRows, PageHeader, QueryResult } from '../../components/states.tsx'
 import { withVisibleControls } from '../../components/user-text.tsx'
-import { useActiveKeys, useKey, useLiveProject, useProject } from '../../keys/queries.ts'
+import { useActiveKeys, useKey } from '../../keys/queries.ts'
 import { useRefreshAt } from '../../keys/roles.ts'
+import { LiveProject } from '../live-project.tsx'
 import { KeyActionButtons } from './actions.tsx'
 import { Breadcrumb } from './breadcrumb.tsx'
 import { DeletedKey } from './deleted.tsx'
@@ -18,20 +19,10 @@ import { Summary } from './summary.tsx'
 
 /** A key, by its id or published kid: what it is, what depends on it, and what became of it. */
 export function KeyPage({ project: name, kid }: { project: string; kid: string }) {
-  const project = useProject(name)
-  useLiveProject(project.data)
-  const { error } = project
-  if (error instanceof PubringError && error.status === 404) {
-    return (
-      <MessagePage title="Project not found">
-        It may have been deleted, or you have no access to it.
-      </MessagePage>
-    )
-  }
   return (
-    <QueryResult query={project} rows={8}>
-      {(loaded) => <KeyOfProject project={loaded} kid={kid} />}
-    </QueryResult>
+    <LiveProject name={name} rows={8}>
+      {(project) => <KeyOfProject project={project} kid={kid} />}
+    </LiveProject>
   )
 }
 

@@ -2,19 +2,14 @@ import { Button, SimpleGrid, Tabs } from '@mantine/core'
 import { IconPlus } from '@tabler/icons-react'
 import { lazy, type ReactNode, useState } from 'react'
 import { useLocation } from 'wouter'
-import { type Project, PubringError } from '../../../../client/src/index.ts'
+import type { Project } from '../../../../client/src/index.ts'
 import { CopyLine } from '../../components/copy.tsx'
 import { LazyPart, usePreload } from '../../components/lazy.tsx'
-import {
-  LoadingPage,
-  MessagePage,
-  NotFoundPage,
-  PageHeader,
-  QueryResult,
-} from '../../components/states.tsx'
+import { LoadingPage, NotFoundPage, PageHeader, QueryResult } from '../../components/states.tsx'
 import { useOpenDialog } from '../../forms/drafts.ts'
-import { useDiscovery, useLiveProject, useProject } from '../../keys/queries.ts'
+import { useDiscovery } from '../../keys/queries.ts'
 import { useRights } from '../../session/rights.ts'
+import { LiveProject } from '../live-project.tsx'
 import { KeysPanel } from './keys/panel.tsx'
 import { ProjectMenu } from './menu.tsx'
 
@@ -37,20 +32,10 @@ const ConnectPanel = lazy(async () => ({
 
 /** A project with its addresses, keys, verifier setup, token check and history. */
 export function ProjectPage({ project, tab }: { project: string; tab: string }) {
-  const query = useProject(project)
-  useLiveProject(query.data)
-  const { error } = query
-  if (error instanceof PubringError && error.status === 404) {
-    return (
-      <MessagePage title="Project not found">
-        It may have been deleted, or you have no access to it.
-      </MessagePage>
-    )
-  }
   return (
-    <QueryResult query={query} rows={6}>
+    <LiveProject name={project} rows={6}>
       {(loaded) => <LoadedProject project={loaded} tab={tab} />}
-    </QueryResult>
+    </LiveProject>
   )
 }
 

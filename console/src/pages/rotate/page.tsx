@@ -4,30 +4,30 @@ import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
 import { ErrorNotice } from '../../components/error-notice.tsx'
 import { LoadingRows, MessagePage, PageHeader } from '../../components/states.tsx'
 import { UserText, withVisibleControls } from '../../components/user-text.tsx'
-import { useKeys, useLiveProject, useProject } from '../../keys/queries.ts'
+import { useKeys } from '../../keys/queries.ts'
 import { isUnderWay, useRotations } from '../../keys/rotations.ts'
 import { useRights } from '../../session/rights.ts'
+import { LiveProject } from '../live-project.tsx'
 import { ChooseNewKey } from './choose-key.tsx'
 import { RotationSteps } from './steps.tsx'
 
-/** Replaces a key with a new one, step by step. The service has the steps, so everybody sees the same. */
+/** Replaces a key with a new one, step by step. The service keeps the steps, so all users see the same. */
 export function RotatePage({ project: name, oldKid }: { project: string; oldKid: string }) {
-  const project = useProject(name)
-  const keys = useKeys(project.data?.id)
-  const rotations = useRotations(project.data?.id)
-  useLiveProject(project.data)
-  const failed = [project, keys, rotations].find(({ isLoadingError }) => isLoadingError)
-  if (failed) return <ErrorNotice error={failed.error} retry={() => void failed.refetch()} />
-  if (project.data === undefined || keys.data === undefined || rotations.data === undefined) {
-    return <LoadingRows rows={6} />
-  }
   return (
-    <LoadedPage
-      project={project.data}
-      keys={keys.data}
-      rotations={rotations.data}
-      oldKid={oldKid}
-    />
+    <LiveProject name={name} rows={6}>
+      {(project) => <RotationOfProject project={project} oldKid={oldKid} />}
+    </LiveProject>
+  )
+}
+
+function RotationOfProject({ project, oldKid }: { project: Project; oldKid: string }) {
+  const keys = useKeys(project.id)
+  const rotations = useRotations(project.id)
+  const failed = [keys, rotations].find(({ isLoadingError }) => isLoadingError)
+  if (failed) return <ErrorNotice error={failed.error} retry={() => void failed.refetch()} />
+  if (keys.data === undefined || rotations.data === undefined) return <LoadingRows rows={6} />
+  return (
+    <LoadedPage project={project} keys={keys.data} rotations={rotations.data} oldKid={oldKid} />
   )
 }
 
