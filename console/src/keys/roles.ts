@@ -1,5 +1,5 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useMemo } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
 import type { JwtKey, KeyRole, KeyRoleEntry } from '../../../client/src/index.ts'
 import { stateOf } from '../components/state-badge.tsx'
 import { useSession } from '../session/context.tsx'
@@ -29,31 +29,6 @@ export function useKeyRoles(projectId: string) {
     queryKey: ['keys', projectId, { roles: true }],
     queryFn: ({ signal }) => client.keys.roles(projectId, { signal }),
   })
-}
-
-/** How long after a role changed by the passing of time the keys are read again, in milliseconds. */
-const afterChangeMs = 300
-
-/** No timer runs for longer: it would keep an unattended session alive. */
-const longestWaitMs = 600_000
-
-/** Reads the keys of a project again when the next of these times has passed: roles depend on them. */
-export function useRefreshAt(projectId: string, times: (string | undefined)[]): void {
-  const queries = useQueryClient()
-  const now = new Date().toISOString()
-  const next = times.reduce<string | undefined>(
-    (first, time) => (time !== undefined && time > now && !(first && first < time) ? time : first),
-    undefined,
-  )
-  useEffect(() => {
-    const wait = Date.parse(next ?? '') - Date.now() + afterChangeMs
-    if (!(wait <= longestWaitMs)) return
-    const timer = setTimeout(
-      () => void queries.invalidateQueries({ queryKey: ['keys', projectId] }),
-      wait,
-    )
-    return () => clearTimeout(timer)
-  }, [queries, projectId, next])
 }
 
 /** The keys with their roles, in the same order. */

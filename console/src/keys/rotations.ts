@@ -3,12 +3,7 @@ import type { Project, Rotation, RotationUpdate } from '../../../client/src/inde
 import type { ApiRequest } from '../components/curl.tsx'
 import { localTime } from '../components/times.tsx'
 import { useSession } from '../session/context.tsx'
-
-/** How long after a time the rotations are read again, because their state depends on it. */
-const afterTimeMs = 300
-
-/** No timer runs for longer: it would keep an unattended session alive. */
-const longestWaitMs = 600_000
+import { useRefreshAt } from './refresh.ts'
 
 /** Whether the old key is still in use. */
 export const isUnderWay = ({ state }: Rotation): boolean =>
@@ -25,22 +20,18 @@ export function nextStep({ state, schedule }: Rotation): string {
 /** The rotations of a project: those under way first, then the ended ones, each newest first. */
 export function useRotations(projectId: string | undefined) {
   const { client } = useSession()
-  return useQuery({
+  const query = useQuery({
     queryKey: ['rotations', projectId],
     queryFn: ({ signal }) => client.rotations.list(projectId ?? '', { signal }),
     enabled: projectId !== undefined,
-    refetchInterval: ({ state: { data = [] } }) => {
-      const waits = data
-        .flatMap(({ convergedTime, schedule }) => [
-          convergedTime,
-          schedule?.disableTime,
-          schedule?.deleteTime,
-        ])
-        .map((time) => Date.parse(time ?? '') - Date.now() + afterTimeMs)
-        .filter((wait) => wait > 0 && wait <= longestWaitMs)
-      return waits.length > 0 && Math.min(...waits)
-    },
   })
+  const times = query.data?.flatMap(({ convergedTime, schedule }) => [
+    convergedTime,
+    schedule?.disableTime,
+    schedule?.deleteTime,
+  ])
+  useRefreshAt('rotations', projectId, times ?? [])
+  return query
 }
 
 /** The requests that change a rotation. */

@@ -9,7 +9,8 @@ import { EmptyState, LoadingRows, QueryResult } from '../../../components/states
 import { UserText } from '../../../components/user-text.tsx'
 import { useOpenDialog } from '../../../forms/drafts.ts'
 import { useKeys } from '../../../keys/queries.ts'
-import { type KeyRow, useKeyRoles, useKeyRows, useRefreshAt } from '../../../keys/roles.ts'
+import { useRefreshAt } from '../../../keys/refresh.ts'
+import { type KeyRow, useKeyRoles, useKeyRows } from '../../../keys/roles.ts'
 import { isUnderWay, nextStep, useRotations } from '../../../keys/rotations.ts'
 import { useRights } from '../../../session/rights.ts'
 import { type KeyAction, keyActions } from '../key-actions.ts'
@@ -96,6 +97,7 @@ function KeyList(props: { projectId: string; keys: JwtKey[]; roles: KeyRoleEntry
   usePreload(loadKeyDialog)
   const rows = useKeyRows(keys, roles)
   useRefreshAt(
+    'keys',
     projectId,
     rows.flatMap(({ convergedTime, expireTime }) => [convergedTime, expireTime]),
   )
