@@ -1,4 +1,5 @@
-import type { Event, JwtKey, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import type { Event, JwtKeyWithDetails } from '../../../client/src/index.ts'
+import { type Life, type ListedKey, toTime, type Version, versionsOf } from './versions.ts'
 
 /**
  * What a key is worth to verifiers during a span:
@@ -44,19 +45,12 @@ export type RotationSpan = {
   disableTime?: number
 }
 
-export type BarInput = {
+export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
   /** The keys that exist now. */
-  keys: Pick<
-    JwtKey,
-    'id' | 'label' | 'algorithm' | 'active' | 'createTime' | 'updateTime' | 'expireTime'
-  >[]
+  keys: ListedKey[]
   /** Events of the project, oldest first. Those without a key as their subject are ignored. */
   events: Event[]
-  /** The time from which `events` are complete, in epoch milliseconds; absent if they all are. */
-  completeSince?: number
   rotations: RotationSpan[]
-  /** Epoch milliseconds. */
-  now: number
   /** How long verifiers may take to learn of a change, in milliseconds. */
   spreadMs: number
 }
@@ -72,7 +66,7 @@ export function keyBars(input: BarInput): KeyBar[] {
   )
   const listed = new Map(keys.map((key) => [key.id, key]))
   const bars = [...new Set([...own.keys(), ...listed.keys()])].map((kid) =>
-    keyBar(kid, { key: listed.get(kid), events: own.get(kid) ?? [], input }),
+    keyBar(kid, { ...input, key: listed.get(kid), events: own.get(kid) ?? [] }, input.spreadMs),
   )
   const byKid = new Map(bars.map((bar) => [bar.kid, bar]))
   for (const rotation of rotations) {
@@ -132,13 +126,8 @@ export function spreadOf(
   return Date.parse(key.details.convergedTime) - last
 }
 
-/** The members of a key that decide about its state, from `time` until the next version. */
-type Version = { time: number; enabled: boolean; expireTime: number }
-
-type Life = { key: BarInput['keys'][number] | undefined; events: Event[]; input: BarInput }
-
-function keyBar(kid: string, life: Life): KeyBar {
-  const { key, events, input } = life
+function keyBar(kid: string, life: Life, spreadMs: number): KeyBar {
+  const { key, events } = life
   const deletion = events.findLast(({ type }) => type === 'key.deleted')
   const end = deletion === undefined ? Number.POSITIVE_INFINITY : Date.parse(deletion.time)
   const versions = versionsOf(life)
@@ -153,7 +142,7 @@ function keyBar(kid: string, life: Life): KeyBar {
     label: lastValue(events, 'label') ?? key?.label ?? '',
     algorithm: key?.algorithm ?? lastValue(events, 'algorithm') ?? '',
     isDeleted: deletion !== undefined,
-    spans: [...(registered < knownSince ? [unknown] : []), ...markSpreading(known, input.spreadMs)],
+    spans: [...(registered < knownSince ? [unknown] : []), ...markSpreading(known, spreadMs)],
     events,
   }
 }
@@ -163,54 +152,6 @@ function lastValue(events: Event[], member: string): string | undefined {
   const change = events.findLast(({ changes }) => changes?.[member])?.changes?.[member]
   const value = change?.to ?? change?.from
   return value === undefined ? undefined : String(value)
-}
-
-/** Whether the event has every member that the key had then. */
-const isWhole = (event: Event | undefined) =>
-  event?.type === 'key.created' || event?.type === 'key.recorded'
-
-/** The versions that are known, oldest first. */
-function versionsOf(life: Life): Version[] {
-  const { events } = life
-  const versions = isWhole(events[0]) ? [] : [versionBefore(life)]
-  for (const event of events) {
-    const { active, expireTime } = event.changes ?? {}
-    if (!active && !expireTime && !isWhole(event)) continue
-    const last = versions.at(-1)
-    versions.push({
-      time: Date.parse(event.time),
-      enabled: active ? active.to === true : last?.enabled === true,
-      expireTime: expireTime || isWhole(event) ? toTime(expireTime?.to) : toTime(last?.expireTime),
-    })
-  }
-  return versions
-}
-
-/**
- * The version before the first of the events that have been read: what later events changed is undone,
- * and the rest is as it is now.
- */
-function versionBefore({ key, events, input }: Life): Version {
-  const { completeSince, now } = input
-  const firstChange = (member: string) =>
-    events.find(({ changes }) => changes?.[member])?.changes?.[member]
-  const [active, expireTime] = [firstChange('active'), firstChange('expireTime')]
-  // A listed key that has expired is switched on, unless an event says otherwise.
-  const isOn = key !== undefined && (key.active || toTime(key.expireTime) <= now)
-  const registered = key === undefined ? 0 : Date.parse(key.createTime)
-  const begin = Math.max(completeSince ?? Date.parse(events[0]?.time ?? ''), registered)
-  return {
-    // Without events, the key has been as it is now since its last change.
-    time: key !== undefined && events.length === 0 ? Date.parse(key.updateTime) : begin,
-    enabled: active ? active.from === true : isOn,
-    expireTime: toTime(expireTime ? expireTime.from : key?.expireTime),
-  }
-}
-
-/** Epoch milliseconds of an expiry; Infinity for none. */
-function toTime(value: unknown): number {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
 }
 
 /** The spans of a version until `end`, as if verifiers learned of changes at once. */

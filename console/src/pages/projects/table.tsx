@@ -2,7 +2,11 @@ import { Anchor, Badge, Group, Text } from '@mantine/core'
 import { Link } from 'wouter'
 import { CopyButton } from '../../components/copy.tsx'
 import { OptionalTime, week } from '../../components/times.tsx'
-import { type SortableColumn, type Sorting, VirtualTable } from '../../components/virtual-table.tsx'
+import {
+  type SortableColumn,
+  type Sorting,
+  VirtualTable,
+} from '../../components/virtual-table/table.tsx'
 import { breakTime, type ProjectRow } from './rows.ts'
 
 /** The projects, sortable by each part of their health. */
