@@ -14,7 +14,7 @@ import { useSession } from '../../session/context.tsx'
 import { useRights } from '../../session/rights.ts'
 import { EndSessionsOfPerson } from './end-sessions.tsx'
 
-/** Everybody who has signed in through the OpenID provider. */
+/** All people who have signed in through the OpenID provider. */
 export function PeoplePage() {
   const { client } = useSession()
   const { mayManage } = useRights()
@@ -29,7 +29,7 @@ export function PeoplePage() {
   return (
     <>
       <PageHeader title="People">
-        Everybody who has signed in through the OpenID provider. The ledger identifies them by
+        All people who have signed in through the OpenID provider. The ledger identifies them by
         issuer and subject; name and email stand here alone, and can be erased.
       </PageHeader>
       <QueryResult query={query}>{(people) => <PeopleTable people={people} />}</QueryResult>
