@@ -1,4 +1,4 @@
-import { Kbd, Loader, Stack, Text } from '@mantine/core'
+import { Fieldset, Kbd, Loader, Stack, Text } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
 import { useQuery } from '@tanstack/react-query'
@@ -89,8 +89,7 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
       {search.error !== undefined && <ErrorNotice error={search.error} retry={search.retry} />}
       <div id={list} role="listbox" aria-label="Results" className="palette-results">
         {groups.map(({ title, results }) => (
-          // biome-ignore lint/a11y/useSemanticElements: a fieldset is no group of options
-          <div key={title} role="group" aria-label={title}>
+          <Fieldset key={title} variant="unstyled" aria-label={title}>
             <Text size="xs" c="dimmed" fw={600} px="xs" pt="sm" pb={4} aria-hidden>
               {title}
             </Text>
@@ -107,7 +106,7 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
                 />
               )
             })}
-          </div>
+          </Fieldset>
         ))}
       </div>
       <Status query={query} entered={entered} found={options.length} {...search} />
