@@ -65,6 +65,27 @@ test('the keyboard alone finds a key and opens it, and axe finds no fault', asyn
   await dialog().waitFor({ state: 'detached' })
 })
 
+test('what is typed while the search is loading is kept', async () => {
+  let load = () => {}
+  const held = new Promise<void>((resolve) => {
+    load = resolve
+  })
+  await page.route('**/assets/palette-*.js', async (route) => {
+    await held
+    await route.continue()
+  })
+  await page.reload()
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.keyboard.type('/ordes')
+  await page.keyboard.press('Backspace')
+  load()
+  await page.keyboard.type('rs')
+  await options().nth(1).waitFor()
+  expect(await field().inputValue()).toBe('orders')
+  await page.unrouteAll({ behavior: 'wait' })
+  await page.keyboard.press('Escape')
+})
+
 test('a key is found by its kid, thumbprint and hash, a project by its name, and a deleted key too', async () => {
   await openSearch()
   const { id, details } = key

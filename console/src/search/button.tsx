@@ -1,19 +1,23 @@
 import { ActionIcon, Kbd, Text, UnstyledButton } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { IconSearch } from '@tabler/icons-react'
-import { lazy, useState } from 'react'
+import { type Dispatch, lazy, type SetStateAction, useEffect, useState } from 'react'
 import { LazyPart, usePreload } from '../components/lazy.tsx'
 
 const loadPalette = async () => ({ default: (await import('./palette.tsx')).SearchPalette })
 const SearchPalette = lazy(loadPalette)
 
+/** The text of the search; undefined while it is closed. */
+type SearchedText = string | undefined
+
 /** Opens the search, as `/` and Ctrl+K or ⌘K do on every page. */
 export function SearchButton() {
-  const [opened, setOpened] = useState(false)
+  const [text, setText] = useState<SearchedText>()
   usePreload(loadPalette)
+  useEarlyTyping(text !== undefined, setText)
   const open = () => {
     // A dialog may have unsent input.
-    if (document.querySelector('[role=dialog]') === null) setOpened(true)
+    if (document.querySelector('[role=dialog]') === null) setText((typed = '') => typed)
   }
   useHotkeys([['/', open]])
   useHotkeys([['mod+K', open]], [])
@@ -36,11 +40,30 @@ export function SearchButton() {
       <ActionIcon variant="default" size="lg" hiddenFrom="sm" onClick={open} aria-label="Search">
         <IconSearch size={18} />
       </ActionIcon>
-      {opened && (
+      {text !== undefined && (
         <LazyPart>
-          <SearchPalette onClose={() => setOpened(false)} />
+          <SearchPalette text={text} onText={setText} onClose={() => setText(undefined)} />
         </LazyPart>
       )}
     </>
   )
 }
+
+/** Keeps what is typed until the field of the search has the focus: its code may still be loading. */
+function useEarlyTyping(isOpen: boolean, setText: Dispatch<SetStateAction<SearchedText>>): void {
+  useEffect(() => {
+    if (!isOpen) return
+    function keep(event: KeyboardEvent) {
+      const { key, target, ctrlKey, metaKey, altKey } = event
+      const isTyped = key.length === 1 && !ctrlKey && !metaKey && !altKey
+      const isControl = target instanceof Element && target.matches(controls)
+      if (event.defaultPrevented || isControl || !(isTyped || key === 'Backspace')) return
+      event.preventDefault()
+      setText((text = '') => (isTyped ? text + key : text.slice(0, -1)))
+    }
+    window.addEventListener('keydown', keep)
+    return () => window.removeEventListener('keydown', keep)
+  }, [isOpen, setText])
+}
+
+const controls = 'input, textarea, [role=dialog] button'

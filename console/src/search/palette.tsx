@@ -22,9 +22,13 @@ const resultsOfKind = 10
 const minLength = 2
 
 /** Finds keys, projects, API keys and requests, and goes to them. Works with the keyboard alone. */
-export function SearchPalette({ onClose }: { onClose(): void }) {
-  const [entered, setEntered] = useState('')
-  const { query, note } = searchTextOf(entered)
+export function SearchPalette(props: {
+  text: string
+  onText(text: string): void
+  onClose(): void
+}) {
+  const { text, onText, onClose } = props
+  const { query, note } = searchTextOf(text)
   const search = useSearchResults(query)
   const [, navigate] = useLocation()
   const list = useId()
@@ -65,9 +69,9 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
         placeholder="A kid, label, hash, project or request id"
         leftSection={<IconSearch size={18} aria-hidden />}
         rightSection={search.pending && <Loader size="xs" />}
-        value={entered}
-        onValue={(text) => {
-          setEntered(text)
+        value={text}
+        onValue={(entered) => {
+          onText(entered)
           setPosition(0)
         }}
         onKeyDown={press}
@@ -109,7 +113,7 @@ export function SearchPalette({ onClose }: { onClose(): void }) {
           </Fieldset>
         ))}
       </div>
-      <Status query={query} entered={entered} found={options.length} {...search} />
+      <Status query={query} entered={text} found={options.length} {...search} />
     </Dialog>
   )
 }
