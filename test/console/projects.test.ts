@@ -7,7 +7,8 @@ import {
 import { ecKey } from '../support/keys/pem.ts'
 
 let console_: TestConsole
-let soon: { id: string; kid: string }
+let calm: { id: string; kid: string }
+let soon: typeof calm
 
 beforeAll(async () => {
   console_ = await openConsole()
@@ -20,7 +21,11 @@ beforeAll(async () => {
     const { kid } = await client.keys.create(id, { ...key, ...(days && { expireTime }) })
     return { id, kid }
   }
-  await add('calm')
+  calm = await add('calm')
+  const { publicKeyPem } = ecKey()
+  const successor = { name: 'successor', algorithm: 'ES256' as const, publicKeyPem }
+  const { kid: to } = await client.keys.create(calm.id, successor)
+  await client.rotations.start(calm.id, { from: calm.kid, to })
   soon = await add('next-week', 5)
   await add('next-month', 29)
   const broken = await add('broken')
@@ -67,6 +72,10 @@ test('what breaks first comes first, the bell counts it, and a warning leads to 
     .getByRole('row', { name: /broken/ })
     .getByText('No active key')
     .waitFor()
+  const figures = page.locator('.figure + *')
+  expect(await figures.allTextContents()).toContain('project has keys, but no active one')
+  const rotation = page.getByRole('link', { name: '1 under way' })
+  expect(await rotation.getAttribute('href')).toBe(`#/projects/${calm.id}`)
   expect(await accessibilityViolations(page)).toEqual([])
   await page.getByRole('button', { name: 'Name', exact: true }).click()
   await expect.poll(async () => (await names())[0]).toBe('broken')
@@ -101,6 +110,7 @@ test('a project is found by part of its name, and by its full name or id in any 
   await link('team-118').waitFor()
   await search.fill('nowhere')
   await page.getByText('No projects match “nowhere”').waitFor()
+  await page.getByText('To find a key by its kid, a log line or a token, use the search').waitFor()
   await search.fill('')
   await link('broken').waitFor()
 })

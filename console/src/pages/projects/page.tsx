@@ -105,5 +105,10 @@ function NoMatch({ term }: { term: string }) {
       </EmptyState>
     )
   }
-  return <EmptyState title={`No projects match “${term}”`}>Check the spelling.</EmptyState>
+  return (
+    <EmptyState title={`No projects match “${term}”`}>
+      Check the spelling. To find a key by its kid, a log line or a token, use the search in the
+      header.
+    </EmptyState>
+  )
 }

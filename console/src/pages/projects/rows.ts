@@ -45,7 +45,10 @@ const compare = <Value extends string | number>(a: Value, b: Value) => (a < b ? 
 
 export type Totals = { projects: number; activeKeys: number; soon: number; withoutKey: number }
 
-/** The figures above the list; `soon`: projects with an expiry before the time `until`. */
+/**
+ * The figures above the list. `soon`: projects with an expiry before the time `until`; `withoutKey`:
+ * those that have keys, but no active one.
+ */
 export function totalsOf(rows: ProjectRow[], until: number): Totals {
   const times = rows.map(breakTime)
   return {

@@ -92,9 +92,15 @@ function NextExpiry({ row: { health } }: { row: ProjectRow }) {
   return <OptionalTime time={nextExpireTime} breaks />
 }
 
-function Rotations({ row: { health } }: { row: ProjectRow }) {
+/** The page of the project shows how to go on with each of them. */
+function Rotations({ row: { id, health } }: { row: ProjectRow }) {
   if (health === undefined) return <Pending />
-  return health.rotations === 0 ? <None>none</None> : <>{health.rotations} under way</>
+  if (health.rotations === 0) return <None>none</None>
+  return (
+    <Anchor component={Link} href={`/projects/${id}`} underline="always" inherit>
+      {health.rotations} under way
+    </Anchor>
+  )
 }
 
 const Pending = () => <None>…</None>

@@ -19,8 +19,8 @@ export function TotalFigures({ rows }: { rows: ProjectRow[] }) {
         <Figure name="Next 7 days" value={String(soon)} alarming={soon > 0}>
           {soon === 1 ? 'project has' : 'projects have'} an expiring key
         </Figure>
-        <Figure name="Without a key" value={String(withoutKey)} alarming={withoutKey > 0}>
-          {withoutKey === 1 ? 'project has' : 'projects have'} no active key
+        <Figure name="No active key" value={String(withoutKey)} alarming={withoutKey > 0}>
+          {withoutKey === 1 ? 'project has' : 'projects have'} keys, but no active one
         </Figure>
       </SimpleGrid>
     </Card>
