@@ -41,6 +41,8 @@ test('each event is a sentence with the label as it was then, rendered as text',
   await page.getByText(`Renamed key “${hostile}” to “orders, spring”`).waitFor()
   await page.getByText(`Deactivated key “${hostile}”`).waitFor()
   await page.getByText(`Registered key “${hostile}”`).waitFor()
+  const zone = await page.evaluate('Intl.DateTimeFormat().resolvedOptions().timeZone')
+  await page.getByText(`Times are in ${zone}.`).waitFor()
   expect(await page.title()).not.toBe('1')
 })
 

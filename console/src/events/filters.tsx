@@ -54,12 +54,12 @@ export function Filters({ ofProject, events, keys, filter, onChange }: FiltersPr
           onValue={(text) => onChange({ subject: subjectIn(text, names) })}
         />
         <TimeField
-          label="Since"
+          label="Since (local time)"
           value={toExpiryInput(filter.since || undefined)}
           onValue={(time) => onChange({ since: fromExpiryInput(time) ?? '' })}
         />
         <TimeField
-          label="Until"
+          label="Until (local time)"
           value={toExpiryInput(filter.until || undefined)}
           onValue={(time) => onChange({ until: fromExpiryInput(time) ?? '' })}
         />

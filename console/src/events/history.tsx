@@ -94,10 +94,12 @@ function CountText(props: { entries: Entry[]; filter: Filter; hasOlder: boolean 
       {hasOlder
         ? `The newest ${length} ${found}${noun}${oldest ? `, back to ${localTime(oldest.time)}` : ''}`
         : `${length} ${found}${noun}`}
-      . Updates automatically.
+      . Updates automatically. Times are in {timeZone()}.
     </Text>
   )
 }
+
+const timeZone = () => Intl.DateTimeFormat().resolvedOptions().timeZone
 
 /** Follows the system's ledger. A project's page follows its own. */
 function useLiveSystemEvents(enabled: boolean): void {
