@@ -63,6 +63,10 @@ test('a rotation is started with a new key, scheduled, taken at once and ended b
   expect(await ask.getByRole('group', { name: 'The key' }).textContent()).toContain(old)
   expect(await accessibilityViolations(page)).toEqual([])
   await ask.getByRole('button', { name: 'Deactivate now' }).click()
+  await page.getByText('The rotation is finished').waitFor()
+  await page
+    .getByText('The old key is no longer published. It stays until you delete it.')
+    .waitFor()
   await page.getByText('Verifiers have dropped the old key').waitFor()
   await press('Delete the old key')
   await page.getByText('Rotation complete').waitFor()

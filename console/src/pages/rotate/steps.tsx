@@ -1,5 +1,5 @@
 import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { IconPlayerPause } from '@tabler/icons-react'
+import { IconCircleCheck, IconPlayerPause } from '@tabler/icons-react'
 import { useState } from 'react'
 import { Link } from 'wouter'
 import type { JwtKey, Project, Rotation } from '../../../../client/src/index.ts'
@@ -52,7 +52,12 @@ export function RotationSteps({ project, keys, rotation }: StepsProps) {
         {(step === 2 || step === 3) && oldKey && (
           <Schedule rotation={rotation} oldKey={oldKey} keys={keys} />
         )}
-        {step === 4 && oldKey && <DeleteOldKey jwtKey={oldKey} rotation={rotation} />}
+        {step === 4 && oldKey && (
+          <>
+            <Finished rotation={rotation} />
+            <DeleteOldKey jwtKey={oldKey} />
+          </>
+        )}
         {step === steps.length && <RotationComplete project={project} />}
         {mayWrite && isUnderWay(rotation) && <Abandon rotation={rotation} />}
       </Stack>
@@ -140,13 +145,24 @@ function SwitchSigner({ jwtKey }: { jwtKey: JwtKey }) {
   )
 }
 
+/** That nothing has to be done any more, and what is still scheduled. */
+function Finished({ rotation: { schedule } }: { rotation: Rotation }) {
+  return (
+    <Alert color="teal" icon={<IconCircleCheck />} title="The rotation is finished">
+      The old key is no longer published. It{' '}
+      {schedule?.deleteTime === undefined
+        ? 'stays until you delete it.'
+        : `will be deleted at ${exactTime(schedule.deleteTime)}, as scheduled.`}
+    </Alert>
+  )
+}
+
 /** Deletes the old key once verifiers have dropped it. */
-function DeleteOldKey({ jwtKey, rotation }: { jwtKey: JwtKey; rotation: Rotation }) {
+function DeleteOldKey({ jwtKey }: { jwtKey: JwtKey }) {
   const { mayWrite } = useRights(jwtKey.projectId)
   const change = useKeyChanges(jwtKey).remove()
   const query = useKey(jwtKey.projectId, jwtKey.id)
   const [, setTime] = useState(0)
-  const deleteTime = rotation.schedule?.deleteTime
   return (
     <QueryResult query={query} rows={2}>
       {({ updateTime, details: { convergedTime } }) => {
@@ -173,8 +189,6 @@ function DeleteOldKey({ jwtKey, rotation }: { jwtKey: JwtKey; rotation: Rotation
             {countdown}
             <KeyIdentity jwtKey={jwtKey} />
             <Text>
-              {deleteTime !== undefined &&
-                `It is scheduled to be deleted at ${exactTime(deleteTime)}. `}
               You can keep the inactive key in case you need it again. After deletion its history
               stays in the ledger.
             </Text>
