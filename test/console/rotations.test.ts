@@ -130,4 +130,6 @@ test('a scheduled step waits if its author could not take it any more, and says 
   await press('Deactivate the old key now')
   await page.getByRole('dialog').getByRole('button', { name: 'Deactivate now' }).click()
   await page.getByText('Verifiers have dropped the old key').waitFor()
+  await console_.client.keys.update(project, old, { active: true })
+  await page.getByRole('button', { name: 'Start with this key' }).waitFor()
 })

@@ -36,7 +36,7 @@ type LoadedProps = { project: Project; keys: JwtKey[]; rotations: Rotation[]; ol
 function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
   const oldKey = keys.find(({ id }) => id === oldKid)
   const [latest] = rotations.filter(({ from }) => from === oldKid)
-  const rotation = latest?.state === 'abandoned' ? undefined : latest
+  const rotation = latest && !isOver(latest, oldKey) ? latest : undefined
   if (oldKey === undefined && rotation === undefined) {
     return (
       <MessagePage title="Key not found">
@@ -64,6 +64,12 @@ function LoadedPage({ project, keys, rotations, oldKid }: LoadedProps) {
       </Card>
     </>
   )
+}
+
+/** Whether the old key can be rotated anew: it was kept, or has been activated again since. */
+function isOver({ state, endTime }: Rotation, oldKey: JwtKey | undefined): boolean {
+  if (state === 'abandoned') return true
+  return endTime !== undefined && oldKey?.active === true && oldKey.updateTime > endTime
 }
 
 function Start(props: Omit<LoadedProps, 'oldKid'> & { oldKey: JwtKey }) {
