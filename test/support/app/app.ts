@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
 import { type InjectOptions, inject, type Response } from 'light-my-request'
-import { IsArray, IsObject, IsUnion, type TSchema } from 'typebox'
 import { jwsAlgorithmNames } from '../../../src/contract/algorithms.ts'
+import { Problem } from '../../../src/contract/problem.ts'
 import type { Role } from '../../../src/contract/roles.ts'
 import { apiKeyRecord } from '../../../src/core/api-keys/operations.ts'
 import { newApiKeySecret } from '../../../src/core/api-keys/secrets.ts'
@@ -190,9 +190,12 @@ const { paths }: { paths: Record<string, Record<string, { responses?: object }>>
 /** Records statuses that the OpenAPI document lacks for their operation, and members of responses. */
 function recordUndocumented(app: FastifyInstance): Set<string> {
   const undocumented = new Set<string>()
-  app.addHook('preSerialization', async ({ routeOptions }, reply, payload) => {
-    const responses: Record<number, TSchema> = Object(routeOptions.schema?.response)
-    for (const path of undeclared(responses[reply.statusCode], payload)) {
+  app.addHook('onSend', async ({ routeOptions }, reply, payload) => {
+    const type = String(reply.getHeader('content-type'))
+    if (typeof payload !== 'string' || !/^application\/[\w-+]*json\b/.test(type)) return payload
+    const responses: Record<number, ResponseSchema> = Object(routeOptions.schema?.response)
+    const schema = type.includes('problem') ? Problem : responses[reply.statusCode]
+    for (const path of undeclared(schema, JSON.parse(payload))) {
       undocumented.add(`${routeOptions.method} ${routeOptions.url} ${reply.statusCode} ${path}`)
     }
     return payload
@@ -209,20 +212,27 @@ function recordUndocumented(app: FastifyInstance): Set<string> {
   return undocumented
 }
 
+interface ResponseSchema {
+  type?: unknown
+  anyOf?: readonly ResponseSchema[]
+  items?: ResponseSchema
+  properties?: Record<string, ResponseSchema>
+  /** Of a record: one pattern, which every name matches. */
+  patternProperties?: Record<string, ResponseSchema>
+}
+
 /** Members of the value that its schema does not name, as paths: the server sends all members. */
-function undeclared(schema: TSchema | undefined, value: unknown, path = ''): string[] {
+function undeclared(schema: ResponseSchema | undefined, value: unknown, path = ''): string[] {
   if (schema === undefined || typeof value !== 'object' || value === null) return []
-  if (IsUnion(schema)) {
-    const branches = schema.anyOf.map((branch) => undeclared(branch, value, path))
+  const { anyOf, items, properties, patternProperties = {} } = schema
+  if (anyOf !== undefined) {
+    const branches = anyOf.map((branch) => undeclared(branch, value, path))
     return branches.find((found) => found.length === 0) ?? branches[0] ?? []
   }
-  if (IsArray(schema) && Array.isArray(value)) {
-    return value.flatMap((item) => undeclared(schema.items, item, `${path}[]`))
-  }
-  if (!IsObject(schema)) return []
+  if (Array.isArray(value)) return value.flatMap((item) => undeclared(items, item, `${path}[]`))
+  const [ofRecord] = Object.values(patternProperties)
   return Object.entries(value).flatMap(([name, member]) => {
-    if (member === undefined) return []
-    const known = schema.properties[name]
+    const known = properties === undefined ? (ofRecord ?? {}) : properties[name]
     return known === undefined ? [`${path}.${name}`] : undeclared(known, member, `${path}.${name}`)
   })
 }
