@@ -1,7 +1,7 @@
 /**
  * The cost of held requests: memory and CPU of the server while requests wait for news of a key set,
- * in one project and in as many projects as requests, and the time until the last one is answered
- * after a change. Linux.
+ * in one project and in as many projects as requests; the time until a change has answered the last
+ * one, and the CPU of the server for each of them then and when it is sent again. Linux.
  *
  *   node bench/held-requests.ts [count]
  */
@@ -34,15 +34,22 @@ interface OpenRequest {
 function send(path: string, headers: string[] = []): OpenRequest {
   const socket = connect(port, '127.0.0.1')
   socket.on('error', () => socket.destroy())
-  socket.write([`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
+  write(socket, path, headers)
   return { socket, answered: once(socket, 'data').then(() => performance.now()) }
 }
+
+function write(socket: Socket, path: string, headers: string[]): void {
+  socket.write([`GET ${path} HTTP/1.1`, 'Host: x', ...headers, '', ''].join('\r\n'))
+}
+
+/** Headers of a request that waits for a change of the entity tag. */
+const holding = (etag: string) => [`If-None-Match: ${etag}`, 'Prefer: wait=60']
 
 /** Sends requests that wait for a change of the entity tag. */
 async function hold(paths: string[], etag: string): Promise<OpenRequest[]> {
   const held: OpenRequest[] = []
   for (const path of paths) {
-    held.push(send(path, [`If-None-Match: ${etag}`, 'Prefer: wait=60']))
+    held.push(send(path, holding(etag)))
     if (held.length % 200 === 0) await delay(20)
   }
   await delay(2_000)
@@ -83,11 +90,19 @@ try {
   const waiting = await measure(`${count} held requests, one project`)
   const kibEach = (mib: number) => (((mib - idle) * 1024) / count).toFixed(1)
   print(`per connection: ${kibEach(connected)} KiB idle, ${kibEach(waiting)} KiB held`)
+  const microsEach = (since: number) => ((cpuMicros(pids) - since) / count).toFixed(0)
+  const beforeChange = cpuMicros(pids)
   await replica.call('PATCH', `/v1/projects/default/jwt-keys/${kid}`, { active: false })
   const changed = performance.now()
   const times = await Promise.all(held.map(({ answered }) => answered))
   const last = Math.max(...times) - changed
   print(`all ${count} answered ${last.toFixed(0)} ms after the change was acknowledged`)
+  print(`CPU of the change for each: ${microsEach(beforeChange)} µs`)
+  const repeated = holding(await etagOf('default'))
+  const beforeRepeat = cpuMicros(pids)
+  for (const { socket } of held) write(socket, jwksPath('default'), repeated)
+  await delay(2_000)
+  print(`CPU of each that is sent again: ${microsEach(beforeRepeat)} µs`)
   disconnect(held)
 
   const names = Array.from({ length: count }, (_, i) => `bench-${i}`)
