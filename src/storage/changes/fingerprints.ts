@@ -20,8 +20,8 @@ interface FingerprintLock {
 /**
  * Locks the key's fingerprints until the transaction ends. The inserted rows are the lock: an insert
  * of the same fingerprint waits for this transaction, and succeeds once it has deleted its rows. The one
- * writer of SQLite only reads.
- * Lock the ledger first, so that transactions take their locks in one order.
+ * writer of SQLite only reads. Lock the ledger first, so that transactions take their locks in one
+ * order.
  */
 export function lockFingerprints(db: Db, key: ExposedKey, time: string): Promise<FingerprintLock> {
   return lock(db, fingerprintsOf(key), time)
@@ -62,9 +62,10 @@ async function lock(
   fingerprints: readonly string[],
   time: string,
 ): Promise<FingerprintLock> {
-  const locked: string[] = []
-  if (!hasOtherWriters(db))
+  if (!hasOtherWriters(db)) {
     return { blocked: await findBlocked(db, fingerprints), async unlock() {} }
+  }
+  const locked: string[] = []
   for (const chunk of chunked(fingerprints)) {
     const rows = await insertFingerprints(db, { fingerprints: chunk, time })
     locked.push(...rows.map(({ fingerprint }) => fingerprint))
