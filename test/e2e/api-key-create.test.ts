@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rememberSecret } from '../support/secrets.ts'
+import { pubring as runCommand } from '../support/server/command.ts'
 import {
   type ServerProcess,
   spawnServer,
@@ -12,7 +11,6 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess
 let first: string
@@ -28,21 +26,7 @@ afterAll(async () => {
   remove()
 })
 
-/** Runs `pubring …` in the folder of the server. */
-async function pubring(...args: string[]) {
-  const child = spawn(process.execPath, [main, ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-  })
-  const written = { stdout: '', stderr: '' }
-  for (const stream of ['stdout', 'stderr'] as const) {
-    child[stream].on('data', (text: Buffer) => {
-      written[stream] += text
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code, ...written }
-}
+const pubring = (...args: string[]) => runCommand(folder, ...args)
 
 const self = async (secret: string) => {
   const response = await fetch(`${server.url}/v1/api-keys/self`, {

@@ -1,9 +1,8 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { rsaKey } from '../support/keys/pem.ts'
+import { pubring } from '../support/server/command.ts'
 import {
   type ServerProcess,
   spawnServer,
@@ -12,7 +11,6 @@ import {
   whenReady,
 } from '../support/server/process.ts'
 
-const main = join(import.meta.dirname, '../../src/main.ts')
 const { folder, remove } = temporaryFolder()
 let server: ServerProcess & { apiKey: string }
 
@@ -35,21 +33,7 @@ afterAll(async () => {
 })
 
 /** `pubring ledger verify` beside the server, in its folder. */
-async function verify(...args: string[]) {
-  const child = spawn(process.execPath, [main, 'ledger', 'verify', ...args], {
-    cwd: folder,
-    env: { PATH: process.env.PATH },
-  })
-  const written = { stdout: '', stderr: '' }
-  child.stdout.on('data', (text: Buffer) => {
-    written.stdout += text
-  })
-  child.stderr.on('data', (text: Buffer) => {
-    written.stderr += text
-  })
-  const [code] = await once(child, 'close')
-  return { code, ...written }
-}
+const verify = (...args: string[]) => pubring(folder, 'ledger', 'verify', ...args)
 
 describe('pubring ledger verify', () => {
   test('finds the ledgers of a running server whole, and exits with 0', async () => {

@@ -1,14 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type KeyChangesApp, startKeyChanges } from '../../support/app/key-changes.ts'
 import { keyUrl, newProject, registerKey } from '../../support/app/keys.ts'
+import { convergenceMs } from '../../support/app/rotations.ts'
 
 let server: KeyChangesApp
 beforeAll(async () => {
   server = await startKeyChanges()
 })
 afterAll(() => server.close())
-
-const maxAgeMs = 61_000
 
 async function rolesOf(project: string) {
   const response = await server.send('GET', `/v1/projects/${project}/key-roles`)
@@ -22,7 +21,7 @@ test('a new key spreads until its convergedTime, and is current from then on', a
   const { role, convergedTime } = first.json().details
   expect(role).toBe('spreading')
   expect(await rolesOf('payments')).toContainEqual({ kid, role: 'spreading', convergedTime })
-  server.clock.advance(maxAgeMs)
+  server.clock.advance(convergenceMs)
   const second = await server.send('GET', keyUrl(kid), {
     headers: { 'if-none-match': String(first.headers.etag) },
   })
@@ -34,7 +33,7 @@ test('a new key spreads until its convergedTime, and is current from then on', a
 test('a key that is read before it is current can be changed afterwards', async () => {
   const kid = await registerKey(server)
   const { headers } = await server.send('GET', keyUrl(kid))
-  server.clock.advance(maxAgeMs)
+  server.clock.advance(convergenceMs)
   const changed = await server.send('PATCH', keyUrl(kid), {
     body: { label: 'renamed' },
     headers: { 'if-match': String(headers.etag) },
