@@ -76,7 +76,7 @@ export async function buildApp(coreContext: Context, options: HttpOptions): Prom
       app.countedLog.write({ level: 'error', code: 'contradicted', message, cause })
     },
     onRotationError(error) {
-      // Which is logged once, however often it is tried.
+      // Logged by `addDatabaseLog`, once for each outage.
       if (error instanceof PubringError && error.code === 'storage_unavailable') return
       const message = 'a scheduled step of a rotation failed and will be tried again'
       const cause = describeCause(error)
