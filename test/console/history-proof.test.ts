@@ -148,6 +148,28 @@ test('a history that was altered, cut off or exchanged is called broken', async 
   expect(await accessibilityViolations(page)).toEqual([])
 })
 
+test('a history asks for ten minutes whether the log has its events, so that an unattended session ends', async () => {
+  const page = await console_.open(`/projects/${projectId}/history`)
+  page.setDefaultTimeout(10_000)
+  const answer = () => page.waitForResponse('**/ledger-proof*')
+  await page.clock.install()
+  await page.reload()
+  await page.getByText('Later events are not in the log yet.').waitFor()
+  for (const ms of [30_000, 600_000]) {
+    const answered = answer()
+    await page.clock.fastForward(ms)
+    await (await answered).finished()
+  }
+  await page.evaluate('new Promise((resolve) => requestAnimationFrame(resolve))')
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().includes('/ledger-proof')) asked += 1
+  })
+  await page.clock.fastForward(60_000)
+  await page.evaluate('fetch("/health/live").then(() => undefined)')
+  expect(asked).toBe(0)
+})
+
 test('the ledger of the system is verified and exported page by page, until the log has stopped', async () => {
   const { client, server } = console_
   const { id } = await client.projects.create({ name: 'many' })

@@ -9,29 +9,33 @@ import { download } from '../components/download.ts'
 import { ErrorNotice } from '../components/error-notice.tsx'
 import { localTime } from '../components/times.tsx'
 import { TextField } from '../forms/text-fields.tsx'
+import { longestWaitMs } from '../keys/refresh.ts'
 import { readVerifierKey } from '../session/client.ts'
 import { useSession } from '../session/context.tsx'
 import { canVerify, exportLedger, type LedgerSource, readProof, verifyLedger } from './proof.ts'
 import { type Verification, VerificationResult } from './verification.tsx'
 
-/** How often to ask while the log does not have the newest event: it is signed once a minute. */
+/** How often to ask while the log does not have the newest event: by default it is signed once a minute. */
 const refreshMs = 20_000
 
 type Logged = { revision: number; time: string; size: number }
 
 /**
  * How far the log has a ledger. `newest` is the last event that the page shows; asks again until the
- * log has it.
+ * log has it, for a limited time.
  */
 export function useLogged(project: Project | undefined, newest: number) {
   const { client } = useSession()
+  const [asked, setAsked] = useState({ newest, since: Date.now() })
+  if (asked.newest !== newest) setAsked({ newest, since: Date.now() })
   return useQuery({
     queryKey: ['ledger-proof', project?.id ?? 'system'],
     queryFn: async ({ signal }): Promise<Logged> => {
       const { revision, time, checkpoint } = await readProof({ client, project, signal })
       return { revision, time, size: parseCheckpoint(parseNote(checkpoint).text).size }
     },
-    refetchInterval: ({ state }) => ((state.data?.revision ?? 0) < newest ? refreshMs : false),
+    refetchInterval: ({ state }) =>
+      (state.data?.revision ?? 0) < newest && Date.now() - asked.since < longestWaitMs && refreshMs,
   })
 }
 

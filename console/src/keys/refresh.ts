@@ -5,7 +5,7 @@ import { useEffect } from 'react'
 const afterTimeMs = 300
 
 /** No timer runs for longer: it would keep an unattended session alive. */
-const longestWaitMs = 600_000
+export const longestWaitMs = 600_000
 
 /**
  * Reads the keys or rotations of a project again when the next of these times has passed: roles and
