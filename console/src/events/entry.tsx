@@ -24,7 +24,6 @@ import { CopyField } from '../components/copy.tsx'
 import { exactTime } from '../components/times.tsx'
 import { UserText } from '../components/user-text.tsx'
 import { ActorDetails, ActorName, actorId } from './actor.tsx'
-
 import type { Filter } from './filter.ts'
 import { changePhrases, type NameOf, type Sentence, sentenceOf, toneOf } from './sentences.ts'
 

@@ -34,7 +34,7 @@ export type VerifiedLedger = {
 }
 
 /** The files that `pubring ledger export` writes. */
-export type LedgerExport = { name: string; lines: string[]; proof: string }
+type LedgerExport = { name: string; lines: string[]; proof: string }
 
 /** Whether the page can hash and verify: browsers offer Web Crypto on https and loopback only. */
 export const canVerify = (): boolean => globalThis.crypto?.subtle !== undefined

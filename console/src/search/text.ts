@@ -4,7 +4,7 @@ import { decodeBase64 } from '../keys/der.ts'
 const maxLength = 4_096
 
 /** What to search for, of the text that was entered. */
-export type SearchText = {
+type SearchText = {
   /** '' if nothing is to be sent. */
   query: string
   /** What was taken from the text, or why nothing was. */

@@ -55,7 +55,7 @@ export type BarInput = Pick<Life, 'completeSince' | 'now'> & {
   spreadMs: number
 }
 
-export const expiringMs = 30 * 86_400_000
+const expiringMs = 30 * 86_400_000
 
 /** One bar for each key that exists or that the events tell of, in order of registration. */
 export function keyBars(input: BarInput): KeyBar[] {

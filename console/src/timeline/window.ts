@@ -64,7 +64,7 @@ const units = [
   ['year', 365.25 * day, [1, 2, 5]],
 ] as const
 
-export type Tick = { time: number; label: string }
+type Tick = { time: number; label: string }
 
 /** At most `count` round times in the window, in the local time zone, with labels. */
 export function ticks({ from, to }: TimeWindow, count: number): Tick[] {

@@ -20,7 +20,7 @@ const orders = {
   rotations: ({ health }: ProjectRow) => [-(health?.rotations ?? 0)],
   warnings: ({ health }: ProjectRow) => [-(health?.warnings ?? 0)],
 }
-export type ProjectOrder = keyof typeof orders
+type ProjectOrder = keyof typeof orders
 
 export const isProjectOrder = (name: string): name is ProjectOrder => Object.hasOwn(orders, name)
 
@@ -43,7 +43,7 @@ export function sortedProjects(
 
 const compare = <Value extends string | number>(a: Value, b: Value) => (a < b ? -1 : a > b ? 1 : 0)
 
-export type Totals = { projects: number; activeKeys: number; soon: number; withoutKey: number }
+type Totals = { projects: number; activeKeys: number; soon: number; withoutKey: number }
 
 /**
  * The figures above the list. `soon`: projects with an expiry before the time `until`; `withoutKey`:

@@ -2,7 +2,7 @@ import { Button, Group, Text } from '@mantine/core'
 import { IconPlayerPause, IconPlayerPlay, IconTrash, IconX } from '@tabler/icons-react'
 import type { KeyRow } from '../../../keys/roles.ts'
 
-export const bulkActions = ['deactivate', 'activate', 'delete'] as const
+const bulkActions = ['deactivate', 'activate', 'delete'] as const
 export type BulkAction = (typeof bulkActions)[number]
 
 /** An expired key needs another expiry, and an active one is deactivated before it is deleted. */
