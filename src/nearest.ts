@@ -1,7 +1,10 @@
 import { closest, distance } from 'fastest-levenshtein'
 
 /** The candidate that the word most likely misspells, in any case; undefined if none is close. */
-export function nearest(word: string, candidates: readonly string[]): string | undefined {
+export function nearest<Name extends string>(
+  word: string,
+  candidates: readonly Name[],
+): Name | undefined {
   if (candidates.length === 0) return undefined
   const byFoldedName = new Map(candidates.map((name) => [name.toLowerCase(), name]))
   const match = closest(word.toLowerCase(), [...byFoldedName.keys()])

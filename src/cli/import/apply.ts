@@ -15,8 +15,8 @@ import {
   removesKeys,
   statesAfter,
 } from './plan.ts'
-import { type ImportRow, privateKeyError, toRows } from './rows.ts'
-import { isSendable, type SendableRow, type SendOptions, sendRows } from './send.ts'
+import { type ImportRow, isSendable, privateKeyError, type SendableRow, toRows } from './rows.ts'
+import { type SendOptions, sendRows } from './send.ts'
 import { readDeclaration } from './sources/declaration.ts'
 
 /** Flags of `apply`. */
@@ -60,7 +60,7 @@ export async function applyFile(session: Session, file: string, flags: ApplyFlag
     return
   }
   const before = existing ?? []
-  await confirmLastActive(session, { before, after: statesAfter(plan, before, now) }, flags)
+  await confirmLastActive(session, { before, after: statesAfter(plan, before) }, flags)
   await confirmPlan(terminal, plan, flags)
   await (isNew ? carryOutInNewProject(session, plan) : carryOut(session, plan))
   session.notify(

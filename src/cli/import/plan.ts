@@ -1,12 +1,13 @@
 import type { JwtKey, JwtKeyUpdate } from '../../../client/src/index.ts'
 import { type KeyState, withPatches } from '../keys/last-active.ts'
 import { escapeControls } from '../terminal/output.ts'
+import { present } from '../terminal/present.ts'
 import { colorsFor, type Terminal } from '../terminal/terminal.ts'
-import type { SendableRow } from './send.ts'
+import type { SendableRow } from './rows.ts'
 import type { DeclaredState } from './sources/declaration.ts'
 
 /** A declared key. */
-export type DeclaredRow = SendableRow & { declared: DeclaredState }
+type DeclaredRow = SendableRow & { declared: DeclaredState }
 
 /** The changes that make a project match a declaration, in this order. */
 export interface Plan {
@@ -68,13 +69,12 @@ export function removesKeys(plan: Plan): boolean {
 }
 
 /** The states of the keys of the project once the plan is carried out. */
-export function statesAfter(plan: Plan, existing: readonly JwtKey[], now: number): KeyState[] {
+export function statesAfter(plan: Plan, existing: readonly JwtKey[]): KeyState[] {
   const removed = new Set(plan.delete.map(({ id }) => id))
   const kept = existing.filter(({ id }) => !removed.has(id))
   const patches = new Map(plan.change.map(({ key, patch }) => [key.id, patch]))
   const added = plan.add.map(({ item: { active = true, expireTime } }) => {
-    const isActive = active && (expireTime === undefined || Date.parse(expireTime) > now)
-    return { active: isActive, ...(expireTime === undefined ? {} : { expireTime }) }
+    return { active, ...present({ expireTime }) }
   })
   return [...withPatches(kept, patches), ...added]
 }

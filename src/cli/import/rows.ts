@@ -31,6 +31,12 @@ export interface ImportRow {
   costMs: number
 }
 
+export type SendableRow = ImportRow & { item: KeyImportItem }
+
+export function isSendable(row: ImportRow): row is SendableRow {
+  return row.item !== undefined && row.errors.length === 0 && row.outcome !== 'present'
+}
+
 interface RowOptions {
   /** Absent: the keys go to the projects that the entries name. */
   project?: string | undefined

@@ -121,8 +121,7 @@ function nearColumn(heading: string, taken: readonly unknown[], name: string): C
     )
   }
   const others = columns.filter((each) => !/^active|Time$/.test(each) && !taken.includes(each))
-  const near = nearest(folded, others)
-  const column = others.find((each) => each === near)
+  const column = nearest(folded, others)
   if (column !== undefined) {
     const mistakes = distance(folded, column.toLowerCase())
     if (mistakes <= 2 && mistakes * 3 < Math.min(folded.length, column.length)) return column
