@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { pipeline } from 'node:stream/promises'
 import { formatConsistency } from '../../../client/src/log/checkpoint.ts'
 import {
   consistencyProof,
@@ -19,9 +20,6 @@ interface ExportFlags {
   system?: true
   since?: string
 }
-
-/** Events per request. */
-const pageSize = 200
 
 /**
  * Writes the events of a ledger to `NAME.jsonl` and their proof to `NAME.tlog-proof`; with `--since`,
@@ -58,18 +56,15 @@ async function writeEvents(
   const handle = await open(file, 'wx').catch((error: unknown) => {
     throw cannotWrite(file, error)
   })
-  try {
-    let last = 0
-    for (;;) {
-      const page = await client.events.list({ ...scope, after: String(last), limit: pageSize })
-      const lines = page.map((event) => `${JSON.stringify({ ledgerId, ...event })}\n`)
-      await handle.write(lines.join(''))
-      last = page.at(-1)?.revision ?? last
-      if (page.length < pageSize) return last
+  let last = 0
+  async function* lines() {
+    for await (const event of client.events.all(scope)) {
+      last = event.revision
+      yield `${JSON.stringify({ ledgerId, ...event })}\n`
     }
-  } finally {
-    await handle.close()
   }
+  await pipeline(lines, handle.createWriteStream())
+  return last
 }
 
 /** From the tiles of the log that the checkpoint names, at the address of the session. */
