@@ -67,6 +67,17 @@ describe('pubring events', () => {
     expect(none.stderr).toBe('No events match.\n')
     const bad = await shell.pubring(['events', '--type', 'key.create'])
     expect([bad.code, bad.stderr]).toEqual([3, expect.stringContaining('key.created')])
+    // The project of the test is older.
+    expect(typesOf((await shell.pubring(['events', '--since', '1h'])).stdout)).toEqual([
+      ...['key.created', 'key.deleted', 'key.created', 'key.updated', 'key.expired'],
+    ])
+    expect(typesOf((await shell.pubring(['events', '--until', '1h'])).stdout)).toEqual([
+      'project.created',
+    ])
+    expect(await shell.pubring(['events', '--since', 'yesterday'])).toMatchObject({
+      code: 64,
+      stderr: expect.stringContaining('--since must be a time: a duration before now'),
+    })
   })
 
   test('are exported as the server sends them', async () => {

@@ -10,6 +10,7 @@ import { escapeControls, writeAll } from '../terminal/output.ts'
 import { present } from '../terminal/present.ts'
 import { type Column, formatTable, timeColumn } from '../terminal/table.ts'
 import { colorsFor, type Terminal, tableWidth } from '../terminal/terminal.ts'
+import { parseTimeOption } from '../terminal/times.ts'
 
 /** Flags of `events`. */
 interface EventFlags {
@@ -79,12 +80,9 @@ async function subjectOf(session: Session, { system }: EventFlags, ref: string):
 }
 
 function filtersIn({ type, actor, subject, since, until }: EventFlags) {
-  return present({ type, actor, subject, since: startOf(since), until: startOf(until) })
-}
-
-/** A date stands for its start in UTC. */
-function startOf(time: string | undefined): string | undefined {
-  return time?.replace(/^\d{4}-\d\d-\d\d$/, '$&T00:00:00Z')
+  const from = parseTimeOption(since, '--since', -1)
+  const to = parseTimeOption(until, '--until', -1)
+  return present({ type, actor, subject, since: from, until: to })
 }
 
 async function withExpiries(

@@ -28,8 +28,8 @@ export function registerEvents(program: Command, terminal: Terminal): void {
     .option('--type <types>', 'Only events of these types, separated by commas')
     .option('--actor <actor>', 'Only events by this API key, person or workload: id, name or email')
     .option('--subject <id>', 'Only events about the key, API key … with this id')
-    .option('--since <time>', 'Only events from this date or time on (2026-05-01, or RFC 3339)')
-    .option('--until <time>', 'Only events before this date or time')
+    .option('--since <time>', 'Only events from this time on: 7d (ago), 2026-05-01 or RFC 3339')
+    .option('--until <time>', 'Only events before this time')
     .option('--newest-first', 'Begin with the newest event')
     .addOption(
       new Option('--format <format>', 'Export all of them as a file')

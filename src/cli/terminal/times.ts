@@ -26,19 +26,20 @@ export function parseDurationOption(text: string, option: string): number {
 }
 
 /**
- * A time, from a duration from now (`90d`), a date (`2027-01-31`: its start in UTC) or RFC 3339.
- * Throws a usage error that names the option.
+ * A time, from a duration from now, or with `sign` -1 before now (`90d`), a date (`2027-01-31`: its
+ * start in UTC) or RFC 3339. Throws a usage error that names the option.
  */
 export function parseTimeOption(text: string, option: string): string
-export function parseTimeOption(text: string | undefined, option: string): string | undefined
-export function parseTimeOption(text: string | undefined, option: string) {
+export function parseTimeOption(text?: string, option?: string, sign?: 1 | -1): string | undefined
+export function parseTimeOption(text?: string, option = '', sign = 1) {
   if (text === undefined) return undefined
   const trimmed = text.trim()
   const duration = parseDuration(trimmed)
-  const time = duration === undefined ? parseTime(trimmed) : Date.now() + duration
+  const time =
+    duration === undefined ? parseTime(trimmed) : Math.max(0, Date.now() + sign * duration)
   if (time === undefined) {
     throw usageError(
-      `${option} must be a time: a duration from now in whole numbers (90d, 12h), a date (2027-01-31) or RFC 3339 (2027-01-31T12:00:00Z).`,
+      `${option} must be a time: a duration ${sign < 0 ? 'before' : 'from'} now in whole numbers (90d, 12h), a date (2027-01-31) or RFC 3339 (2027-01-31T12:00:00Z).`,
     )
   }
   if (time >= year10000) throw usageError(`${option} must be before the year 10000.`)
