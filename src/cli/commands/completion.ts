@@ -7,7 +7,6 @@ import { addCommand, describeCommand, globalOptions } from './options.ts'
 
 /** Adds `version`, `completion` and the hidden `complete`, which its scripts run at every Tab. */
 export function registerShell(program: Command, terminal: Terminal): void {
-  const shells = Object.keys(completionScripts)
   describeCommand(
     program,
     'completion',
@@ -20,7 +19,7 @@ export function registerShell(program: Command, terminal: Terminal): void {
       ],
     },
   )
-    .addArgument(new Argument('<shell>', 'The shell').choices(shells))
+    .addArgument(new Argument('<shell>', 'The shell').choices(Object.keys(completionScripts)))
     .action((shell: string) => {
       terminal.stdout.write(completionScripts[shell] ?? '')
     })

@@ -1,7 +1,6 @@
 import { clientSettings } from '../../config/client-settings.ts'
 import { readSetting } from '../../config/setting.ts'
 import type { Self, SignedOut, SignInOptions } from '../../contract/sign-in/sessions.ts'
-import { CommandError } from '../terminal/failures.ts'
 import { readText } from '../terminal/files.ts'
 import { notify, printResult } from '../terminal/output.ts'
 import { isInteractive, type Terminal } from '../terminal/terminal.ts'
@@ -13,6 +12,7 @@ import {
   writeConfiguration,
 } from './configuration.ts'
 import { type Connection, isLoopback, parseApiKey, withoutEmpty } from './connection.ts'
+import { unless } from './error-codes.ts'
 import { renewedMembers } from './renewal.ts'
 import { type Session, withConnection, withSession } from './session.ts'
 
@@ -104,10 +104,9 @@ export async function logout(terminal: Terminal, flags: { profile?: string }): P
   const { profile: name = readConfiguration(env).currentProfile ?? 'default' } = flags
   const { renewalSecret } = profileNamed(readConfiguration(env), name)
   if (renewalSecret !== undefined) {
+    const end = { method: 'DELETE', path: '/sessions/self', retry: 'always' } as const
     await withSession(terminal, { profile: name }, async ({ send }) => {
-      await send<SignedOut>({ method: 'DELETE', path: '/sessions/self', retry: 'always' })
-    }).catch((error: unknown) => {
-      if (!(error instanceof CommandError) || error.code !== 'invalid_session') throw error
+      await unless('invalid_session', send<SignedOut>(end))
     })
   }
   const configuration = readConfiguration(env)

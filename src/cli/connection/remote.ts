@@ -2,7 +2,7 @@ import { type ExitKind, kindOfStatus } from '../terminal/exit-codes.ts'
 import { CommandError, usageError } from '../terminal/failures.ts'
 
 /** A request to another host than the server. */
-export interface RemoteRequest {
+interface RemoteRequest {
   /** What it returns, for messages: `a key set`. */
   what: string
   headers: Record<string, string>

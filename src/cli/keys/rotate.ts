@@ -17,7 +17,7 @@ import { findRotation, readRotations } from './rotations.ts'
 import { waitUntil } from './waiting.ts'
 
 /** Flags of `key rotate`. */
-export interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
+interface KeyRotateFlags extends ConnectionFlags, YesFlag, DescendantsFlag {
   /** Without an id: the only rotation under way. */
   resume?: string | true
   label?: string
@@ -58,8 +58,7 @@ export async function rotateKey(
 /** Seconds of an option; undefined if it has no value. Throws a usage error. */
 function lifetimeOf(flags: KeyRotateFlags, option: 'tokenLifetime' | 'delete'): number | undefined {
   const value = flags[option]
-  const name = option === 'delete' ? '--delete' : '--token-lifetime'
-  return typeof value === 'string' ? parseDurationOption(value, name) : undefined
+  return typeof value === 'string' ? parseDurationOption(value, toFlag(option)) : undefined
 }
 
 /** Step 1: registers the new key unless it is there, and starts the rotation unless it is under way. */

@@ -1,4 +1,4 @@
-import type { Client, JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
+import type { JwtKey, JwtKeyWithDetails, KeyRole } from '../../../client/src/index.ts'
 import type { ConnectionFlags } from '../connection/connection.ts'
 import { unless } from '../connection/error-codes.ts'
 import { type Session, withPublicSession } from '../connection/session.ts'
@@ -34,7 +34,12 @@ export async function listKeys(
   flags: KeyListFlags,
 ): Promise<void> {
   const arrange = arrangement(flags)
-  const [all, roles] = await Promise.all([client.keys.list(project), rolesOf(client, project)])
+  const [all, entries] = await Promise.all([
+    client.keys.list(project),
+    // A server that is older than roles has no such route.
+    unless('route_not_found', client.keys.roles(project)),
+  ])
+  const roles = new Map(entries?.map(({ kid, role }) => [kid, role]))
   const keys = arrange(all).map((key) => ({ ...key, role: roles.get(key.id) }))
   const kids = all.map(({ id }) => id)
   print(keys.map(withKid), () => formatTable(terminal, columns, keys, kids))
@@ -42,12 +47,6 @@ export async function listKeys(
     notify(`Project ${project} has no keys. To register one, use pubring key add.`)
   } else if (keys.length === 0)
     notify(`None of the ${all.length} keys of project ${project} matches.`)
-}
-
-/** The role of each key; none from a server that is older than roles. */
-async function rolesOf({ keys }: Client, project: string): Promise<Map<string, KeyRole>> {
-  const entries = await unless('route_not_found', keys.roles(project))
-  return new Map(entries?.map(({ kid, role }) => [kid, role]))
 }
 
 /** Filters, sorts and limits a list as the flags say. Throws a usage error. */

@@ -125,7 +125,7 @@ function formatLine(
 }
 
 /** Columns of a terminal. */
-export function textWidth(text: string): number {
+function textWidth(text: string): number {
   return truncatedWidth(text).width
 }
 

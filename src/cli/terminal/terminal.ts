@@ -6,7 +6,7 @@ import type { Environment } from '../../config/setting.ts'
 type Stream<Kind> = Kind & { isTTY?: boolean; columns?: number }
 
 export const outputFormats = ['json', 'yaml', 'table', 'wide'] as const
-export type OutputFormat = (typeof outputFormats)[number]
+type OutputFormat = (typeof outputFormats)[number]
 
 /** What a command reads and writes: results go to stdout, all other messages to stderr. */
 export interface Terminal {
