@@ -39,6 +39,9 @@ export type Transport = {
   toError(operation: Operation, cause: unknown, timedOut?: boolean): PubringError
 }
 
+/** With less time left, a retry would only time out. */
+const minAttemptMs = 20
+
 /** Throws if the URL or the API key cannot be used. */
 export function createTransport(options: ClientOptions): Transport {
   const { retries = 3, timeout = 30_000, totalTimeout = Number.POSITIVE_INFINITY } = options
@@ -70,7 +73,7 @@ export function createTransport(options: ClientOptions): Transport {
   async function sendWith(operation: Operation, apiKey?: string): Promise<ApiResponse> {
     const end = performance.now() + totalTimeout
     const wait = async (error: PubringError, delayMs: number) => {
-      if (performance.now() + delayMs >= end) throw error
+      if (performance.now() + delayMs + minAttemptMs > end) throw error
       await sleep(delayMs, operation.signal).catch((cause) => {
         throw toError(operation, cause)
       })

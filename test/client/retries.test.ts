@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type Client, createClient } from '../../client/src/index.ts'
 import { startApp, type TestApp } from '../support/app/app.ts'
 import { ecKey } from '../support/keys/pem.ts'
@@ -223,6 +223,15 @@ describe('an unsuccessful response', () => {
     const call = to({ timeout: 200, retries: 1 }).projects.get('a')
     await expect(call).rejects.toMatchObject({ code: 'timeout' })
     expect(requests).toHaveLength(2)
+  })
+
+  test('a call is not retried without time for an answer', async () => {
+    const random = vi.spyOn(Math, 'random').mockReturnValue(0)
+    onTestFinished(() => random.mockRestore())
+    answers = [silence, silence]
+    const call = to({ timeout: 190, totalTimeout: 200 }).projects.get('a')
+    await expect(call).rejects.toMatchObject({ code: 'timeout' })
+    expect(requests).toHaveLength(1)
   })
 
   test('aborting during or before the request fails with `aborted`', async () => {
