@@ -1,11 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import {
   readJson,
-  type ServerProcess,
   spawnServer,
   startServer,
   temporaryFolder,
@@ -14,9 +11,6 @@ import {
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
-
-/** The server of the second test, which the third one stops. */
-let restarted: ServerProcess
 
 function freshPem(): string {
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -68,42 +62,4 @@ test('kill -9 during creates loses no acknowledged key', async () => {
   expect(acknowledged.length).toBeGreaterThan(20)
   expect(kids).toEqual(expect.arrayContaining(acknowledged))
   expect(new Set(kids).size).toBe(kids.length)
-})
-
-test('SIGTERM with 50 creates in flight completes and stores each, and exits with 0', async () => {
-  const where = join(folder, 'sigterm')
-  mkdirSync(where)
-  const server = await startServer(where)
-  const { apiKey, url } = server
-  const creates = Array.from({ length: 50 }, () =>
-    fetch(`${url}/v1/projects/default/jwt-keys`, {
-      method: 'POST',
-      headers: { 'X-Api-Key': apiKey, 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: 'k', algorithm: 'ES256', publicKeyPem: freshPem() }),
-    }),
-  )
-  // When the first is acknowledged, the server has received the others or soon will.
-  await Promise.race(creates)
-  server.signal('SIGTERM')
-  const responses = await Promise.all(creates)
-  expect(responses.map(({ status }) => status)).toEqual(Array(50).fill(201))
-  const kids = await Promise.all(responses.map(kidOf))
-  expect(await server.ended).toBe(0)
-
-  restarted = await spawnServer(where)
-  await whenReady(restarted)
-  expect((await kidsOf(restarted.url, apiKey)).sort()).toEqual(kids.sort())
-})
-
-test('a server that shuts down is not ready, then stops listening', async () => {
-  const statuses = new Set<number>()
-  restarted.signal('SIGTERM')
-  for (;;) {
-    const response = await fetch(`${restarted.url}/health/ready`).catch(() => undefined)
-    if (response === undefined) break
-    statuses.add(response.status)
-    await delay(10)
-  }
-  expect(statuses).toContain(503)
-  expect(await restarted.ended).toBe(0)
 })

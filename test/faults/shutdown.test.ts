@@ -1,15 +1,29 @@
+import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { Agent, get } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import { countLost, recordFault } from '../support/faults/results.ts'
-import { rawConnection, requestHead } from '../support/network/raw-connection.ts'
+import {
+  type RawConnection,
+  rawConnection,
+  requestHead,
+} from '../support/network/raw-connection.ts'
 import { createServerClient, highLimits } from '../support/server/client.ts'
-import { spawnServer, startServer, temporaryFolder, whenReady } from '../support/server/process.ts'
+import {
+  type ServerProcess,
+  spawnServer,
+  startServer,
+  temporaryFolder,
+  whenReady,
+} from '../support/server/process.ts'
 
 const { folder, remove } = temporaryFolder()
 afterAll(remove)
+
+/** With the log line of the shutdown. */
+const logged = { ...highLimits, PUBRING_LOG_LEVEL: 'info' }
 
 function createFolder(name: string): string {
   const where = join(folder, name)
@@ -40,9 +54,18 @@ async function busy(url: string): Promise<{ answered: number; broken: number; re
   return outcome
 }
 
+/** A readiness check without its last line, which keeps the connection open while the server closes. */
+async function unfinishedRequest({ url }: ServerProcess): Promise<RawConnection> {
+  const connection = rawConnection(url)
+  const live = requestHead('GET /health/live HTTP/1.1', 'Host: x')
+  connection.socket.write(`${live}GET /health/ready HTTP/1.1\r\nHost: x\r\n`)
+  await connection.waitFor(/"status":"ok"/)
+  return connection
+}
+
 test('SIGTERM with creates in flight, idle connections and busy clients completes all accepted requests and exits with 0', async () => {
   const where = createFolder('busy')
-  const server = await startServer(where, highLimits)
+  const server = await startServer(where, logged)
   const client = createServerClient(server, server.apiKey)
   const idle = Array.from({ length: 20 }, () => rawConnection(server.url))
   for (const { socket, waitFor } of idle) {
@@ -57,12 +80,14 @@ test('SIGTERM with creates in flight, idle connections and busy clients complete
       'if-none-match': String((await fetch(jwks)).headers.get('etag')),
     },
   })
+  const ready = await unfinishedRequest(server)
   const creates = Array.from({ length: 50 }, () => client.create())
   await Promise.race(creates)
   const start = performance.now()
   server.signal('SIGTERM')
-  await delay(100)
-  expect((await client.health('ready'))?.status).toBe(503)
+  await expect.poll(server.output).toContain('shutting down')
+  ready.socket.write('\r\n')
+  expect(await ready.closed).toMatch(/HTTP\/1.1 503 /)
   const acknowledged = (await Promise.all(creates)).map(String)
   expect(acknowledged).not.toContain('undefined')
   expect([200, 304]).toContain((await held).status)
@@ -112,18 +137,39 @@ test('a request that never ends does not delay the exit beyond the limit', async
   expect(elapsed).toBeLessThan(2_500)
 })
 
-test('a second SIGTERM ends the process immediately', async () => {
-  const server = await startServer(createFolder('twice'), highLimits)
+test('requests that arrive while the process is stopped are answered before it shuts down', async () => {
+  const server = await startServer(createFolder('stopped'), logged)
+  const early = rawConnection(server.url)
+  await once(early.socket, 'connect')
   server.signal('SIGTERM')
-  await delay(100)
+  await expect.poll(server.output).toContain('shutting down')
+  // The time for which it still listens passes before it reads what arrived meanwhile.
+  server.signal('SIGSTOP')
+  const late = Array.from({ length: 50 }, () => rawConnection(server.url))
+  for (const { socket } of [early, ...late]) {
+    socket.write(requestHead('GET /health/live HTTP/1.1', 'Host: x'))
+  }
+  await delay(800)
+  server.signal('SIGCONT')
+  const texts = await Promise.all([early, ...late].map(({ closed }) => closed))
+  expect(texts.map((text) => text.slice(0, 12))).toEqual(Array(51).fill('HTTP/1.1 200'))
+  expect(await server.ended).toBe(0)
+})
+
+test('a second SIGTERM ends the process immediately', async () => {
+  const server = await startServer(createFolder('twice'), logged)
+  await unfinishedRequest(server)
+  server.signal('SIGTERM')
+  await expect.poll(server.output).toContain('shutting down')
   const start = performance.now()
   server.signal('SIGTERM')
   expect(await server.ended).toBe(70)
   const elapsed = performance.now() - start
-  expect(elapsed).toBeLessThan(350)
+  // The unfinished request would be waited for until the end of the grace period, ten seconds.
+  expect(elapsed).toBeLessThan(5_000)
   recordFault({
     fault: 'A second SIGTERM',
-    action: 'SIGTERM twice, 100 ms apart',
+    action: 'SIGTERM twice, with an unfinished request',
     observed: `exit code 70, ${Math.round(elapsed)} ms after the second`,
     acknowledged: 0,
     lost: 0,

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate } from 'node:timers/promises'
 import type { HttpApp } from '../../http/app.ts'
 
 /**
@@ -7,6 +7,9 @@ import type { HttpApp } from '../../http/app.ts'
  * balancer that watches readiness sends its next requests elsewhere.
  */
 const drainDelayMs = 500
+
+/** Node's `backlog`: clients that connect without a pause do not delay the shutdown any longer. */
+const maxWaiting = 511
 
 /** The message with which the parent shuts its workers down. */
 export const shutdownMessage = 'shutdown'
@@ -51,8 +54,24 @@ export async function shutDown(app: HttpApp, graceSeconds: number, by: string): 
   ).unref()
   app.readiness.shuttingDown = true
   await delay(Math.min(drainDelayMs, graceMs / 10))
+  await acceptWaiting(app)
   await app.close()
   exit(app, 'stopped')
+}
+
+/**
+ * Accepts the connections that the system has established already: it would reset them, and a busy
+ * process has many, because libuv accepts one per turn of the event loop.
+ */
+async function acceptWaiting({ server }: HttpApp): Promise<void> {
+  let accepted = true
+  server.on('connection', () => {
+    accepted = true
+  })
+  for (let turn = 0; accepted && turn < maxWaiting; turn += 1) {
+    accepted = false
+    await setImmediate()
+  }
 }
 
 function closeAllConnections(app: HttpApp): void {
