@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { described, Time, TimeInput, Uuid } from './common.ts'
+import {
+  component,
+  mergePatch,
+  optionalText,
+  optionalUuid,
+  requestBody,
+  Time,
+  TimeInput,
+  text,
+  Uuid,
+} from './common.ts'
 import { roles } from './roles.ts'
 
 export const RoleName = Type.Enum([...roles], {
@@ -12,64 +22,47 @@ const apiKeyMembers = {
   id: Uuid,
   name: Type.String({ examples: ['deploy pipeline'] }),
   role: RoleName,
-  projectId: Type.Optional(
-    described(Uuid, 'The project that it is bound to; if absent, it is valid for all projects.'),
+  projectId: optionalUuid(
+    'The project that it is bound to; if absent, it is valid for all projects.',
   ),
-  prefix: Type.String({
-    description: 'The first characters of the secret.',
-    examples: ['pubring_4fTz'],
-  }),
+  prefix: text('The first characters of the secret.', 'pubring_4fTz'),
   active: Type.Boolean({ examples: [true] }),
   createTime: Time,
   expireTime: Type.Optional(Time),
   lastUseTime: Type.Optional(Time),
 }
 
-export const ApiKey = Type.Object(apiKeyMembers, { $id: 'ApiKey', description: 'An API key.' })
+export const ApiKey = component('ApiKey', 'An API key.', apiKeyMembers)
 export type ApiKey = Static<typeof ApiKey>
 
 export const ApiKeyCreated = Type.Object(
   {
     ...apiKeyMembers,
-    apiKey: Type.String({
-      description: 'The secret for the `X-Api-Key` header. It is returned only once.',
-      examples: ['pubring_…'],
-    }),
+    apiKey: text('The secret for the `X-Api-Key` header. It is returned only once.', 'pubring_…'),
   },
   { $id: 'ApiKeyCreated' },
 )
 export type ApiKeyCreated = Static<typeof ApiKeyCreated>
 
-export const ApiKeyCreate = Type.Object(
+export const ApiKeyCreate = requestBody(
+  'ApiKeyCreate',
   {
-    name: Type.String({ description: '1 to 255 code points.', examples: ['deploy pipeline'] }),
+    name: text('1 to 255 code points.', 'deploy pipeline'),
     role: RoleName,
-    project: Type.Optional(
-      Type.String({
-        description:
-          'Id or name of the project to bind the API key to; if absent, it is valid for all projects.',
-        examples: ['default'],
-      }),
+    project: optionalText(
+      'Id or name of the project to bind the API key to; if absent, it is valid for all projects.',
+      'default',
     ),
     expireTime: Type.Optional(TimeInput),
   },
-  {
-    $id: 'ApiKeyCreate',
-    additionalProperties: false,
-    examples: [{ name: 'deploy pipeline', role: 'writer', project: 'default' }],
-  },
+  { examples: [{ name: 'deploy pipeline', role: 'writer', project: 'default' }] },
 )
 export type ApiKeyCreate = Static<typeof ApiKeyCreate>
 
-export const ApiKeyUpdate = Type.Object(
-  {
-    name: Type.Optional(Type.String({ examples: ['deploy pipeline'] })),
-    role: Type.Optional(RoleName),
-    active: Type.Optional(Type.Boolean({ examples: [false] })),
-    expireTime: Type.Optional(
-      Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
-    ),
-  },
-  { $id: 'ApiKeyUpdate', additionalProperties: false, description: 'A merge patch (RFC 7396).' },
-)
+export const ApiKeyUpdate = mergePatch('ApiKeyUpdate', {
+  name: Type.String({ examples: ['deploy pipeline'] }),
+  role: RoleName,
+  active: Type.Boolean({ examples: [false] }),
+  expireTime: Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
+})
 export type ApiKeyUpdate = Static<typeof ApiKeyUpdate>

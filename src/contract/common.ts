@@ -1,4 +1,4 @@
-import { type TString, Type } from 'typebox'
+import { type TProperties, type TSchemaOptions, type TString, Type } from 'typebox'
 import { uuidPattern } from './names.ts'
 
 /** A lower-case UUID (RFC 9562); new ids are version 7. */
@@ -32,3 +32,48 @@ export const SkippedRules = Type.Array(Type.String({ examples: ['rsa_primes_too_
   description:
     'Slow rules of the key policy that were not checked, because this fault already rejects the key.',
 })
+
+/** A schema that the API description has under this name. */
+export function component<Members extends TProperties>(
+  $id: string,
+  description: string,
+  members: Members,
+) {
+  return Type.Object(members, { $id, description })
+}
+
+/** The body of a request, in which unknown members are errors. */
+export function requestBody<Members extends TProperties>(
+  $id: string,
+  members: Members,
+  options: TSchemaOptions = {},
+) {
+  return Type.Object(members, { $id, additionalProperties: false, ...options })
+}
+
+/** A request body of which every member may be left out. */
+export function mergePatch<Members extends TProperties>($id: string, members: Members) {
+  const options = { description: 'A merge patch (RFC 7396).' }
+  return Type.Partial(Type.Object(members), { $id, additionalProperties: false, ...options })
+}
+
+/** A text; its examples show what it looks like. */
+export function text(description: string, ...examples: string[]) {
+  return Type.String({ description, ...(examples.length > 0 && { examples }) })
+}
+
+export function optionalText(description: string, ...examples: string[]) {
+  return Type.Optional(text(description, ...examples))
+}
+
+export function flag(description: string, ...examples: boolean[]) {
+  return Type.Boolean({ description, ...(examples.length > 0 && { examples }) })
+}
+
+export function optionalTime(description: string) {
+  return Type.Optional(described(Time, description))
+}
+
+export function optionalUuid(description: string) {
+  return Type.Optional(described(Uuid, description))
+}

@@ -1,6 +1,19 @@
 import { type Static, Type } from 'typebox'
 import { algorithmNames } from './algorithms.ts'
-import { described, Time, TimeInput, Uuid } from './common.ts'
+import {
+  component,
+  described,
+  flag,
+  mergePatch,
+  optionalText,
+  optionalTime,
+  optionalUuid,
+  requestBody,
+  Time,
+  TimeInput,
+  text,
+  Uuid,
+} from './common.ts'
 import { keyRoles } from './roles.ts'
 
 export const AlgorithmName = Type.Enum([...algorithmNames], {
@@ -28,31 +41,19 @@ const keyMembers = {
   projectId: Uuid,
   label: Type.String({ examples: ['orders service, spring 2026'] }),
   algorithm: AlgorithmName,
-  publicKeyPem: Type.String({
-    description: 'Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.',
-    examples: [examplePem],
-  }),
-  active: Type.Boolean({
-    description: 'Whether verifiers trust the key: it is activated and not expired.',
-    examples: [true],
-  }),
+  publicKeyPem: text('Canonical SPKI PEM: `PUBLIC KEY`, 64 columns, LF, one final LF.', examplePem),
+  active: flag('Whether verifiers trust the key: it is activated and not expired.', true),
   createTime: Time,
   updateTime: Time,
   expireTime: Type.Optional(Time),
 }
 
-export const JwtKey = Type.Object(keyMembers, {
-  $id: 'JwtKey',
-  description: 'A registered JWT public key.',
-})
+export const JwtKey = component('JwtKey', 'A registered JWT public key.', keyMembers)
 export type JwtKey = Static<typeof JwtKey>
 
-const PublishedKid = Type.Optional(
-  Type.String({
-    description:
-      'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
-    examples: ['orders-2026-05'],
-  }),
+const PublishedKid = optionalText(
+  'The `kid` of the key in the JWKS and in the header of its tokens, if that is not its id: 1 to 255 characters of `A-Z a-z 0-9 . _ ~ : / + = @ -`. It cannot be changed, and never names another key of the project, even after this one is deleted.',
+  'orders-2026-05',
 )
 
 export const KeyRole = Type.Enum([...keyRoles], {
@@ -62,22 +63,14 @@ export const KeyRole = Type.Enum([...keyRoles], {
 })
 export type KeyRole = Static<typeof KeyRole>
 
-export const KeyRoleEntry = Type.Object(
-  {
-    kid: Uuid,
-    role: KeyRole,
-    convergedTime: Type.Optional(
-      described(Time, '`spreading`: the time at which the key ceases to be that.'),
-    ),
-    rotationId: Type.Optional(
-      described(
-        Uuid,
-        'Id of the rotation under way in which the key is replaced or replaces another.',
-      ),
-    ),
-  },
-  { $id: 'KeyRoleEntry', description: 'The role of a key in its project.' },
-)
+export const KeyRoleEntry = component('KeyRoleEntry', 'The role of a key in its project.', {
+  kid: Uuid,
+  role: KeyRole,
+  convergedTime: optionalTime('`spreading`: the time at which the key ceases to be that.'),
+  rotationId: optionalUuid(
+    'Id of the rotation under way in which the key is replaced or replaces another.',
+  ),
+})
 export type KeyRoleEntry = Static<typeof KeyRoleEntry>
 
 export const KeyDetails = Type.Object({
@@ -86,24 +79,24 @@ export const KeyDetails = Type.Object({
   bits: Type.Optional(
     Type.Integer({ description: 'RSA: length of the modulus in bits.', examples: [2048] }),
   ),
-  crv: Type.Optional(Type.String({ description: 'EC and OKP: the curve, such as `P-256`.' })),
+  crv: optionalText('EC and OKP: the curve, such as `P-256`.'),
   jwsAlgorithm: Type.String({ examples: ['RS256'] }),
-  thumbprint: Type.String({ description: 'RFC 7638, SHA-256, base64url.' }),
-  spkiSha256: Type.String({
-    description:
-      'SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`.',
-  }),
+  thumbprint: text('RFC 7638, SHA-256, base64url.'),
+  spkiSha256: text(
+    'SHA-256 over the DER of the public key (SPKI), in lower-case hex: `openssl pkey -pubin -in public.pem -outform DER | openssl dgst -sha256`.',
+  ),
   convergedTime: described(
     Time,
     'From this time on, every verifier that honors the cache headers knows the current state of the key. Sign with a new key, or delete an old one, only after this time.',
   ),
   publishedKid: PublishedKid,
-  introducedBy: Type.Optional(described(Uuid, 'Id of the key that vouched for it.')),
+  introducedBy: optionalUuid('Id of the key that vouched for it.'),
 })
 
-export const JwtKeyWithDetails = Type.Object(
+export const JwtKeyWithDetails = component(
+  'JwtKeyWithDetails',
+  'A JWT key with details of its key material.',
   { ...keyMembers, details: KeyDetails },
-  { $id: 'JwtKeyWithDetails', description: 'A JWT key with details of its key material.' },
 )
 export type JwtKeyWithDetails = Static<typeof JwtKeyWithDetails>
 
@@ -112,29 +105,26 @@ export const KeyWarning = Type.Object({
     description: '`last_active_key`: the change leaves the project without an active key.',
     examples: ['last_active_key'],
   }),
-  detail: Type.String({ description: 'What happens and what to do.' }),
+  detail: text('What happens and what to do.'),
 })
 export type KeyWarning = Static<typeof KeyWarning>
 
-export const JwtKeyUpdated = Type.Object(
-  {
-    ...keyMembers,
-    details: KeyDetails,
-    warnings: Type.Optional(
-      Type.Array(KeyWarning, { description: 'What the change entails; absent if nothing.' }),
-    ),
-  },
-  { $id: 'JwtKeyUpdated', description: 'A JWT key after a change.' },
-)
+export const JwtKeyUpdated = component('JwtKeyUpdated', 'A JWT key after a change.', {
+  ...keyMembers,
+  details: KeyDetails,
+  warnings: Type.Optional(
+    Type.Array(KeyWarning, { description: 'What the change entails; absent if nothing.' }),
+  ),
+})
 export type JwtKeyUpdated = Static<typeof JwtKeyUpdated>
 
 const label = (description: string) =>
   Type.String({ description, examples: ['orders service, spring 2026'] })
 
-export const PublicKeyPemInput = Type.String({
-  description: 'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
-  examples: [examplePem],
-})
+export const PublicKeyPemInput = text(
+  'One public key as PEM (`-----BEGIN PUBLIC KEY-----`).',
+  examplePem,
+)
 
 export const newKeyMembers = {
   name: Type.Optional(
@@ -150,45 +140,31 @@ export const newKeyMembers = {
   publishedKid: PublishedKid,
 }
 
-export const JwtKeyCreate = Type.Object(
+export const JwtKeyCreate = requestBody(
+  'JwtKeyCreate',
   {
     ...newKeyMembers,
-    proof: Type.Optional(
-      Type.String({
-        description:
-          'Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`.',
-      }),
+    proof: optionalText(
+      'Only with an API key that was exchanged for a rotation token, and required then: another rotation token, signed with the private key of the new key and with its thumbprint in `cnf.jkt`.',
     ),
   },
   {
-    $id: 'JwtKeyCreate',
-    additionalProperties: false,
     anyOf: [{ required: ['name'] }, { required: ['label'] }],
     examples: [{ name: 'orders service, spring 2026', algorithm: 'RSA', publicKeyPem: examplePem }],
   },
 )
 export type JwtKeyCreate = Static<typeof JwtKeyCreate>
 
-export const JwtKeyCreated = Type.Object(
+export const JwtKeyCreated = component(
+  'JwtKeyCreated',
+  'The id of the key. Set it as `kid` in the header of every JWT that you sign with the key, unless the key has a `publishedKid`: then set that.',
   { kid: Uuid },
-  {
-    $id: 'JwtKeyCreated',
-    description:
-      'The id of the key. Set it as `kid` in the header of every JWT that you sign with the key, unless the key has a `publishedKid`: then set that.',
-  },
 )
 export type JwtKeyCreated = Static<typeof JwtKeyCreated>
 
-export const JwtKeyUpdate = Type.Object(
-  {
-    label: Type.Optional(
-      label('Free text of 1 to 255 code points. White space at either end is removed.'),
-    ),
-    active: Type.Optional(Type.Boolean({ examples: [false] })),
-    expireTime: Type.Optional(
-      Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
-    ),
-  },
-  { $id: 'JwtKeyUpdate', additionalProperties: false, description: 'A merge patch (RFC 7396).' },
-)
+export const JwtKeyUpdate = mergePatch('JwtKeyUpdate', {
+  label: label('Free text of 1 to 255 code points. White space at either end is removed.'),
+  active: Type.Boolean({ examples: [false] }),
+  expireTime: Type.Union([TimeInput, Type.Null()], { description: '`null` clears it.' }),
+})
 export type JwtKeyUpdate = Static<typeof JwtKeyUpdate>

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Time, Uuid } from './common.ts'
+import { component, optionalText, requestBody, Time, Uuid } from './common.ts'
 
 export const ProjectName = Type.String({
   minLength: 1,
@@ -9,39 +9,35 @@ export const ProjectName = Type.String({
   examples: ['payments'],
 })
 
-export const Project = Type.Object(
-  {
-    id: Uuid,
-    name: Type.String({ examples: ['payments'] }),
-    revision: Type.Integer({
-      minimum: 1,
-      description: 'Increases by one with every change to the project or one of its keys.',
-      examples: [7],
-    }),
-    createTime: Time,
-    updateTime: Time,
-  },
-  { $id: 'Project', description: 'A project: a named set of JWT keys.' },
-)
+export const Project = component('Project', 'A project: a named set of JWT keys.', {
+  id: Uuid,
+  name: Type.String({ examples: ['payments'] }),
+  revision: Type.Integer({
+    minimum: 1,
+    description: 'Increases by one with every change to the project or one of its keys.',
+    examples: [7],
+  }),
+  createTime: Time,
+  updateTime: Time,
+})
 export type Project = Static<typeof Project>
 
-export const ProjectCreate = Type.Object(
+export const ProjectCreate = requestBody(
+  'ProjectCreate',
   {
     name: ProjectName,
-    id: Type.Optional(
-      Type.String({
-        description:
-          'The id that the project had elsewhere, so that its issuer and addresses stay: a lower-case UUID of which there is no ledger. Default: a new one.',
-        examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-      }),
+    id: optionalText(
+      'The id that the project had elsewhere, so that its issuer and addresses stay: a lower-case UUID of which there is no ledger. Default: a new one.',
+      '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
     ),
   },
-  { $id: 'ProjectCreate', additionalProperties: false, examples: [{ name: 'payments' }] },
+  { examples: [{ name: 'payments' }] },
 )
 export type ProjectCreate = Static<typeof ProjectCreate>
 
-export const ProjectUpdate = Type.Object(
+export const ProjectUpdate = requestBody(
+  'ProjectUpdate',
   { name: Type.Optional(ProjectName) },
-  { $id: 'ProjectUpdate', additionalProperties: false, examples: [{ name: 'payments' }] },
+  { examples: [{ name: 'payments' }] },
 )
 export type ProjectUpdate = Static<typeof ProjectUpdate>

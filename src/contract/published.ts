@@ -1,45 +1,41 @@
 import { type Static, Type } from 'typebox'
 import { jwsAlgorithmNames } from './algorithms.ts'
-import { Uuid } from './common.ts'
+import { component, optionalText, requestBody, text, Uuid } from './common.ts'
 
 const base64url = (description: string) =>
   Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]+$', description }))
 
-export const Jwks = Type.Object(
-  {
-    keys: Type.Array(
-      Type.Object({
-        kty: Type.Enum(['RSA', 'EC', 'OKP', 'AKP']),
-        use: Type.Enum(['sig']),
-        kid: Type.String({
-          description: 'The id of the key, or its `publishedKid` where it has one.',
-          examples: ['019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-        }),
-        n: base64url('RSA: the modulus, without leading zero bytes.'),
-        e: base64url('RSA: the public exponent.'),
-        crv: Type.Optional(Type.Enum(['P-256', 'P-384', 'P-521', 'Ed25519'])),
-        x: base64url('EC: the coordinate at full length. OKP: the public key.'),
-        y: base64url('EC: the coordinate at full length.'),
-        pub: base64url('AKP (ML-DSA): the public key.'),
-        alg: Type.Enum(jwsAlgorithmNames, {
-          description: 'The only algorithm of the key.',
-        }),
+export const Jwks = component('Jwks', 'A key set (RFC 7517): active keys, oldest first.', {
+  keys: Type.Array(
+    Type.Object({
+      kty: Type.Enum(['RSA', 'EC', 'OKP', 'AKP']),
+      use: Type.Enum(['sig']),
+      kid: text(
+        'The id of the key, or its `publishedKid` where it has one.',
+        '019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+      ),
+      n: base64url('RSA: the modulus, without leading zero bytes.'),
+      e: base64url('RSA: the public exponent.'),
+      crv: Type.Optional(Type.Enum(['P-256', 'P-384', 'P-521', 'Ed25519'])),
+      x: base64url('EC: the coordinate at full length. OKP: the public key.'),
+      y: base64url('EC: the coordinate at full length.'),
+      pub: base64url('AKP (ML-DSA): the public key.'),
+      alg: Type.Enum(jwsAlgorithmNames, {
+        description: 'The only algorithm of the key.',
       }),
-    ),
-  },
-  {
-    $id: 'Jwks',
-    description: 'A key set (RFC 7517): active keys, oldest first.',
-  },
-)
+    }),
+  ),
+})
 export type Jwks = Static<typeof Jwks>
 
-export const Discovery = Type.Object(
+export const Discovery = component(
+  'Discovery',
+  'The discovery document for verifiers (OpenID Connect Discovery 1.0).',
   {
-    issuer: Type.String({
-      description: 'The `iss` of the tokens: the URL of the project, with its id.',
-      examples: ['https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71'],
-    }),
+    issuer: text(
+      'The `iss` of the tokens: the URL of the project, with its id.',
+      'https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71',
+    ),
     jwks_uri: Type.String({
       examples: [
         'https://keys.example.com/v1/projects/019ac8f2-6c1e-7d53-a1b0-5f0e4c9d2b71/.well-known/jwks.json',
@@ -52,57 +48,45 @@ export const Discovery = Type.Object(
         'The algorithms that keys in `jwks_uri` may have, with or without such a key, because some verifiers read the list only once; and RS256, which the standard requires.',
     }),
   },
-  {
-    $id: 'Discovery',
-    description: 'The discovery document for verifiers (OpenID Connect Discovery 1.0).',
-  },
 )
 export type Discovery = Static<typeof Discovery>
 
-export const KeySetChangesRequest = Type.Object(
-  {
-    projects: Type.Array(
-      Type.Object(
-        {
-          project: Type.String({
-            description: 'Id or name.',
-            examples: ['default'],
+export const KeySetChangesRequest = requestBody('KeySetChangesRequest', {
+  projects: Type.Array(
+    Type.Object(
+      {
+        project: Type.String({
+          description: 'Id or name.',
+          examples: ['default'],
+          maxLength: 200,
+        }),
+        etag: Type.Optional(
+          Type.String({
+            description: 'The `etag` of the last response for this project.',
             maxLength: 200,
           }),
-          etag: Type.Optional(
-            Type.String({
-              description: 'The `etag` of the last response for this project.',
-              maxLength: 200,
-            }),
-          ),
-        },
-        { additionalProperties: false },
-      ),
-      { minItems: 1, maxItems: 100 },
+        ),
+      },
+      { additionalProperties: false },
     ),
-  },
-  { $id: 'KeySetChangesRequest', additionalProperties: false },
-)
+    { minItems: 1, maxItems: 100 },
+  ),
+})
 
-export const KeySetChange = Type.Object(
-  {
-    project: Type.String({ description: 'As in the request.' }),
-    projectId: Type.Optional(Uuid),
-    etag: Type.Optional(
-      Type.String({ description: 'Identifies the key sets and the discovery document.' }),
+export const KeySetChange = component('KeySetChange', 'The published documents of a project.', {
+  project: text('As in the request.'),
+  projectId: Type.Optional(Uuid),
+  etag: optionalText('Identifies the key sets and the discovery document.'),
+  maxAge: Type.Optional(
+    Type.Integer({ description: 'Seconds for which caches may reuse the key sets.' }),
+  ),
+  jwks: Type.Optional(Jwks),
+  fullJwks: Type.Optional(Jwks),
+  discovery: Type.Optional(Discovery),
+  problem: Type.Optional(
+    Type.Object(
+      { code: Type.String({ examples: ['project_not_found'] }), detail: Type.String() },
+      { description: 'Why the project cannot be read; then the other members are absent.' },
     ),
-    maxAge: Type.Optional(
-      Type.Integer({ description: 'Seconds for which caches may reuse the key sets.' }),
-    ),
-    jwks: Type.Optional(Jwks),
-    fullJwks: Type.Optional(Jwks),
-    discovery: Type.Optional(Discovery),
-    problem: Type.Optional(
-      Type.Object(
-        { code: Type.String({ examples: ['project_not_found'] }), detail: Type.String() },
-        { description: 'Why the project cannot be read; then the other members are absent.' },
-      ),
-    ),
-  },
-  { $id: 'KeySetChange', description: 'The published documents of a project.' },
-)
+  ),
+})

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { Uuid } from './common.ts'
+import { flag, requestBody, text, Uuid } from './common.ts'
 
 /** The steps of a token check, in order, and the `reason` if one fails: no later step is then run. */
 export const tokenCheckReasons = {
@@ -23,13 +23,13 @@ export const tokenCheckSteps = Object.keys(tokenCheckReasons) as TokenCheckStep[
 export const exampleToken =
   'eyJhbGciOiJSUzI1NiIsImtpZCI6IjAxOWFjOGYyLTZjMWUtN2Q1My1hMWIwLTVmMGU0YzlkMmI3MSJ9.eyJzdWIiOiJhbGljZSJ9.c2lnbmF0dXJl'
 
-export const TokenCheckRequest = Type.Object(
+export const TokenCheckRequest = requestBody(
+  'TokenCheckRequest',
   {
-    token: Type.String({
-      description:
-        'A JWT in compact serialization (RFC 7515 section 7.1). It is neither stored nor logged.',
-      examples: [exampleToken],
-    }),
+    token: text(
+      'A JWT in compact serialization (RFC 7515 section 7.1). It is neither stored nor logged.',
+      exampleToken,
+    ),
     audience: Type.Optional(
       Type.String({
         minLength: 1,
@@ -45,11 +45,7 @@ export const TokenCheckRequest = Type.Object(
       }),
     ),
   },
-  {
-    $id: 'TokenCheckRequest',
-    additionalProperties: false,
-    examples: [{ token: exampleToken, audience: 'orders' }],
-  },
+  { examples: [{ token: exampleToken, audience: 'orders' }] },
 )
 export type TokenCheckRequest = Static<typeof TokenCheckRequest>
 
@@ -58,10 +54,7 @@ export const JsonObject = (description: string) =>
 
 export const TokenCheck = Type.Object(
   {
-    valid: Type.Boolean({
-      description: 'Whether a verifier that allows no clock skew would accept the token now.',
-      examples: [false],
-    }),
+    valid: flag('Whether a verifier that allows no clock skew would accept the token now.', false),
     reason: Type.Optional(
       Type.Enum(Object.values(tokenCheckReasons), {
         description: 'Why the token is not valid: the reason for the failed step.',

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { described, Time, Uuid } from '../common.ts'
+import { component, flag, optionalText, optionalTime, optionalUuid, Time, Uuid } from '../common.ts'
 
 /** The member that the text was found in. */
 const Matched = <Name extends string>(...names: Name[]) =>
@@ -10,15 +10,13 @@ const KeyResult = Type.Object(
     type: Type.Enum(['key']),
     matched: Matched('kid', 'publishedKid', 'thumbprint', 'spkiSha256', 'label'),
     projectId: Uuid,
-    projectName: Type.Optional(
-      Type.String({ description: 'Absent if the project was deleted after the key.' }),
-    ),
+    projectName: optionalText('Absent if the project was deleted after the key.'),
     kid: Uuid,
     publishedKid: Type.Optional(Type.String()),
     label: Type.String(),
-    algorithm: Type.Optional(Type.String({ description: 'Absent for a deleted key.' })),
+    algorithm: optionalText('Absent for a deleted key.'),
     active: Type.Boolean(),
-    deleteTime: Type.Optional(described(Time, 'When the key was deleted; absent if it exists.')),
+    deleteTime: optionalTime('When the key was deleted; absent if it exists.'),
   },
   { description: 'A JWT key, or one that was deleted.' },
 )
@@ -46,23 +44,19 @@ const ApiKeyResult = Type.Object(
 const EventResult = Type.Object({
   type: Type.Enum(['event']),
   matched: Matched('requestId'),
-  projectId: Type.Optional(described(Uuid, 'Absent for the ledger of the registry.')),
+  projectId: optionalUuid('Absent for the ledger of the registry.'),
   revision: Type.Integer(),
   eventType: Type.String({ examples: ['key.updated'] }),
   time: Time,
   subject: Type.Object({ type: Type.String(), id: Type.String() }),
-  label: Type.Optional(Type.String({ description: 'Of the subject, as it was then.' })),
+  label: optionalText('Of the subject, as it was then.'),
   requestId: Type.String(),
 })
 
-export const Search = Type.Object(
-  {
-    results: Type.Array(Type.Union([KeyResult, ProjectResult, ApiKeyResult, EventResult])),
-    hasMore: Type.Boolean({
-      description:
-        'Whether there are more results of some type than were asked for, or may be, as more ids begin with `q` than are looked through.',
-    }),
-  },
-  { $id: 'Search', description: 'What was found: keys, projects, API keys and events.' },
-)
+export const Search = component('Search', 'What was found: keys, projects, API keys and events.', {
+  results: Type.Array(Type.Union([KeyResult, ProjectResult, ApiKeyResult, EventResult])),
+  hasMore: flag(
+    'Whether there are more results of some type than were asked for, or may be, as more ids begin with `q` than are looked through.',
+  ),
+})
 export type Search = Static<typeof Search>

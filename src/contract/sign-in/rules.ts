@@ -1,71 +1,59 @@
 import { type Static, Type } from 'typebox'
 import { RoleName } from '../api-keys.ts'
-import { described, Time, Uuid } from '../common.ts'
+import {
+  component,
+  mergePatch,
+  optionalText,
+  optionalUuid,
+  requestBody,
+  Time,
+  text,
+  Uuid,
+} from '../common.ts'
 import { Conditions, conditionsPatch } from '../trust/conditions.ts'
 
-const issuer = Type.String({
-  description: 'The OpenID provider whose claims are compared.',
-  examples: ['https://id.example.com'],
-})
+const issuer = text('The OpenID provider whose claims are compared.', 'https://id.example.com')
 
-export const SignInRule = Type.Object(
+export const SignInRule = component(
+  'SignInRule',
+  'Gives a role to people whose claims meet all conditions. A person has the roles of all rules that they meet.',
   {
     id: Uuid,
     name: Type.String({ examples: ['platform team'] }),
     issuer,
     conditions: Conditions,
     role: RoleName,
-    projectId: Type.Optional(
-      described(Uuid, 'The project that the role is for; if absent, it is for all projects.'),
-    ),
+    projectId: optionalUuid('The project that the role is for; if absent, it is for all projects.'),
     active: Type.Boolean({ examples: [true] }),
     createTime: Time,
     updateTime: Time,
   },
-  {
-    $id: 'SignInRule',
-    description:
-      'Gives a role to people whose claims meet all conditions. A person has the roles of all rules that they meet.',
-  },
 )
 export type SignInRule = Static<typeof SignInRule>
 
-export const SignInRuleCreate = Type.Object(
+export const SignInRuleCreate = requestBody(
+  'SignInRuleCreate',
   {
-    name: Type.String({ description: '1 to 255 code points.', examples: ['platform team'] }),
+    name: text('1 to 255 code points.', 'platform team'),
     issuer: Type.Optional(
       Type.String({ ...issuer, description: 'By default the provider that is configured.' }),
     ),
     conditions: Conditions,
     role: RoleName,
-    project: Type.Optional(
-      Type.String({
-        description:
-          'Id or name of the project that the role is for; if absent, it is for all projects.',
-        examples: ['default'],
-      }),
+    project: optionalText(
+      'Id or name of the project that the role is for; if absent, it is for all projects.',
+      'default',
     ),
     active: Type.Optional(Type.Boolean({ default: true })),
   },
-  {
-    $id: 'SignInRuleCreate',
-    additionalProperties: false,
-    examples: [{ name: 'platform team', conditions: { groups: 'platform' }, role: 'admin' }],
-  },
+  { examples: [{ name: 'platform team', conditions: { groups: 'platform' }, role: 'admin' }] },
 )
 export type SignInRuleCreate = Static<typeof SignInRuleCreate>
 
-export const SignInRuleUpdate = Type.Object(
-  {
-    name: Type.Optional(Type.String({ examples: ['platform team'] })),
-    conditions: Type.Optional(conditionsPatch('`null` removes a condition.')),
-    role: Type.Optional(RoleName),
-    active: Type.Optional(Type.Boolean({ examples: [false] })),
-  },
-  {
-    $id: 'SignInRuleUpdate',
-    additionalProperties: false,
-    description: 'A merge patch (RFC 7396).',
-  },
-)
+export const SignInRuleUpdate = mergePatch('SignInRuleUpdate', {
+  name: Type.String({ examples: ['platform team'] }),
+  conditions: conditionsPatch('`null` removes a condition.'),
+  role: RoleName,
+  active: Type.Boolean({ examples: [false] }),
+})
 export type SignInRuleUpdate = Static<typeof SignInRuleUpdate>

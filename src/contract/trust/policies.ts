@@ -1,5 +1,16 @@
 import { type Static, Type } from 'typebox'
-import { described, Time, Uuid } from '../common.ts'
+import {
+  component,
+  flag,
+  mergePatch,
+  optionalText,
+  optionalTime,
+  optionalUuid,
+  requestBody,
+  Time,
+  text,
+  Uuid,
+} from '../common.ts'
 import type { Role } from '../roles.ts'
 import { exampleToken, JsonObject, tokenCheckOutcomes } from '../token-checks.ts'
 import { Conditions, conditionsPatch } from './conditions.ts'
@@ -17,52 +28,49 @@ export const lifetimeLimits = { minimum: 60, maximum: 900 } as const
 
 export type IssuerJwks = { keys: Record<string, unknown>[] }
 
-const Issuer = Type.String({
-  description:
-    'The `iss` of the tokens, character by character: with and without a final slash are two issuers.',
-  examples: ['https://token.actions.githubusercontent.com'],
-})
+const Issuer = text(
+  'The `iss` of the tokens, character by character: with and without a final slash are two issuers.',
+  'https://token.actions.githubusercontent.com',
+)
 const Source = Type.Enum([...keySources], {
   description:
     "`discovery`: the issuer's `/.well-known/openid-configuration` names them. `jwksUri` and `jwks`: the member of that name does. `project`: they are the active keys of the project itself, which vouch for their successors.",
   examples: ['discovery'],
 })
-const JwksUri = Type.String({
-  description: 'Address of the JWKS.',
-  examples: ['https://issuer.example.com/keys'],
-})
+const JwksUri = text('Address of the JWKS.', 'https://issuer.example.com/keys')
 const Jwks = Type.Unsafe<IssuerJwks>({
   type: 'object',
   description: 'A JWKS (RFC 7517) with the public keys of an issuer that serves none.',
   required: ['keys'],
   properties: { keys: { type: 'array', items: { type: 'object', additionalProperties: true } } },
 })
-const Audience = Type.String({
-  description: 'An `aud` that the tokens must have. Default: the public URL of this service.',
-  examples: ['https://keys.example.com'],
-})
+const Audience = text(
+  'An `aud` that the tokens must have. Default: the public URL of this service.',
+  'https://keys.example.com',
+)
 const GrantedRole = Type.Enum([...grantableRoles], {
   description: 'The role of the exchanged API keys.',
   examples: ['registrar'],
 })
-const SingleUse = Type.Boolean({
-  description:
-    'Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE.',
-  examples: [false],
-})
+const SingleUse = flag(
+  'Whether each `jti` is accepted once. Leave it out for platforms that hand out the same token several times, such as GitLab, Kubernetes and SPIFFE.',
+  false,
+)
 const MaxLifetime = Type.Integer({
   ...lifetimeLimits,
   description:
     'Seconds that an exchanged API key is valid at most. It never outlives the token that it was exchanged for.',
   examples: [900],
 })
-const Name = Type.String({ description: '1 to 255 code points.', examples: ['orders, deploy'] })
-const AllProjects = Type.Boolean({
-  description: '`true`: exchanged API keys are valid for all projects. Excludes a project.',
-  examples: [false],
-})
+const Name = text('1 to 255 code points.', 'orders, deploy')
+const AllProjects = flag(
+  '`true`: exchanged API keys are valid for all projects. Excludes a project.',
+  false,
+)
 
-export const TrustPolicy = Type.Object(
+export const TrustPolicy = component(
+  'TrustPolicy',
+  'A rule by which tokens of an issuer are exchanged for API keys of minutes.',
   {
     id: Uuid,
     name: Name,
@@ -73,11 +81,8 @@ export const TrustPolicy = Type.Object(
     audience: Audience,
     conditions: Conditions,
     role: GrantedRole,
-    projectId: Type.Optional(described(Uuid, 'The project that exchanged API keys are for.')),
-    allProjects: Type.Boolean({
-      description: 'Whether exchanged API keys are valid for all projects.',
-      examples: [false],
-    }),
+    projectId: optionalUuid('The project that exchanged API keys are for.'),
+    allProjects: flag('Whether exchanged API keys are valid for all projects.', false),
     singleUse: SingleUse,
     maxLifetime: MaxLifetime,
     active: Type.Boolean({ examples: [true] }),
@@ -85,14 +90,11 @@ export const TrustPolicy = Type.Object(
     updateTime: Time,
     lastExchangeTime: Type.Optional(Time),
   },
-  {
-    $id: 'TrustPolicy',
-    description: 'A rule by which tokens of an issuer are exchanged for API keys of minutes.',
-  },
 )
 export type TrustPolicy = Static<typeof TrustPolicy>
 
-export const TrustPolicyCreate = Type.Object(
+export const TrustPolicyCreate = requestBody(
+  'TrustPolicyCreate',
   {
     name: Name,
     issuer: Issuer,
@@ -102,12 +104,9 @@ export const TrustPolicyCreate = Type.Object(
     audience: Type.Optional(Audience),
     conditions: Conditions,
     role: GrantedRole,
-    project: Type.Optional(
-      Type.String({
-        description:
-          'Id or name of the project that exchanged API keys are for. Either this or `allProjects` is required.',
-        examples: ['default'],
-      }),
+    project: optionalText(
+      'Id or name of the project that exchanged API keys are for. Either this or `allProjects` is required.',
+      'default',
     ),
     allProjects: Type.Optional(AllProjects),
     singleUse: Type.Optional(SingleUse),
@@ -115,8 +114,6 @@ export const TrustPolicyCreate = Type.Object(
     active: Type.Optional(Type.Boolean({ examples: [true] })),
   },
   {
-    $id: 'TrustPolicyCreate',
-    additionalProperties: false,
     examples: [
       {
         name: 'orders, deploy',
@@ -130,28 +127,19 @@ export const TrustPolicyCreate = Type.Object(
 )
 export type TrustPolicyCreate = Static<typeof TrustPolicyCreate>
 
-export const TrustPolicyUpdate = Type.Object(
-  {
-    name: Type.Optional(Name),
-    jwksUri: Type.Optional(JwksUri),
-    jwks: Type.Optional(Jwks),
-    audience: Type.Optional(Audience),
-    conditions: Type.Optional(
-      conditionsPatch('Merged with the present ones; `null` removes a condition.', [
-        { ref: 'refs/heads/release' },
-      ]),
-    ),
-    role: Type.Optional(GrantedRole),
-    singleUse: Type.Optional(SingleUse),
-    maxLifetime: Type.Optional(MaxLifetime),
-    active: Type.Optional(Type.Boolean({ examples: [false] })),
-  },
-  {
-    $id: 'TrustPolicyUpdate',
-    additionalProperties: false,
-    description: 'A merge patch (RFC 7396).',
-  },
-)
+export const TrustPolicyUpdate = mergePatch('TrustPolicyUpdate', {
+  name: Name,
+  jwksUri: JwksUri,
+  jwks: Jwks,
+  audience: Audience,
+  conditions: conditionsPatch('Merged with the present ones; `null` removes a condition.', [
+    { ref: 'refs/heads/release' },
+  ]),
+  role: GrantedRole,
+  singleUse: SingleUse,
+  maxLifetime: MaxLifetime,
+  active: Type.Boolean({ examples: [false] }),
+})
 export type TrustPolicyUpdate = Static<typeof TrustPolicyUpdate>
 
 /** The steps of a check, in order; none is run after one that fails. */
@@ -171,23 +159,22 @@ export const trustPolicyCheckSteps = [
 ] as const
 export type TrustPolicyCheckStep = (typeof trustPolicyCheckSteps)[number]
 
-export const TrustPolicyCheckRequest = Type.Object(
-  {
-    token: Type.String({
-      description: 'The token that a workload would send. It is neither stored nor logged.',
-      examples: [exampleToken],
-    }),
-  },
-  { $id: 'TrustPolicyCheckRequest', additionalProperties: false },
-)
+export const TrustPolicyCheckRequest = requestBody('TrustPolicyCheckRequest', {
+  token: text(
+    'The token that a workload would send. It is neither stored nor logged.',
+    exampleToken,
+  ),
+})
 export type TrustPolicyCheckRequest = Static<typeof TrustPolicyCheckRequest>
 
-export const TrustPolicyCheck = Type.Object(
+export const TrustPolicyCheck = component(
+  'TrustPolicyCheck',
+  'Why a trust policy would or would not exchange a token.',
   {
-    accepted: Type.Boolean({
-      description: 'Whether the policy would exchange the token now, if it was not used before.',
-      examples: [false],
-    }),
+    accepted: flag(
+      'Whether the policy would exchange the token now, if it was not used before.',
+      false,
+    ),
     steps: Type.Array(
       Type.Object({
         step: Type.Enum([...trustPolicyCheckSteps], { examples: ['conditions'] }),
@@ -202,11 +189,7 @@ export const TrustPolicyCheck = Type.Object(
         'The claims, if they could be decoded. They are verified only if `signature` passed.',
       ),
     ),
-    expireTime: Type.Optional(described(Time, 'The end of the API key, if accepted.')),
-  },
-  {
-    $id: 'TrustPolicyCheck',
-    description: 'Why a trust policy would or would not exchange a token.',
+    expireTime: optionalTime('The end of the API key, if accepted.'),
   },
 )
 export type TrustPolicyCheck = Static<typeof TrustPolicyCheck>
