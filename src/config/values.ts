@@ -16,10 +16,16 @@ import { readBounded, readFirstLine, readOr } from '../runtime/files.ts'
  * Parsers for `Setting.parse`. Their error messages never repeat the value. Long because it is a list.
  */
 
-export function text(value: string): string {
-  if (value.trim() === '') throw new Error('must not be empty')
-  return value.trim()
+/** A parser of texts that are used as they are, without the white space around them. */
+function textThat(isValid: (text: string) => boolean, fault: string) {
+  return (value: string): string => {
+    const trimmed = value.trim()
+    if (isValid(trimmed)) return trimmed
+    throw new Error(fault)
+  }
 }
+
+export const text = textThat((trimmed) => trimmed !== '', 'must not be empty')
 
 export function integer(min: number, max: number) {
   return (value: string): number => {
@@ -73,11 +79,10 @@ export function httpUrl(value: string): string {
 }
 
 /** An issuer of OpenID Connect, whose final slash counts. */
-export function issuerUrl(value: string): string {
-  const { protocol, search, hash, username } = URL.parse(value.trim()) ?? {}
-  if (protocol === 'https:' && !search && !hash && !username) return value.trim()
-  throw new Error('must be an https address without user, query or fragment')
-}
+export const issuerUrl = textThat((url) => {
+  const { protocol, search, hash, username } = URL.parse(url) ?? {}
+  return protocol === 'https:' && !search && !hash && !username
+}, 'must be an https address without user, query or fragment')
 
 /** Scopes of OAuth, separated by spaces; `openid` is always one. */
 export function scopes(value: string): string {
@@ -88,35 +93,35 @@ export function scopes(value: string): string {
   throw new Error('must be scopes separated by spaces, such as openid profile email groups')
 }
 
-/** The PEM in a file with a private key without a passphrase. */
-export function privateKey(value: string): string {
-  const toError = (reason: string) => new Error(`names a file that ${reason}`)
-  const pem = readOr(toError, () => readBounded(value)).toString('utf8')
-  try {
-    createPrivateKey(pem)
-    return pem
-  } catch {
-    throw new Error(
-      'names a file without a private key in PEM, or with one that needs a passphrase',
-    )
+/** A parser of the names of files: the PEM in the file. `check` throws or returns false for others. */
+function pemFile(check: (pem: string) => unknown, fault: string) {
+  return (file: string): string => {
+    const pem = readNamed(() => readBounded(file).toString('utf8'))
+    try {
+      if (check(pem)) return pem
+    } catch {
+      // The error below says the same.
+    }
+    throw new Error(`names a file ${fault}`)
   }
 }
 
-export function databaseUrl(value: string): string {
-  const url = value.trim()
-  if (isPostgres(url)) return url
-  if (!/^sqlite:.+/.test(url) || url.startsWith('sqlite::memory:')) {
-    throw new Error(
-      'must be sqlite:PATH, such as sqlite:./data/pubring.db, or postgres://USER@HOST:PORT/DATABASE',
-    )
-  }
-  return url
-}
+export const privateKey = pemFile(
+  createPrivateKey,
+  'without a private key in PEM, or with one that needs a passphrase',
+)
 
-export function postgresUrl(value: string): string {
-  if (!isPostgres(value.trim())) throw new Error('must be postgres://USER@HOST:PORT/DATABASE')
-  return value.trim()
-}
+export const certificates = pemFile(
+  (ca) => createSecureContext({ ca }) && /-----BEGIN CERTIFICATE-----/.test(ca),
+  'without certificates in PEM',
+)
+
+export const databaseUrl = textThat(
+  (url) => isPostgres(url) || (/^sqlite:.+/.test(url) && !url.startsWith('sqlite::memory:')),
+  'must be sqlite:PATH, such as sqlite:./data/pubring.db, or postgres://USER@HOST:PORT/DATABASE',
+)
+
+export const postgresUrl = textThat(isPostgres, 'must be postgres://USER@HOST:PORT/DATABASE')
 
 function isPostgres(url: string): boolean {
   return /^postgres(ql)?:\/\//.test(url)
@@ -147,8 +152,11 @@ export function fileWith<Value>(parse: (text: string) => Value) {
 }
 
 function firstLine(file: string): string {
-  const toError = (reason: string) => new Error(`names a file that ${reason}`)
-  return readOr(toError, () => readFirstLine(file))
+  return readNamed(() => readFirstLine(file))
+}
+
+function readNamed(read: () => string): string {
+  return readOr((reason) => new Error(`names a file that ${reason}`), read)
 }
 
 interface DatabaseValues {
@@ -178,14 +186,10 @@ function withPassword(url: string, secret: string | undefined, file: string | un
   return `${url}${url.includes('?') ? '&' : '?'}password_file=${encodeURIComponent(file)}`
 }
 
-export function apiKeySecret(value: string): string {
-  if (!isApiKeySecret(value.trim())) {
-    throw new Error(
-      'is not an API key (pubring_ and 49 letters and digits): part of it may be missing',
-    )
-  }
-  return value.trim()
-}
+export const apiKeySecret = textThat(
+  isApiKeySecret,
+  'is not an API key (pubring_ and 49 letters and digits): part of it may be missing',
+)
 
 /** A number of requests per `window` seconds. */
 export interface Rate {
@@ -252,26 +256,10 @@ function witnessKey(vkey: string): VerifierKey | undefined {
   }
 }
 
-export function proxyUrl(value: string): string {
-  const { protocol = '', hostname, pathname, search } = URL.parse(value.trim()) ?? {}
-  if (/^https?:$/.test(protocol) && hostname && pathname === '/' && search === '') {
-    return value.trim()
-  }
-  throw new Error('must be the address of a proxy, such as http://proxy.internal:3128')
-}
-
-/** The PEM in a file of certificates. */
-export function certificates(value: string): string {
-  const toError = (reason: string) => new Error(`names a file that ${reason}`)
-  const pem = readOr(toError, () => readBounded(value)).toString('utf8')
-  try {
-    createSecureContext({ ca: pem })
-    if (/-----BEGIN CERTIFICATE-----/.test(pem)) return pem
-  } catch {
-    // The error below says the same.
-  }
-  throw new Error('names a file without certificates in PEM')
-}
+export const proxyUrl = textThat((url) => {
+  const { protocol = '', hostname = '', pathname, search } = URL.parse(url) ?? {}
+  return /^https?:$/.test(protocol) && hostname !== '' && pathname === '/' && search === ''
+}, 'must be the address of a proxy, such as http://proxy.internal:3128')
 
 function isNetwork(value: string): boolean {
   const [address = '', bits, ...rest] = value.split('/')
