@@ -1,8 +1,14 @@
+import type { Refusal } from '../../async/places.ts'
 import { PubringError } from '../../errors.ts'
 
 /** Fastify errors that the caller caused; all others are internal errors. */
 const frameworkFaults: Record<string, (bodyLimit: number) => PubringError> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: bodyTooLarge,
+  FST_ERR_CTP_BODY_TOO_LARGE: (limit) =>
+    new PubringError(
+      'body_too_large',
+      `The body may have at most ${limit} bytes. A key or a token needs far less: send one alone, or fewer per request.`,
+      { limit },
+    ),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => unsupportedMediaType('application/json'),
   FST_ERR_CTP_EMPTY_TYPE: () => unsupportedMediaType('application/json'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: incompleteBody,
@@ -13,14 +19,6 @@ const frameworkFaults: Record<string, (bodyLimit: number) => PubringError> = {
     ),
   FST_ERR_MAX_PARAM_LENGTH: () =>
     new PubringError('invalid_request', 'A segment of the URL path is too long.'),
-}
-
-function bodyTooLarge(limit: number): PubringError {
-  return new PubringError(
-    'body_too_large',
-    `The body may have at most ${limit} bytes. A key or a token needs far less: send one alone, or fewer per request.`,
-    { limit },
-  )
 }
 
 export function unsupportedMediaType(accepted: string): PubringError {
@@ -37,6 +35,16 @@ function incompleteBody(): PubringError {
   )
 }
 
+/** The error for a request that gets no place: all are taken, or the caller has its share of them. */
+export function noPlace(
+  refusal: Refusal,
+  details: Record<Refusal, string>,
+  retryAfter: number,
+): PubringError {
+  const code = refusal === 'full' ? 'overloaded' : 'rate_limited'
+  return new PubringError(code, details[refusal], { retryAfter })
+}
+
 /** Converts any error to one that callers may see: unknown errors become `internal`. */
 export function toPubringError(error: unknown, bodyLimit: number): PubringError {
   if (error instanceof PubringError) return error
@@ -45,7 +53,7 @@ export function toPubringError(error: unknown, bodyLimit: number): PubringError 
   if (known !== undefined) return known(bodyLimit)
   // Fastify sets 400 on a body stream that failed because the client disconnected.
   if (code === 'ECONNRESET' && memberOf(error, 'statusCode') === 400) return incompleteBody()
-  // The client left before the first byte of a streamed response; nobody receives this.
+  // The client left before the first byte of a streamed response, and does not receive this.
   if (code === 'ERR_STREAM_PREMATURE_CLOSE') {
     return new PubringError('invalid_request', 'The connection was closed before the response.')
   }

@@ -47,7 +47,9 @@ export function createLimit(clock: Clock, { name, rate, callerOf, reason }: Limi
     const seconds = Math.ceil((windowMs - (time - budget.startedAt)) / 1_000)
     addItem(reply, 'ratelimit-policy', name, `q=${rate.limit};w=${rate.window}`)
     addItem(reply, 'ratelimit', name, `r=${rate.limit - budget.used};t=${seconds}`)
-    if (total > rate.limit) throw rateLimited(reason, seconds)
+    if (total <= rate.limit) return
+    const detail = `${reason} Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`
+    throw new PubringError('rate_limited', detail, { retryAfter: seconds })
   }
 }
 
@@ -59,9 +61,4 @@ function addItem(reply: FastifyReply, header: string, name: string, parameters: 
   const others = reply.getHeader(header)
   const item = `"${name}";${parameters}`
   reply.header(header, others === undefined ? item : `${others}, ${item}`)
-}
-
-function rateLimited(reason: string, seconds: number): PubringError {
-  const detail = `${reason} Try again in ${seconds} seconds; the RateLimit-Policy header states the limit.`
-  return new PubringError('rate_limited', detail, { retryAfter: seconds })
 }

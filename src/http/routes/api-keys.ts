@@ -49,11 +49,6 @@ const apiKeys = managedRecords({
 
 export function apiKeyRoutes(app: App, context: Context): void {
   collectionRoutes(app, context, apiKeys)
-  ownRoute(app, context)
-  memberRoutes(app, context, apiKeys)
-}
-
-function ownRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: `${collection}/self`,
@@ -69,4 +64,5 @@ function ownRoute(app: App, context: Context): void {
       return reply.header('etag', recordEntityTag(apiKey)).send(apiKey)
     },
   })
+  memberRoutes(app, context, apiKeys)
 }

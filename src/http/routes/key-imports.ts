@@ -5,9 +5,9 @@ import { KeyImport, KeyImportItem, KeyImportReport } from '../../contract/key-im
 import { soleProject } from '../../core/access/grants.ts'
 import type { Context } from '../../core/context.ts'
 import { importKeys, requireImportSize, requireRestoreRights } from '../../core/keys/imports.ts'
-import { PubringError } from '../../errors.ts'
 import { groupOf } from '../../intake/threads/fair-queue.ts'
 import { bodyAs, bodyReader } from '../body/submissions.ts'
+import { noPlace } from '../errors/faults.ts'
 import { contextOf, principalOf, projectOf } from '../hooks/access.ts'
 import type { App, HttpOptions } from '../options.ts'
 import { ProjectPath } from '../request/paths.ts'
@@ -67,8 +67,7 @@ function takePlace(places: Places, request: FastifyRequest, { raw: response }: F
   const { callerId, grants } = principalOf(request)
   if (socket.destroyed) return
   const release = places.take([groupOf({ callerId, projectId: soleProject(grants) })])
-  if (release === 'full') throw tooManyImports()
-  if (release === 'share_used_up') throw tooManyOfCaller()
+  if (typeof release === 'string') throw noPlace(release, refusals, 2)
   const end = () => {
     response.off('finish', end)
     socket.off('close', end)
@@ -78,15 +77,10 @@ function takePlace(places: Places, request: FastifyRequest, { raw: response }: F
   socket.once('close', end)
 }
 
-function tooManyImports(): PubringError {
-  const detail = 'Too many imports are running. Nothing was changed. Try again in a few seconds.'
-  return new PubringError('overloaded', detail, { retryAfter: 2 })
-}
-
-function tooManyOfCaller(): PubringError {
-  const detail =
-    'Your imports already have their share of those that may run. Send one after the other.'
-  return new PubringError('rate_limited', detail, { retryAfter: 2 })
+const refusals = {
+  full: 'Too many imports are running. Nothing was changed. Try again in a few seconds.',
+  share_used_up:
+    'Your imports already have their share of those that may run. Send one after the other.',
 }
 
 const readEntry = bodyReader(KeyImportItem, 'The key')

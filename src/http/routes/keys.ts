@@ -39,14 +39,6 @@ const KeyFilter = Query({
   ),
 })
 
-export function keyRoutes(app: App, context: Context): void {
-  createRoute(app, context)
-  readRoutes(app, context)
-  rolesRoute(app, context)
-  updateRoute(app, context)
-  deleteRoute(app, context)
-}
-
 const DescendantsQuery = Query({
   descendants: Type.Optional(
     Type.Boolean({
@@ -59,7 +51,8 @@ const DescendantsQuery = Query({
 const readKey = bodyReader(JwtKeyCreate)
 const readPatch = bodyReader(JwtKeyUpdate)
 
-function createRoute(app: App, context: Context): void {
+/** Long because it lists the routes. */
+export function keyRoutes(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: collection,
@@ -102,9 +95,6 @@ function createRoute(app: App, context: Context): void {
       return reply.code(201).headers({ location, etag: tag }).send({ kid: key.id })
     },
   })
-}
-
-function readRoutes(app: App, context: Context): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: collection,
@@ -143,9 +133,6 @@ function readRoutes(app: App, context: Context): void {
       return sendDocument(reply, document)
     },
   })
-}
-
-function rolesRoute(app: App, context: Context): void {
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/key-roles',
@@ -164,14 +151,6 @@ function rolesRoute(app: App, context: Context): void {
       return sendDocument(reply, document)
     },
   })
-}
-
-/** Sends the cached text unchanged; the schema of the route describes it. */
-function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
-  return reply.header('content-type', 'application/json').header('etag', etag).send(body)
-}
-
-function updateRoute(app: App, context: Context): void {
   app.route({
     method: 'PATCH',
     url: member,
@@ -207,9 +186,6 @@ function updateRoute(app: App, context: Context): void {
       return sendDocument(reply, await renderUpdate(context, update))
     },
   })
-}
-
-function deleteRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: member,
@@ -239,6 +215,11 @@ function deleteRoute(app: App, context: Context): void {
       return reply.code(204).send(null)
     },
   })
+}
+
+/** Sends the cached text unchanged; the schema of the route describes it. */
+function sendDocument(reply: FastifyReply, { body, etag }: KeyDocument) {
+  return reply.header('content-type', 'application/json').header('etag', etag).send(body)
 }
 
 /** The key that the request changes, with its precondition. */

@@ -23,15 +23,95 @@ const checkpointMaxAge = 5
 /** A year: the content of a tile never changes. */
 const tileMaxAge = 31_536_000
 
-/** The log: public files for everyone, proofs for the readers of a ledger, operations for admins. */
+const ProofQuery = Query({
+  revision: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      description:
+        'Revision of the event to prove: the proof is of the first logged head with at least this revision. Default: the last logged head.',
+    }),
+  ),
+})
+
+/**
+ * The log: public files for everyone, proofs for the readers of a ledger, operations for admins. Long
+ * because it lists the routes.
+ */
 export function logRoutes(app: App, live: LiveServices): void {
+  const { log, context } = live
+  const { store } = context
   publicRoutes(app, live, '/log')
   // Further trees: their origins are the addresses of their files.
   publicRoutes(app, live, '/log/:epoch')
-  verifierKeyRoute(app, live)
-  headProofRoute(app, live)
-  proofRoutes(app, live)
-  adminRoutes(app, live)
+  publicRoute(app, '/log/vkey', {
+    schema: {
+      operationId: 'getLogVerifierKey',
+      summary: 'The verifier key of the log',
+      description:
+        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
+    },
+    async read() {
+      const current = await store.log.epoch()
+      return current && `${current.verifierKey}\n`
+    },
+  })
+  // For verifiers without an API key: the secret of the ledger stays with its readers.
+  publicRoute(app, `${publishedFolder}/ledger-proof`, {
+    schema: {
+      operationId: 'getPublishedLedgerProof',
+      summary: 'Prove the latest revision of a project that the log has',
+      description:
+        'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
+      params: ProjectPath,
+    },
+    errors: ['project_not_found'],
+    async read({ projectIdOrName = '' }) {
+      const { projectId } = await live.readPublished(parseProjectRef(projectIdOrName))
+      return proveHead(store.log, projectId)
+    },
+  })
+  const errors = ['not_logged', 'log_stopped'] as const
+  const shared = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
+  app.route({
+    method: 'GET',
+    url: '/v1/projects/:projectIdOrName/ledger-proof',
+    config: { access: { role: 'reader' }, ledger: true, errors },
+    schema: {
+      ...shared,
+      operationId: 'getLedgerProof',
+      summary: "Prove that the log has a project's ledger",
+      description:
+        'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
+      params: ProjectPath,
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),
+  })
+  app.route({
+    method: 'GET',
+    url: '/v1/ledger-proof',
+    config: { access: { role: 'admin', unbound: true }, errors },
+    schema: {
+      ...shared,
+      operationId: 'getSystemLedgerProof',
+      summary: "Prove that the log has the registry's ledger",
+    },
+    handler: async (request, reply) =>
+      reply.send(await proveLedger(store.log, systemLedgerId, request.query.revision)),
+  })
+  adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
+    operationId: 'createLogCheckpoint',
+    summary: 'Sign a checkpoint of the log now',
+    description:
+      'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
+  })
+  const startEpoch = (request: FastifyRequest) => log.startEpoch(contextOf(request, context).origin)
+  adminRoute(app, '/v1/log/epochs', startEpoch, {
+    operationId: 'startLogEpoch',
+    summary: 'Start a new tree of the log',
+    description:
+      'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
+  })
 }
 
 function publicRoutes(app: App, live: LiveServices, prefix: string): void {
@@ -56,39 +136,6 @@ function publicRoutes(app: App, live: LiveServices, prefix: string): void {
 function ofEpoch(read: (epoch: number, path: string) => ReturnType<PublicFile['read']>) {
   return async ({ epoch = '1', '*': path = '' }: FileParams) =>
     /^[1-9]\d{0,8}$/.test(epoch) ? read(Number(epoch), path) : undefined
-}
-
-function verifierKeyRoute(app: App, { context: { store } }: LiveServices): void {
-  publicRoute(app, '/log/vkey', {
-    schema: {
-      operationId: 'getLogVerifierKey',
-      summary: 'The verifier key of the log',
-      description:
-        'A "vkey" (C2SP signed-note) of the tree that grows. Get it from the operator once: reading it here at each use means trusting the server that answers.',
-    },
-    async read() {
-      const current = await store.log.epoch()
-      return current && `${current.verifierKey}\n`
-    },
-  })
-}
-
-/** For verifiers without an API key: the secret of the ledger stays with its readers. */
-function headProofRoute(app: App, live: LiveServices): void {
-  publicRoute(app, `${publishedFolder}/ledger-proof`, {
-    schema: {
-      operationId: 'getPublishedLedgerProof',
-      summary: 'Prove the latest revision of a project that the log has',
-      description:
-        'A C2SP tlog-proof of the last logged head of the ledger: its revision, hash and time. It shows that this entry of the log is of the project, and nothing about others.',
-      params: ProjectPath,
-    },
-    errors: ['project_not_found'],
-    async read({ projectIdOrName = '' }) {
-      const { projectId } = await live.readPublished(parseProjectRef(projectIdOrName))
-      return proveHead(live.context.store.log, projectId)
-    },
-  })
 }
 
 interface FileParams {
@@ -126,7 +173,11 @@ function publicRoute(app: App, url: string, { read, schema, errors = [] }: Publi
     handler: async (request, reply) => {
       const { params } = request
       const body = await reads.run(JSON.stringify(params), () => read(params))
-      if (body === undefined) throw notPublished()
+      if (body === undefined) {
+        const detail =
+          'The log has no such file. Its checkpoint says how many entries its tiles have.'
+        throw new PubringError('not_logged', detail)
+      }
       const isText = typeof body === 'string'
       const reuse = isText ? `max-age=${checkpointMaxAge}` : `max-age=${tileMaxAge}, immutable`
       return reply
@@ -136,71 +187,6 @@ function publicRoute(app: App, url: string, { read, schema, errors = [] }: Publi
     },
   })
   preflightRoute(app, url)
-}
-
-function notPublished(): PubringError {
-  return new PubringError(
-    'not_logged',
-    'The log has no such file. Its checkpoint says how many entries its tiles have.',
-  )
-}
-
-const ProofQuery = Query({
-  revision: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      description:
-        'Revision of the event to prove: the proof is of the first logged head with at least this revision. Default: the last logged head.',
-    }),
-  ),
-})
-
-function proofRoutes(app: App, { context: { store } }: LiveServices): void {
-  const errors = ['not_logged', 'log_stopped'] as const
-  const shared = { tags, querystring: ProofQuery, response: { 200: LedgerProof } }
-  app.route({
-    method: 'GET',
-    url: '/v1/projects/:projectIdOrName/ledger-proof',
-    config: { access: { role: 'reader' }, ledger: true, errors },
-    schema: {
-      ...shared,
-      operationId: 'getLedgerProof',
-      summary: "Prove that the log has a project's ledger",
-      description:
-        'An entry of the log has the hash of an event, which covers all events before it. The proof contains the secret by which the entries of this ledger are found among all.',
-      params: ProjectPath,
-    },
-    handler: async (request, reply) =>
-      reply.send(await proveLedger(store.log, ledgerOf(request), request.query.revision)),
-  })
-  app.route({
-    method: 'GET',
-    url: '/v1/ledger-proof',
-    config: { access: { role: 'admin', unbound: true }, errors },
-    schema: {
-      ...shared,
-      operationId: 'getSystemLedgerProof',
-      summary: "Prove that the log has the registry's ledger",
-    },
-    handler: async (request, reply) =>
-      reply.send(await proveLedger(store.log, systemLedgerId, request.query.revision)),
-  })
-}
-
-function adminRoutes(app: App, { log, context }: LiveServices): void {
-  adminRoute(app, '/v1/log/checkpoints', () => log.sign(), {
-    operationId: 'createLogCheckpoint',
-    summary: 'Sign a checkpoint of the log now',
-    description:
-      'It has everything that was acknowledged before the request. Without changes since the last checkpoint, that one is returned.',
-  })
-  const startEpoch = (request: FastifyRequest) => log.startEpoch(contextOf(request, context).origin)
-  adminRoute(app, '/v1/log/epochs', startEpoch, {
-    operationId: 'startLogEpoch',
-    summary: 'Start a new tree of the log',
-    description:
-      'For a log that has stopped because it no longer extends what was signed. Verifiers need its new verifier key; proofs of the tree before stay valid.',
-  })
 }
 
 function adminRoute(

@@ -82,22 +82,11 @@ export function managedRecords<
   return kind
 }
 
-/** Registers the operations on the collection. */
+/** Registers the operations on the collection. Long because it lists the routes. */
 export function collectionRoutes(app: App, context: Context, kind: AnyRecords): void {
-  createRoute(app, context, kind)
-  listRoute(app, context, kind)
-}
-
-/** Registers the operations on one record. */
-export function memberRoutes(app: App, context: Context, kind: AnyRecords): void {
-  readRoute(app, context, kind)
-  updateRoute(app, context, kind)
-  deleteRoute(app, context, kind)
-}
-
-function createRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { collection, type, noun, access, createErrors, schemas, descriptions, operations } = kind
-  const { entityTag = recordEntityTag } = kind
+  const { collection, tag, type, noun, access, createErrors } = kind
+  const { schemas, descriptions, operations, entityTag = recordEntityTag } = kind
+  const params = isInProject(kind) ? { params: ProjectPath } : {}
   const readNew = bodyReader(schemas.create)
   app.route({
     method: 'POST',
@@ -112,8 +101,8 @@ function createRoute(app: App, context: Context, kind: AnyRecords): void {
       operationId: `create${type.one}`,
       summary: `Create ${noun.one}`,
       description: descriptions.create,
-      tags: [kind.tag],
-      ...(isInProject(kind) ? { params: ProjectPath } : {}),
+      tags: [tag],
+      ...params,
       body: schemas.create,
       response: { 201: schemas.created },
     },
@@ -130,10 +119,6 @@ function createRoute(app: App, context: Context, kind: AnyRecords): void {
         .send(record)
     },
   })
-}
-
-function listRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { collection, type, noun, access, schemas, descriptions, operations } = kind
   app.route({
     method: 'GET',
     url: collection,
@@ -142,8 +127,8 @@ function listRoute(app: App, context: Context, kind: AnyRecords): void {
       operationId: `list${type.many}`,
       summary: `List ${noun.many}`,
       description: descriptions.list,
-      tags: [kind.tag],
-      ...(isInProject(kind) ? { params: ProjectPath } : {}),
+      tags: [tag],
+      ...params,
       response: { 200: Type.Array(schemas.shown) },
     },
     handler: async (request, reply) =>
@@ -151,19 +136,23 @@ function listRoute(app: App, context: Context, kind: AnyRecords): void {
   })
 }
 
-function readRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { type, noun, access, notFound, schemas, descriptions, operations } = kind
-  const { entityTag = recordEntityTag } = kind
+/** Registers the operations on one record. Long because it lists the routes. */
+export function memberRoutes(app: App, context: Context, kind: AnyRecords): void {
+  const { tag, type, noun, deletion, access, notFound, changeErrors = [] } = kind
+  const { schemas, descriptions, operations } = kind
+  const { entityTag = recordEntityTag, updateErrors = grantErrors } = kind
+  const url = `${kind.collection}/:id`
+  const params = memberPath(kind)
   app.route({
     method: 'GET',
-    url: `${kind.collection}/:id`,
+    url,
     config: { access: kind.readAccess ?? access, errors: [notFound], headers: ['ETag'] },
     schema: {
       operationId: `get${type.one}`,
       summary: `Read ${noun.one}`,
       ...(descriptions.read === undefined ? {} : { description: descriptions.read }),
-      tags: [kind.tag],
-      params: memberPath(kind),
+      tags: [tag],
+      params,
       response: { 200: schemas.shown },
     },
     handler: async (request, reply) => {
@@ -173,15 +162,10 @@ function readRoute(app: App, context: Context, kind: AnyRecords): void {
       return reply.header('etag', entityTag(record)).send(record)
     },
   })
-}
-
-function updateRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { type, noun, access, notFound, changeErrors = [], schemas, operations } = kind
-  const { entityTag = recordEntityTag, updateErrors = grantErrors } = kind
   const readPatch = bodyReader(schemas.update)
   app.route({
     method: 'PATCH',
-    url: `${kind.collection}/:id`,
+    url,
     config: {
       access,
       errors: [...updateErrors, notFound, ...changeErrors, 'precondition_failed'],
@@ -191,10 +175,10 @@ function updateRoute(app: App, context: Context, kind: AnyRecords): void {
     schema: {
       operationId: `update${type.one}`,
       summary: `Change ${noun.one}`,
-      description: kind.descriptions.update,
-      tags: [kind.tag],
+      description: descriptions.update,
+      tags: [tag],
       consumes: ['application/json', 'application/merge-patch+json'],
-      params: memberPath(kind),
+      params,
       headers: Precondition,
       body: schemas.update,
       response: { 200: schemas.shown },
@@ -207,20 +191,16 @@ function updateRoute(app: App, context: Context, kind: AnyRecords): void {
       return reply.header('etag', entityTag(record)).send(record)
     },
   })
-}
-
-function deleteRoute(app: App, context: Context, kind: AnyRecords): void {
-  const { type, noun, deletion, access, notFound, changeErrors = [], operations } = kind
   app.route({
     method: 'DELETE',
-    url: `${kind.collection}/:id`,
+    url,
     config: { access, errors: [notFound, ...changeErrors, 'precondition_failed'] },
     schema: {
       operationId: `delete${type.one}`,
       summary: `${deletion.verb} ${noun.one}`,
-      description: kind.descriptions.delete,
-      tags: [kind.tag],
-      params: memberPath(kind),
+      description: descriptions.delete,
+      tags: [tag],
+      params,
       headers: Precondition,
       response: { 204: Type.Null({ description: `The ${noun.bare} is ${deletion.done}.` }) },
     },

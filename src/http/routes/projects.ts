@@ -33,15 +33,9 @@ export const projectPageQuery = (maximum: number) =>
     ),
   })
 
+/** Long because it lists the routes. */
 export function projectRoutes(app: App, context: Context, options: HttpOptions): void {
-  createRoute(app, context)
-  listRoute(app, context, options)
-  readRoute(app)
-  renameRoute(app, context)
-  deleteRoute(app, context)
-}
-
-function createRoute(app: App, context: Context): void {
+  const { maxPageSize = defaultMaxPageSize } = options
   app.route({
     method: 'POST',
     url: collection,
@@ -65,13 +59,6 @@ function createRoute(app: App, context: Context): void {
       return sendProject(reply, project)
     },
   })
-}
-
-function listRoute(
-  app: App,
-  context: Context,
-  { maxPageSize = defaultMaxPageSize }: HttpOptions,
-): void {
   app.route({
     method: 'GET',
     url: collection,
@@ -88,31 +75,6 @@ function listRoute(
     handler: async (request, reply) =>
       reply.send(await readProjectPage(context, request, reply, collection)),
   })
-}
-
-/** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
-export async function readProjectPage(
-  context: Context,
-  request: FastifyRequest<{ Querystring: { limit?: number; after?: string } }>,
-  reply: FastifyReply,
-  path: string,
-): Promise<Project[]> {
-  const { limit = pageSize, after } = request.query
-  const page = {
-    limit: limit + 1,
-    ...(after === undefined ? {} : { after: parseId(after) ?? after }),
-  }
-  const found = await listProjects(context, principalOf(request), page)
-  const shown = found.slice(0, limit)
-  const next = found.length > limit ? shown.at(-1)?.id : undefined
-  if (next !== undefined) {
-    const url = `${context.config.publicUrl}${path}?limit=${limit}&after=${next}`
-    reply.header('link', `<${url}>; rel="next"`)
-  }
-  return shown.map(toProject)
-}
-
-function readRoute(app: App): void {
   app.route({
     method: 'GET',
     url: member,
@@ -126,9 +88,6 @@ function readRoute(app: App): void {
     },
     handler: async (request, reply) => sendProject(reply, projectOf(request)),
   })
-}
-
-function renameRoute(app: App, context: Context): void {
   app.route({
     method: 'PATCH',
     url: member,
@@ -154,9 +113,6 @@ function renameRoute(app: App, context: Context): void {
       return sendProject(reply, renamed)
     },
   })
-}
-
-function deleteRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: member,
@@ -179,6 +135,28 @@ function deleteRoute(app: App, context: Context): void {
       return reply.code(204).send(null)
     },
   })
+}
+
+/** The page of projects that the query asks for; a `Link` at the path leads to the next one. */
+export async function readProjectPage(
+  context: Context,
+  request: FastifyRequest<{ Querystring: { limit?: number; after?: string } }>,
+  reply: FastifyReply,
+  path: string,
+): Promise<Project[]> {
+  const { limit = pageSize, after } = request.query
+  const page = {
+    limit: limit + 1,
+    ...(after === undefined ? {} : { after: parseId(after) ?? after }),
+  }
+  const found = await listProjects(context, principalOf(request), page)
+  const shown = found.slice(0, limit)
+  const next = found.length > limit ? shown.at(-1)?.id : undefined
+  if (next !== undefined) {
+    const url = `${context.config.publicUrl}${path}?limit=${limit}&after=${next}`
+    reply.header('link', `<${url}>; rel="next"`)
+  }
+  return shown.map(toProject)
 }
 
 function sendProject(reply: FastifyReply, project: ProjectRecord) {

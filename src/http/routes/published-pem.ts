@@ -40,15 +40,11 @@ export function publishedPemRoutes(app: App, live: LiveServices): void {
     mediaType,
     documentOf(published, kid) {
       const document = pemOfKey(published, kid)
-      if (document === undefined) throw notPublished()
-      return document
+      if (document !== undefined) return document
+      throw new PubringError(
+        'key_not_found',
+        'The key set of the project has no key with this kid: it is not active, or was never registered.',
+      )
     },
   })
-}
-
-function notPublished(): PubringError {
-  return new PubringError(
-    'key_not_found',
-    'The key set of the project has no key with this kid: it is not active, or was never registered.',
-  )
 }

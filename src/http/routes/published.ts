@@ -214,7 +214,11 @@ const discovery: DocumentRoute = {
   },
   errors: ['route_not_found'],
   mediaType: json,
-  byIdOnly: discoveryByIdOnly,
+  byIdOnly: () =>
+    new PubringError(
+      'route_not_found',
+      'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
+    ),
   documentOf: (published) => published.discovery,
 }
 
@@ -232,11 +236,4 @@ function sendDocument(
     .header('cache-control', `public, max-age=${maxAge}`)
     .header('etag', document.etag)
     .send(document.body)
-}
-
-function discoveryByIdOnly(): PubringError {
-  return new PubringError(
-    'route_not_found',
-    'The discovery document is available by project id only, not by name: use /v1/projects/{id}/.well-known/openid-configuration. The key set is available by name too.',
-  )
 }

@@ -1,19 +1,16 @@
 import type { Refusal } from '../../../async/places.ts'
 import { PubringError } from '../../../errors.ts'
+import { noPlace } from '../../errors/faults.ts'
+
+const refusals = {
+  full: 'Too many event streams are open. Try again later, or read the events in pages.',
+  share_used_up:
+    'Your API key or this project has its share of the event streams. Close one, or read the events in pages.',
+}
 
 /** The error for a stream or an export that gets no place. */
 export function refusedStream(refusal: Refusal): PubringError {
-  return refusal === 'full'
-    ? new PubringError(
-        'overloaded',
-        'Too many event streams are open. Try again later, or read the events in pages.',
-        { retryAfter: 10 },
-      )
-    : new PubringError(
-        'rate_limited',
-        'Your API key or this project has its share of the event streams. Close one, or read the events in pages.',
-        { retryAfter: 10 },
-      )
+  return noPlace(refusal, refusals, 10)
 }
 
 export function historyChanged(): PubringError {

@@ -22,8 +22,6 @@ import {
 } from './query.ts'
 import { sendEvents } from './stream.ts'
 
-const tags = ['Events']
-
 const eventStream = 'text/event-stream'
 
 const StreamHeaders = Type.Object({
@@ -56,55 +54,47 @@ const sharedConfig = {
   mediaTypes,
 } satisfies FastifyContextConfig
 
-const sharedSchema = ({ maxPageSize = defaultMaxPageSize }: HttpOptions) => ({
-  tags,
-  querystring: eventQuery(maxPageSize),
-  headers: StreamHeaders,
-  response: { 200: Type.Array(Event) },
-})
-
 const streamDescription =
   'Filters apply to the whole ledger. A request examines a bounded number of events, so a page may be short or empty and still have a `Link` with `rel="next"`: follow it until there is none. With `Accept: application/x-ndjson` or `text/csv` the response has all events that match; it is complete if it ends, and is cut off otherwise. With `Accept: text/event-stream` the response is a stream of events as they happen. The server closes a stream whose reader accepts no data for 10 seconds, or whose API key loses access. A client that reconnects with `Last-Event-ID` misses no event.'
 
 export function eventRoutes(app: App, live: LiveServices, options: HttpOptions): void {
-  projectRoute(app, live, options)
-  systemRoute(app, live, options)
-}
-
-function projectRoute(app: App, live: LiveServices, options: HttpOptions): void {
-  const access = { role: 'reader' } as const
+  const { maxPageSize = defaultMaxPageSize } = options
+  const sharedSchema = {
+    tags: ['Events'],
+    querystring: eventQuery(maxPageSize),
+    headers: StreamHeaders,
+    response: { 200: Type.Array(Event) },
+  }
+  const reader = { role: 'reader' } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/projects/:projectIdOrName/events',
-    config: { access, ledger: true, ...sharedConfig },
+    config: { access: reader, ledger: true, ...sharedConfig },
     schema: {
-      ...sharedSchema(options),
+      ...sharedSchema,
       operationId: 'listEvents',
       summary: 'Read the ledger of a project',
       description: `Returns every change to the project and its keys, in order and without gaps. ${streamDescription} The ledger of a deleted project stays readable by id for an admin API key for all projects.`,
       params: ProjectPath,
     },
     handler: async (request, reply) => {
-      await respond(live, request, reply, { ledgerId: ledgerOf(request), access })
+      await respond(live, request, reply, { ledgerId: ledgerOf(request), access: reader })
       return reply
     },
   })
-}
-
-function systemRoute(app: App, live: LiveServices, options: HttpOptions): void {
-  const access = { role: 'admin', unbound: true } as const
+  const admin = { role: 'admin', unbound: true } as const
   app.route({
     method: ['GET', 'HEAD'],
     url: '/v1/events',
-    config: { access, ...sharedConfig },
+    config: { access: admin, ...sharedConfig },
     schema: {
-      ...sharedSchema(options),
+      ...sharedSchema,
       operationId: 'listSystemEvents',
       summary: 'Read the ledger of the registry',
       description: `Returns every change to projects and API keys, in order and without gaps. ${streamDescription}`,
     },
     handler: async (request, reply) => {
-      await respond(live, request, reply, { ledgerId: systemLedgerId, access })
+      await respond(live, request, reply, { ledgerId: systemLedgerId, access: admin })
       return reply
     },
   })

@@ -42,7 +42,11 @@ export function sendEvents(
     },
   }
   const endWait = request.server.connections.startWait(request.raw.socket, () => stream?.close())
-  if (endWait === undefined) throw connectionInUse()
+  if (endWait === undefined) {
+    const detail =
+      'Another request on this connection is already waiting. Open one connection per event stream.'
+    throw new PubringError('overloaded', detail, { retryAfter: 1 })
+  }
   body.once('close', () => {
     endWait()
     stream?.close()
@@ -69,12 +73,4 @@ const resetFrame = `id:\nevent: reset\ndata: ${JSON.stringify({ code: 'history_c
 function frame(event: LedgerEvent): string {
   const data = JSON.stringify(toEvent(event))
   return `id: ${formatPosition(positionOf(event))}\nevent: ${event.type}\ndata: ${data}\n\n`
-}
-
-function connectionInUse(): PubringError {
-  return new PubringError(
-    'overloaded',
-    'Another request on this connection is already waiting. Open one connection per event stream.',
-    { retryAfter: 1 },
-  )
 }

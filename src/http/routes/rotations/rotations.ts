@@ -53,12 +53,6 @@ const rotations = managedRecords({
   },
 })
 
-export function rotationRoutes(app: App, context: Context): void {
-  collectionRoutes(app, context, rotations)
-  memberRoutes(app, context, rotations)
-  finishRoute(app, context)
-}
-
 const FinishQuery = Query({
   descendants: Type.Optional(
     Type.Boolean({
@@ -68,7 +62,9 @@ const FinishQuery = Query({
   ),
 })
 
-function finishRoute(app: App, context: Context): void {
+export function rotationRoutes(app: App, context: Context): void {
+  collectionRoutes(app, context, rotations)
+  memberRoutes(app, context, rotations)
   const { collection, access, tag } = rotations
   app.route({
     method: 'POST',

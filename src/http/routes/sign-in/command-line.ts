@@ -22,7 +22,8 @@ const path = `${signInPath}/cli`
 
 /**
  * Signing in on the command line: a page that a signed-in person approves in the browser, and the
- * exchange of the code that it brings to the command line. Only `pubring login` uses them.
+ * exchange of the code that it brings to the command line. Only `pubring login` uses them. Long
+ * because it lists the routes.
  */
 export function commandLineRoutes(
   app: App,
@@ -31,12 +32,6 @@ export function commandLineRoutes(
   spendFailure: Spend | undefined,
 ): void {
   if (signIn === undefined) return
-  pageRoute(app, context, spendFailure)
-  approvalRoute(app, context)
-  keyRoute(app, context, spendFailure)
-}
-
-function pageRoute(app: App, context: Context, spendFailure: Spend | undefined): void {
   const { publicUrl } = context.config
   const cookie = sessionCookie(publicUrl)
   const serve = pageServer(publicUrl, spendFailure)
@@ -70,20 +65,6 @@ function pageRoute(app: App, context: Context, spendFailure: Spend | undefined):
     schema: { hide: true },
     handler: (request, reply) => serve(request, reply, () => handle(request, reply)),
   })
-}
-
-/** The header is one that forms and other sites cannot send, so nothing is approved without the click. */
-const approval = `
-document.querySelector('button').addEventListener('click', async () => {
-  const headers = { 'x-api-key': 'session', 'content-type': 'application/json' }
-  const body = JSON.stringify(Object.fromEntries(new URLSearchParams(location.search)))
-  const response = await fetch(location.pathname, { method: 'POST', headers, body })
-  const { detail, url } = await response.json()
-  if (response.ok) location.replace(url)
-  else document.querySelector('[role=alert]').textContent = detail
-})`
-
-function approvalRoute(app: App, context: Context): void {
   app.route({
     method: 'POST',
     url: path,
@@ -99,9 +80,6 @@ function approvalRoute(app: App, context: Context): void {
       return reply.header('cache-control', 'no-store').send({ url })
     },
   })
-}
-
-function keyRoute(app: App, context: Context, spendFailure: Spend | undefined): void {
   app.route({
     method: 'POST',
     url: '/v1/session-keys',
@@ -115,3 +93,14 @@ function keyRoute(app: App, context: Context, spendFailure: Spend | undefined): 
     },
   })
 }
+
+/** The header is one that forms and other sites cannot send, so nothing is approved without the click. */
+const approval = `
+document.querySelector('button').addEventListener('click', async () => {
+  const headers = { 'x-api-key': 'session', 'content-type': 'application/json' }
+  const body = JSON.stringify(Object.fromEntries(new URLSearchParams(location.search)))
+  const response = await fetch(location.pathname, { method: 'POST', headers, body })
+  const { detail, url } = await response.json()
+  if (response.ok) location.replace(url)
+  else document.querySelector('[role=alert]').textContent = detail
+})`

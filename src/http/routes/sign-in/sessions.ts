@@ -22,31 +22,15 @@ const collection = '/v1/sessions'
 
 export const signInPath = '/sign-in'
 
-const byPerson = Query({
-  person: Type.Optional(
-    Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
-  ),
-})
-
-const IdPath = Type.Object({ id: Type.String({ description: 'Id of the session.' }) })
-
+/** Long because it lists the routes. */
 export function sessionRoutes(app: App, context: Context, signIn: SignIn | undefined): void {
-  optionsRoute(app, context)
-  selfRoute(app, context)
-  createRoute(app, context)
-  listRoute(app, context)
-  signOutRoute(app, context, signIn)
-  endRoute(app, context)
-  endAllRoute(app, context)
-}
-
-function optionsRoute(app: App, { config }: Context): void {
-  const { oidc, publicUrl } = config
+  const { oidc, publicUrl, sessionLifetime } = context.config
   const url = `${publicUrl}${signInPath}`
   const options = {
     apiKey: true,
     ...(oidc === undefined ? {} : { oidc: { buttonText: oidc.buttonText, url } }),
   }
+  const cookie = sessionCookie(publicUrl)
   app.route({
     method: 'GET',
     url: '/v1/sign-in-options',
@@ -59,9 +43,6 @@ function optionsRoute(app: App, { config }: Context): void {
     },
     handler: async (_request, reply) => reply.header('cache-control', 'no-cache').send(options),
   })
-}
-
-function selfRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: '/v1/self',
@@ -76,11 +57,6 @@ function selfRoute(app: App, context: Context): void {
     handler: async (request, reply) =>
       reply.send(await describeSelf(context, principalOf(request))),
   })
-}
-
-function createRoute(app: App, context: Context): void {
-  const { publicUrl } = context.config
-  const cookie = sessionCookie(publicUrl)
   app.route({
     method: 'POST',
     url: collection,
@@ -96,7 +72,7 @@ function createRoute(app: App, context: Context): void {
     handler: async (request, reply) => {
       const requestContext = contextOf(request, context)
       const { session, secret } = await signInWithApiKey(requestContext)
-      cookie.set(reply, secret, context.config.sessionLifetime)
+      cookie.set(reply, secret, sessionLifetime)
       const { name } = requestContext.principal.actor
       return reply
         .code(201)
@@ -105,9 +81,6 @@ function createRoute(app: App, context: Context): void {
         .send(toSession(session, name, true))
     },
   })
-}
-
-function listRoute(app: App, context: Context): void {
   app.route({
     method: 'GET',
     url: collection,
@@ -118,7 +91,11 @@ function listRoute(app: App, context: Context): void {
       description:
         'Live sessions, oldest first: all of them for an admin of all projects, otherwise those of the caller.',
       tags,
-      querystring: byPerson,
+      querystring: Query({
+        person: Type.Optional(
+          Type.String({ format: 'uuid', description: 'Id of a person, whose sessions are meant.' }),
+        ),
+      }),
       response: { 200: Type.Array(Session) },
     },
     handler: async (request, reply) => {
@@ -126,10 +103,6 @@ function listRoute(app: App, context: Context): void {
       return reply.send(await listSessions(context, principalOf(request), person))
     },
   })
-}
-
-function signOutRoute(app: App, context: Context, signIn: SignIn | undefined): void {
-  const cookie = sessionCookie(context.config.publicUrl)
   app.route({
     method: 'DELETE',
     url: `${collection}/self`,
@@ -154,9 +127,6 @@ function signOutRoute(app: App, context: Context, signIn: SignIn | undefined): v
       return reply.send(signOutUrl === undefined ? {} : { signOutUrl })
     },
   })
-}
-
-function endRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: `${collection}/:id`,
@@ -167,7 +137,7 @@ function endRoute(app: App, context: Context): void {
       description:
         'Takes effect with the next request, on every replica. An admin of all projects can end every session, others their own.',
       tags,
-      params: IdPath,
+      params: Type.Object({ id: Type.String({ description: 'Id of the session.' }) }),
       response: { 204: Type.Null({ description: 'The session has ended.' }) },
     },
     handler: async (request, reply) => {
@@ -175,9 +145,6 @@ function endRoute(app: App, context: Context): void {
       return reply.code(204).send(null)
     },
   })
-}
-
-function endAllRoute(app: App, context: Context): void {
   app.route({
     method: 'DELETE',
     url: collection,

@@ -54,10 +54,6 @@ const trustPolicies = managedRecords({
 export function trustPolicyRoutes(app: App, context: Context, keys: IssuerKeys): void {
   collectionRoutes(app, context, trustPolicies)
   memberRoutes(app, context, trustPolicies)
-  checkRoute(app, context, keys)
-}
-
-function checkRoute(app: App, context: Context, keys: IssuerKeys): void {
   const { collection, access, tag } = trustPolicies
   app.route({
     method: 'POST',
